@@ -1,0 +1,36 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+// Annotations and labels of a VirtualMachine. A key under a prefix that ends in
+// .protected may be set, changed or removed by privileged users only.
+const (
+	// AnnotationPaused, whatever its value, stops all reconciling of the VM.
+	AnnotationPaused = "vm.slipway.dev/paused"
+	// AnnotationSkipDelete, on a VM that is being deleted, leaves the vSphere VM
+	// in place.
+	AnnotationSkipDelete = "vm.slipway.dev.protected/skip-delete-platform-resource"
+	// AnnotationReconcilePriority overrides the reconcile priority; an integer.
+	// The name is that of VM Operator, so that its tooling works unchanged.
+	AnnotationReconcilePriority = "vmoperator.vmware.com.protected/reconcile-priority"
+	// AnnotationDelayedPowerOn delays power on until an RFC 3339 time.
+	AnnotationDelayedPowerOn = "vm.slipway.dev/power-on-not-before"
+)
+
+// ExtraConfigPausedKey, set to TRUE in the extraConfig of a vSphere VM, is an
+// administrator's way to stop all changes of it.
+const ExtraConfigPausedKey = "slipway.paused"
+
+// Labels on images and claims from which instance types and preferences are
+// inferred. The names are KubeVirt's, so that labelled images keep working.
+const (
+	// LabelDefaultInstancetype names the default instance type.
+	LabelDefaultInstancetype = "instancetype.kubevirt.io/default-instancetype"
+	// LabelDefaultInstancetypeKind is its kind.
+	LabelDefaultInstancetypeKind = "instancetype.kubevirt.io/default-instancetype-kind"
+	// LabelDefaultPreference names the default preference.
+	LabelDefaultPreference = "instancetype.kubevirt.io/default-preference"
+	// LabelDefaultPreferenceKind is its kind.
+	LabelDefaultPreferenceKind = "instancetype.kubevirt.io/default-preference-kind"
+)

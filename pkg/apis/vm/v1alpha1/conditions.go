@@ -1,0 +1,102 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+// Condition types of a VirtualMachine. All are positive: True is good.
+const (
+	// ConditionReady is True when the VM is as its spec wants it: created, in
+	// the desired power state and, if powered on with a network, reachable by an
+	// address; with a readiness probe or waitForTools, when these say so too.
+	ConditionReady = "Ready"
+	// ConditionCreated is True when the vSphere VM exists.
+	ConditionCreated = "Created"
+	// ConditionClassReady is True when the class exists.
+	ConditionClassReady = "ClassReady"
+	// ConditionInstancetypeReady is True when the instance type is resolved and
+	// fits the VM.
+	ConditionInstancetypeReady = "InstancetypeReady"
+	// ConditionPreferenceReady is True when the preference is resolved and its
+	// requirements are met.
+	ConditionPreferenceReady = "PreferenceReady"
+	// ConditionImageReady is True when the image exists and can be deployed.
+	ConditionImageReady = "ImageReady"
+	// ConditionImageCacheReady is True when the image is cached where the VM goes.
+	ConditionImageCacheReady = "ImageCacheReady"
+	// ConditionBootstrapReady is True when all bootstrap data was read.
+	ConditionBootstrapReady = "BootstrapReady"
+	// ConditionStorageReady is True when datastore and storage class are usable.
+	ConditionStorageReady = "StorageReady"
+	// ConditionNetworkReady is True when all networks were found.
+	ConditionNetworkReady = "NetworkReady"
+	// ConditionPlacementReady is True when datacenter, folder and resource pool
+	// were found.
+	ConditionPlacementReady = "PlacementReady"
+	// ConditionConfigurationSynced is True when the vSphere VM has the effective
+	// configuration, or what differs is listed in status.restartRequired.
+	ConditionConfigurationSynced = "ConfigurationSynced"
+	// ConditionPowerStateSynced is True when the power state is as desired.
+	ConditionPowerStateSynced = "PowerStateSynced"
+	// ConditionGuestToolsReady is True when VMware Tools runs.
+	ConditionGuestToolsReady = "GuestToolsReady"
+	// ConditionDiskPromotionSynced is True when no linked-clone disk is left to
+	// promote.
+	ConditionDiskPromotionSynced = "DiskPromotionSynced"
+	// ConditionSynchronized is False when a synchronizer failed; the message
+	// holds every failure.
+	ConditionSynchronized = "Synchronized"
+	// ConditionReconciling is False while reconciling is paused by annotation.
+	ConditionReconciling = "Reconciling"
+)
+
+// Condition reasons.
+const (
+	// ReasonSucceeded accompanies most True conditions.
+	ReasonSucceeded = "Succeeded"
+	// ReasonNotFound means that a referenced object does not exist.
+	ReasonNotFound = "NotFound"
+	// ReasonNotReady means that a referenced object is not usable yet.
+	ReasonNotReady = "NotReady"
+	// ReasonError means that an operation failed; the message says which.
+	ReasonError = "Error"
+	// ReasonInvalid means that a value cannot be used.
+	ReasonInvalid = "Invalid"
+	// ReasonCreating means that the vSphere VM is being created.
+	ReasonCreating = "Creating"
+	// ReasonWaitingForPrerequisites means that other conditions are not True.
+	ReasonWaitingForPrerequisites = "WaitingForPrerequisites"
+	// ReasonTooManyCreates means that other creates go first.
+	ReasonTooManyCreates = "TooManyCreates"
+	// ReasonInProgress means that an operation runs.
+	ReasonInProgress = "InProgress"
+	// ReasonPoweringOn means that the VM is being powered on.
+	ReasonPoweringOn = "PoweringOn"
+	// ReasonPoweringOff means that the VM is being powered off.
+	ReasonPoweringOff = "PoweringOff"
+	// ReasonSuspending means that the VM is being suspended.
+	ReasonSuspending = "Suspending"
+	// ReasonRestarting means that the VM is being restarted.
+	ReasonRestarting = "Restarting"
+	// ReasonDelayed means that a power on waits for its time.
+	ReasonDelayed = "Delayed"
+	// ReasonWaitingForIP means that the guest has no address yet.
+	ReasonWaitingForIP = "WaitingForIP"
+	// ReasonWaitingForTools means that VMware Tools does not run yet.
+	ReasonWaitingForTools = "WaitingForTools"
+	// ReasonRestartRequired means that changes wait for a power cycle.
+	ReasonRestartRequired = "RestartRequired"
+	// ReasonUnknownState means that vSphere could not be read.
+	ReasonUnknownState = "UnknownState"
+	// ReasonConflict means that spec and instance type set the same field.
+	ReasonConflict = "Conflict"
+	// ReasonRequirementsNotMet means that the size is below what the preference requires.
+	ReasonRequirementsNotMet = "RequirementsNotMet"
+	// ReasonPaused means that reconciling is paused.
+	ReasonPaused = "Paused"
+	// ReasonDeleting means that the VM is being deleted.
+	ReasonDeleting = "Deleting"
+	// ReasonPoweredOff means that the VM is powered off, as desired.
+	ReasonPoweredOff = "PoweredOff"
+	// ReasonDisabled means that the feature is off for this VM.
+	ReasonDisabled = "Disabled"
+)

@@ -1,0 +1,48 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// GroupName is the API group of this package.
+const GroupName = "vm.slipway.dev"
+
+// SchemeGroupVersion is the group and version of the objects of this package.
+var SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1alpha1"}
+
+var (
+	// SchemeBuilder collects the functions that add this version to a scheme.
+	SchemeBuilder      runtime.SchemeBuilder
+	localSchemeBuilder = &SchemeBuilder
+	// AddToScheme adds the types, defaults and conversions of this version.
+	AddToScheme = localSchemeBuilder.AddToScheme
+)
+
+func init() {
+	// Only hand-written registration is added here; the generated files add
+	// conversions, and defaults.go adds the defaulting functions.
+	localSchemeBuilder.Register(addKnownTypes)
+}
+
+// Resource takes an unqualified resource and returns it qualified with the group.
+func Resource(resource string) schema.GroupResource {
+	return SchemeGroupVersion.WithResource(resource).GroupResource()
+}
+
+func addKnownTypes(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypes(SchemeGroupVersion,
+		&VirtualMachine{}, &VirtualMachineList{},
+		&VirtualMachineInstance{}, &VirtualMachineInstanceList{},
+		&VirtualMachineClass{}, &VirtualMachineClassList{},
+		&VirtualMachineImage{}, &VirtualMachineImageList{},
+		&RefreshOptions{}, &RefreshResult{},
+		&PowerOptions{}, &ExpandOptions{},
+	)
+	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
+	return nil
+}

@@ -1,0 +1,53 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// VirtualMachineClass is a size that virtual machines of its namespace refer
+// to by name. Changes reach a VM with its next reconcile: there are no revisions.
+//
+// +genclient
+// +genclient:noStatus
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+type VirtualMachineClass struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Spec is the size.
+	// +optional
+	Spec VirtualMachineClassSpec `json:"spec,omitempty"`
+}
+
+// VirtualMachineClassList is a list of VirtualMachineClasses.
+//
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+type VirtualMachineClassList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []VirtualMachineClass `json:"items"`
+}
+
+// VirtualMachineClassSpec is the size of a class.
+type VirtualMachineClassSpec struct {
+	// CPU of the virtual machines; sockets, cores or threads are required.
+	CPU VirtualMachineCPU `json:"cpu"`
+	// Memory of the virtual machines; guest is required.
+	Memory VirtualMachineMemory `json:"memory"`
+	// Devices of the virtual machines.
+	// +optional
+	Devices *VirtualMachineDevices `json:"devices,omitempty"`
+	// MinHardwareVersion is the lowest virtual hardware version.
+	// +optional
+	MinHardwareVersion int32 `json:"minHardwareVersion,omitempty"`
+	// Description for people.
+	// +optional
+	Description string `json:"description,omitempty"`
+}

@@ -1,0 +1,142 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+// InferFromVolumeFailurePolicy says what happens when nothing can be inferred
+// from the named volume.
+// +enum
+type InferFromVolumeFailurePolicy string
+
+const (
+	// InferFromVolumeFailureReject refuses to go on.
+	InferFromVolumeFailureReject InferFromVolumeFailurePolicy = "Reject"
+	// InferFromVolumeFailureIgnore goes on as if there were no matcher.
+	InferFromVolumeFailureIgnore InferFromVolumeFailurePolicy = "Ignore"
+)
+
+// ControllerRevisionRef refers to a ControllerRevision of the same namespace.
+type ControllerRevisionRef struct {
+	// Name of the ControllerRevision.
+	Name string `json:"name"`
+}
+
+// InstancetypeMatcher refers to an instance type.
+type InstancetypeMatcher struct {
+	// Name of the instance type. One of name and inferFromVolume is required.
+	// +optional
+	Name string `json:"name,omitempty"`
+	// Kind of the instance type, in any letter case, singular or plural:
+	// VirtualMachineInstancetype or VirtualMachineClusterInstancetype.
+	// Omitted, it means VirtualMachineClusterInstancetype.
+	// +optional
+	Kind string `json:"kind,omitempty"`
+	// RevisionName pins a ControllerRevision. Deprecated: use controllerRevisionRef.
+	// +optional
+	RevisionName string `json:"revisionName,omitempty"`
+	// ControllerRevisionRef pins the ControllerRevision that holds the instance
+	// type. The controller never sets it.
+	// +optional
+	ControllerRevisionRef *ControllerRevisionRef `json:"controllerRevisionRef,omitempty"`
+	// InferFromVolume names a volume, or "image" for the boot image, whose
+	// labels name the instance type. The result goes to status only.
+	// +optional
+	InferFromVolume string `json:"inferFromVolume,omitempty"`
+	// InferFromVolumeFailurePolicy is Reject or Ignore. Reject when omitted.
+	// +optional
+	InferFromVolumeFailurePolicy *InferFromVolumeFailurePolicy `json:"inferFromVolumeFailurePolicy,omitempty"`
+}
+
+// PreferenceMatcher refers to a preference.
+type PreferenceMatcher struct {
+	// Name of the preference. One of name and inferFromVolume is required.
+	// +optional
+	Name string `json:"name,omitempty"`
+	// Kind of the preference, in any letter case, singular or plural:
+	// VirtualMachinePreference or VirtualMachineClusterPreference. Omitted, it
+	// means VirtualMachineClusterPreference.
+	// +optional
+	Kind string `json:"kind,omitempty"`
+	// RevisionName pins a ControllerRevision. Deprecated: use controllerRevisionRef.
+	// +optional
+	RevisionName string `json:"revisionName,omitempty"`
+	// ControllerRevisionRef pins the ControllerRevision that holds the
+	// preference. The controller never sets it.
+	// +optional
+	ControllerRevisionRef *ControllerRevisionRef `json:"controllerRevisionRef,omitempty"`
+	// InferFromVolume names a volume, or "image" for the boot image, whose
+	// labels name the preference. The result goes to status only.
+	// +optional
+	InferFromVolume string `json:"inferFromVolume,omitempty"`
+	// InferFromVolumeFailurePolicy is Reject or Ignore. Reject when omitted.
+	// +optional
+	InferFromVolumeFailurePolicy *InferFromVolumeFailurePolicy `json:"inferFromVolumeFailurePolicy,omitempty"`
+}
+
+// InstancetypeRef records which instance type a virtual machine uses, and in
+// which revision.
+type InstancetypeRef struct {
+	// Name of the instance type.
+	Name string `json:"name"`
+	// Kind in canonical form: virtualmachineinstancetype or
+	// virtualmachineclusterinstancetype.
+	Kind string `json:"kind"`
+	// ControllerRevisionRef refers to the captured copy. Absent between a
+	// refresh and the next capture.
+	// +optional
+	ControllerRevisionRef *ControllerRevisionRef `json:"controllerRevisionRef,omitempty"`
+	// SourceUID is the UID of the captured object.
+	// +optional
+	SourceUID string `json:"sourceUID,omitempty"`
+	// SourceGeneration is the generation of the captured object.
+	// +optional
+	SourceGeneration int64 `json:"sourceGeneration,omitempty"`
+	// LatestGeneration is the generation that the live object has now; 0 when
+	// the live object is gone.
+	// +optional
+	LatestGeneration int64 `json:"latestGeneration,omitempty"`
+	// Outdated is true when the live object differs in UID or generation from
+	// the captured one.
+	// +optional
+	Outdated bool `json:"outdated,omitempty"`
+	// InferFromVolume is the volume that the instance type was inferred from.
+	// +optional
+	InferFromVolume string `json:"inferFromVolume,omitempty"`
+	// InferFromVolumeFailurePolicy mirrors the spec.
+	// +optional
+	InferFromVolumeFailurePolicy *InferFromVolumeFailurePolicy `json:"inferFromVolumeFailurePolicy,omitempty"`
+}
+
+// PreferenceRef records which preference a virtual machine uses, and in which
+// revision.
+type PreferenceRef struct {
+	// Name of the preference.
+	Name string `json:"name"`
+	// Kind in canonical form: virtualmachinepreference or
+	// virtualmachineclusterpreference.
+	Kind string `json:"kind"`
+	// ControllerRevisionRef refers to the captured copy. Absent between a
+	// refresh and the next capture.
+	// +optional
+	ControllerRevisionRef *ControllerRevisionRef `json:"controllerRevisionRef,omitempty"`
+	// SourceUID is the UID of the captured object.
+	// +optional
+	SourceUID string `json:"sourceUID,omitempty"`
+	// SourceGeneration is the generation of the captured object.
+	// +optional
+	SourceGeneration int64 `json:"sourceGeneration,omitempty"`
+	// LatestGeneration is the generation that the live object has now; 0 when
+	// the live object is gone.
+	// +optional
+	LatestGeneration int64 `json:"latestGeneration,omitempty"`
+	// Outdated is true when the live object differs in UID or generation from
+	// the captured one.
+	// +optional
+	Outdated bool `json:"outdated,omitempty"`
+	// InferFromVolume is the volume that the preference was inferred from.
+	// +optional
+	InferFromVolume string `json:"inferFromVolume,omitempty"`
+	// InferFromVolumeFailurePolicy mirrors the spec.
+	// +optional
+	InferFromVolumeFailurePolicy *InferFromVolumeFailurePolicy `json:"inferFromVolumeFailurePolicy,omitempty"`
+}

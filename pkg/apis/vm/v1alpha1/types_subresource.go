@@ -1,0 +1,129 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// RefreshOptions is the body of refresh-instancetype and refresh-preference.
+//
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+type RefreshOptions struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object metadata; only the name, which must be empty or that of
+	// the virtual machine, is looked at.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// DryRun with the value All checks and answers without changing anything.
+	// +optional
+	// +listType=atomic
+	DryRun []string `json:"dryRun,omitempty"`
+}
+
+// RefreshResult is the answer of refresh-instancetype and refresh-preference.
+//
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+type RefreshResult struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object metadata: name and namespace of the virtual machine.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Name of the instance type or preference.
+	// +optional
+	SourceName string `json:"sourceName,omitempty"`
+	// SourceKind in canonical form.
+	// +optional
+	SourceKind string `json:"sourceKind,omitempty"`
+	// OldRevision is the ControllerRevision in use before the refresh.
+	// +optional
+	OldRevision string `json:"oldRevision,omitempty"`
+	// OldGeneration is the generation in use before the refresh.
+	// +optional
+	OldGeneration int64 `json:"oldGeneration,omitempty"`
+	// NewRevision is the ControllerRevision that will be captured.
+	// +optional
+	NewRevision string `json:"newRevision,omitempty"`
+	// NewGeneration is the generation that will be captured.
+	// +optional
+	NewGeneration int64 `json:"newGeneration,omitempty"`
+	// Changed is false when the virtual machine already uses the newest
+	// revision; nothing was written then.
+	// +optional
+	Changed bool `json:"changed,omitempty"`
+	// SpecPinCleared is true when the matcher in spec pinned a revision, which
+	// the refresh removed. A GitOps source that still holds the pin brings it back.
+	// +optional
+	SpecPinCleared bool `json:"specPinCleared,omitempty"`
+	// Fields are the differences of the effective spec.
+	// +optional
+	// +listType=atomic
+	Fields []RefreshField `json:"fields,omitempty"`
+	// DryRun is true when nothing was written because of the options.
+	// +optional
+	DryRun bool `json:"dryRun,omitempty"`
+}
+
+// RefreshField is one difference that a refresh brings.
+type RefreshField struct {
+	// Path of the field in the effective spec.
+	Path string `json:"path"`
+	// Old is the value before.
+	// +optional
+	Old string `json:"old,omitempty"`
+	// New is the value after.
+	// +optional
+	New string `json:"new,omitempty"`
+	// Effect is Live when the change reaches a running VM at once, Restart when
+	// it waits for a power cycle.
+	// +optional
+	Effect RefreshEffect `json:"effect,omitempty"`
+}
+
+// RefreshEffect says when a change takes effect.
+// +enum
+type RefreshEffect string
+
+const (
+	// RefreshEffectLive takes effect at once.
+	RefreshEffectLive RefreshEffect = "Live"
+	// RefreshEffectRestart takes effect with the next power cycle.
+	RefreshEffectRestart RefreshEffect = "Restart"
+)
+
+// PowerOptions is the body of start, stop, restart and suspend. The answer is
+// the virtual machine.
+//
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+type PowerOptions struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object metadata; only the name, which must be empty or that of
+	// the virtual machine, is looked at.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// DryRun with the value All checks without changing anything.
+	// +optional
+	// +listType=atomic
+	DryRun []string `json:"dryRun,omitempty"`
+	// Mode sets powerOffMode, suspendMode or restartMode with the operation;
+	// unchanged when unset. Not allowed for start.
+	// +optional
+	Mode PowerOpMode `json:"mode,omitempty"`
+}
+
+// ExpandOptions are the query parameters of expand-spec.
+//
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+// +k8s:conversion-gen:explicit-from=net/url.Values
+type ExpandOptions struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// Generation is stored, for the revisions in status, or latest, for the
+	// live instance type and preference. Stored when empty.
+	// +optional
+	Generation string `json:"generation,omitempty"`
+}

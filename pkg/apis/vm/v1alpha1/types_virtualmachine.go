@@ -1,0 +1,208 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// VirtualMachineFinalizer keeps a VirtualMachine until its vSphere VM is gone.
+// The create strategy sets it, the controller removes it.
+const VirtualMachineFinalizer = "vm.slipway.dev/virtualmachine"
+
+// PowerState is the power state of a virtual machine.
+// +enum
+type PowerState string
+
+const (
+	// PoweredOn is a virtual machine that runs.
+	PoweredOn PowerState = "PoweredOn"
+	// PoweredOff is a virtual machine that does not run.
+	PoweredOff PowerState = "PoweredOff"
+	// Suspended is a virtual machine whose memory was written to disk.
+	Suspended PowerState = "Suspended"
+)
+
+// PowerOpMode says how a power operation that the guest can help with is done.
+// +enum
+type PowerOpMode string
+
+const (
+	// PowerOpModeHard acts on the virtual machine without asking the guest.
+	PowerOpModeHard PowerOpMode = "Hard"
+	// PowerOpModeSoft asks the guest through VMware Tools and waits for it.
+	PowerOpModeSoft PowerOpMode = "Soft"
+	// PowerOpModeTrySoft asks the guest and acts hard when the guest did not
+	// answer within five minutes.
+	PowerOpModeTrySoft PowerOpMode = "TrySoft"
+)
+
+// UpdateStrategy says what happens to a running VM when its effective spec changes.
+// +enum
+type UpdateStrategy string
+
+const (
+	// UpdateStrategyLiveUpdate applies at once what vSphere can change on a
+	// running VM and lists the rest in status.restartRequired.
+	UpdateStrategyLiveUpdate UpdateStrategy = "LiveUpdate"
+	// UpdateStrategyStage defers every change to the next power cycle.
+	UpdateStrategyStage UpdateStrategy = "Stage"
+)
+
+// PromoteDisksMode says when the disks of a linked clone are made independent.
+// +enum
+type PromoteDisksMode string
+
+const (
+	// PromoteDisksModeOnline promotes while the VM runs.
+	PromoteDisksModeOnline PromoteDisksMode = "Online"
+	// PromoteDisksModeOffline promotes while the VM is powered off.
+	PromoteDisksModeOffline PromoteDisksMode = "Offline"
+	// PromoteDisksModeDisabled never promotes.
+	PromoteDisksModeDisabled PromoteDisksMode = "Disabled"
+)
+
+// VirtualMachine is a virtual machine on vSphere.
+//
+// +genclient
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+type VirtualMachine struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Spec is the desired state, owned by users.
+	// +optional
+	Spec VirtualMachineSpec `json:"spec,omitempty"`
+	// Status is the observed state, owned by the controllers.
+	// +optional
+	Status VirtualMachineStatus `json:"status,omitempty"`
+}
+
+// VirtualMachineList is a list of VirtualMachines.
+//
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+type VirtualMachineList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []VirtualMachine `json:"items"`
+}
+
+// VirtualMachineSpec is the desired state of a VirtualMachine. Exactly one of
+// className, instancetype, or inline cpu and memory gives its size.
+type VirtualMachineSpec struct {
+	// ClassName names a VirtualMachineClass of the same namespace that gives
+	// the size. Mutually exclusive with instancetype and with inline cpu and memory.
+	// +optional
+	ClassName string `json:"className,omitempty"`
+	// Instancetype refers to the instance type that gives the size. Mutually
+	// exclusive with className and with inline cpu and memory.
+	// +optional
+	Instancetype *InstancetypeMatcher `json:"instancetype,omitempty"`
+	// CPU gives the virtual CPUs inline.
+	// +optional
+	CPU *VirtualMachineCPU `json:"cpu,omitempty"`
+	// Memory gives the memory inline.
+	// +optional
+	Memory *VirtualMachineMemory `json:"memory,omitempty"`
+	// Preference refers to a preference that fills what this spec and the
+	// instance type leave unset.
+	// +optional
+	Preference *PreferenceMatcher `json:"preference,omitempty"`
+
+	// Image is the image that the virtual machine is created from. Immutable
+	// once set.
+	// +optional
+	Image *VirtualMachineImageRef `json:"image,omitempty"`
+	// StorageClass names the StorageClass of the disks that are made for the
+	// virtual machine.
+	// +optional
+	StorageClass string `json:"storageClass,omitempty"`
+
+	// PowerState is the desired power state. Defaults to PoweredOn.
+	// +optional
+	PowerState PowerState `json:"powerState,omitempty"`
+	// PowerOffMode says how to power off. Defaults to TrySoft.
+	// +optional
+	PowerOffMode PowerOpMode `json:"powerOffMode,omitempty"`
+	// SuspendMode says how to suspend. Defaults to TrySoft.
+	// +optional
+	SuspendMode PowerOpMode `json:"suspendMode,omitempty"`
+	// RestartMode says how to restart. Defaults to TrySoft.
+	// +optional
+	RestartMode PowerOpMode `json:"restartMode,omitempty"`
+	// NextRestartTime asks for one restart: "now", which the server replaces
+	// with the current time, or an RFC 3339 time. A time that is not later
+	// than status.lastRestartTime asks for nothing.
+	// +optional
+	NextRestartTime string `json:"nextRestartTime,omitempty"`
+
+	// Network configures the network interfaces and the guest's network.
+	// +optional
+	Network *VirtualMachineNetworkSpec `json:"network,omitempty"`
+	// Volumes are the disks beyond those of the image.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +patchMergeKey=name
+	// +patchStrategy=merge
+	Volumes []VirtualMachineVolume `json:"volumes,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
+	// Bootstrap configures the guest at its first start.
+	// +optional
+	Bootstrap *VirtualMachineBootstrap `json:"bootstrap,omitempty"`
+	// Firmware configures BIOS or EFI.
+	// +optional
+	Firmware *VirtualMachineFirmware `json:"firmware,omitempty"`
+	// Devices are the devices besides disks and network interfaces.
+	// +optional
+	Devices *VirtualMachineDevices `json:"devices,omitempty"`
+	// ReadinessProbe decides the Ready condition beyond the power state.
+	// +optional
+	ReadinessProbe *VirtualMachineReadinessProbe `json:"readinessProbe,omitempty"`
+
+	// PromoteDisksMode says when linked-clone disks are made independent.
+	// Defaults to Online.
+	// +optional
+	PromoteDisksMode PromoteDisksMode `json:"promoteDisksMode,omitempty"`
+	// MinHardwareVersion is the lowest virtual hardware version, for example
+	// 19 for vmx-19. Allowed: 13 to 22.
+	// +optional
+	MinHardwareVersion int32 `json:"minHardwareVersion,omitempty"`
+	// GuestID is the vSphere guest operating system identifier, for example
+	// ubuntu64Guest.
+	// +optional
+	GuestID string `json:"guestID,omitempty"`
+	// GroupName names the VirtualMachineGroup that this virtual machine belongs to.
+	// +optional
+	GroupName string `json:"groupName,omitempty"`
+	// CurrentSnapshotName names the VirtualMachineSnapshot to revert to.
+	// +optional
+	CurrentSnapshotName string `json:"currentSnapshotName,omitempty"`
+	// UpdateStrategy says what happens to a running VM when its effective spec
+	// changes. Defaults to LiveUpdate.
+	// +optional
+	UpdateStrategy UpdateStrategy `json:"updateStrategy,omitempty"`
+	// InstanceUUID adopts the vSphere VM with this instance UUID instead of
+	// creating one. Defaults to the UID of the object, without being written
+	// here. Immutable.
+	// +optional
+	InstanceUUID string `json:"instanceUUID,omitempty"`
+	// ProviderID is the node provider ID of the virtual machine, as Cluster API
+	// uses it. Immutable once set.
+	// +optional
+	ProviderID string `json:"providerID,omitempty"`
+}
+
+// VirtualMachineImageRef refers to an image.
+type VirtualMachineImageRef struct {
+	// Kind of the image. Allowed: VirtualMachineImage. Defaults to
+	// VirtualMachineImage.
+	// +optional
+	Kind string `json:"kind,omitempty"`
+	// Name of the image, in the namespace of the virtual machine.
+	Name string `json:"name"`
+}
