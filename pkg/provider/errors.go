@@ -1,0 +1,86 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package provider
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+var (
+	// ErrReconcileInProgress means that an operation of this virtual machine
+	// runs. Its end is followed by a hint, so nobody needs to retry.
+	ErrReconcileInProgress = errors.New("an operation of this virtual machine is in progress")
+	// ErrTooManyCreates means that all create slots are taken. A hint follows
+	// when one is free, so nobody needs to retry.
+	ErrTooManyCreates = errors.New("too many virtual machines are being created")
+	// ErrPaused means that an administrator paused the virtual machine in the
+	// hypervisor.
+	ErrPaused = errors.New("the virtual machine is paused by an administrator")
+	// ErrUnknownState means that the hypervisor could not be read, so that it is
+	// not known whether the virtual machine exists.
+	ErrUnknownState = errors.New("the state of the virtual machine is not known")
+)
+
+// ImageCacheNotReadyError means that the image is not cached where the virtual
+// machine goes.
+type ImageCacheNotReadyError struct {
+	// Name of the VirtualMachineImageCache.
+	Name string
+	// Reason for people.
+	Reason string
+}
+
+// Error implements error.
+func (e *ImageCacheNotReadyError) Error() string {
+	return fmt.Sprintf("image cache %q is not ready: %s", e.Name, e.Reason)
+}
+
+// RequeueError asks for another pass.
+type RequeueError struct {
+	// After is how long to wait; 0 means at once.
+	After time.Duration
+	// Reason for people.
+	Reason string
+}
+
+// Error implements error.
+func (e *RequeueError) Error() string {
+	return fmt.Sprintf("look again after %s: %s", e.After, e.Reason)
+}
+
+// NoRequeueError means that a retry cannot help before something changes.
+type NoRequeueError struct {
+	// Err is the cause; nil when there is nothing wrong and the pass simply ends.
+	Err error
+}
+
+// Error implements error.
+func (e *NoRequeueError) Error() string {
+	if e.Err == nil {
+		return "nothing more to do in this pass"
+	}
+	return e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *NoRequeueError) Unwrap() error { return e.Err }
+
+// AsRequeue returns how long to wait when err, or an error that it wraps, asks
+// for another pass.
+func AsRequeue(err error) (time.Duration, bool) {
+	var r *RequeueError
+	if errors.As(err, &r) {
+		return r.After, true
+	}
+	return 0, false
+}
+
+// IsNoRequeue reports whether err, or an error that it wraps, says that a retry
+// cannot help.
+func IsNoRequeue(err error) bool {
+	var n *NoRequeueError
+	return errors.As(err, &n)
+}

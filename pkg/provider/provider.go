@@ -1,0 +1,86 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package provider
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// Request is everything that one pass knows about a virtual machine.
+type Request struct {
+	// VM is the object. The provider writes Status, the conditions included,
+	// and nothing else.
+	VM *vmv1alpha1.VirtualMachine
+	// Effective is the spec with class, instance type, preference and defaults
+	// resolved. It is nil when it cannot be resolved: then nothing is created or
+	// reconfigured, but status is read, and power off and suspend still happen.
+	Effective *vmv1alpha1.VirtualMachineInstanceSpec
+	// Running is the effective spec that the running VM was started with, nil
+	// when it does not run.
+	Running *vmv1alpha1.VirtualMachineInstanceSpec
+	// Image is the image to create from, nil when it does not exist.
+	Image *vmv1alpha1.VirtualMachineImage
+	// Bootstrap holds the values that the bootstrap Secrets had.
+	Bootstrap *BootstrapData
+	// PrerequisitesReady is false when the caller has set a condition that
+	// forbids creation. The provider then checks and reports its own
+	// prerequisites, but starts no create.
+	PrerequisitesReady bool
+	// Priority orders creates that wait for a slot, higher first.
+	Priority int
+	// Now is the time of the pass.
+	Now time.Time
+}
+
+// BootstrapData holds secret values; it is never logged.
+type BootstrapData struct {
+	// CloudConfig is the cloud-init user data.
+	CloudConfig []byte
+	// Sysprep is the answer file.
+	Sysprep []byte
+	// VAppProperties are OVF property values by key.
+	VAppProperties map[string]string
+}
+
+// Hint says that a virtual machine is worth another look.
+type Hint struct {
+	// Key is namespace and name of the VirtualMachine.
+	Key types.NamespacedName
+	// Err is the failure of the operation whose end this hint reports.
+	Err error
+	// OperationEnded is true when the hint reports the end of an operation,
+	// false when the hypervisor reported a change or a create slot is free.
+	OperationEnded bool
+}
+
+// Provider reconciles virtual machines against a hypervisor.
+type Provider interface {
+	// CreateOrUpdateVirtualMachine makes the virtual machine as requested, one
+	// operation at a time, and waits for that operation. It returns a
+	// RequeueError when another pass is needed.
+	CreateOrUpdateVirtualMachine(ctx context.Context, req *Request) error
+
+	// CreateOrUpdateVirtualMachineAsync does the same without waiting: when an
+	// operation was started, its result comes over the channel, which is then
+	// closed, and as a hint. The channel is nil when nothing was started.
+	CreateOrUpdateVirtualMachineAsync(ctx context.Context, req *Request) (<-chan error, error)
+
+	// DeleteVirtualMachine removes the virtual machine and what a failed create
+	// left behind. It returns nil when nothing is left, ErrReconcileInProgress
+	// while an operation for it runs, and ErrPaused when an administrator
+	// paused the virtual machine in the hypervisor.
+	DeleteVirtualMachine(ctx context.Context, req *Request) error
+
+	// Watch calls changed for every hint until ctx is done. A hint may come
+	// more than once and means nothing but "look again". changed must not block.
+	Watch(ctx context.Context, changed func(Hint))
+
+	// Healthy returns nil while the hypervisor can be talked to.
+	Healthy(ctx context.Context) error
+}
