@@ -1,0 +1,103 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package embeddedetcd
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+)
+
+func start(t *testing.T, dir string) *Server {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	s, err := Start(ctx, Options{Dir: dir, UnsafeNoFsync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+func connect(t *testing.T, s *Server) *clientv3.Client {
+	t.Helper()
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{s.Endpoint()}, Logger: zap.NewNop(), DialTimeout: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func TestDataSurvivesRestart(t *testing.T) {
+	dir := t.TempDir()
+	first := start(t, dir)
+	c := connect(t, first)
+	if _, err := c.Put(t.Context(), "/k", "v1"); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
+	first.Close()
+	first.Close() // a second Close is allowed
+
+	second := start(t, dir)
+	got, err := connect(t, second).Get(t.Context(), "/k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Kvs) != 1 || string(got.Kvs[0].Value) != "v1" {
+		t.Fatalf("after a restart /k = %v, want v1", got.Kvs)
+	}
+}
+
+func TestSecondServerOnOneDirectoryIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	s := start(t, dir)
+	_, err := Start(t.Context(), Options{Dir: dir, UnsafeNoFsync: true})
+	if err == nil || !strings.Contains(err.Error(), "in use by another process") {
+		t.Fatalf("second start: error %v, want one that says the directory is in use", err)
+	}
+	if _, err := connect(t, s).Put(t.Context(), "/k", "v"); err != nil {
+		t.Fatalf("the first server was harmed: %v", err)
+	}
+}
+
+func TestDeepDirectoryGetsShortSocketPath(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), strings.Repeat("d", 120))
+	s := start(t, dir)
+	path := strings.TrimPrefix(s.Endpoint(), "unix://")
+	if len(path) > maxSocketPath {
+		t.Fatalf("socket path has %d bytes, more than %d: %s", len(path), maxSocketPath, path)
+	}
+	if _, err := connect(t, s).Put(t.Context(), "/k", "v"); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	if _, err := os.Stat(filepath.Dir(path)); !os.IsNotExist(err) {
+		t.Fatalf("Close left the temporary socket directory: %v", err)
+	}
+}
+
+func TestStaleSocketDoesNotBlockStart(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, clientSocket), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := connect(t, start(t, dir)).Put(t.Context(), "/k", "v"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestMissingDirectoryOptionIsRefused(t *testing.T) {
+	if _, err := Start(t.Context(), Options{}); err == nil {
+		t.Fatal("Start without a directory succeeded")
+	}
+}
