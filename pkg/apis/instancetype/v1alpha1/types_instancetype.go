@@ -1,0 +1,122 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// +genclient
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// VirtualMachineInstancetype is a size for virtual machines of its own
+// namespace: vCPUs, memory and what goes with them. A virtual machine that
+// names it takes these values and must not set them itself.
+type VirtualMachineInstancetype struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is the size. It may be changed at any time: virtual machines keep the
+	// revision they captured until they are refreshed.
+	Spec VirtualMachineInstancetypeSpec `json:"spec"`
+}
+
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// VirtualMachineInstancetypeList is a list of VirtualMachineInstancetype.
+type VirtualMachineInstancetypeList struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard list metadata.
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	// items are the instance types.
+	// +listType=atomic
+	Items []VirtualMachineInstancetype `json:"items"`
+}
+
+// +genclient
+// +genclient:nonNamespaced
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// VirtualMachineClusterInstancetype is a size for virtual machines of every
+// namespace.
+type VirtualMachineClusterInstancetype struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is the size. It may be changed at any time: virtual machines keep the
+	// revision they captured until they are refreshed.
+	Spec VirtualMachineInstancetypeSpec `json:"spec"`
+}
+
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// VirtualMachineClusterInstancetypeList is a list of
+// VirtualMachineClusterInstancetype.
+type VirtualMachineClusterInstancetypeList struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard list metadata.
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	// items are the instance types.
+	// +listType=atomic
+	Items []VirtualMachineClusterInstancetype `json:"items"`
+}
+
+// VirtualMachineInstancetypeSpec is what an instance type prescribes. A virtual
+// machine that sets one of these values too is in conflict with it.
+type VirtualMachineInstancetypeSpec struct {
+	// nodeSelector restricts the hosts on which the virtual machine may run to
+	// those that carry all these labels.
+	// +optional
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+
+	// schedulerName names the scheduler that places the virtual machine. It is
+	// stored for compatibility and has no meaning on vSphere.
+	// +optional
+	SchedulerName string `json:"schedulerName,omitempty"`
+
+	// cpu is the number of vCPUs and how they are provided.
+	CPU CPUInstancetype `json:"cpu"`
+
+	// memory is the amount of memory and how it is provided.
+	Memory MemoryInstancetype `json:"memory"`
+
+	// gpus are the GPUs given to the virtual machine, by profile or device name.
+	// +optional
+	// +listType=atomic
+	GPUs []GPU `json:"gpus,omitempty"`
+
+	// hostDevices are devices of the host passed through to the virtual machine.
+	// +optional
+	// +listType=atomic
+	HostDevices []HostDevice `json:"hostDevices,omitempty"`
+
+	// ioThreads sets the number of I/O threads. It is stored for compatibility
+	// and has no meaning on vSphere.
+	// +optional
+	IOThreads *DiskIOThreads `json:"ioThreads,omitempty"`
+
+	// ioThreadsPolicy says how disks share I/O threads: shared, auto or
+	// supplementalPool. It is stored for compatibility and has no meaning on
+	// vSphere.
+	// +optional
+	IOThreadsPolicy *IOThreadsPolicy `json:"ioThreadsPolicy,omitempty"`
+
+	// launchSecurity asks for memory encryption and attestation at launch.
+	// Deprecated: set preferredLaunchSecurity of a preference.
+	// +optional
+	LaunchSecurity *LaunchSecurity `json:"launchSecurity,omitempty"`
+
+	// annotations are added to the running instance. A virtual machine that sets
+	// the same key to another value is in conflict with the instance type.
+	// +optional
+	Annotations map[string]string `json:"annotations,omitempty"`
+}

@@ -1,0 +1,180 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// +genclient
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// VirtualMachinePreference holds the hardware that a guest operating system
+// likes best, for virtual machines of its own namespace. It fills what a
+// virtual machine leaves unset and never overrules it.
+type VirtualMachinePreference struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is what is preferred. It may be changed at any time: virtual machines
+	// keep the revision they captured until they are refreshed.
+	Spec VirtualMachinePreferenceSpec `json:"spec"`
+}
+
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// VirtualMachinePreferenceList is a list of VirtualMachinePreference.
+type VirtualMachinePreferenceList struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard list metadata.
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	// items are the preferences.
+	// +listType=atomic
+	Items []VirtualMachinePreference `json:"items"`
+}
+
+// +genclient
+// +genclient:nonNamespaced
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// VirtualMachineClusterPreference holds preferred hardware for virtual machines
+// of every namespace.
+type VirtualMachineClusterPreference struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is what is preferred. It may be changed at any time: virtual machines
+	// keep the revision they captured until they are refreshed.
+	Spec VirtualMachinePreferenceSpec `json:"spec"`
+}
+
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// VirtualMachineClusterPreferenceList is a list of
+// VirtualMachineClusterPreference.
+type VirtualMachineClusterPreferenceList struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard list metadata.
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	// items are the preferences.
+	// +listType=atomic
+	Items []VirtualMachineClusterPreference `json:"items"`
+}
+
+// VirtualMachinePreferenceSpec is what a preference suggests and what it
+// requires.
+type VirtualMachinePreferenceSpec struct {
+	// clock is the preferred clock.
+	// +optional
+	Clock *ClockPreferences `json:"clock,omitempty"`
+
+	// cpu is the preferred arrangement of vCPUs.
+	// +optional
+	CPU *CPUPreferences `json:"cpu,omitempty"`
+
+	// devices are the preferred virtual devices.
+	// +optional
+	Devices *DevicePreferences `json:"devices,omitempty"`
+
+	// features are the preferred hypervisor features.
+	// +optional
+	Features *FeaturePreferences `json:"features,omitempty"`
+
+	// firmware is the preferred firmware.
+	// +optional
+	Firmware *FirmwarePreferences `json:"firmware,omitempty"`
+
+	// machine is the preferred machine type.
+	// +optional
+	Machine *MachinePreferences `json:"machine,omitempty"`
+
+	// volumes are the preferences for volumes that are created.
+	// +optional
+	Volumes *VolumePreferences `json:"volumes,omitempty"`
+
+	// preferredSubdomain is the domain part of the host name.
+	// +optional
+	PreferredSubdomain *string `json:"preferredSubdomain,omitempty"`
+
+	// preferredTerminationGracePeriodSeconds is the time in seconds that the
+	// guest is given to shut down, at least 0.
+	// +optional
+	PreferredTerminationGracePeriodSeconds *int64 `json:"preferredTerminationGracePeriodSeconds,omitempty"`
+
+	// requirements are what the guest needs at least. A virtual machine that
+	// gives less is refused.
+	// +optional
+	Requirements *PreferenceRequirements `json:"requirements,omitempty"`
+
+	// annotations are added to the running instance where it does not have the
+	// key yet.
+	// +optional
+	Annotations map[string]string `json:"annotations,omitempty"`
+
+	// preferSpreadSocketToCoreRatio is the number of cores per socket with the
+	// spread topology. spec.cpu.spreadOptions.ratio wins over it; 0 stands for 2.
+	// +optional
+	PreferSpreadSocketToCoreRatio int32 `json:"preferSpreadSocketToCoreRatio,omitempty"`
+
+	// preferredArchitecture is the CPU architecture of the guest, for example
+	// amd64.
+	// +optional
+	PreferredArchitecture *string `json:"preferredArchitecture,omitempty"`
+
+	// preferredLaunchSecurity asks for memory encryption and attestation at
+	// launch.
+	// +optional
+	PreferredLaunchSecurity *LaunchSecurity `json:"preferredLaunchSecurity,omitempty"`
+}
+
+// MachinePreferences is the preferred machine type.
+type MachinePreferences struct {
+	// preferredMachineType is the virtual hardware version, for example vmx-21.
+	// Machine types of other hypervisors are stored and ignored.
+	// +optional
+	PreferredMachineType string `json:"preferredMachineType,omitempty"`
+}
+
+// VolumePreferences are the preferences for volumes that are created.
+type VolumePreferences struct {
+	// preferredStorageClassName is the storage class of volumes that name none.
+	// +optional
+	PreferredStorageClassName string `json:"preferredStorageClassName,omitempty"`
+}
+
+// PreferenceRequirements are what a guest needs at least.
+type PreferenceRequirements struct {
+	// cpu is the number of vCPUs that is needed.
+	// +optional
+	CPU *CPUPreferenceRequirement `json:"cpu,omitempty"`
+
+	// memory is the amount of memory that is needed.
+	// +optional
+	Memory *MemoryPreferenceRequirement `json:"memory,omitempty"`
+
+	// architecture is the CPU architecture that is needed.
+	// +optional
+	Architecture *string `json:"architecture,omitempty"`
+}
+
+// CPUPreferenceRequirement is the number of vCPUs that is needed.
+type CPUPreferenceRequirement struct {
+	// guest is the least number of vCPUs, at least 1.
+	Guest int32 `json:"guest"`
+}
+
+// MemoryPreferenceRequirement is the amount of memory that is needed.
+type MemoryPreferenceRequirement struct {
+	// guest is the least amount of memory, more than 0.
+	Guest resource.Quantity `json:"guest"`
+}

@@ -1,0 +1,91 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// CPUInstancetype is the CPU part of an instance type.
+type CPUInstancetype struct {
+	// guest is the number of vCPUs that the guest sees, at least 1. How they are
+	// arranged in sockets and cores is for the preference to say.
+	Guest int32 `json:"guest"`
+
+	// model is the CPU model to present to the guest. It is stored for
+	// compatibility: vSphere takes the model from the host or from EVC.
+	// +optional
+	Model *string `json:"model,omitempty"`
+
+	// dedicatedCPUPlacement asks for physical CPUs of its own: high latency
+	// sensitivity with the whole CPU reserved.
+	// +optional
+	DedicatedCPUPlacement *bool `json:"dedicatedCPUPlacement,omitempty"`
+
+	// numa says how NUMA is presented to the guest.
+	// +optional
+	NUMA *NUMA `json:"numa,omitempty"`
+
+	// isolateEmulatorThread asks for one more dedicated CPU for the emulator. It
+	// is stored for compatibility and has no meaning on vSphere.
+	// +optional
+	IsolateEmulatorThread *bool `json:"isolateEmulatorThread,omitempty"`
+
+	// realtime tunes the vCPUs for predictable latency.
+	// +optional
+	Realtime *Realtime `json:"realtime,omitempty"`
+
+	// maxSockets is the number of sockets up to which vCPUs can be added while
+	// the virtual machine runs, at least 1.
+	// +optional
+	MaxSockets *int32 `json:"maxSockets,omitempty"`
+}
+
+// NUMA says how NUMA is presented to the guest.
+type NUMA struct {
+	// guestMappingPassthrough presents the layout of the host to the guest.
+	// +optional
+	GuestMappingPassthrough *NUMAGuestMappingPassthrough `json:"guestMappingPassthrough,omitempty"`
+}
+
+// NUMAGuestMappingPassthrough asks for the NUMA layout of the host. It has no
+// settings.
+type NUMAGuestMappingPassthrough struct{}
+
+// Realtime tunes vCPUs for predictable latency.
+type Realtime struct {
+	// mask selects the vCPUs by range and exclusion, for example "0-3,^1". Empty
+	// selects all of them.
+	// +optional
+	Mask string `json:"mask,omitempty"`
+}
+
+// MemoryInstancetype is the memory part of an instance type.
+type MemoryInstancetype struct {
+	// guest is the amount of memory that the guest sees. vSphere gives memory in
+	// multiples of 4 MiB.
+	Guest resource.Quantity `json:"guest"`
+
+	// hugepages backs the memory with large pages. It excludes
+	// overcommitPercent.
+	// +optional
+	Hugepages *Hugepages `json:"hugepages,omitempty"`
+
+	// overcommitPercent is the share of guest that is not reserved on the host,
+	// from 0 to 100. It excludes hugepages.
+	// +optional
+	OvercommitPercent int32 `json:"overcommitPercent,omitempty"`
+
+	// maxGuest is the amount up to which memory can be added while the virtual
+	// machine runs, at least guest.
+	// +optional
+	MaxGuest *resource.Quantity `json:"maxGuest,omitempty"`
+}
+
+// Hugepages backs memory with large pages.
+type Hugepages struct {
+	// pageSize is the size of a page, for example 2Mi or 1Gi.
+	// +optional
+	PageSize string `json:"pageSize,omitempty"`
+}
