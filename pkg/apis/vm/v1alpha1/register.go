@@ -25,8 +25,8 @@ var (
 
 func init() {
 	// Only hand-written registration is added here; the generated files add
-	// conversions, and defaults.go adds the defaulting functions.
-	localSchemeBuilder.Register(addKnownTypes)
+	// conversions.
+	localSchemeBuilder.Register(addKnownTypes, addDefaultingFuncs, addFieldLabelConversionFuncs)
 }
 
 // Resource takes an unqualified resource and returns it qualified with the group.

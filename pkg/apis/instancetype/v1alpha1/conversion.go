@@ -1,0 +1,42 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// addDefaultingFuncs registers the generated defaulting functions.
+func addDefaultingFuncs(scheme *runtime.Scheme) error {
+	return RegisterDefaults(scheme)
+}
+
+// addFieldLabelConversionFuncs names the fields by which the kinds of this
+// group can be selected.
+func addFieldLabelConversionFuncs(scheme *runtime.Scheme) error {
+	for _, kind := range []string{
+		"VirtualMachineInstancetype",
+		"VirtualMachineClusterInstancetype",
+		"VirtualMachinePreference",
+		"VirtualMachineClusterPreference",
+	} {
+		gvk := SchemeGroupVersion.WithKind(kind)
+		if err := scheme.AddFieldLabelConversionFunc(gvk, convertFieldLabel); err != nil {
+			return fmt.Errorf("registering the field labels of %s: %w", kind, err)
+		}
+	}
+	return nil
+}
+
+// convertFieldLabel accepts the labels that can be selected by.
+func convertFieldLabel(label, value string) (string, string, error) {
+	switch label {
+	case "metadata.name", "metadata.namespace":
+		return label, value, nil
+	default:
+		return "", "", fmt.Errorf("field label %q is not supported: allowed are metadata.name, metadata.namespace", label)
+	}
+}

@@ -1,0 +1,50 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// selectableFields are, by kind, the fields beside metadata.name and
+// metadata.namespace that objects can be selected by.
+var selectableFields = map[string][]string{
+	"VirtualMachine": {
+		"spec.powerState",
+		"status.powerState",
+		"status.phase",
+		"status.nodeName",
+		"status.instancetypeRef.name",
+	},
+	"VirtualMachineInstance": {
+		"status.phase",
+		"status.nodeName",
+	},
+	"VirtualMachineClass": nil,
+	"VirtualMachineImage": nil,
+}
+
+// addFieldLabelConversionFuncs registers the fields of selectableFields.
+func addFieldLabelConversionFuncs(scheme *runtime.Scheme) error {
+	for kind, fields := range selectableFields {
+		allowed := append([]string{"metadata.name", "metadata.namespace"}, fields...)
+		err := scheme.AddFieldLabelConversionFunc(SchemeGroupVersion.WithKind(kind),
+			func(label, value string) (string, string, error) {
+				for _, field := range allowed {
+					if label == field {
+						return label, value, nil
+					}
+				}
+				return "", "", fmt.Errorf("field label %q is not supported for %s: allowed are %s",
+					label, kind, strings.Join(allowed, ", "))
+			})
+		if err != nil {
+			return fmt.Errorf("registering the field labels of %s: %w", kind, err)
+		}
+	}
+	return nil
+}
