@@ -1,0 +1,95 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ports
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"syscall"
+)
+
+// Set maps the name of a server to its port.
+type Set map[string]int
+
+// Address is 127.0.0.1 with the port of name.
+func (s Set) Address(name string) string {
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(s[name]))
+}
+
+// Load reads the ports kept in file, chooses free ones for those of names that it
+// lacks, and keeps them there. wanted overrules the file for the names it has.
+// Every port is checked to be free.
+func Load(file string, wanted Set, names ...string) (Set, error) {
+	kept, err := read(file)
+	if err != nil {
+		return nil, err
+	}
+	for name, port := range wanted {
+		if port < 1 || port > 65535 {
+			return nil, fmt.Errorf("port of %s: %d given, 1 to 65535 are allowed", name, port)
+		}
+		kept[name] = port
+	}
+	chosen, err := choose(file, kept, names)
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.MarshalIndent(chosen, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encoding the ports: %w", err)
+	}
+	if err := os.WriteFile(file, append(data, '\n'), 0o600); err != nil {
+		return nil, fmt.Errorf("keeping the ports: %w", err)
+	}
+	return chosen, nil
+}
+
+// read returns an empty set when file does not exist.
+func read(file string) (Set, error) {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return Set{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the kept ports: %w", err)
+	}
+	s := Set{}
+	if err := json.Unmarshal(data, &s); err != nil {
+		return nil, fmt.Errorf("reading the kept ports from %s: %w", file, err)
+	}
+	return s, nil
+}
+
+// choose holds every port until all are chosen, so that none is given out twice.
+func choose(file string, kept Set, names []string) (Set, error) {
+	chosen := maps.Clone(kept)
+	listeners := make([]net.Listener, 0, len(names))
+	defer func() {
+		for _, l := range listeners {
+			_ = l.Close()
+		}
+	}()
+	// Kept ports come first: a free port must not turn out to be one of them.
+	ordered := slices.Clone(names)
+	slices.SortStableFunc(ordered, func(a, b string) int { return min(kept[b], 1) - min(kept[a], 1) })
+	for _, name := range ordered {
+		l, err := net.Listen("tcp", chosen.Address(name))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return nil, fmt.Errorf("port %d of %s is in use by another program: end that program, or give %s another port in %s",
+				kept[name], name, name, file)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("taking port %d for %s: %w", kept[name], name, err)
+		}
+		listeners = append(listeners, l)
+		chosen[name] = l.Addr().(*net.TCPAddr).Port
+	}
+	return chosen, nil
+}

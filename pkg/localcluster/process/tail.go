@@ -1,0 +1,46 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package process
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+)
+
+const (
+	// tailBytes bounds what is read of a log, tailLines what is shown of it.
+	tailBytes = 16 << 10
+	tailLines = 15
+)
+
+// tail returns the last lines of a file for an error message.
+func tail(path string) string {
+	data, err := lastBytes(path)
+	if err != nil {
+		return fmt.Sprintf("(cannot be read: %v)", err)
+	}
+	lines := bytes.Split(bytes.TrimRight(data, "\n"), []byte("\n"))
+	if len(lines) > tailLines {
+		lines = lines[len(lines)-tailLines:]
+	}
+	if len(bytes.TrimSpace(bytes.Join(lines, nil))) == 0 {
+		return "(it is empty)"
+	}
+	return string(bytes.Join(lines, []byte("\n")))
+}
+
+func lastBytes(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-tailBytes), tailBytes))
+}
