@@ -17,11 +17,11 @@ type VirtualMachineInstancetype struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata.
 	// +optional
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
 	// spec is the size. It may be changed at any time: virtual machines keep the
 	// revision they captured until they are refreshed.
-	Spec VirtualMachineInstancetypeSpec `json:"spec"`
+	Spec VirtualMachineInstancetypeSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -31,11 +31,11 @@ type VirtualMachineInstancetypeList struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard list metadata.
 	// +optional
-	metav1.ListMeta `json:"metadata,omitempty"`
+	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
 	// items are the instance types.
 	// +listType=atomic
-	Items []VirtualMachineInstancetype `json:"items"`
+	Items []VirtualMachineInstancetype `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
 // +genclient
@@ -48,11 +48,11 @@ type VirtualMachineClusterInstancetype struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata.
 	// +optional
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
 	// spec is the size. It may be changed at any time: virtual machines keep the
 	// revision they captured until they are refreshed.
-	Spec VirtualMachineInstancetypeSpec `json:"spec"`
+	Spec VirtualMachineInstancetypeSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -63,11 +63,11 @@ type VirtualMachineClusterInstancetypeList struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard list metadata.
 	// +optional
-	metav1.ListMeta `json:"metadata,omitempty"`
+	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
 	// items are the instance types.
 	// +listType=atomic
-	Items []VirtualMachineClusterInstancetype `json:"items"`
+	Items []VirtualMachineClusterInstancetype `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
 // VirtualMachineInstancetypeSpec is what an instance type prescribes. A virtual
@@ -76,47 +76,47 @@ type VirtualMachineInstancetypeSpec struct {
 	// nodeSelector restricts the hosts on which the virtual machine may run to
 	// those that carry all these labels.
 	// +optional
-	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+	NodeSelector map[string]string `json:"nodeSelector,omitempty" protobuf:"bytes,1,rep,name=nodeSelector"`
 
 	// schedulerName names the scheduler that places the virtual machine. It is
 	// stored for compatibility and has no meaning on vSphere.
 	// +optional
-	SchedulerName string `json:"schedulerName,omitempty"`
+	SchedulerName string `json:"schedulerName,omitempty" protobuf:"bytes,2,opt,name=schedulerName"`
 
 	// cpu is the number of vCPUs and how they are provided.
-	CPU CPUInstancetype `json:"cpu"`
+	CPU CPUInstancetype `json:"cpu" protobuf:"bytes,3,opt,name=cpu"`
 
 	// memory is the amount of memory and how it is provided.
-	Memory MemoryInstancetype `json:"memory"`
+	Memory MemoryInstancetype `json:"memory" protobuf:"bytes,4,opt,name=memory"`
 
 	// gpus are the GPUs given to the virtual machine, by profile or device name.
 	// +optional
 	// +listType=atomic
-	GPUs []GPU `json:"gpus,omitempty"`
+	GPUs []GPU `json:"gpus,omitempty" protobuf:"bytes,5,rep,name=gpus"`
 
 	// hostDevices are devices of the host passed through to the virtual machine.
 	// +optional
 	// +listType=atomic
-	HostDevices []HostDevice `json:"hostDevices,omitempty"`
+	HostDevices []HostDevice `json:"hostDevices,omitempty" protobuf:"bytes,6,rep,name=hostDevices"`
 
 	// ioThreads sets the number of I/O threads. It is stored for compatibility
 	// and has no meaning on vSphere.
 	// +optional
-	IOThreads *DiskIOThreads `json:"ioThreads,omitempty"`
+	IOThreads *DiskIOThreads `json:"ioThreads,omitempty" protobuf:"bytes,7,opt,name=ioThreads"`
 
 	// ioThreadsPolicy says how disks share I/O threads: shared, auto or
 	// supplementalPool. It is stored for compatibility and has no meaning on
 	// vSphere.
 	// +optional
-	IOThreadsPolicy *IOThreadsPolicy `json:"ioThreadsPolicy,omitempty"`
+	IOThreadsPolicy *IOThreadsPolicy `json:"ioThreadsPolicy,omitempty" protobuf:"bytes,8,opt,name=ioThreadsPolicy,casttype=IOThreadsPolicy"`
 
 	// launchSecurity asks for memory encryption and attestation at launch.
 	// Deprecated: set preferredLaunchSecurity of a preference.
 	// +optional
-	LaunchSecurity *LaunchSecurity `json:"launchSecurity,omitempty"`
+	LaunchSecurity *LaunchSecurity `json:"launchSecurity,omitempty" protobuf:"bytes,9,opt,name=launchSecurity"`
 
 	// annotations are added to the running instance. A virtual machine that sets
 	// the same key to another value is in conflict with the instance type.
 	// +optional
-	Annotations map[string]string `json:"annotations,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty" protobuf:"bytes,10,rep,name=annotations"`
 }

@@ -18,11 +18,11 @@ type VirtualMachinePreference struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata.
 	// +optional
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
 	// spec is what is preferred. It may be changed at any time: virtual machines
 	// keep the revision they captured until they are refreshed.
-	Spec VirtualMachinePreferenceSpec `json:"spec"`
+	Spec VirtualMachinePreferenceSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -32,11 +32,11 @@ type VirtualMachinePreferenceList struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard list metadata.
 	// +optional
-	metav1.ListMeta `json:"metadata,omitempty"`
+	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
 	// items are the preferences.
 	// +listType=atomic
-	Items []VirtualMachinePreference `json:"items"`
+	Items []VirtualMachinePreference `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
 // +genclient
@@ -49,11 +49,11 @@ type VirtualMachineClusterPreference struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata.
 	// +optional
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
 	// spec is what is preferred. It may be changed at any time: virtual machines
 	// keep the revision they captured until they are refreshed.
-	Spec VirtualMachinePreferenceSpec `json:"spec"`
+	Spec VirtualMachinePreferenceSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -64,11 +64,11 @@ type VirtualMachineClusterPreferenceList struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard list metadata.
 	// +optional
-	metav1.ListMeta `json:"metadata,omitempty"`
+	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
 	// items are the preferences.
 	// +listType=atomic
-	Items []VirtualMachineClusterPreference `json:"items"`
+	Items []VirtualMachineClusterPreference `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
 // VirtualMachinePreferenceSpec is what a preference suggests and what it
@@ -76,65 +76,65 @@ type VirtualMachineClusterPreferenceList struct {
 type VirtualMachinePreferenceSpec struct {
 	// clock is the preferred clock.
 	// +optional
-	Clock *ClockPreferences `json:"clock,omitempty"`
+	Clock *ClockPreferences `json:"clock,omitempty" protobuf:"bytes,1,opt,name=clock"`
 
 	// cpu is the preferred arrangement of vCPUs.
 	// +optional
-	CPU *CPUPreferences `json:"cpu,omitempty"`
+	CPU *CPUPreferences `json:"cpu,omitempty" protobuf:"bytes,2,opt,name=cpu"`
 
 	// devices are the preferred virtual devices.
 	// +optional
-	Devices *DevicePreferences `json:"devices,omitempty"`
+	Devices *DevicePreferences `json:"devices,omitempty" protobuf:"bytes,3,opt,name=devices"`
 
 	// features are the preferred hypervisor features.
 	// +optional
-	Features *FeaturePreferences `json:"features,omitempty"`
+	Features *FeaturePreferences `json:"features,omitempty" protobuf:"bytes,4,opt,name=features"`
 
 	// firmware is the preferred firmware.
 	// +optional
-	Firmware *FirmwarePreferences `json:"firmware,omitempty"`
+	Firmware *FirmwarePreferences `json:"firmware,omitempty" protobuf:"bytes,5,opt,name=firmware"`
 
 	// machine is the preferred machine type.
 	// +optional
-	Machine *MachinePreferences `json:"machine,omitempty"`
+	Machine *MachinePreferences `json:"machine,omitempty" protobuf:"bytes,6,opt,name=machine"`
 
 	// volumes are the preferences for volumes that are created.
 	// +optional
-	Volumes *VolumePreferences `json:"volumes,omitempty"`
+	Volumes *VolumePreferences `json:"volumes,omitempty" protobuf:"bytes,7,opt,name=volumes"`
 
 	// preferredSubdomain is the domain part of the host name.
 	// +optional
-	PreferredSubdomain *string `json:"preferredSubdomain,omitempty"`
+	PreferredSubdomain *string `json:"preferredSubdomain,omitempty" protobuf:"bytes,8,opt,name=preferredSubdomain"`
 
 	// preferredTerminationGracePeriodSeconds is the time in seconds that the
 	// guest is given to shut down, at least 0.
 	// +optional
-	PreferredTerminationGracePeriodSeconds *int64 `json:"preferredTerminationGracePeriodSeconds,omitempty"`
+	PreferredTerminationGracePeriodSeconds *int64 `json:"preferredTerminationGracePeriodSeconds,omitempty" protobuf:"varint,9,opt,name=preferredTerminationGracePeriodSeconds"`
 
 	// requirements are what the guest needs at least. A virtual machine that
 	// gives less is refused.
 	// +optional
-	Requirements *PreferenceRequirements `json:"requirements,omitempty"`
+	Requirements *PreferenceRequirements `json:"requirements,omitempty" protobuf:"bytes,10,opt,name=requirements"`
 
 	// annotations are added to the running instance where it does not have the
 	// key yet.
 	// +optional
-	Annotations map[string]string `json:"annotations,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty" protobuf:"bytes,11,rep,name=annotations"`
 
 	// preferSpreadSocketToCoreRatio is the number of cores per socket with the
 	// spread topology. spec.cpu.spreadOptions.ratio wins over it; 0 stands for 2.
 	// +optional
-	PreferSpreadSocketToCoreRatio int32 `json:"preferSpreadSocketToCoreRatio,omitempty"`
+	PreferSpreadSocketToCoreRatio int32 `json:"preferSpreadSocketToCoreRatio,omitempty" protobuf:"varint,12,opt,name=preferSpreadSocketToCoreRatio"`
 
 	// preferredArchitecture is the CPU architecture of the guest, for example
 	// amd64.
 	// +optional
-	PreferredArchitecture *string `json:"preferredArchitecture,omitempty"`
+	PreferredArchitecture *string `json:"preferredArchitecture,omitempty" protobuf:"bytes,13,opt,name=preferredArchitecture"`
 
 	// preferredLaunchSecurity asks for memory encryption and attestation at
 	// launch.
 	// +optional
-	PreferredLaunchSecurity *LaunchSecurity `json:"preferredLaunchSecurity,omitempty"`
+	PreferredLaunchSecurity *LaunchSecurity `json:"preferredLaunchSecurity,omitempty" protobuf:"bytes,14,opt,name=preferredLaunchSecurity"`
 }
 
 // MachinePreferences is the preferred machine type.
@@ -142,39 +142,39 @@ type MachinePreferences struct {
 	// preferredMachineType is the virtual hardware version, for example vmx-21.
 	// Machine types of other hypervisors are stored and ignored.
 	// +optional
-	PreferredMachineType string `json:"preferredMachineType,omitempty"`
+	PreferredMachineType string `json:"preferredMachineType,omitempty" protobuf:"bytes,1,opt,name=preferredMachineType"`
 }
 
 // VolumePreferences are the preferences for volumes that are created.
 type VolumePreferences struct {
 	// preferredStorageClassName is the storage class of volumes that name none.
 	// +optional
-	PreferredStorageClassName string `json:"preferredStorageClassName,omitempty"`
+	PreferredStorageClassName string `json:"preferredStorageClassName,omitempty" protobuf:"bytes,1,opt,name=preferredStorageClassName"`
 }
 
 // PreferenceRequirements are what a guest needs at least.
 type PreferenceRequirements struct {
 	// cpu is the number of vCPUs that is needed.
 	// +optional
-	CPU *CPUPreferenceRequirement `json:"cpu,omitempty"`
+	CPU *CPUPreferenceRequirement `json:"cpu,omitempty" protobuf:"bytes,1,opt,name=cpu"`
 
 	// memory is the amount of memory that is needed.
 	// +optional
-	Memory *MemoryPreferenceRequirement `json:"memory,omitempty"`
+	Memory *MemoryPreferenceRequirement `json:"memory,omitempty" protobuf:"bytes,2,opt,name=memory"`
 
 	// architecture is the CPU architecture that is needed.
 	// +optional
-	Architecture *string `json:"architecture,omitempty"`
+	Architecture *string `json:"architecture,omitempty" protobuf:"bytes,3,opt,name=architecture"`
 }
 
 // CPUPreferenceRequirement is the number of vCPUs that is needed.
 type CPUPreferenceRequirement struct {
 	// guest is the least number of vCPUs, at least 1.
-	Guest int32 `json:"guest"`
+	Guest int32 `json:"guest" protobuf:"varint,1,opt,name=guest"`
 }
 
 // MemoryPreferenceRequirement is the amount of memory that is needed.
 type MemoryPreferenceRequirement struct {
 	// guest is the least amount of memory, more than 0.
-	Guest resource.Quantity `json:"guest"`
+	Guest resource.Quantity `json:"guest" protobuf:"bytes,1,opt,name=guest"`
 }

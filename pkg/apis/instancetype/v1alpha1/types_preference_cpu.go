@@ -10,18 +10,18 @@ type CPUPreferences struct {
 	// older names preferSockets, preferCores, preferThreads, preferSpread and
 	// preferAny are deprecated and mean the same.
 	// +optional
-	PreferredCPUTopology *PreferredCPUTopology `json:"preferredCPUTopology,omitempty"`
+	PreferredCPUTopology *PreferredCPUTopology `json:"preferredCPUTopology,omitempty" protobuf:"bytes,1,opt,name=preferredCPUTopology,casttype=PreferredCPUTopology"`
 
 	// spreadOptions are the settings of the spread topology.
 	// +optional
-	SpreadOptions *SpreadOptions `json:"spreadOptions,omitempty"`
+	SpreadOptions *SpreadOptions `json:"spreadOptions,omitempty" protobuf:"bytes,2,opt,name=spreadOptions"`
 
 	// preferredCPUFeatures are CPU features to add where the virtual machine
 	// does not name them. They are stored for compatibility: vSphere masks
 	// features by EVC.
 	// +optional
 	// +listType=atomic
-	PreferredCPUFeatures []CPUFeature `json:"preferredCPUFeatures,omitempty"`
+	PreferredCPUFeatures []CPUFeature `json:"preferredCPUFeatures,omitempty" protobuf:"bytes,3,rep,name=preferredCPUFeatures"`
 }
 
 // PreferredCPUTopology says how vCPUs are arranged.
@@ -57,13 +57,13 @@ type SpreadOptions struct {
 	// across names what the vCPUs are divided over: SocketsCores,
 	// SocketsCoresThreads or CoresThreads. Unset stands for SocketsCores.
 	// +optional
-	Across *SpreadAcross `json:"across,omitempty"`
+	Across *SpreadAcross `json:"across,omitempty" protobuf:"bytes,1,opt,name=across,casttype=SpreadAcross"`
 
 	// ratio is the number of cores per socket, or of threads per core across
 	// CoresThreads, where only 2 is allowed. At least 1. Unset stands for
 	// preferSpreadSocketToCoreRatio, and without that for 2.
 	// +optional
-	Ratio *int32 `json:"ratio,omitempty"`
+	Ratio *int32 `json:"ratio,omitempty" protobuf:"varint,2,opt,name=ratio"`
 }
 
 // SpreadAcross names what vCPUs are divided over.
@@ -83,10 +83,10 @@ const (
 // CPUFeature is one CPU feature and whether the guest is to have it.
 type CPUFeature struct {
 	// name is the name of the feature.
-	Name string `json:"name"`
+	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 
 	// policy is one of force, require, optional, disable, forbid. Empty stands
 	// for require.
 	// +optional
-	Policy string `json:"policy,omitempty"`
+	Policy string `json:"policy,omitempty" protobuf:"bytes,2,opt,name=policy"`
 }

@@ -7,120 +7,120 @@ package v1alpha1
 type DevicePreferences struct {
 	// preferredAutoattachGraphicsDevice is whether a graphics device is added.
 	// +optional
-	PreferredAutoattachGraphicsDevice *bool `json:"preferredAutoattachGraphicsDevice,omitempty"`
+	PreferredAutoattachGraphicsDevice *bool `json:"preferredAutoattachGraphicsDevice,omitempty" protobuf:"varint,1,opt,name=preferredAutoattachGraphicsDevice"`
 
 	// preferredAutoattachMemBalloon is whether memory can be reclaimed by a
 	// balloon driver.
 	// +optional
-	PreferredAutoattachMemBalloon *bool `json:"preferredAutoattachMemBalloon,omitempty"`
+	PreferredAutoattachMemBalloon *bool `json:"preferredAutoattachMemBalloon,omitempty" protobuf:"varint,2,opt,name=preferredAutoattachMemBalloon"`
 
 	// preferredAutoattachPodInterface is whether a network interface is added
 	// when the virtual machine names none.
 	// +optional
-	PreferredAutoattachPodInterface *bool `json:"preferredAutoattachPodInterface,omitempty"`
+	PreferredAutoattachPodInterface *bool `json:"preferredAutoattachPodInterface,omitempty" protobuf:"varint,3,opt,name=preferredAutoattachPodInterface"`
 
 	// preferredAutoattachSerialConsole is whether a serial console is added.
 	// +optional
-	PreferredAutoattachSerialConsole *bool `json:"preferredAutoattachSerialConsole,omitempty"`
+	PreferredAutoattachSerialConsole *bool `json:"preferredAutoattachSerialConsole,omitempty" protobuf:"varint,4,opt,name=preferredAutoattachSerialConsole"`
 
 	// preferredAutoattachInputDevice is whether an input device is added.
 	// +optional
-	PreferredAutoattachInputDevice *bool `json:"preferredAutoattachInputDevice,omitempty"`
+	PreferredAutoattachInputDevice *bool `json:"preferredAutoattachInputDevice,omitempty" protobuf:"varint,5,opt,name=preferredAutoattachInputDevice"`
 
 	// preferredDisableHotplug is whether adding devices at run time is off.
 	// +optional
-	PreferredDisableHotplug *bool `json:"preferredDisableHotplug,omitempty"`
+	PreferredDisableHotplug *bool `json:"preferredDisableHotplug,omitempty" protobuf:"varint,6,opt,name=preferredDisableHotplug"`
 
 	// preferredVirtualGPUOptions are settings of shared GPUs.
 	// +optional
-	PreferredVirtualGPUOptions *VGPUOptions `json:"preferredVirtualGPUOptions,omitempty"`
+	PreferredVirtualGPUOptions *VGPUOptions `json:"preferredVirtualGPUOptions,omitempty" protobuf:"bytes,7,opt,name=preferredVirtualGPUOptions"`
 
 	// preferredSoundModel is the model of a sound device, for example ich9.
 	// +optional
-	PreferredSoundModel string `json:"preferredSoundModel,omitempty"`
+	PreferredSoundModel string `json:"preferredSoundModel,omitempty" protobuf:"bytes,8,opt,name=preferredSoundModel"`
 
 	// preferredUseVirtioTransitional asks for virtio devices of the older kind.
 	// It is stored for compatibility and has no meaning on vSphere.
 	// +optional
-	PreferredUseVirtioTransitional *bool `json:"preferredUseVirtioTransitional,omitempty"`
+	PreferredUseVirtioTransitional *bool `json:"preferredUseVirtioTransitional,omitempty" protobuf:"varint,9,opt,name=preferredUseVirtioTransitional"`
 
 	// preferredInputBus is the bus of input devices: virtio or usb.
 	// +optional
-	PreferredInputBus InputBus `json:"preferredInputBus,omitempty"`
+	PreferredInputBus InputBus `json:"preferredInputBus,omitempty" protobuf:"bytes,10,opt,name=preferredInputBus,casttype=InputBus"`
 
 	// preferredInputType is the type of input devices: tablet or keyboard.
 	// +optional
-	PreferredInputType InputType `json:"preferredInputType,omitempty"`
+	PreferredInputType InputType `json:"preferredInputType,omitempty" protobuf:"bytes,11,opt,name=preferredInputType,casttype=InputType"`
 
 	// preferredDiskBus is the bus of disks that name none: scsi, sata, virtio,
 	// usb, and here also nvme. virtio stands for the paravirtual SCSI adapter.
 	// +optional
-	PreferredDiskBus DiskBus `json:"preferredDiskBus,omitempty"`
+	PreferredDiskBus DiskBus `json:"preferredDiskBus,omitempty" protobuf:"bytes,12,opt,name=preferredDiskBus,casttype=DiskBus"`
 
 	// preferredLunBus is the bus of raw devices that name none.
 	// +optional
-	PreferredLunBus DiskBus `json:"preferredLunBus,omitempty"`
+	PreferredLunBus DiskBus `json:"preferredLunBus,omitempty" protobuf:"bytes,13,opt,name=preferredLunBus,casttype=DiskBus"`
 
 	// preferredCdromBus is the bus of CD-ROM drives that name none.
 	// +optional
-	PreferredCdromBus DiskBus `json:"preferredCdromBus,omitempty"`
+	PreferredCdromBus DiskBus `json:"preferredCdromBus,omitempty" protobuf:"bytes,14,opt,name=preferredCdromBus,casttype=DiskBus"`
 
 	// preferredDiskDedicatedIoThread gives each virtio disk an I/O thread. It is
 	// stored for compatibility and has no meaning on vSphere.
 	// +optional
-	PreferredDiskDedicatedIoThread *bool `json:"preferredDiskDedicatedIoThread,omitempty"`
+	PreferredDiskDedicatedIoThread *bool `json:"preferredDiskDedicatedIoThread,omitempty" protobuf:"varint,15,opt,name=preferredDiskDedicatedIoThread"`
 
 	// preferredDiskCache is the cache mode of disks: none, writethrough or
 	// writeback. It is stored for compatibility and has no meaning on vSphere.
 	// +optional
-	PreferredDiskCache DriverCache `json:"preferredDiskCache,omitempty"`
+	PreferredDiskCache DriverCache `json:"preferredDiskCache,omitempty" protobuf:"bytes,16,opt,name=preferredDiskCache,casttype=DriverCache"`
 
 	// preferredDiskIO is the I/O mode of disks: default, native or threads. It is
 	// stored for compatibility and has no meaning on vSphere.
 	// +optional
-	PreferredDiskIO DriverIO `json:"preferredDiskIO,omitempty"`
+	PreferredDiskIO DriverIO `json:"preferredDiskIO,omitempty" protobuf:"bytes,17,opt,name=preferredDiskIO,casttype=DriverIO"`
 
 	// preferredDiskBlockSize is the block size of disks. It is stored for
 	// compatibility and has no meaning on vSphere.
 	// +optional
-	PreferredDiskBlockSize *BlockSize `json:"preferredDiskBlockSize,omitempty"`
+	PreferredDiskBlockSize *BlockSize `json:"preferredDiskBlockSize,omitempty" protobuf:"bytes,18,opt,name=preferredDiskBlockSize"`
 
 	// preferredInterfaceModel is the model of network interfaces that name none:
 	// vmxnet3, e1000e or e1000. virtio stands for vmxnet3.
 	// +optional
-	PreferredInterfaceModel string `json:"preferredInterfaceModel,omitempty"`
+	PreferredInterfaceModel string `json:"preferredInterfaceModel,omitempty" protobuf:"bytes,19,opt,name=preferredInterfaceModel"`
 
 	// preferredRng adds a source of random numbers.
 	// +optional
-	PreferredRng *Rng `json:"preferredRng,omitempty"`
+	PreferredRng *Rng `json:"preferredRng,omitempty" protobuf:"bytes,20,opt,name=preferredRng"`
 
 	// preferredBlockMultiQueue gives disks a queue per vCPU.
 	// +optional
-	PreferredBlockMultiQueue *bool `json:"preferredBlockMultiQueue,omitempty"`
+	PreferredBlockMultiQueue *bool `json:"preferredBlockMultiQueue,omitempty" protobuf:"varint,21,opt,name=preferredBlockMultiQueue"`
 
 	// preferredNetworkInterfaceMultiQueue gives network interfaces a queue per
 	// vCPU.
 	// +optional
-	PreferredNetworkInterfaceMultiQueue *bool `json:"preferredNetworkInterfaceMultiQueue,omitempty"`
+	PreferredNetworkInterfaceMultiQueue *bool `json:"preferredNetworkInterfaceMultiQueue,omitempty" protobuf:"varint,22,opt,name=preferredNetworkInterfaceMultiQueue"`
 
 	// preferredTPM adds a TPM where the virtual machine says nothing about it.
 	// +optional
-	PreferredTPM *TPMDevice `json:"preferredTPM,omitempty"`
+	PreferredTPM *TPMDevice `json:"preferredTPM,omitempty" protobuf:"bytes,23,opt,name=preferredTPM"`
 
 	// preferredInterfaceMasquerade hides the guest behind the address of the
 	// pod. It is stored for compatibility and has no meaning on vSphere.
 	// +optional
-	PreferredInterfaceMasquerade *InterfaceMasquerade `json:"preferredInterfaceMasquerade,omitempty"`
+	PreferredInterfaceMasquerade *InterfaceMasquerade `json:"preferredInterfaceMasquerade,omitempty" protobuf:"bytes,24,opt,name=preferredInterfaceMasquerade"`
 
 	// preferredPanicDeviceModel adds a device by which the guest reports a crash:
 	// hyperv, isa or pvpanic. It is stored for compatibility and has no meaning
 	// on vSphere.
 	// +optional
-	PreferredPanicDeviceModel *PanicDeviceModel `json:"preferredPanicDeviceModel,omitempty"`
+	PreferredPanicDeviceModel *PanicDeviceModel `json:"preferredPanicDeviceModel,omitempty" protobuf:"bytes,25,opt,name=preferredPanicDeviceModel,casttype=PanicDeviceModel"`
 
 	// preferredVideoType is the type of the graphics device, for example vga.
 	// +optional
-	PreferredVideoType string `json:"preferredVideoType,omitempty"`
+	PreferredVideoType string `json:"preferredVideoType,omitempty" protobuf:"bytes,26,opt,name=preferredVideoType"`
 }
 
 // InputBus is the bus of an input device.
@@ -199,25 +199,25 @@ const (
 type BlockSize struct {
 	// custom gives the sizes.
 	// +optional
-	Custom *CustomBlockSize `json:"custom,omitempty"`
+	Custom *CustomBlockSize `json:"custom,omitempty" protobuf:"bytes,1,opt,name=custom"`
 
 	// matchVolume takes the sizes from the volume.
 	// +optional
-	MatchVolume *FeatureState `json:"matchVolume,omitempty"`
+	MatchVolume *FeatureState `json:"matchVolume,omitempty" protobuf:"bytes,2,opt,name=matchVolume"`
 }
 
 // CustomBlockSize are block sizes in bytes.
 type CustomBlockSize struct {
 	// logical is the smallest unit of access in bytes, from 512 to 2 MiB.
-	Logical int64 `json:"logical"`
+	Logical int64 `json:"logical" protobuf:"varint,1,opt,name=logical"`
 
 	// physical is the unit of the storage in bytes, at least logical.
-	Physical int64 `json:"physical"`
+	Physical int64 `json:"physical" protobuf:"varint,2,opt,name=physical"`
 
 	// discardGranularity is the unit of discarding in bytes, a multiple of
 	// logical.
 	// +optional
-	DiscardGranularity *int64 `json:"discardGranularity,omitempty"`
+	DiscardGranularity *int64 `json:"discardGranularity,omitempty" protobuf:"varint,3,opt,name=discardGranularity"`
 }
 
 // Rng is a source of random numbers. It has no settings.
@@ -227,12 +227,12 @@ type Rng struct{}
 type TPMDevice struct {
 	// enabled is whether the virtual machine has a TPM. Unset stands for true.
 	// +optional
-	Enabled *bool `json:"enabled,omitempty"`
+	Enabled *bool `json:"enabled,omitempty" protobuf:"varint,1,opt,name=enabled"`
 
 	// persistent keeps the state when the virtual machine is powered off, as
 	// vSphere always does.
 	// +optional
-	Persistent *bool `json:"persistent,omitempty"`
+	Persistent *bool `json:"persistent,omitempty" protobuf:"varint,2,opt,name=persistent"`
 }
 
 // InterfaceMasquerade hides a guest behind the address of the pod. It has no

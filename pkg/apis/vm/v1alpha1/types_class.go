@@ -17,11 +17,11 @@ type VirtualMachineClass struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata.
 	// +optional
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
 	// Spec is the size.
 	// +optional
-	Spec VirtualMachineClassSpec `json:"spec,omitempty"`
+	Spec VirtualMachineClassSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 }
 
 // VirtualMachineClassList is a list of VirtualMachineClasses.
@@ -30,24 +30,24 @@ type VirtualMachineClass struct {
 type VirtualMachineClassList struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
-	metav1.ListMeta `json:"metadata,omitempty"`
+	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	Items []VirtualMachineClass `json:"items"`
+	Items []VirtualMachineClass `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
 // VirtualMachineClassSpec is the size of a class.
 type VirtualMachineClassSpec struct {
 	// CPU of the virtual machines; sockets, cores or threads are required.
-	CPU VirtualMachineCPU `json:"cpu"`
+	CPU VirtualMachineCPU `json:"cpu" protobuf:"bytes,1,opt,name=cpu"`
 	// Memory of the virtual machines; guest is required.
-	Memory VirtualMachineMemory `json:"memory"`
+	Memory VirtualMachineMemory `json:"memory" protobuf:"bytes,2,opt,name=memory"`
 	// Devices of the virtual machines.
 	// +optional
-	Devices *VirtualMachineDevices `json:"devices,omitempty"`
+	Devices *VirtualMachineDevices `json:"devices,omitempty" protobuf:"bytes,3,opt,name=devices"`
 	// MinHardwareVersion is the lowest virtual hardware version.
 	// +optional
-	MinHardwareVersion int32 `json:"minHardwareVersion,omitempty"`
+	MinHardwareVersion int32 `json:"minHardwareVersion,omitempty" protobuf:"varint,4,opt,name=minHardwareVersion"`
 	// Description for people.
 	// +optional
-	Description string `json:"description,omitempty"`
+	Description string `json:"description,omitempty" protobuf:"bytes,5,opt,name=description"`
 }

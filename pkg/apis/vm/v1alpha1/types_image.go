@@ -16,14 +16,14 @@ type VirtualMachineImage struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata.
 	// +optional
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
 	// Spec says where the image is. Immutable.
 	// +optional
-	Spec VirtualMachineImageSpec `json:"spec,omitempty"`
+	Spec VirtualMachineImageSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 	// Status is the observed state.
 	// +optional
-	Status VirtualMachineImageStatus `json:"status,omitempty"`
+	Status VirtualMachineImageStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
 
 // VirtualMachineImageList is a list of VirtualMachineImages.
@@ -32,34 +32,34 @@ type VirtualMachineImage struct {
 type VirtualMachineImageList struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
-	metav1.ListMeta `json:"metadata,omitempty"`
+	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	Items []VirtualMachineImage `json:"items"`
+	Items []VirtualMachineImage `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
 // VirtualMachineImageSpec says where the image is. Exactly one source is set.
 type VirtualMachineImageSpec struct {
 	// ContentLibrary is an OVF item of a content library.
 	// +optional
-	ContentLibrary *ContentLibraryImageSource `json:"contentLibrary,omitempty"`
+	ContentLibrary *ContentLibraryImageSource `json:"contentLibrary,omitempty" protobuf:"bytes,1,opt,name=contentLibrary"`
 	// Template is a virtual machine template of the inventory.
 	// +optional
-	Template *TemplateImageSource `json:"template,omitempty"`
+	Template *TemplateImageSource `json:"template,omitempty" protobuf:"bytes,2,opt,name=template"`
 }
 
 // ContentLibraryImageSource is an OVF item of a content library.
 type ContentLibraryImageSource struct {
 	// Library is the name of the content library.
-	Library string `json:"library"`
+	Library string `json:"library" protobuf:"bytes,1,opt,name=library"`
 	// Item is the name of the item.
-	Item string `json:"item"`
+	Item string `json:"item" protobuf:"bytes,2,opt,name=item"`
 }
 
 // TemplateImageSource is a template of the inventory.
 type TemplateImageSource struct {
 	// InventoryPath of the template, absolute or relative to the datacenter's
 	// VM folder, for example templates/ubuntu-24.04.
-	InventoryPath string `json:"inventoryPath"`
+	InventoryPath string `json:"inventoryPath" protobuf:"bytes,1,opt,name=inventoryPath"`
 }
 
 // VirtualMachineImageStatus is the observed state of an image.
@@ -68,5 +68,5 @@ type VirtualMachineImageStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=type
-	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	Conditions []metav1.Condition `json:"conditions,omitempty" protobuf:"bytes,1,rep,name=conditions"`
 }

@@ -7,22 +7,22 @@ package v1alpha1
 type VirtualMachineNetworkSpec struct {
 	// Disabled gives the virtual machine no network interface.
 	// +optional
-	Disabled bool `json:"disabled,omitempty"`
+	Disabled bool `json:"disabled,omitempty" protobuf:"varint,1,opt,name=disabled"`
 	// HostName is the host name of the guest. Defaults, in the guest, to the
 	// name of the virtual machine.
 	// +optional
-	HostName string `json:"hostName,omitempty"`
+	HostName string `json:"hostName,omitempty" protobuf:"bytes,2,opt,name=hostName"`
 	// DomainName is the DNS domain of the guest.
 	// +optional
-	DomainName string `json:"domainName,omitempty"`
+	DomainName string `json:"domainName,omitempty" protobuf:"bytes,3,opt,name=domainName"`
 	// Nameservers are the IP addresses of the guest's DNS servers.
 	// +optional
 	// +listType=atomic
-	Nameservers []string `json:"nameservers,omitempty"`
+	Nameservers []string `json:"nameservers,omitempty" protobuf:"bytes,4,rep,name=nameservers"`
 	// SearchDomains are the guest's DNS search domains.
 	// +optional
 	// +listType=atomic
-	SearchDomains []string `json:"searchDomains,omitempty"`
+	SearchDomains []string `json:"searchDomains,omitempty" protobuf:"bytes,5,rep,name=searchDomains"`
 	// Interfaces are the network interfaces. The server adds one named eth0
 	// when the network is not disabled and none is given at creation.
 	// +optional
@@ -30,42 +30,42 @@ type VirtualMachineNetworkSpec struct {
 	// +listMapKey=name
 	// +patchMergeKey=name
 	// +patchStrategy=merge
-	Interfaces []VirtualMachineNetworkInterface `json:"interfaces,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
+	Interfaces []VirtualMachineNetworkInterface `json:"interfaces,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,6,rep,name=interfaces"`
 }
 
 // VirtualMachineNetworkInterface is one network interface.
 type VirtualMachineNetworkInterface struct {
 	// Name of the interface in this list, for example eth0.
-	Name string `json:"name"`
+	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 	// Network is the vSphere network (standard or distributed port group) by
 	// name or inventory path. The server's default network when unset.
 	// +optional
-	Network string `json:"network,omitempty"`
+	Network string `json:"network,omitempty" protobuf:"bytes,2,opt,name=network"`
 	// Model of the adapter: vmxnet3, e1000e, e1000, sriov or virtio, which
 	// means vmxnet3. A preference or vmxnet3 when unset.
 	// +optional
-	Model string `json:"model,omitempty"`
+	Model string `json:"model,omitempty" protobuf:"bytes,3,opt,name=model"`
 	// MACAddress is the hardware address. vSphere chooses one when unset.
 	// +optional
-	MACAddress string `json:"macAddress,omitempty"`
+	MACAddress string `json:"macAddress,omitempty" protobuf:"bytes,4,opt,name=macAddress"`
 	// Addresses are static IP addresses with prefix length, for example
 	// 192.0.2.5/24.
 	// +optional
 	// +listType=atomic
-	Addresses []string `json:"addresses,omitempty"`
+	Addresses []string `json:"addresses,omitempty" protobuf:"bytes,5,rep,name=addresses"`
 	// Gateway4 is the IPv4 gateway.
 	// +optional
-	Gateway4 string `json:"gateway4,omitempty"`
+	Gateway4 string `json:"gateway4,omitempty" protobuf:"bytes,6,opt,name=gateway4"`
 	// Gateway6 is the IPv6 gateway.
 	// +optional
-	Gateway6 string `json:"gateway6,omitempty"`
+	Gateway6 string `json:"gateway6,omitempty" protobuf:"bytes,7,opt,name=gateway6"`
 	// DHCP4 asks for IPv4 addresses by DHCP. Not together with IPv4 addresses.
 	// +optional
-	DHCP4 *bool `json:"dhcp4,omitempty"`
+	DHCP4 *bool `json:"dhcp4,omitempty" protobuf:"varint,8,opt,name=dhcp4"`
 	// DHCP6 asks for IPv6 addresses by DHCP. Not together with IPv6 addresses.
 	// +optional
-	DHCP6 *bool `json:"dhcp6,omitempty"`
+	DHCP6 *bool `json:"dhcp6,omitempty" protobuf:"varint,9,opt,name=dhcp6"`
 	// MTU in bytes, 576 to 9000.
 	// +optional
-	MTU *int32 `json:"mtu,omitempty"`
+	MTU *int32 `json:"mtu,omitempty" protobuf:"varint,10,opt,name=mtu"`
 }

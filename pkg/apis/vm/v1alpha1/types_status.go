@@ -37,91 +37,91 @@ const (
 type VirtualMachineStatus struct {
 	// ObservedGeneration is the generation of the spec that this status reflects.
 	// +optional
-	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 	// Phase is a summary for people.
 	// +optional
-	Phase VirtualMachinePhase `json:"phase,omitempty"`
+	Phase VirtualMachinePhase `json:"phase,omitempty" protobuf:"bytes,2,opt,name=phase,casttype=VirtualMachinePhase"`
 	// PrintableStatus is a word or two that say what the VM does or lacks.
 	// +optional
-	PrintableStatus string `json:"printableStatus,omitempty"`
+	PrintableStatus string `json:"printableStatus,omitempty" protobuf:"bytes,3,opt,name=printableStatus"`
 	// PowerState is the power state that vSphere reports; empty before creation.
 	// +optional
-	PowerState PowerState `json:"powerState,omitempty"`
+	PowerState PowerState `json:"powerState,omitempty" protobuf:"bytes,4,opt,name=powerState,casttype=PowerState"`
 	// Class is the class in use.
 	// +optional
-	Class *VirtualMachineClassStatus `json:"class,omitempty"`
+	Class *VirtualMachineClassStatus `json:"class,omitempty" protobuf:"bytes,5,opt,name=class"`
 	// InstancetypeRef is the instance type in use.
 	// +optional
-	InstancetypeRef *InstancetypeRef `json:"instancetypeRef,omitempty"`
+	InstancetypeRef *InstancetypeRef `json:"instancetypeRef,omitempty" protobuf:"bytes,6,opt,name=instancetypeRef"`
 	// PreferenceRef is the preference in use.
 	// +optional
-	PreferenceRef *PreferenceRef `json:"preferenceRef,omitempty"`
+	PreferenceRef *PreferenceRef `json:"preferenceRef,omitempty" protobuf:"bytes,7,opt,name=preferenceRef"`
 	// Resources is the effective size, whatever it comes from.
 	// +optional
-	Resources *VirtualMachineResources `json:"resources,omitempty"`
+	Resources *VirtualMachineResources `json:"resources,omitempty" protobuf:"bytes,8,opt,name=resources"`
 
 	// UniqueID is the managed object ID in vSphere, for example vm-42.
 	// +optional
-	UniqueID string `json:"uniqueID,omitempty"`
+	UniqueID string `json:"uniqueID,omitempty" protobuf:"bytes,9,opt,name=uniqueID"`
 	// BiosUUID is the BIOS UUID.
 	// +optional
-	BiosUUID string `json:"biosUUID,omitempty"`
+	BiosUUID string `json:"biosUUID,omitempty" protobuf:"bytes,10,opt,name=biosUUID"`
 	// InstanceUUID is the instance UUID.
 	// +optional
-	InstanceUUID string `json:"instanceUUID,omitempty"`
+	InstanceUUID string `json:"instanceUUID,omitempty" protobuf:"bytes,11,opt,name=instanceUUID"`
 	// HardwareVersion is the virtual hardware version, for example 21 for vmx-21.
 	// +optional
-	HardwareVersion int32 `json:"hardwareVersion,omitempty"`
+	HardwareVersion int32 `json:"hardwareVersion,omitempty" protobuf:"varint,12,opt,name=hardwareVersion"`
 
 	// Guest is what VMware Tools reports.
 	// +optional
-	Guest *VirtualMachineGuestStatus `json:"guest,omitempty"`
+	Guest *VirtualMachineGuestStatus `json:"guest,omitempty" protobuf:"bytes,13,opt,name=guest"`
 	// Network is the observed network.
 	// +optional
-	Network *VirtualMachineNetworkStatus `json:"network,omitempty"`
+	Network *VirtualMachineNetworkStatus `json:"network,omitempty" protobuf:"bytes,14,opt,name=network"`
 	// Storage is the storage in use.
 	// +optional
-	Storage *VirtualMachineStorageStatus `json:"storage,omitempty"`
+	Storage *VirtualMachineStorageStatus `json:"storage,omitempty" protobuf:"bytes,15,opt,name=storage"`
 	// Volumes are the observed volumes.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
-	Volumes []VirtualMachineVolumeStatus `json:"volumes,omitempty"`
+	Volumes []VirtualMachineVolumeStatus `json:"volumes,omitempty" protobuf:"bytes,16,rep,name=volumes"`
 	// Zone is the failure domain that the VM runs in.
 	// +optional
-	Zone string `json:"zone,omitempty"`
+	Zone string `json:"zone,omitempty" protobuf:"bytes,17,opt,name=zone"`
 	// NodeName is the name of the ESXi host.
 	// +optional
-	NodeName string `json:"nodeName,omitempty"`
+	NodeName string `json:"nodeName,omitempty" protobuf:"bytes,18,opt,name=nodeName"`
 	// LastRestartTime is when the controller last restarted the VM on request.
 	// +optional
-	LastRestartTime *metav1.Time `json:"lastRestartTime,omitempty"`
+	LastRestartTime *metav1.Time `json:"lastRestartTime,omitempty" protobuf:"bytes,19,opt,name=lastRestartTime"`
 	// CurrentSnapshot names the snapshot that the VM runs on.
 	// +optional
-	CurrentSnapshot string `json:"currentSnapshot,omitempty"`
+	CurrentSnapshot string `json:"currentSnapshot,omitempty" protobuf:"bytes,20,opt,name=currentSnapshot"`
 	// RootSnapshots names the snapshots without parent.
 	// +optional
 	// +listType=atomic
-	RootSnapshots []string `json:"rootSnapshots,omitempty"`
+	RootSnapshots []string `json:"rootSnapshots,omitempty" protobuf:"bytes,21,rep,name=rootSnapshots"`
 	// RestartRequired lists what differs between the running VM and the
 	// effective spec and can only change with a power cycle.
 	// +optional
 	// +listType=map
 	// +listMapKey=path
-	RestartRequired []RestartRequirement `json:"restartRequired,omitempty"`
+	RestartRequired []RestartRequirement `json:"restartRequired,omitempty" protobuf:"bytes,22,rep,name=restartRequired"`
 
 	// Addresses are the addresses, as the Cluster API infrastructure contract
 	// wants them.
 	// +optional
 	// +listType=atomic
-	Addresses []MachineAddress `json:"addresses,omitempty"`
+	Addresses []MachineAddress `json:"addresses,omitempty" protobuf:"bytes,23,rep,name=addresses"`
 	// Initialization is the state of the first provisioning, as the Cluster API
 	// infrastructure contract wants it.
 	// +optional
-	Initialization *VirtualMachineInitialization `json:"initialization,omitempty"`
+	Initialization *VirtualMachineInitialization `json:"initialization,omitempty" protobuf:"bytes,24,opt,name=initialization"`
 	// FailureDomain is the zone, as the Cluster API infrastructure contract wants it.
 	// +optional
-	FailureDomain string `json:"failureDomain,omitempty"`
+	FailureDomain string `json:"failureDomain,omitempty" protobuf:"bytes,25,opt,name=failureDomain"`
 
 	// Conditions are the observations in detail.
 	// +optional
@@ -129,46 +129,46 @@ type VirtualMachineStatus struct {
 	// +listMapKey=type
 	// +patchMergeKey=type
 	// +patchStrategy=merge
-	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type"`
+	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,26,rep,name=conditions"`
 }
 
 // VirtualMachineClassStatus is the class in use.
 type VirtualMachineClassStatus struct {
 	// Name of the class.
-	Name string `json:"name"`
+	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 	// Generation of the class that was applied.
 	// +optional
-	Generation int64 `json:"generation,omitempty"`
+	Generation int64 `json:"generation,omitempty" protobuf:"varint,2,opt,name=generation"`
 }
 
 // VirtualMachineResources is a size.
 type VirtualMachineResources struct {
 	// VCPUs is the number of virtual CPUs.
 	// +optional
-	VCPUs int32 `json:"vcpus,omitempty"`
+	VCPUs int32 `json:"vcpus,omitempty" protobuf:"varint,1,opt,name=vcpus"`
 	// Memory is the guest memory.
 	// +optional
-	Memory *resource.Quantity `json:"memory,omitempty"`
+	Memory *resource.Quantity `json:"memory,omitempty" protobuf:"bytes,2,opt,name=memory"`
 }
 
 // RestartRequirement is one difference that needs a power cycle.
 type RestartRequirement struct {
 	// Path of the field in the effective spec, for example cpu.cores.
-	Path string `json:"path"`
+	Path string `json:"path" protobuf:"bytes,1,opt,name=path"`
 	// Running is the value that the running VM has.
 	// +optional
-	Running string `json:"running,omitempty"`
+	Running string `json:"running,omitempty" protobuf:"bytes,2,opt,name=running"`
 	// Desired is the value that the effective spec has.
 	// +optional
-	Desired string `json:"desired,omitempty"`
+	Desired string `json:"desired,omitempty" protobuf:"bytes,3,opt,name=desired"`
 }
 
 // MachineAddress is an address of a machine.
 type MachineAddress struct {
 	// Type is Hostname, InternalIP, ExternalIP, InternalDNS or ExternalDNS.
-	Type string `json:"type"`
+	Type string `json:"type" protobuf:"bytes,1,opt,name=type"`
 	// Address is the address.
-	Address string `json:"address"`
+	Address string `json:"address" protobuf:"bytes,2,opt,name=address"`
 }
 
 // VirtualMachineInitialization is the state of the first provisioning.
@@ -176,24 +176,24 @@ type VirtualMachineInitialization struct {
 	// Provisioned is true once the VM was created, powered on and has an
 	// address, and never becomes false again.
 	// +optional
-	Provisioned *bool `json:"provisioned,omitempty"`
+	Provisioned *bool `json:"provisioned,omitempty" protobuf:"varint,1,opt,name=provisioned"`
 }
 
 // VirtualMachineNetworkStatus is the observed network.
 type VirtualMachineNetworkStatus struct {
 	// PrimaryIP4 is the IPv4 address to reach the guest by.
 	// +optional
-	PrimaryIP4 string `json:"primaryIP4,omitempty"`
+	PrimaryIP4 string `json:"primaryIP4,omitempty" protobuf:"bytes,1,opt,name=primaryIP4"`
 	// PrimaryIP6 is the IPv6 address to reach the guest by.
 	// +optional
-	PrimaryIP6 string `json:"primaryIP6,omitempty"`
+	PrimaryIP6 string `json:"primaryIP6,omitempty" protobuf:"bytes,2,opt,name=primaryIP6"`
 	// HostName is the host name that the guest reports.
 	// +optional
-	HostName string `json:"hostName,omitempty"`
+	HostName string `json:"hostName,omitempty" protobuf:"bytes,3,opt,name=hostName"`
 	// Interfaces are the observed interfaces.
 	// +optional
 	// +listType=atomic
-	Interfaces []VirtualMachineNetworkInterfaceStatus `json:"interfaces,omitempty"`
+	Interfaces []VirtualMachineNetworkInterfaceStatus `json:"interfaces,omitempty" protobuf:"bytes,4,rep,name=interfaces"`
 }
 
 // VirtualMachineNetworkInterfaceStatus is an observed interface.
@@ -201,18 +201,18 @@ type VirtualMachineNetworkInterfaceStatus struct {
 	// Name of the interface in the spec; empty for interfaces that the guest
 	// made itself.
 	// +optional
-	Name string `json:"name,omitempty"`
+	Name string `json:"name,omitempty" protobuf:"bytes,1,opt,name=name"`
 	// DeviceKey is the vSphere device key.
 	// +optional
-	DeviceKey int32 `json:"deviceKey,omitempty"`
+	DeviceKey int32 `json:"deviceKey,omitempty" protobuf:"varint,2,opt,name=deviceKey"`
 	// MACAddress is the hardware address.
 	// +optional
-	MACAddress string `json:"macAddress,omitempty"`
+	MACAddress string `json:"macAddress,omitempty" protobuf:"bytes,3,opt,name=macAddress"`
 	// Connected is true when the guest reports a link.
 	// +optional
-	Connected bool `json:"connected,omitempty"`
+	Connected bool `json:"connected,omitempty" protobuf:"varint,4,opt,name=connected"`
 	// IPAddresses are the addresses with prefix length.
 	// +optional
 	// +listType=atomic
-	IPAddresses []string `json:"ipAddresses,omitempty"`
+	IPAddresses []string `json:"ipAddresses,omitempty" protobuf:"bytes,5,rep,name=ipAddresses"`
 }

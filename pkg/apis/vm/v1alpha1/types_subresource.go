@@ -15,12 +15,12 @@ type RefreshOptions struct {
 	// Standard object metadata; only the name, which must be empty or that of
 	// the virtual machine, is looked at.
 	// +optional
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
 	// DryRun with the value All checks and answers without changing anything.
 	// +optional
 	// +listType=atomic
-	DryRun []string `json:"dryRun,omitempty"`
+	DryRun []string `json:"dryRun,omitempty" protobuf:"bytes,2,rep,name=dryRun"`
 }
 
 // RefreshResult is the answer of refresh-instancetype and refresh-preference.
@@ -30,57 +30,57 @@ type RefreshResult struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata: name and namespace of the virtual machine.
 	// +optional
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
 	// Name of the instance type or preference.
 	// +optional
-	SourceName string `json:"sourceName,omitempty"`
+	SourceName string `json:"sourceName,omitempty" protobuf:"bytes,2,opt,name=sourceName"`
 	// SourceKind in canonical form.
 	// +optional
-	SourceKind string `json:"sourceKind,omitempty"`
+	SourceKind string `json:"sourceKind,omitempty" protobuf:"bytes,3,opt,name=sourceKind"`
 	// OldRevision is the ControllerRevision in use before the refresh.
 	// +optional
-	OldRevision string `json:"oldRevision,omitempty"`
+	OldRevision string `json:"oldRevision,omitempty" protobuf:"bytes,4,opt,name=oldRevision"`
 	// OldGeneration is the generation in use before the refresh.
 	// +optional
-	OldGeneration int64 `json:"oldGeneration,omitempty"`
+	OldGeneration int64 `json:"oldGeneration,omitempty" protobuf:"varint,5,opt,name=oldGeneration"`
 	// NewRevision is the ControllerRevision that will be captured.
 	// +optional
-	NewRevision string `json:"newRevision,omitempty"`
+	NewRevision string `json:"newRevision,omitempty" protobuf:"bytes,6,opt,name=newRevision"`
 	// NewGeneration is the generation that will be captured.
 	// +optional
-	NewGeneration int64 `json:"newGeneration,omitempty"`
+	NewGeneration int64 `json:"newGeneration,omitempty" protobuf:"varint,7,opt,name=newGeneration"`
 	// Changed is false when the virtual machine already uses the newest
 	// revision; nothing was written then.
 	// +optional
-	Changed bool `json:"changed,omitempty"`
+	Changed bool `json:"changed,omitempty" protobuf:"varint,8,opt,name=changed"`
 	// SpecPinCleared is true when the matcher in spec pinned a revision, which
 	// the refresh removed. A GitOps source that still holds the pin brings it back.
 	// +optional
-	SpecPinCleared bool `json:"specPinCleared,omitempty"`
+	SpecPinCleared bool `json:"specPinCleared,omitempty" protobuf:"varint,9,opt,name=specPinCleared"`
 	// Fields are the differences of the effective spec.
 	// +optional
 	// +listType=atomic
-	Fields []RefreshField `json:"fields,omitempty"`
+	Fields []RefreshField `json:"fields,omitempty" protobuf:"bytes,10,rep,name=fields"`
 	// DryRun is true when nothing was written because of the options.
 	// +optional
-	DryRun bool `json:"dryRun,omitempty"`
+	DryRun bool `json:"dryRun,omitempty" protobuf:"varint,11,opt,name=dryRun"`
 }
 
 // RefreshField is one difference that a refresh brings.
 type RefreshField struct {
 	// Path of the field in the effective spec.
-	Path string `json:"path"`
+	Path string `json:"path" protobuf:"bytes,1,opt,name=path"`
 	// Old is the value before.
 	// +optional
-	Old string `json:"old,omitempty"`
+	Old string `json:"old,omitempty" protobuf:"bytes,2,opt,name=old"`
 	// New is the value after.
 	// +optional
-	New string `json:"new,omitempty"`
+	New string `json:"new,omitempty" protobuf:"bytes,3,opt,name=new"`
 	// Effect is Live when the change reaches a running VM at once, Restart when
 	// it waits for a power cycle.
 	// +optional
-	Effect RefreshEffect `json:"effect,omitempty"`
+	Effect RefreshEffect `json:"effect,omitempty" protobuf:"bytes,4,opt,name=effect,casttype=RefreshEffect"`
 }
 
 // RefreshEffect says when a change takes effect.
@@ -103,16 +103,16 @@ type PowerOptions struct {
 	// Standard object metadata; only the name, which must be empty or that of
 	// the virtual machine, is looked at.
 	// +optional
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
 	// DryRun with the value All checks without changing anything.
 	// +optional
 	// +listType=atomic
-	DryRun []string `json:"dryRun,omitempty"`
+	DryRun []string `json:"dryRun,omitempty" protobuf:"bytes,2,rep,name=dryRun"`
 	// Mode sets powerOffMode, suspendMode or restartMode with the operation;
 	// unchanged when unset. Not allowed for start.
 	// +optional
-	Mode PowerOpMode `json:"mode,omitempty"`
+	Mode PowerOpMode `json:"mode,omitempty" protobuf:"bytes,3,opt,name=mode,casttype=PowerOpMode"`
 }
 
 // ExpandOptions are the query parameters of expand-spec.
@@ -125,5 +125,5 @@ type ExpandOptions struct {
 	// Generation is stored, for the revisions in status, or latest, for the
 	// live instance type and preference. Stored when empty.
 	// +optional
-	Generation string `json:"generation,omitempty"`
+	Generation string `json:"generation,omitempty" protobuf:"bytes,1,opt,name=generation"`
 }

@@ -71,14 +71,14 @@ type VirtualMachine struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata.
 	// +optional
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
 	// Spec is the desired state, owned by users.
 	// +optional
-	Spec VirtualMachineSpec `json:"spec,omitempty"`
+	Spec VirtualMachineSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 	// Status is the observed state, owned by the controllers.
 	// +optional
-	Status VirtualMachineStatus `json:"status,omitempty"`
+	Status VirtualMachineStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
 
 // VirtualMachineList is a list of VirtualMachines.
@@ -87,9 +87,9 @@ type VirtualMachine struct {
 type VirtualMachineList struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
-	metav1.ListMeta `json:"metadata,omitempty"`
+	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	Items []VirtualMachine `json:"items"`
+	Items []VirtualMachine `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
 // VirtualMachineSpec is the desired state of a VirtualMachine. Exactly one of
@@ -98,103 +98,103 @@ type VirtualMachineSpec struct {
 	// ClassName names a VirtualMachineClass of the same namespace that gives
 	// the size. Mutually exclusive with instancetype and with inline cpu and memory.
 	// +optional
-	ClassName string `json:"className,omitempty"`
+	ClassName string `json:"className,omitempty" protobuf:"bytes,1,opt,name=className"`
 	// Instancetype refers to the instance type that gives the size. Mutually
 	// exclusive with className and with inline cpu and memory.
 	// +optional
-	Instancetype *InstancetypeMatcher `json:"instancetype,omitempty"`
+	Instancetype *InstancetypeMatcher `json:"instancetype,omitempty" protobuf:"bytes,2,opt,name=instancetype"`
 	// CPU gives the virtual CPUs inline.
 	// +optional
-	CPU *VirtualMachineCPU `json:"cpu,omitempty"`
+	CPU *VirtualMachineCPU `json:"cpu,omitempty" protobuf:"bytes,3,opt,name=cpu"`
 	// Memory gives the memory inline.
 	// +optional
-	Memory *VirtualMachineMemory `json:"memory,omitempty"`
+	Memory *VirtualMachineMemory `json:"memory,omitempty" protobuf:"bytes,4,opt,name=memory"`
 	// Preference refers to a preference that fills what this spec and the
 	// instance type leave unset.
 	// +optional
-	Preference *PreferenceMatcher `json:"preference,omitempty"`
+	Preference *PreferenceMatcher `json:"preference,omitempty" protobuf:"bytes,5,opt,name=preference"`
 
 	// Image is the image that the virtual machine is created from. Immutable
 	// once set.
 	// +optional
-	Image *VirtualMachineImageRef `json:"image,omitempty"`
+	Image *VirtualMachineImageRef `json:"image,omitempty" protobuf:"bytes,6,opt,name=image"`
 	// StorageClass names the StorageClass of the disks that are made for the
 	// virtual machine.
 	// +optional
-	StorageClass string `json:"storageClass,omitempty"`
+	StorageClass string `json:"storageClass,omitempty" protobuf:"bytes,7,opt,name=storageClass"`
 
 	// PowerState is the desired power state. Defaults to PoweredOn.
 	// +optional
-	PowerState PowerState `json:"powerState,omitempty"`
+	PowerState PowerState `json:"powerState,omitempty" protobuf:"bytes,8,opt,name=powerState,casttype=PowerState"`
 	// PowerOffMode says how to power off. Defaults to TrySoft.
 	// +optional
-	PowerOffMode PowerOpMode `json:"powerOffMode,omitempty"`
+	PowerOffMode PowerOpMode `json:"powerOffMode,omitempty" protobuf:"bytes,9,opt,name=powerOffMode,casttype=PowerOpMode"`
 	// SuspendMode says how to suspend. Defaults to TrySoft.
 	// +optional
-	SuspendMode PowerOpMode `json:"suspendMode,omitempty"`
+	SuspendMode PowerOpMode `json:"suspendMode,omitempty" protobuf:"bytes,10,opt,name=suspendMode,casttype=PowerOpMode"`
 	// RestartMode says how to restart. Defaults to TrySoft.
 	// +optional
-	RestartMode PowerOpMode `json:"restartMode,omitempty"`
+	RestartMode PowerOpMode `json:"restartMode,omitempty" protobuf:"bytes,11,opt,name=restartMode,casttype=PowerOpMode"`
 	// NextRestartTime asks for one restart: "now", which the server replaces
 	// with the current time, or an RFC 3339 time. A time that is not later
 	// than status.lastRestartTime asks for nothing.
 	// +optional
-	NextRestartTime string `json:"nextRestartTime,omitempty"`
+	NextRestartTime string `json:"nextRestartTime,omitempty" protobuf:"bytes,12,opt,name=nextRestartTime"`
 
 	// Network configures the network interfaces and the guest's network.
 	// +optional
-	Network *VirtualMachineNetworkSpec `json:"network,omitempty"`
+	Network *VirtualMachineNetworkSpec `json:"network,omitempty" protobuf:"bytes,13,opt,name=network"`
 	// Volumes are the disks beyond those of the image.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +patchMergeKey=name
 	// +patchStrategy=merge
-	Volumes []VirtualMachineVolume `json:"volumes,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
+	Volumes []VirtualMachineVolume `json:"volumes,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,14,rep,name=volumes"`
 	// Bootstrap configures the guest at its first start.
 	// +optional
-	Bootstrap *VirtualMachineBootstrap `json:"bootstrap,omitempty"`
+	Bootstrap *VirtualMachineBootstrap `json:"bootstrap,omitempty" protobuf:"bytes,15,opt,name=bootstrap"`
 	// Firmware configures BIOS or EFI.
 	// +optional
-	Firmware *VirtualMachineFirmware `json:"firmware,omitempty"`
+	Firmware *VirtualMachineFirmware `json:"firmware,omitempty" protobuf:"bytes,16,opt,name=firmware"`
 	// Devices are the devices besides disks and network interfaces.
 	// +optional
-	Devices *VirtualMachineDevices `json:"devices,omitempty"`
+	Devices *VirtualMachineDevices `json:"devices,omitempty" protobuf:"bytes,17,opt,name=devices"`
 	// ReadinessProbe decides the Ready condition beyond the power state.
 	// +optional
-	ReadinessProbe *VirtualMachineReadinessProbe `json:"readinessProbe,omitempty"`
+	ReadinessProbe *VirtualMachineReadinessProbe `json:"readinessProbe,omitempty" protobuf:"bytes,18,opt,name=readinessProbe"`
 
 	// PromoteDisksMode says when linked-clone disks are made independent.
 	// Defaults to Online.
 	// +optional
-	PromoteDisksMode PromoteDisksMode `json:"promoteDisksMode,omitempty"`
+	PromoteDisksMode PromoteDisksMode `json:"promoteDisksMode,omitempty" protobuf:"bytes,19,opt,name=promoteDisksMode,casttype=PromoteDisksMode"`
 	// MinHardwareVersion is the lowest virtual hardware version, for example
 	// 19 for vmx-19. Allowed: 13 to 22.
 	// +optional
-	MinHardwareVersion int32 `json:"minHardwareVersion,omitempty"`
+	MinHardwareVersion int32 `json:"minHardwareVersion,omitempty" protobuf:"varint,20,opt,name=minHardwareVersion"`
 	// GuestID is the vSphere guest operating system identifier, for example
 	// ubuntu64Guest.
 	// +optional
-	GuestID string `json:"guestID,omitempty"`
+	GuestID string `json:"guestID,omitempty" protobuf:"bytes,21,opt,name=guestID"`
 	// GroupName names the VirtualMachineGroup that this virtual machine belongs to.
 	// +optional
-	GroupName string `json:"groupName,omitempty"`
+	GroupName string `json:"groupName,omitempty" protobuf:"bytes,22,opt,name=groupName"`
 	// CurrentSnapshotName names the VirtualMachineSnapshot to revert to.
 	// +optional
-	CurrentSnapshotName string `json:"currentSnapshotName,omitempty"`
+	CurrentSnapshotName string `json:"currentSnapshotName,omitempty" protobuf:"bytes,23,opt,name=currentSnapshotName"`
 	// UpdateStrategy says what happens to a running VM when its effective spec
 	// changes. Defaults to LiveUpdate.
 	// +optional
-	UpdateStrategy UpdateStrategy `json:"updateStrategy,omitempty"`
+	UpdateStrategy UpdateStrategy `json:"updateStrategy,omitempty" protobuf:"bytes,24,opt,name=updateStrategy,casttype=UpdateStrategy"`
 	// InstanceUUID adopts the vSphere VM with this instance UUID instead of
 	// creating one. Defaults to the UID of the object, without being written
 	// here. Immutable.
 	// +optional
-	InstanceUUID string `json:"instanceUUID,omitempty"`
+	InstanceUUID string `json:"instanceUUID,omitempty" protobuf:"bytes,25,opt,name=instanceUUID"`
 	// ProviderID is the node provider ID of the virtual machine, as Cluster API
 	// uses it. Immutable once set.
 	// +optional
-	ProviderID string `json:"providerID,omitempty"`
+	ProviderID string `json:"providerID,omitempty" protobuf:"bytes,26,opt,name=providerID"`
 }
 
 // VirtualMachineImageRef refers to an image.
@@ -202,7 +202,7 @@ type VirtualMachineImageRef struct {
 	// Kind of the image. Allowed: VirtualMachineImage. Defaults to
 	// VirtualMachineImage.
 	// +optional
-	Kind string `json:"kind,omitempty"`
+	Kind string `json:"kind,omitempty" protobuf:"bytes,1,opt,name=kind"`
 	// Name of the image, in the namespace of the virtual machine.
-	Name string `json:"name"`
+	Name string `json:"name" protobuf:"bytes,2,opt,name=name"`
 }
