@@ -5,8 +5,6 @@
 
 package v1alpha1
 
-type VirtualMachineExpansion interface{}
-
 type VirtualMachineClassExpansion interface{}
 
 type VirtualMachineImageExpansion interface{}
