@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Copyright The Slipway Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+# Fails if the generated files, those not yet committed included, differ from
+# what the generators would write now. Works on a copy and changes nothing.
+
+set -o errexit -o nounset -o pipefail
+
+ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)"
+COPY="$(mktemp -d)"
+trap 'rm -rf "${COPY}"' EXIT
+
+mkdir -p "${ROOT}/_bin" "${COPY}/pkg"
+cp -a "${ROOT}/go.mod" "${ROOT}/go.sum" "${ROOT}/hack" "${COPY}/"
+cp -a "${ROOT}/pkg/apis" "${ROOT}/pkg/generated" "${COPY}/pkg/"
+# Generators that are built already are used again.
+ln -s "${ROOT}/_bin" "${COPY}/_bin"
+# What no generator writes any more must show as a difference.
+find "${COPY}/pkg/apis" -name 'zz_generated.*.go' -delete
+
+# Protobuf first: it writes tags into the types that the others read.
+"${COPY}/hack/update-protobuf.sh" >"${COPY}/log" 2>&1 &&
+    "${COPY}/hack/update-codegen.sh" >>"${COPY}/log" 2>&1 || {
+    cat "${COPY}/log" >&2
+    echo "verify-codegen.sh: a generator failed" >&2
+    exit 1
+}
+
+failed=0
+for path in pkg/apis pkg/generated hack/openapi-violations.list; do
+    diff -Nupr "${ROOT}/${path}" "${COPY}/${path}" || failed=1
+done
+if [ "${failed}" -ne 0 ]; then
+    echo "verify-codegen.sh: generated files are out of date; run make generate" >&2
+    exit 1
+fi
+echo "verify-codegen.sh: generated files are up to date"
