@@ -1,0 +1,16 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/apitesting/roundtrip"
+
+	"github.com/slipway-dev/slipway/pkg/apis/instancetype/fuzzer"
+)
+
+func TestEveryKindComesBackEqualFromEveryEncoding(t *testing.T) {
+	roundtrip.RoundTripProtobufTestForAPIGroup(t, Install, fuzzer.Funcs)
+}
