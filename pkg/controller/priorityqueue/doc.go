@@ -1,0 +1,47 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package priorityqueue is a workqueue for controllers that hands out keys by
+// priority. It has the methods of client-go's rate-limited workqueue, and with
+// equal priorities it hands out in the same order.
+//
+// What it guarantees:
+//
+//  1. Order. Of the ready keys the one with the highest priority is handed out
+//     first; of equal ones, the one that became ready first. Aging and fairness,
+//     both options, are the only exceptions.
+//  2. One entry. A key is queued at most once. Adding it again keeps the higher
+//     priority and the earlier ready time; no add lowers a priority. A key that
+//     is raised goes to the end of its new priority.
+//  3. One worker. A key in process is not handed out again before its Done. If
+//     it is added meanwhile it takes its place in the order at that Add, counts
+//     in Len at once, is passed over until Done, and is then handed out before
+//     keys of its priority that were added later.
+//  4. Visibility. An Add that has returned is seen by the next Get and Len.
+//  5. Delays count from the call. When the delay has passed, the key takes its
+//     place in the order; a key whose delay has passed is ahead of lower
+//     priorities, whether a Get was waiting or not. Where more than 64 delays
+//     end at the same time, each call moves 64 of them, in the order of their
+//     ends. A negative delay is none. An add without delay makes a delayed key
+//     ready. Keys that one call adds with rate limit each get their own delay,
+//     and the rate limiter has been asked when the call returns.
+//  6. Done of a key that is not in process changes nothing.
+//  7. Waking. An Add wakes at most one waiting Get and hands it the key. While
+//     that Get is on its way to run, it wakes the next one itself.
+//  8. Shutdown, in any number and order, drops delayed keys and ignores adds.
+//     Ready keys are still handed out. ShutDownWithDrain returns when they have
+//     been and Done was called for all.
+//  9. Aging. With it, a level of ready keys that gets nothing for the bound is
+//     served at least once in sixteen hand-outs from then on; see Aging.
+//  10. Fairness. With it, groups of keys of one priority take turns, one key
+//     each; within a group, order is as without.
+//  11. Cost. Adding, handing out, finishing and removing take constant time, but
+//     for a heap of the priorities in use and a heap of the delayed keys. In
+//     steady state nothing is allocated. An idle queue has no goroutine; a timer
+//     runs only while a Get waits and a key is delayed. A drained queue gives
+//     its memory back. What a caller passes in is not kept beyond the keys.
+//
+// The core (core.go, levels.go, aging.go and what they use) has no lock, starts
+// no goroutine and reads no clock. The shell (queue.go, parking.go, alarm.go)
+// adds one mutex, the waiting Gets and one timer.
+package priorityqueue

@@ -1,0 +1,80 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package priorityqueue
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// parking holds the waiting Gets.
+type parking[K comparable] struct {
+	// stack holds them, last in, first out: the warmest worker comes first.
+	stack []*waiter[K]
+	pool  sync.Pool
+	// waking: a woken Get is on its way and has not run yet. Meanwhile no other
+	// is woken; it wakes the next itself if more is set.
+	waking, more atomic.Bool
+}
+
+// handover is what a woken Get returns.
+type handover[K comparable] struct {
+	key      K
+	priority int
+	shutdown bool
+}
+
+type waiter[K comparable] struct{ ch chan handover[K] }
+
+// push parks the calling Get.
+func (p *parking[K]) push() *waiter[K] {
+	w, ok := p.pool.Get().(*waiter[K])
+	if !ok {
+		w = &waiter[K]{ch: make(chan handover[K], 1)}
+	}
+	p.stack = append(p.stack, w)
+	return w
+}
+
+func (p *parking[K]) pop() *waiter[K] {
+	n := len(p.stack) - 1
+	w := p.stack[n]
+	p.stack[n] = nil
+	p.stack = p.stack[:n]
+	return w
+}
+
+// handOver takes the next key for the last Get that parked, of which there is
+// one. It returns nil if there is no key, or if a woken Get is on its way and
+// will see to it. The caller holds the lock and sends after giving it back.
+func (q *Queue[K]) handOver(now int64) (*waiter[K], handover[K]) {
+	p := &q.park
+	if p.waking.Load() {
+		p.more.Store(true)
+		// The woken Get clears waking before it reads more: if it is still
+		// set, that Get has yet to read what was just stored.
+		if p.waking.Load() {
+			return nil, handover[K]{}
+		}
+	}
+	key, priority, ok := q.core.pop(now)
+	if !ok {
+		return nil, handover[K]{}
+	}
+	p.waking.Store(true)
+	return p.pop(), handover[K]{key: key, priority: priority}
+}
+
+// passOn ends a Get's way from being woken, and wakes the next if there was
+// reason to while it was on its way.
+func (q *Queue[K]) passOn() {
+	q.park.waking.Store(false)
+	if !q.park.more.Load() {
+		return
+	}
+	q.mu.Lock()
+	q.park.more.Store(false)
+	now := q.time()
+	q.unlock(now)
+}

@@ -1,0 +1,298 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package priorityqueue
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+)
+
+// Queue is a priority workqueue. The package documentation lists what it
+// guarantees. Make it with New; it must not be copied.
+type Queue[K comparable] struct {
+	name    string
+	limiter workqueue.TypedRateLimiter[K]
+	// now returns nanoseconds since the queue was made.
+	now func() int64
+	// timed: every call takes the time, for metrics or aging. Otherwise only
+	// calls that meet delayed keys do.
+	timed bool
+
+	mu   sync.Mutex
+	core *core[K]
+	park parking[K]
+	wake alarm
+	// closed: adds are ignored, and a Get that finds nothing returns.
+	closed bool
+	// drained is closed when a draining queue is empty and nothing is in
+	// process; nil while nobody waits for that.
+	drained chan struct{}
+}
+
+var _ Interface[string] = (*Queue[string])(nil)
+
+// New returns an empty queue that needs no goroutine. The name is the metrics'
+// label "name".
+func New[K comparable](name string, options ...Option[K]) *Queue[K] {
+	c := config[K]{}
+	for _, o := range options {
+		o(&c)
+	}
+	if c.limiter == nil {
+		c.limiter = workqueue.DefaultTypedControllerRateLimiter[K]()
+	}
+	var s *stats
+	if c.metrics {
+		s = newStats()
+	}
+	q := &Queue[K]{
+		name:    name,
+		limiter: c.limiter,
+		now:     elapsed(c.clock),
+		timed:   c.metrics || c.aging != nil,
+		core:    newCore(c.group, c.aging, s),
+	}
+	q.wake.init(c.clock, q.onAlarm)
+	return q
+}
+
+// elapsed returns a function that tells the nanoseconds since this call.
+func elapsed(cl clock.WithDelayedExecution) func() int64 {
+	if cl == nil {
+		start := time.Now()
+		return func() int64 { return int64(time.Since(start)) }
+	}
+	start := cl.Now()
+	return func() int64 { return int64(cl.Since(start)) }
+}
+
+// time returns the time for a call of the core, or 0 if nothing needs it.
+// The caller holds the lock.
+func (q *Queue[K]) time() int64 {
+	if q.timed || len(q.core.due) > 0 {
+		return q.now()
+	}
+	return 0
+}
+
+// Add queues a key at priority 0, ready at once.
+func (q *Queue[K]) Add(key K) {
+	h, group := q.core.hash(key), q.core.groupOf(key)
+	q.mu.Lock()
+	if q.closed {
+		q.mu.Unlock()
+		return
+	}
+	now := q.time()
+	q.core.add(h, key, group, 0, now, now)
+	q.unlock(now)
+}
+
+// AddAfter queues a key at priority 0, ready when the delay has passed.
+func (q *Queue[K]) AddAfter(key K, delay time.Duration) {
+	q.AddWithOpts(AddOpts{After: delay}, key)
+}
+
+// AddRateLimited queues a key at priority 0, ready when the rate limiter says.
+func (q *Queue[K]) AddRateLimited(key K) {
+	q.AddWithOpts(AddOpts{RateLimited: true}, key)
+}
+
+// AddWithOpts queues keys; see Interface.
+func (q *Queue[K]) AddWithOpts(o AddOpts, keys ...K) {
+	for _, key := range keys {
+		after := o.After
+		if o.RateLimited {
+			if limit := q.limiter.When(key); after <= 0 || limit < after {
+				after = limit
+			}
+		}
+		q.add(key, o.Priority, after, after > 0 || o.RateLimited)
+	}
+}
+
+func (q *Queue[K]) add(key K, priority int, after time.Duration, retry bool) {
+	h, group := q.core.hash(key), q.core.groupOf(key)
+	var called int64
+	if after > 0 {
+		called = q.now()
+	}
+	q.mu.Lock()
+	if q.closed {
+		q.mu.Unlock()
+		return
+	}
+	if retry {
+		q.core.stats.retried()
+	}
+	var now, due int64
+	if after > 0 {
+		// The clock may have been read before that of the call before us.
+		now = q.now()
+		due = called + int64(after)
+		if due < called {
+			due = math.MaxInt64
+		}
+	} else {
+		now = q.time()
+		due = now
+	}
+	q.core.add(h, key, group, priority, due, now)
+	q.unlock(now)
+}
+
+// Get waits for a key and hands it out; the caller must call Done with it.
+// shutdown tells that the queue was shut down and has nothing left.
+func (q *Queue[K]) Get() (key K, shutdown bool) {
+	key, _, shutdown = q.GetWithPriority()
+	return key, shutdown
+}
+
+// GetWithPriority is Get with the priority that the key was queued with.
+func (q *Queue[K]) GetWithPriority() (key K, priority int, shutdown bool) {
+	q.mu.Lock()
+	now := q.time()
+	key, priority, ok := q.core.pop(now)
+	if ok || q.closed {
+		q.unlock(now)
+		return key, priority, !ok
+	}
+	w := q.park.push()
+	q.setAlarm(now)
+	q.mu.Unlock()
+
+	h := <-w.ch
+	q.park.pool.Put(w)
+	q.passOn()
+	return h.key, h.priority, h.shutdown
+}
+
+// Done ends the processing of a key that Get returned. If the key was added
+// meanwhile, it can be handed out again from now on, in the place of that Add.
+// For any other key Done does nothing.
+func (q *Queue[K]) Done(key K) {
+	h := q.core.hash(key)
+	q.mu.Lock()
+	now := q.time()
+	q.core.done(h, key, now)
+	if q.drained != nil {
+		q.checkDrained()
+	}
+	q.unlock(now)
+}
+
+// unlock gives the lock back and wakes a waiting Get if there is a key for it.
+func (q *Queue[K]) unlock(now int64) {
+	if len(q.park.stack) == 0 {
+		q.mu.Unlock()
+		return
+	}
+	q.setAlarm(now)
+	w, h := q.handOver(now)
+	q.mu.Unlock()
+	if w != nil {
+		w.ch <- h
+	}
+}
+
+// Len returns the number of ready keys; those in process that were added again
+// count.
+func (q *Queue[K]) Len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.core.promote(q.time(), math.MaxInt)
+	return q.core.ready
+}
+
+// Remove takes a key out of the queue, ready or delayed, and reports whether it
+// was queued. A worker that holds the key keeps it until Done; the rate limiter
+// keeps what it knows of it until Forget.
+func (q *Queue[K]) Remove(key K) bool {
+	h := q.core.hash(key)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	removed := q.core.remove(h, key)
+	if q.drained != nil {
+		q.checkDrained()
+	}
+	return removed
+}
+
+// Forget makes the rate limiter forget the failures of a key.
+func (q *Queue[K]) Forget(key K) { q.limiter.Forget(key) }
+
+// NumRequeues returns how often the rate limiter was asked about a key since it
+// was last told to forget it.
+func (q *Queue[K]) NumRequeues(key K) int { return q.limiter.NumRequeues(key) }
+
+// ShuttingDown reports whether ShutDown or ShutDownWithDrain was called.
+func (q *Queue[K]) ShuttingDown() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.closed
+}
+
+// ShutDown makes the queue ignore adds and drop its delayed keys. Ready keys
+// are still handed out; then every Get, waiting or new, returns shutdown. It
+// also ends the wait of ShutDownWithDrain. Calling it again does nothing.
+func (q *Queue[K]) ShutDown() {
+	q.mu.Lock()
+	q.close()
+	q.endDrain()
+	q.mu.Unlock()
+}
+
+// ShutDownWithDrain is ShutDown, and returns when all ready keys have been
+// handed out and Done was called for everything in process. Workers that stop
+// early must be followed by a ShutDown, which ends the wait.
+func (q *Queue[K]) ShutDownWithDrain() {
+	q.mu.Lock()
+	q.close()
+	if q.drained == nil && !q.empty() {
+		q.drained = make(chan struct{})
+	}
+	drained := q.drained
+	q.mu.Unlock()
+	if drained != nil {
+		<-drained
+	}
+}
+
+// close shuts the queue down. The caller holds the lock. Waiting Gets divide what
+// is left among them; the others would wait for ever, as nothing can be added.
+// A key in process that was added again is left to the worker that holds it.
+func (q *Queue[K]) close() {
+	if q.closed {
+		return
+	}
+	q.closed = true
+	now := q.time()
+	q.core.promote(now, math.MaxInt)
+	q.core.dropDelayed()
+	q.wake.stop()
+	for len(q.park.stack) > 0 {
+		key, priority, ok := q.core.pop(now)
+		q.park.pop().ch <- handover[K]{key: key, priority: priority, shutdown: !ok}
+	}
+}
+
+func (q *Queue[K]) empty() bool { return q.core.ready == 0 && len(q.core.procs) == 0 }
+
+// checkDrained ends the wait of ShutDownWithDrain if all is done.
+func (q *Queue[K]) checkDrained() {
+	if q.empty() {
+		q.endDrain()
+	}
+}
+
+func (q *Queue[K]) endDrain() {
+	if q.drained != nil {
+		close(q.drained)
+		q.drained = nil
+	}
+}
