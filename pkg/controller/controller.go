@@ -1,0 +1,162 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
+)
+
+// Result says when a key that was reconciled without error comes back. The zero
+// value says: with the next event.
+type Result struct {
+	// RequeueAfter, if positive, brings the key back after that time. It wins
+	// over Requeue.
+	RequeueAfter time.Duration
+	// Requeue brings the key back at once and without backoff, for a pass that
+	// changed something and wants to look again.
+	Requeue bool
+}
+
+// Reconciler brings the object of a key closer to what it should be.
+type Reconciler[K comparable] interface {
+	// Reconcile handles one key. With an error the result is ignored and the
+	// key comes back rate limited.
+	Reconcile(ctx context.Context, key K) (Result, error)
+}
+
+// ReconcilerFunc is a function that is a Reconciler.
+type ReconcilerFunc[K comparable] func(ctx context.Context, key K) (Result, error)
+
+// Reconcile calls f.
+func (f ReconcilerFunc[K]) Reconcile(ctx context.Context, key K) (Result, error) { return f(ctx, key) }
+
+// DefaultWorkers is the number of workers where Options.Workers is not positive.
+const DefaultWorkers = 1
+
+// Options describes a controller.
+type Options[K comparable] struct {
+	// Name is used in logs and metrics.
+	Name string
+	// Workers is the number of keys reconciled at the same time.
+	Workers int
+	// Queue holds the keys; nil makes a queue in strict order with metrics.
+	Queue priorityqueue.Interface[K]
+	// Reconciler does the work. It is required.
+	Reconciler Reconciler[K]
+	// Priority evaluates a key's priority when it is queued again after a
+	// reconcile; nil keeps the one that it was handed out with.
+	Priority func(key K) int
+}
+
+// Controller runs a Reconciler on the keys of a queue.
+type Controller[K comparable] struct {
+	options Options[K]
+	counts  counts
+}
+
+// New makes a controller that does nothing until Run. It panics without a
+// Reconciler.
+func New[K comparable](o Options[K]) *Controller[K] {
+	if o.Reconciler == nil {
+		panic(fmt.Sprintf("controller %q has no reconciler", o.Name))
+	}
+	if o.Workers <= 0 {
+		o.Workers = DefaultWorkers
+	}
+	if o.Queue == nil {
+		o.Queue = priorityqueue.New(o.Name, priorityqueue.WithMetrics[K]())
+	}
+	return &Controller[K]{options: o}
+}
+
+// Queue returns the queue that event handlers add keys to.
+func (c *Controller[K]) Queue() priorityqueue.Interface[K] { return c.options.Queue }
+
+// Run reconciles until ctx is done, shuts the queue down, and returns when all
+// workers have ended. It must be called at most once.
+func (c *Controller[K]) Run(ctx context.Context) {
+	logger := klog.FromContext(ctx).WithValues("controller", c.options.Name)
+	ctx = klog.NewContext(ctx, logger)
+	logger.Info("Starting", "workers", c.options.Workers)
+	stop := context.AfterFunc(ctx, c.Queue().ShutDown)
+	defer stop()
+	var workers sync.WaitGroup
+	for range c.options.Workers {
+		workers.Go(func() {
+			for c.next(ctx) {
+			}
+		})
+	}
+	workers.Wait()
+	logger.Info("Stopped")
+}
+
+// next handles one key and reports whether there may be more.
+func (c *Controller[K]) next(ctx context.Context) bool {
+	key, priority, shutdown := c.Queue().GetWithPriority()
+	if shutdown {
+		return false
+	}
+	defer c.Queue().Done(key)
+	if ctx.Err() != nil {
+		return false
+	}
+	logger := klog.FromContext(ctx).WithValues("key", key)
+	result, err := c.reconcile(klog.NewContext(ctx, logger), key)
+	if err != nil && ctx.Err() != nil {
+		// Work that was interrupted by the end of ctx is no failure.
+		logger.V(2).Info("Reconcile was interrupted", "err", err)
+		return false
+	}
+	if err != nil {
+		logger.Error(err, "Reconcile failed", "failures", c.Queue().NumRequeues(key)+1)
+	}
+	c.requeue(key, priority, result, err)
+	return true
+}
+
+// reconcile calls the Reconciler, counts the call and turns a panic into an error.
+func (c *Controller[K]) reconcile(ctx context.Context, key K) (result Result, err error) {
+	start := time.Now()
+	c.counts.active.Add(1)
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("reconciler %q panicked on %v: %v\n%s", c.options.Name, key, r, debug.Stack())
+			c.counts.panics.Add(1)
+		}
+		c.counts.active.Add(-1)
+		c.counts.observe(result, err, time.Since(start))
+	}()
+	return c.options.Reconciler.Reconcile(ctx, key)
+}
+
+// requeue queues a key again as the outcome of its reconcile says. It runs
+// before Done, so that the key keeps its place among those added later.
+func (c *Controller[K]) requeue(key K, priority int, result Result, err error) {
+	o := priorityqueue.AddOpts{Priority: priority}
+	switch {
+	case err != nil:
+		o.RateLimited = true
+	case result.RequeueAfter > 0:
+		o.After = result.RequeueAfter
+		c.Queue().Forget(key)
+	case result.Requeue:
+		c.Queue().Forget(key)
+	default:
+		c.Queue().Forget(key)
+		return
+	}
+	if c.options.Priority != nil {
+		o.Priority = c.options.Priority(key)
+	}
+	c.Queue().AddWithOpts(o, key)
+}
