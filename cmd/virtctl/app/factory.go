@@ -1,0 +1,161 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
+
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
+)
+
+// completionTimeout bounds what shell completion asks of the server, so that a
+// dead server does not hang the shell.
+const completionTimeout = 3 * time.Second
+
+// Factory gives the verbs what they need: streams, client and namespace.
+type Factory struct {
+	program string
+	flags   *genericclioptions.ConfigFlags
+	streams genericiooptions.IOStreams
+}
+
+func newFactory(flags *genericclioptions.ConfigFlags, streams genericiooptions.IOStreams) *Factory {
+	return &Factory{flags: flags, streams: streams}
+}
+
+// client returns a clientset and the namespace that the flags and the
+// kubeconfig choose.
+func (f *Factory) client() (versioned.Interface, string, error) {
+	namespace, _, err := f.flags.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return nil, "", fmt.Errorf("reading the namespace from the kubeconfig: %w", err)
+	}
+	config, err := f.flags.ToRESTConfig()
+	if err != nil {
+		return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	config.WarningHandler = rest.NewWarningWriter(f.streams.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
+	// One verb over many virtual machines is one user's wish, not a flood.
+	config.QPS, config.Burst = 50, 100
+	client, err := versioned.NewForConfig(config)
+	if err != nil {
+		return nil, "", fmt.Errorf("making a client: %w", err)
+	}
+	return client, namespace, nil
+}
+
+// selection says which virtual machines a verb is for.
+type selection struct {
+	names         []string
+	selector      string
+	allNamespaces bool
+}
+
+func (s *selection) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&s.selector, "selector", "l", "", "Label selector, instead of names")
+	cmd.Flags().BoolVarP(&s.allNamespaces, "all-namespaces", "A", false, "With -l: in all namespaces")
+}
+
+func (s *selection) validate() error {
+	switch {
+	case len(s.names) > 0 && s.selector != "":
+		return fmt.Errorf("names and --selector exclude each other: got %d name(s) and selector %q", len(s.names), s.selector)
+	case len(s.names) == 0 && s.selector == "":
+		return fmt.Errorf("no virtual machine given: name one or more, or use --selector")
+	case s.allNamespaces && s.selector == "":
+		return fmt.Errorf("--all-namespaces goes with --selector, not with names")
+	}
+	return nil
+}
+
+// target is one virtual machine.
+type target struct{ namespace, name string }
+
+// resolve lists what the selection means.
+func (s *selection) resolve(ctx context.Context, client versioned.Interface, namespace string) ([]target, error) {
+	if s.selector == "" {
+		targets := make([]target, 0, len(s.names))
+		for _, name := range s.names {
+			targets = append(targets, target{namespace, name})
+		}
+		return targets, nil
+	}
+	if s.allNamespaces {
+		namespace = metav1.NamespaceAll
+	}
+	list, err := client.VmV1alpha1().VirtualMachines(namespace).List(ctx, metav1.ListOptions{LabelSelector: s.selector})
+	if err != nil {
+		return nil, fmt.Errorf("listing virtual machines with selector %q: %w", s.selector, err)
+	}
+	targets := make([]target, 0, len(list.Items))
+	for i := range list.Items {
+		targets = append(targets, target{list.Items[i].Namespace, list.Items[i].Name})
+	}
+	sort.Slice(targets, func(i, j int) bool {
+		if targets[i].namespace != targets[j].namespace {
+			return targets[i].namespace < targets[j].namespace
+		}
+		return targets[i].name < targets[j].name
+	})
+	return targets, nil
+}
+
+// each calls do for every target and prints one line for every failure.
+func (f *Factory) each(targets []target, client versioned.Interface, do func(vmclient.VirtualMachineInterface, target) error) error {
+	failed := false
+	for _, t := range targets {
+		if err := do(client.VmV1alpha1().VirtualMachines(t.namespace), t); err != nil {
+			failed = true
+			fmt.Fprintf(f.streams.ErrOut, "error: virtualmachine %s/%s: %s\n", t.namespace, t.name, reason(err))
+		}
+	}
+	if failed {
+		return errReported
+	}
+	return nil
+}
+
+// reason is the part of an API error that a person needs.
+func reason(err error) string {
+	if apierrors.IsNotFound(err) {
+		return "not found"
+	}
+	return err.Error()
+}
+
+// completeVMs offers the names of the virtual machines of the namespace.
+func (f *Factory) completeVMs(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	client, namespace, err := f.client()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
+	defer cancel()
+	list, err := client.VmV1alpha1().VirtualMachines(namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	given := map[string]bool{}
+	for _, a := range args {
+		given[a] = true
+	}
+	var names []string
+	for i := range list.Items {
+		if !given[list.Items[i].Name] {
+			names = append(names, list.Items[i].Name)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

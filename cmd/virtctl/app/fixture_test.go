@@ -1,0 +1,92 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// apiServer answers like slipway-apiserver for the virtual machines that it
+// was given, and records the requests that change something.
+type apiServer struct {
+	vms      []vmv1alpha1.VirtualMachine
+	requests []string
+	refresh  vmv1alpha1.RefreshResult
+}
+
+const apiPrefix = "/apis/vm.slipway.dev/v1alpha1/namespaces/"
+
+func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	if r.Method == http.MethodPost {
+		body, _ := io.ReadAll(r.Body)
+		s.requests = append(s.requests, r.URL.RequestURI()+" "+string(body))
+	}
+	path, _ := strings.CutPrefix(r.URL.Path, apiPrefix)
+	parts := strings.Split(path, "/") // namespace, virtualmachines, name, subresource
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/virtualmachines"):
+		list := vmv1alpha1.VirtualMachineList{}
+		for _, vm := range s.vms {
+			if r.URL.Query().Get("labelSelector") != "app=none" && (len(parts) < 2 || strings.HasPrefix(r.URL.Path, "/apis/vm.slipway.dev/v1alpha1/virtualmachines") || vm.Namespace == parts[0]) {
+				list.Items = append(list.Items, vm)
+			}
+		}
+		_ = json.NewEncoder(w).Encode(list)
+		return
+	case len(parts) == 4:
+		for _, vm := range s.vms {
+			if vm.Namespace != parts[0] || vm.Name != parts[2] {
+				continue
+			}
+			if strings.HasPrefix(parts[3], "refresh-") {
+				result := s.refresh
+				result.Namespace, result.Name = vm.Namespace, vm.Name
+				_ = json.NewEncoder(w).Encode(result)
+				return
+			}
+			_ = json.NewEncoder(w).Encode(vm)
+			return
+		}
+	}
+	w.WriteHeader(http.StatusNotFound)
+	_ = json.NewEncoder(w).Encode(metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonNotFound, Code: 404, Message: "not found"})
+}
+
+// run starts virtctl with args against s and returns what it printed.
+func run(t *testing.T, s *apiServer, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	config := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"c",
+"clusters":[{"name":"c","cluster":{"server":%q}}],"users":[{"name":"u","user":{}}],
+"contexts":[{"name":"c","context":{"cluster":"c","user":"u","namespace":"dev"}}]}`, server.URL)
+	if err := os.WriteFile(kubeconfig, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &stdout, ErrOut: &stderr}
+	code = Main(context.Background(), append([]string{"virtctl", "--kubeconfig", kubeconfig}, args...), streams)
+	return code, stdout.String(), stderr.String()
+}
+
+func machine(namespace, name string) vmv1alpha1.VirtualMachine {
+	return vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+}

@@ -1,0 +1,96 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
+)
+
+// powerCall is the client method of one power verb.
+type powerCall func(vmclient.VirtualMachineInterface, context.Context, string, *vmv1alpha1.PowerOptions, metav1.CreateOptions) (*vmv1alpha1.VirtualMachine, error)
+
+// powerVerb describes start, stop, restart or suspend.
+type powerVerb struct {
+	name, short, done string
+	modes             bool
+	call              powerCall
+}
+
+var powerVerbs = []powerVerb{
+	{"start", "Power virtual machines on", "will be powered on", false, vmclient.VirtualMachineInterface.Start},
+	{"stop", "Power virtual machines off", "will be powered off", true, vmclient.VirtualMachineInterface.Stop},
+	{"restart", "Restart virtual machines", "will be restarted", true, vmclient.VirtualMachineInterface.Restart},
+	{"suspend", "Suspend virtual machines", "will be suspended", true, vmclient.VirtualMachineInterface.Suspend},
+}
+
+func newPowerCommands(f *Factory) []*cobra.Command {
+	cmds := make([]*cobra.Command, 0, len(powerVerbs))
+	for _, v := range powerVerbs {
+		cmds = append(cmds, newPowerCommand(f, v))
+	}
+	return cmds
+}
+
+func newPowerCommand(f *Factory, v powerVerb) *cobra.Command {
+	var sel selection
+	var dryRun bool
+	var mode string
+	cmd := &cobra.Command{
+		Use:   v.name + " VM...",
+		Short: v.short,
+		Example: fmt.Sprintf("  %[1]s %[2]s web-1 web-2\n  %[1]s %[2]s -l app=web --dry-run",
+			f.program, v.name),
+		ValidArgsFunction: f.completeVMs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			sel.names = args
+			if err := sel.validate(); err != nil {
+				return err
+			}
+			return f.power(cmd.Context(), v, &sel, mode, dryRun)
+		},
+	}
+	sel.addFlags(cmd)
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "Check on the server without changing anything")
+	if v.modes {
+		cmd.Flags().StringVar(&mode, "mode", "", "How: Hard, Soft (ask the guest) or TrySoft; the virtual machine's own setting when not given")
+	}
+	return cmd
+}
+
+func (f *Factory) power(ctx context.Context, v powerVerb, sel *selection, mode string, dryRun bool) error {
+	client, namespace, err := f.client()
+	if err != nil {
+		return err
+	}
+	targets, err := sel.resolve(ctx, client, namespace)
+	if err != nil {
+		return err
+	}
+	if len(targets) == 0 {
+		fmt.Fprintf(f.streams.ErrOut, "No virtual machine matches selector %q.\n", sel.selector)
+		return nil
+	}
+	opts := &vmv1alpha1.PowerOptions{Mode: vmv1alpha1.PowerOpMode(mode)}
+	suffix := ""
+	var create metav1.CreateOptions
+	if dryRun {
+		opts.DryRun = []string{metav1.DryRunAll}
+		create.DryRun = []string{metav1.DryRunAll}
+		suffix = " (dry run)"
+	}
+	return f.each(targets, client, func(c vmclient.VirtualMachineInterface, t target) error {
+		if _, err := v.call(c, ctx, t.name, opts.DeepCopy(), create); err != nil {
+			return err
+		}
+		fmt.Fprintf(f.streams.Out, "virtualmachine %s/%s %s%s\n", t.namespace, t.name, v.done, suffix)
+		return nil
+	})
+}

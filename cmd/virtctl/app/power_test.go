@@ -1,0 +1,93 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+func TestPowerVerbsCallTheirSubresourceForEveryName(t *testing.T) {
+	for _, verb := range []string{"start", "stop", "restart", "suspend"} {
+		t.Run(verb, func(t *testing.T) {
+			s := &apiServer{vms: []vmv1alpha1.VirtualMachine{machine("dev", "a"), machine("dev", "b")}}
+			code, out, errOut := run(t, s, verb, "a", "b")
+			if code != 0 || errOut != "" {
+				t.Fatalf("exit code %d, standard error %q", code, errOut)
+			}
+			if got := strings.Count(out, "\n"); got != 2 {
+				t.Errorf("printed %d lines, want one for each of 2 VMs:\n%s", got, out)
+			}
+			for i, name := range []string{"a", "b"} {
+				want := apiPrefix + "dev/virtualmachines/" + name + "/" + verb
+				if i >= len(s.requests) || !strings.HasPrefix(s.requests[i], want+" ") {
+					t.Errorf("requests %q, want number %d to be POST %s", s.requests, i, want)
+				}
+			}
+		})
+	}
+}
+
+func TestPowerSendsModeAndDryRun(t *testing.T) {
+	s := &apiServer{vms: []vmv1alpha1.VirtualMachine{machine("dev", "a")}}
+	code, out, errOut := run(t, s, "stop", "a", "--mode", "Hard", "--dry-run")
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, errOut)
+	}
+	if diff := cmp.Diff("virtualmachine dev/a will be powered off (dry run)\n", out); diff != "" {
+		t.Error(diff)
+	}
+	if len(s.requests) != 1 || !strings.Contains(s.requests[0], "dryRun=All") || !strings.Contains(s.requests[0], "Hard") {
+		t.Errorf("requests %q, want dryRun=All in the query and the mode in the body", s.requests)
+	}
+}
+
+func TestPowerTriesEveryNameAndPrintsOneLineForEachFailure(t *testing.T) {
+	s := &apiServer{vms: []vmv1alpha1.VirtualMachine{machine("dev", "b")}}
+	code, out, errOut := run(t, s, "start", "missing", "b")
+	if code != 1 {
+		t.Errorf("exit code %d, want 1", code)
+	}
+	if diff := cmp.Diff("error: virtualmachine dev/missing: not found\n", errOut); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff("virtualmachine dev/b will be powered on\n", out); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSelectionIsByNamesOrBySelector(t *testing.T) {
+	vms := []vmv1alpha1.VirtualMachine{machine("dev", "a"), machine("prod", "b")}
+	for name, tc := range map[string]struct {
+		args      []string
+		code      int
+		out, fail string
+	}{
+		"selector in the namespace":     {[]string{"start", "-l", "app=web"}, 0, "virtualmachine dev/a will be powered on\n", ""},
+		"selector in all namespaces":    {[]string{"start", "-A", "-l", "app=web"}, 0, "virtualmachine dev/a will be powered on\nvirtualmachine prod/b will be powered on\n", ""},
+		"selector that matches nothing": {[]string{"start", "-l", "app=none"}, 0, "", "No virtual machine matches selector \"app=none\".\n"},
+		"nothing given":                 {[]string{"start"}, 1, "", "error: no virtual machine given: name one or more, or use --selector\n"},
+		"names and selector":            {[]string{"start", "a", "-l", "app=web"}, 1, "", "error: names and --selector exclude each other: got 1 name(s) and selector \"app=web\"\n"},
+		"names in all namespaces":       {[]string{"start", "a", "-A"}, 1, "", "error: --all-namespaces goes with --selector, not with names\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, errOut := run(t, &apiServer{vms: vms}, tc.args...)
+			if diff := cmp.Diff([]any{tc.code, tc.out, tc.fail}, []any{code, out, errOut}); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestCompletionOffersTheNamesNotYetGiven(t *testing.T) {
+	s := &apiServer{vms: []vmv1alpha1.VirtualMachine{machine("dev", "a"), machine("dev", "b"), machine("prod", "c")}}
+	code, out, _ := run(t, s, "__complete", "start", "a", "")
+	if diff := cmp.Diff([]any{0, "b\n:4\n"}, []any{code, out}); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,164 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
+)
+
+// refreshCall is the client method of one kind of refresh.
+type refreshCall func(vmclient.VirtualMachineInterface, context.Context, string, *vmv1alpha1.RefreshOptions, metav1.CreateOptions) (*vmv1alpha1.RefreshResult, error)
+
+// refreshFlags are the flags of both refresh commands.
+type refreshFlags struct {
+	selection
+	dryRun bool
+	output string
+}
+
+func newRefreshCommand(f *Factory) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "refresh",
+		Short: "Move virtual machines to the newest generation of their instance type or preference",
+	}
+	cmd.AddCommand(
+		newRefreshKindCommand(f, "instancetype", "instance type", vmclient.VirtualMachineInterface.RefreshInstancetype),
+		newRefreshKindCommand(f, "preference", "preference", vmclient.VirtualMachineInterface.RefreshPreference),
+	)
+	return cmd
+}
+
+func newRefreshKindCommand(f *Factory, kind, words string, call refreshCall) *cobra.Command {
+	var flags refreshFlags
+	cmd := &cobra.Command{
+		Use:   kind + " VM...",
+		Short: "Move virtual machines to the newest generation of their " + words,
+		Long: fmt.Sprintf("Move virtual machines to the newest generation of their %s.\n\n"+
+			"A refresh that cannot work (the %s is gone, sizes conflict, requirements are not met) changes nothing.\n"+
+			"Nothing to refresh is success.", words, words),
+		Example: fmt.Sprintf("  %[1]s refresh %[2]s web-1 --dry-run\n  %[1]s refresh %[2]s -l app=web -o yaml",
+			f.program, kind),
+		ValidArgsFunction: f.completeVMs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			flags.names = args
+			if err := flags.validate(); err != nil {
+				return err
+			}
+			return f.refresh(cmd.Context(), &flags, call)
+		},
+	}
+	flags.addFlags(cmd)
+	cmd.Flags().BoolVar(&flags.dryRun, "dry-run", false, "Show what would change without changing anything")
+	cmd.Flags().StringVarP(&flags.output, "output", "o", outputTable, "Output format: table, yaml or json")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputTable, outputYAML, outputJSON}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (f *Factory) refresh(ctx context.Context, flags *refreshFlags, call refreshCall) error {
+	if err := validateOutput(flags.output, outputTable, outputYAML, outputJSON); err != nil {
+		return err
+	}
+	client, namespace, err := f.client()
+	if err != nil {
+		return err
+	}
+	targets, err := flags.resolve(ctx, client, namespace)
+	if err != nil {
+		return err
+	}
+	if len(targets) == 0 {
+		fmt.Fprintf(f.streams.ErrOut, "No virtual machine matches selector %q.\n", flags.selector)
+	}
+	opts := &vmv1alpha1.RefreshOptions{}
+	var create metav1.CreateOptions
+	if flags.dryRun {
+		opts.DryRun, create.DryRun = []string{metav1.DryRunAll}, []string{metav1.DryRunAll}
+	}
+	results := []vmv1alpha1.RefreshResult{}
+	failed := f.each(targets, client, func(c vmclient.VirtualMachineInterface, t target) error {
+		result, err := call(c, ctx, t.name, opts.DeepCopy(), create)
+		if err != nil {
+			return err
+		}
+		result.SetGroupVersionKind(vmv1alpha1.SchemeGroupVersion.WithKind("RefreshResult"))
+		results = append(results, *result)
+		return nil
+	})
+	if len(results) > 0 || flags.output != outputTable {
+		if err := printRefresh(f.streams.Out, flags.output, results); err != nil {
+			return err
+		}
+	}
+	return failed
+}
+
+// printRefresh prints one object, or for several a list, or the table.
+func printRefresh(out io.Writer, format string, results []vmv1alpha1.RefreshResult) error {
+	if format != outputTable {
+		if len(results) == 1 {
+			return printObject(out, format, &results[0])
+		}
+		return printObject(out, format, map[string]any{"apiVersion": "v1", "kind": "List", "items": results})
+	}
+	w := tabwriter.NewWriter(out, 0, 8, 3, ' ', 0)
+	fmt.Fprintln(w, "NAMESPACE\tVM\tSOURCE\tGENERATION\tRESULT\tCHANGES")
+	for i := range results {
+		r := &results[i]
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Namespace, r.Name, r.SourceName, generations(r), verdict(r), changes(r))
+	}
+	return w.Flush()
+}
+
+func generations(r *vmv1alpha1.RefreshResult) string {
+	if r.OldGeneration == r.NewGeneration || r.OldGeneration == 0 {
+		return fmt.Sprint(r.NewGeneration)
+	}
+	return fmt.Sprintf("%d → %d", r.OldGeneration, r.NewGeneration)
+}
+
+func verdict(r *vmv1alpha1.RefreshResult) string {
+	switch {
+	case !r.Changed:
+		return "up to date"
+	case r.DryRun:
+		return "would refresh (dry run)"
+	default:
+		return "refreshed"
+	}
+}
+
+func changes(r *vmv1alpha1.RefreshResult) string {
+	parts := make([]string, 0, len(r.Fields)+1)
+	for _, d := range r.Fields {
+		part := fmt.Sprintf("%s: %s → %s", d.Path, orNone(d.Old), orNone(d.New))
+		if d.Effect == vmv1alpha1.RefreshEffectRestart {
+			part += " (restart)"
+		}
+		parts = append(parts, part)
+	}
+	if r.SpecPinCleared {
+		parts = append(parts, "pin in spec cleared")
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "unset"
+	}
+	return s
+}

@@ -1,0 +1,115 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+var refreshed = vmv1alpha1.RefreshResult{
+	SourceName: "u1.small", OldRevision: "a-1", OldGeneration: 1, NewRevision: "a-2", NewGeneration: 2, Changed: true,
+	Fields: []vmv1alpha1.RefreshField{
+		{Path: "memory.guest", Old: "2Gi", New: "4Gi", Effect: vmv1alpha1.RefreshEffectLive},
+		{Path: "cpu.cores", New: "2", Effect: vmv1alpha1.RefreshEffectRestart},
+	},
+}
+
+func TestRefreshPrintsGenerationsAndChangesAsATable(t *testing.T) {
+	s := &apiServer{vms: []vmv1alpha1.VirtualMachine{machine("dev", "a")}, refresh: refreshed}
+	code, out, errOut := run(t, s, "refresh", "instancetype", "a")
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, errOut)
+	}
+	want := "" +
+		"NAMESPACE   VM   SOURCE     GENERATION   RESULT      CHANGES\n" +
+		"dev         a    u1.small   1 → 2        refreshed   memory.guest: 2Gi → 4Gi, cpu.cores: unset → 2 (restart)\n"
+	if diff := cmp.Diff(want, out); diff != "" {
+		t.Error(diff)
+	}
+	if len(s.requests) != 1 || !strings.Contains(s.requests[0], "/a/refresh-instancetype ") {
+		t.Errorf("requests %q, want one to refresh-instancetype", s.requests)
+	}
+}
+
+func TestRefreshOfPreferenceUsesItsOwnSubresource(t *testing.T) {
+	s := &apiServer{vms: []vmv1alpha1.VirtualMachine{machine("dev", "a")}}
+	code, out, _ := run(t, s, "refresh", "preference", "a", "--dry-run")
+	if code != 0 || !strings.Contains(out, "up to date") {
+		t.Errorf("exit code %d, output %q, want 0 and up to date", code, out)
+	}
+	if len(s.requests) != 1 || !strings.Contains(s.requests[0], "/a/refresh-preference?dryRun=All ") {
+		t.Errorf("requests %q, want one dry run of refresh-preference", s.requests)
+	}
+}
+
+func TestRefreshPrintsOneObjectOrAListForMachines(t *testing.T) {
+	vms := []vmv1alpha1.VirtualMachine{machine("dev", "a"), machine("dev", "b")}
+	for name, tc := range map[string]struct {
+		names []string
+		kind  string
+	}{
+		"one VM":  {[]string{"a"}, "RefreshResult"},
+		"two VMs": {[]string{"a", "b"}, "List"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, errOut := run(t, &apiServer{vms: vms, refresh: refreshed}, append([]string{"refresh", "instancetype", "-o", "json"}, tc.names...)...)
+			if code != 0 {
+				t.Fatalf("exit code %d: %s", code, errOut)
+			}
+			var got struct {
+				Kind  string
+				Items []any
+			}
+			if err := json.Unmarshal([]byte(out), &got); err != nil {
+				t.Fatalf("output is no JSON: %v\n%s", err, out)
+			}
+			if got.Kind != tc.kind {
+				t.Errorf("kind %q, want %q", got.Kind, tc.kind)
+			}
+		})
+	}
+}
+
+func TestUnknownOutputFormatIsRefusedWithTheAllowedOnes(t *testing.T) {
+	for _, args := range [][]string{{"refresh", "instancetype", "a", "-o", "xml"}, {"expand", "a", "-o", "xml"}} {
+		code, out, errOut := run(t, &apiServer{}, args...)
+		if code != 1 || out != "" || !strings.Contains(errOut, `--output "xml" is not supported: use one of`) {
+			t.Errorf("%v: exit code %d, output %q, error %q", args, code, out, errOut)
+		}
+	}
+}
+
+func TestExpandPrintsTheVirtualMachineAsAManifest(t *testing.T) {
+	s := &apiServer{vms: []vmv1alpha1.VirtualMachine{machine("dev", "a")}}
+	code, out, errOut := run(t, s, "expand", "a")
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, errOut)
+	}
+	for _, want := range []string{"apiVersion: vm.slipway.dev/v1alpha1\n", "kind: VirtualMachine\n", "  name: a\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("output lacks %q:\n%s", want, out)
+		}
+	}
+}
+
+func TestExpandOfAMissingVirtualMachineFailsInOneLine(t *testing.T) {
+	code, _, errOut := run(t, &apiServer{}, "expand", "nope")
+	if code != 1 || strings.Count(errOut, "\n") != 1 || !strings.Contains(errOut, "dev/nope") {
+		t.Errorf("exit code %d, error %q, want 1 and one line that names dev/nope", code, errOut)
+	}
+}
+
+func TestProgramNameFollowsHowItWasCalled(t *testing.T) {
+	for arg0, want := range map[string]string{"/usr/bin/virtctl": "virtctl", "/usr/bin/kubectl-virt": "kubectl virt"} {
+		if got := programName(arg0); got != want {
+			t.Errorf("programName(%q) = %q, want %q", arg0, got, want)
+		}
+	}
+}

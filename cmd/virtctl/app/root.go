@@ -1,0 +1,62 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// errReported says that every failure was printed already.
+var errReported = errors.New("some virtual machines failed")
+
+// Main runs virtctl with the arguments, the program's name first, and returns
+// the exit code.
+func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams) int {
+	cmd := NewCommand(programName(args[0]), newFactory(genericclioptions.NewConfigFlags(true), streams))
+	cmd.SetArgs(args[1:])
+	if err := cmd.ExecuteContext(ctx); err != nil {
+		if !errors.Is(err, errReported) {
+			fmt.Fprintf(streams.ErrOut, "error: %s\n", err)
+		}
+		return 1
+	}
+	return 0
+}
+
+// programName is how the user called the program: as a kubectl plugin it is
+// "kubectl virt".
+func programName(arg0 string) string {
+	if strings.HasPrefix(filepath.Base(arg0), "kubectl-") {
+		return "kubectl virt"
+	}
+	return "virtctl"
+}
+
+// NewCommand returns the root command. program is how it is called in usage
+// texts and examples.
+func NewCommand(program string, f *Factory) *cobra.Command {
+	f.program = program
+	cmd := &cobra.Command{
+		Use:           "virtctl",
+		Short:         "Control the virtual machines of Slipway",
+		Long:          "Control the virtual machines of Slipway: power, instance types and preferences.",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: program},
+	}
+	cmd.SetOut(f.streams.Out)
+	cmd.SetErr(f.streams.ErrOut)
+	f.flags.AddFlags(cmd.PersistentFlags())
+	cmd.AddCommand(newPowerCommands(f)...)
+	cmd.AddCommand(newRefreshCommand(f), newExpandCommand(f), newVersionCommand(f))
+	return cmd
+}

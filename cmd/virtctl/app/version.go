@@ -1,0 +1,44 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/component-base/version"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+func newVersionCommand(f *Factory) *cobra.Command {
+	var clientOnly bool
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the versions of virtctl and of the API that the cluster serves",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			fmt.Fprintf(f.streams.Out, "Client: %s\n", version.Get().GitVersion)
+			if clientOnly {
+				return nil
+			}
+			client, _, err := f.client()
+			if err != nil {
+				return err
+			}
+			server, err := client.Discovery().ServerVersion()
+			if err != nil {
+				return fmt.Errorf("asking the cluster for its version: %w", err)
+			}
+			resources, err := client.Discovery().ServerResourcesForGroupVersion(vmv1alpha1.SchemeGroupVersion.String())
+			if err != nil {
+				return fmt.Errorf("asking the cluster for %s: %w", vmv1alpha1.SchemeGroupVersion, err)
+			}
+			fmt.Fprintf(f.streams.Out, "Cluster: %s\nAPI: %s (%d resources)\n", server.GitVersion, vmv1alpha1.SchemeGroupVersion, len(resources.APIResources))
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&clientOnly, "client", false, "Only the version of virtctl")
+	return cmd
+}
