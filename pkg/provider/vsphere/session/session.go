@@ -1,0 +1,220 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/vmware/govmomi/session"
+	"github.com/vmware/govmomi/vapi/rest"
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
+	"k8s.io/klog/v2"
+)
+
+// Session is one authenticated connection to one vCenter. Its methods may be
+// called concurrently. Nothing is sent before the first call that needs it.
+type Session struct {
+	opts  Options
+	url   *url.URL
+	soap  *soap.Client
+	slots chan struct{}
+
+	// connect is held while connecting or logging in: the single flight.
+	connect sync.Mutex
+
+	mu     sync.Mutex
+	vim    *vim25.Client
+	rest   *rest.Client
+	restOK bool
+	// epoch is replaced, and the old one closed, at every login: server-side
+	// objects such as property collectors die with the session.
+	epoch   chan struct{}
+	lastOK  time.Time
+	lastErr error
+}
+
+// New checks the options and returns a Session that is not connected yet.
+func New(o Options) (*Session, error) {
+	u, err := o.complete()
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := tlsConfig(o)
+	if err != nil {
+		return nil, err
+	}
+	sc := soap.NewClient(u, false)
+	sc.UserAgent = o.UserAgent
+	t := sc.DefaultTransport()
+	// The library dials TLS without the context and verifies in its own way;
+	// the standard library's handshake with our configuration replaces that.
+	t.DialTLSContext = nil
+	t.TLSClientConfig = cfg
+	t.MaxIdleConnsPerHost = o.MaxCalls
+	sc.Transport = statusTransport{t}
+	return &Session{
+		opts:  o,
+		url:   u,
+		soap:  sc,
+		slots: make(chan struct{}, o.MaxCalls),
+		epoch: make(chan struct{}),
+	}, nil
+}
+
+// Vim returns the SOAP client, connecting and logging in first if needed.
+func (s *Session) Vim(ctx context.Context) (*vim25.Client, error) {
+	if c := s.current(); c != nil {
+		return c, nil
+	}
+	s.connect.Lock()
+	defer s.connect.Unlock()
+	if c := s.current(); c != nil {
+		return c, nil
+	}
+	raw := &transport{s: s, next: s.soap}
+	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
+	defer cancel()
+	c, err := vim25.NewClient(ctx, s.soap)
+	if err != nil {
+		return nil, s.note(fmt.Errorf("connecting to vCenter %s: %w", s.url.Host, err))
+	}
+	c.RoundTripper = raw
+	if err := s.login(ctx, c); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.vim = c
+	return c, nil
+}
+
+// Epoch returns a channel that is closed at the next login. Whoever keeps
+// objects that live in the server's session must make them again then.
+func (s *Session) Epoch() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.epoch
+}
+
+func (s *Session) current() *vim25.Client {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.vim
+}
+
+// login logs in over SOAP; connect is held. The library keeps the cookie.
+func (s *Session) login(ctx context.Context, c *vim25.Client) error {
+	user, password, err := s.opts.Credentials(ctx)
+	if err != nil {
+		return s.note(fmt.Errorf("reading vCenter credentials: %w", err))
+	}
+	plain := &vim25.Client{Client: c.Client, ServiceContent: c.ServiceContent, RoundTripper: c.Client}
+	if err := session.NewManager(plain).Login(ctx, url.UserPassword(user, password)); err != nil {
+		return s.note(fmt.Errorf("logging in to vCenter %s as %q: %w", s.url.Host, user, err))
+	}
+	s.mu.Lock()
+	close(s.epoch)
+	s.epoch = make(chan struct{})
+	s.restOK = false
+	s.mu.Unlock()
+	klog.FromContext(ctx).V(2).Info("Logged in to vCenter", "host", s.url.Host, "user", user)
+	return s.note(nil)
+}
+
+// relogin logs in unless somebody else did since the caller saw epoch.
+func (s *Session) relogin(ctx context.Context, seen <-chan struct{}) error {
+	s.connect.Lock()
+	defer s.connect.Unlock()
+	select {
+	case <-seen:
+		return nil
+	default:
+	}
+	c := s.current()
+	if c == nil {
+		return errors.New("not connected to vCenter")
+	}
+	return s.login(ctx, c)
+}
+
+// note remembers the outcome of a call for Healthy and returns err.
+func (s *Session) note(err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lastErr = err
+	if err == nil {
+		s.lastOK = time.Now()
+	}
+	return err
+}
+
+// Run keeps the session alive until ctx is done, then logs out.
+func (s *Session) Run(ctx context.Context) {
+	tick := time.NewTicker(s.opts.KeepAlive)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			s.logout()
+			return
+		case <-tick.C:
+			if err := s.probe(ctx); err != nil && ctx.Err() == nil {
+				klog.FromContext(ctx).Error(err, "Keeping the vCenter session alive failed")
+			}
+		}
+	}
+}
+
+// logout ends the sessions in vCenter, so that restarts do not use them up.
+func (s *Session) logout() {
+	c := s.current()
+	if c == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	s.mu.Lock()
+	rc, ok := s.rest, s.restOK
+	s.mu.Unlock()
+	if ok {
+		_ = rc.Logout(ctx)
+	}
+	plain := &vim25.Client{Client: c.Client, ServiceContent: c.ServiceContent, RoundTripper: c.Client}
+	_ = session.NewManager(plain).Logout(ctx)
+	s.soap.CloseIdleConnections()
+}
+
+// probe makes one cheap call that needs a session.
+func (s *Session) probe(ctx context.Context) error {
+	c, err := s.Vim(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := methods.GetCurrentTime(ctx, c); err != nil {
+		return fmt.Errorf("asking vCenter %s for its time: %w", s.url.Host, err)
+	}
+	return nil
+}
+
+// healthyFor is how long one successful call counts as proof of health.
+const healthyFor = 10 * time.Second
+
+// Healthy returns nil while vCenter answers. It asks only if no call
+// succeeded during the last ten seconds.
+func (s *Session) Healthy(ctx context.Context) error {
+	s.mu.Lock()
+	fresh := s.lastErr == nil && time.Since(s.lastOK) < healthyFor
+	s.mu.Unlock()
+	if fresh {
+		return nil
+	}
+	return s.probe(ctx)
+}

@@ -1,0 +1,124 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/vmware/govmomi/fault"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// readBackoff are the pauses between the tries of a read.
+var readBackoff = []time.Duration{100 * time.Millisecond, 500 * time.Millisecond}
+
+// transport is the SOAP round tripper of the session: it bounds and counts
+// calls, repeats reads, and logs in again.
+type transport struct {
+	s    *Session
+	next soap.RoundTripper
+}
+
+// RoundTrip implements soap.RoundTripper.
+func (t *transport) RoundTrip(ctx context.Context, req, res soap.HasFault) error {
+	method := methodName(req)
+	if method != "WaitForUpdatesEx" {
+		select {
+		case t.s.slots <- struct{}{}:
+			defer func() { <-t.s.slots }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, t.s.opts.CallTimeout)
+		defer cancel()
+	}
+	for try := 0; ; try++ {
+		err := t.authenticated(ctx, method, req, res)
+		if err == nil || ctx.Err() != nil || !isRead(method) || !IsTemporary(err) || try == len(readBackoff) {
+			return err
+		}
+		timer := time.NewTimer(readBackoff[try])
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+		reset(res)
+	}
+}
+
+// authenticated sends the request and, when the session is gone, logs in and
+// sends it once more.
+func (t *transport) authenticated(ctx context.Context, method string, req, res soap.HasFault) error {
+	seen := t.s.Epoch()
+	err := t.send(ctx, method, req, res)
+	if !notAuthenticated(err, res) {
+		return err
+	}
+	if lerr := t.s.relogin(ctx, seen); lerr != nil {
+		return errors.Join(err, lerr)
+	}
+	reset(res)
+	return t.send(ctx, method, req, res)
+}
+
+func (t *transport) send(ctx context.Context, method string, req, res soap.HasFault) error {
+	if t.s.opts.OnCall != nil {
+		t.s.opts.OnCall(method)
+	}
+	err := t.next.RoundTrip(ctx, req, res)
+	if err == nil || soap.IsSoapFault(err) {
+		_ = t.s.note(nil)
+	} else if ctx.Err() == nil {
+		_ = t.s.note(err)
+	}
+	return err
+}
+
+// notAuthenticated reports whether the session is gone. A read of properties
+// succeeds then, with every property missing for that reason.
+func notAuthenticated(err error, res soap.HasFault) bool {
+	if err != nil {
+		return fault.Is(err, &types.NotAuthenticated{})
+	}
+	var objects []types.ObjectContent
+	switch b := res.(type) {
+	case *methods.RetrievePropertiesBody:
+		objects = b.Res.Returnval
+	case *methods.RetrievePropertiesExBody:
+		if b.Res.Returnval != nil {
+			objects = b.Res.Returnval.Objects
+		}
+	}
+	for _, o := range objects {
+		for _, m := range o.MissingSet {
+			if _, ok := m.Fault.Fault.(*types.NotAuthenticated); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// methodName is the name of the call: the request body's type without Body.
+func methodName(req soap.HasFault) string {
+	return strings.TrimSuffix(reflect.TypeOf(req).Elem().Name(), "Body")
+}
+
+// isRead reports whether repeating the method is harmless.
+func isRead(method string) bool {
+	return strings.HasPrefix(method, "Retrieve") || strings.HasPrefix(method, "Find") ||
+		strings.HasPrefix(method, "Query") || method == "CurrentTime" || method == "ContinueRetrievePropertiesEx"
+}
+
+// reset empties a response body that a failed try has filled.
+func reset(res soap.HasFault) { reflect.ValueOf(res).Elem().SetZero() }
