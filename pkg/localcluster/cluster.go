@@ -1,0 +1,191 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package localcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/localcluster/ports"
+	"github.com/slipway-dev/slipway/pkg/localcluster/process"
+)
+
+// Cluster is a running environment. Its methods may be called concurrently.
+type Cluster struct {
+	// AdminKubeconfig is the path of the kubeconfig of a user in system:masters.
+	AdminKubeconfig string
+
+	options    Options
+	dir        dataDir
+	release    func()
+	ports      ports.Set
+	identities *identities
+	components components
+	admin      *rest.Config
+	vcenter    VCenter
+	progress   *progress
+	failed     chan error
+
+	mu    sync.Mutex
+	etcd  *embeddedetcd.Server
+	parts map[string]*process.Process
+	// stopped is true from the moment that Stop was called.
+	stopped bool
+}
+
+// Names of the parts that run as processes, and of their logs.
+const (
+	partKubeAPIServer         = "kube-apiserver"
+	partKubeControllerManager = "kube-controller-manager"
+	partVCenter               = "vcenter"
+	partSlipway               = "slipway-apiserver"
+)
+
+// stopOrder lets each part end while what it depends on is still there. etcd comes
+// after all of them: without it kube-apiserver takes minutes to end.
+var stopOrder = []string{partKubeControllerManager, partSlipway, partVCenter, partKubeAPIServer}
+
+// RestConfig is a client configuration of a user in system:masters, without client
+// side throttling.
+func (c *Cluster) RestConfig() *rest.Config { return rest.CopyConfig(c.admin) }
+
+// UserConfig is a client configuration of an ordinary user: name and groups are in
+// its client certificate, and have no rights but those that RBAC gives them.
+func (c *Cluster) UserConfig(name string, groups ...string) (*rest.Config, error) {
+	return c.identities.user(name, groups...)
+}
+
+// UserKubeconfig writes the kubeconfig of an ordinary user into the data directory
+// and returns its path.
+func (c *Cluster) UserKubeconfig(name string, groups ...string) (string, error) {
+	config, err := c.UserConfig(name, groups...)
+	if err != nil {
+		return "", err
+	}
+	path := c.dir.kubeconfig("user-" + filepath.Base(name))
+	return path, writeKubeconfig(path, config)
+}
+
+// DirectConfig reaches slipway-apiserver itself, not through the aggregation layer.
+// An empty name gives a configuration without credentials.
+func (c *Cluster) DirectConfig(name string, groups ...string) (*rest.Config, error) {
+	if name == "" {
+		return &rest.Config{Host: c.identities.direct, QPS: -1, TLSClientConfig: rest.TLSClientConfig{
+			CAData: c.identities.serving.CertPEM(),
+		}}, nil
+	}
+	return c.identities.config(c.identities.direct, c.identities.serving.CertPEM(), name, groups...)
+}
+
+// VCenter says how to reach the simulated vCenter. It is empty with HostOnly.
+func (c *Cluster) VCenter() VCenter { return c.vcenter }
+
+// Ports are the TCP ports in use, by the Port constants.
+func (c *Cluster) Ports() ports.Set { return maps.Clone(c.ports) }
+
+// PID is the process ID of a part by the name of its program, vcenter for the
+// simulated vCenter, and 0 when the part does not run.
+func (c *Cluster) PID(part string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p := c.parts[part]; p != nil && p.Running() {
+		return p.PID()
+	}
+	return 0
+}
+
+// Failed delivers an error for every part that ends without being asked to.
+func (c *Cluster) Failed() <-chan error { return c.failed }
+
+// KillSlipway ends slipway-apiserver with SIGKILL, and returns when it is gone.
+func (c *Cluster) KillSlipway() error {
+	if p := c.part(partSlipway); p != nil {
+		return p.Kill()
+	}
+	return nil
+}
+
+// RestartSlipway stops slipway-apiserver if it runs, starts it on its data, and
+// returns when it is ready and its API is served through kube-apiserver.
+func (c *Cluster) RestartSlipway(ctx context.Context) error {
+	if p := c.part(partSlipway); p != nil {
+		if err := p.Stop(); err != nil {
+			return err
+		}
+	}
+	return c.startSlipway(ctx)
+}
+
+// Stop ends everything and releases the data directory. Calling it again does
+// nothing.
+func (c *Cluster) Stop() error {
+	c.mu.Lock()
+	if c.stopped {
+		c.mu.Unlock()
+		return nil
+	}
+	c.stopped = true
+	parts, etcd := maps.Clone(c.parts), c.etcd
+	c.mu.Unlock()
+
+	var errs []error
+	for _, name := range stopOrder {
+		if p := parts[name]; p != nil {
+			errs = append(errs, p.Stop())
+		}
+	}
+	if etcd != nil {
+		etcd.Close()
+	}
+	c.release()
+	return errors.Join(errs...)
+}
+
+func (c *Cluster) part(name string) *process.Process {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.parts[name]
+}
+
+// launch starts a part and watches it, unless the cluster is being stopped.
+func (c *Cluster) launch(spec process.Spec) (*process.Process, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped {
+		return nil, fmt.Errorf("starting %s: the environment is being stopped", spec.Name)
+	}
+	p, err := process.Start(spec)
+	if err != nil {
+		return nil, err
+	}
+	c.parts[spec.Name] = p
+	go func() {
+		<-p.Done()
+		if err := p.Failure(); err != nil {
+			select {
+			case c.failed <- err:
+			default: // nobody listens, and enough failures wait already
+			}
+		}
+	}()
+	return p, nil
+}
+
+// Kubectl is the path of the kubectl that belongs to the environment, or an error
+// that says how to build it.
+func Kubectl(binDir string) (string, error) {
+	path := filepath.Join(binDir, "kubectl")
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("kubectl is missing in %s: run \"make tools\": %w", binDir, err)
+	}
+	return path, nil
+}

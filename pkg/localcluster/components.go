@@ -1,0 +1,108 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package localcluster
+
+import (
+	"path/filepath"
+	"syscall"
+
+	"github.com/slipway-dev/slipway/pkg/localcluster/pki"
+	"github.com/slipway-dev/slipway/pkg/localcluster/ports"
+	"github.com/slipway-dev/slipway/pkg/localcluster/process"
+)
+
+// components builds the command line of each program.
+type components struct {
+	options Options
+	dir     dataDir
+	pki     *pki.Store
+	ports   ports.Set
+}
+
+func (c components) spec(name, program string, args ...string) process.Spec {
+	return process.Spec{
+		Name: name, Path: filepath.Join(c.options.BinDir, program), Args: args, LogFile: c.dir.log(name),
+	}
+}
+
+// kubeAPIServer may not be asked to end politely when its parent died: its etcd is
+// gone too, and without it the end takes minutes. SIGKILL is the default.
+func (c components) kubeAPIServer(etcd string) process.Spec {
+	return c.spec("kube-apiserver", programKubeAPIServer,
+		"--etcd-servers="+etcd,
+		"--bind-address="+loopback, "--advertise-address="+loopback,
+		"--secure-port="+port(c.ports, PortKubeAPIServer),
+		// The loopback address is refused in Endpoints, so nothing may write it there.
+		"--endpoint-reconciler-type=none",
+		"--service-cluster-ip-range="+clusterIPs,
+		"--authorization-mode=RBAC", "--anonymous-auth=true",
+		"--tls-cert-file="+c.pki.CertFile(fileKubeAPIServer),
+		"--tls-private-key-file="+c.pki.KeyFile(fileKubeAPIServer),
+		"--client-ca-file="+c.pki.CertFile(fileCA),
+		"--service-account-issuer=https://kubernetes.default.svc",
+		"--service-account-key-file="+c.pki.PublicKeyFile(fileServiceAccounts),
+		"--service-account-signing-key-file="+c.pki.KeyFile(fileServiceAccounts),
+		"--requestheader-client-ca-file="+c.pki.CertFile(fileFrontProxyCA),
+		"--requestheader-allowed-names="+frontProxyUser,
+		"--requestheader-username-headers=X-Remote-User",
+		"--requestheader-uid-headers=X-Remote-Uid",
+		"--requestheader-group-headers=X-Remote-Group",
+		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
+		"--proxy-client-cert-file="+c.pki.CertFile(fileFrontProxy),
+		"--proxy-client-key-file="+c.pki.KeyFile(fileFrontProxy),
+		// Pods, which it would wait for service accounts for, do not run here.
+		"--disable-admission-plugins=ServiceAccount",
+		"--shutdown-watch-termination-grace-period=1s",
+	)
+}
+
+// controllers are those whose work is visible without nodes: deletion of namespaces
+// and of dependents, and the aggregation of ClusterRoles.
+const controllers = "namespace-controller,garbage-collector-controller,clusterrole-aggregation-controller,serviceaccount-controller"
+
+func (c components) kubeControllerManager() process.Spec {
+	kubeconfig := c.dir.kubeconfig("kube-controller-manager")
+	return c.spec("kube-controller-manager", programKubeControllerManager,
+		"--kubeconfig="+kubeconfig, "--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig,
+		"--bind-address="+loopback, "--secure-port="+port(c.ports, PortKubeControllerManager),
+		"--tls-cert-file="+c.pki.CertFile(fileKubeAPIServer), "--tls-private-key-file="+c.pki.KeyFile(fileKubeAPIServer),
+		"--controllers="+controllers, "--use-service-account-credentials=true",
+		"--service-account-private-key-file="+c.pki.KeyFile(fileServiceAccounts),
+		"--root-ca-file="+c.pki.CertFile(fileCA), "--leader-elect=false",
+	)
+}
+
+func (c components) vcenter() process.Spec {
+	args := []string{
+		"vcenter", "--listen=" + c.ports.Address(PortVCenter),
+		"--cert-file=" + c.pki.CertFile(fileVCenter), "--key-file=" + c.pki.KeyFile(fileVCenter),
+		"--username=" + VCenterUser, "--password-file=" + c.dir.vcenterPassword(),
+		"--state-dir=" + c.dir.vcenterState(), "--ready-file=" + c.dir.vcenterReady(),
+	}
+	if d := c.options.GuestBootDelay; d > 0 {
+		args = append(args, "--guest-boot-delay="+d.String())
+	}
+	s := c.spec("vcenter", programSlipwayDev, append(args, c.options.VCenterArgs...)...)
+	// The inventory is saved on the way out, so a dead parent asks politely.
+	s.ParentDeath = syscall.SIGTERM
+	return s
+}
+
+func (c components) slipway(v VCenter) process.Spec {
+	kubeconfig := c.dir.kubeconfig("slipway-apiserver")
+	args := []string{
+		"--kubeconfig=" + kubeconfig, "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig,
+		"--bind-address=" + loopback, "--secure-port=" + port(c.ports, PortSlipwayAPIServer),
+		"--tls-cert-file=" + c.pki.CertFile(fileSlipway), "--tls-private-key-file=" + c.pki.KeyFile(fileSlipway),
+		"--data-dir=" + c.dir.slipwayData(),
+		"--vcenter-url=" + v.URL, "--vcenter-ca-file=" + v.CAFile,
+		"--vcenter-credentials-file=" + c.dir.vcenterCredentials(),
+	}
+	if c.options.UnsafeNoFsync {
+		args = append(args, "--etcd-unsafe-no-fsync")
+	}
+	s := c.spec("slipway-apiserver", programSlipwayAPIServer, append(args, c.options.SlipwayArgs...)...)
+	s.ParentDeath = syscall.SIGTERM
+	return s
+}

@@ -1,0 +1,102 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package localcluster
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/slipway-dev/slipway/pkg/localcluster/ports"
+)
+
+// Options says what to run, where from and where to.
+type Options struct {
+	// DataDir keeps all state. It is made when it does not exist.
+	DataDir string
+	// BinDir holds the programs.
+	BinDir string
+	// Progress is told of every step that ended, and how long it took. It may be
+	// nil. Calls do not overlap.
+	Progress func(step string, took time.Duration)
+	// Ports overrules the ports for servers by name: the Port constants.
+	Ports ports.Set
+	// HostOnly leaves out the simulated vCenter and slipway-apiserver.
+	HostOnly bool
+	// UnsafeNoFsync trades the safety of the data on a power failure for speed.
+	UnsafeNoFsync bool
+	// GuestBootDelay is how long a simulated guest takes from power on to its
+	// addresses. Zero leaves the default of the simulated vCenter.
+	GuestBootDelay time.Duration
+	// SlipwayArgs and VCenterArgs are added to the arguments of slipway-apiserver
+	// and of the simulated vCenter; they win over those set here.
+	SlipwayArgs, VCenterArgs []string
+	// StartTimeout bounds Start. Zero means three minutes.
+	StartTimeout time.Duration
+}
+
+// Names of the servers in Options.Ports.
+const (
+	PortKubeAPIServer         = "kube-apiserver"
+	PortKubeControllerManager = "kube-controller-manager"
+	PortVCenter               = "vcenter"
+	PortSlipwayAPIServer      = "slipway-apiserver"
+)
+
+// defaultStartTimeout is many times the few seconds that a start takes, for
+// machines that are busy with builds.
+const defaultStartTimeout = 3 * time.Minute
+
+// Programs in BinDir.
+const (
+	programKubeAPIServer         = "kube-apiserver"
+	programKubeControllerManager = "kube-controller-manager"
+	programSlipwayAPIServer      = "slipway-apiserver"
+	programSlipwayDev            = "slipway-dev"
+)
+
+// complete checks the options, makes paths absolute and fills defaults.
+func (o Options) complete() (Options, error) {
+	if o.DataDir == "" || o.BinDir == "" {
+		return o, errors.New("starting the environment: DataDir and BinDir are required")
+	}
+	var err error
+	if o.DataDir, err = filepath.Abs(o.DataDir); err != nil {
+		return o, fmt.Errorf("data directory: %w", err)
+	}
+	if o.BinDir, err = filepath.Abs(o.BinDir); err != nil {
+		return o, fmt.Errorf("directory of programs: %w", err)
+	}
+	if o.StartTimeout == 0 {
+		o.StartTimeout = defaultStartTimeout
+	}
+	if o.Progress == nil {
+		o.Progress = func(string, time.Duration) {}
+	}
+	return o, o.checkPrograms()
+}
+
+// checkPrograms names the first program that is missing and what makes it.
+func (o Options) checkPrograms() error {
+	makers := []struct{ program, target string }{
+		{programKubeAPIServer, "tools"}, {programKubeControllerManager, "tools"},
+	}
+	if !o.HostOnly {
+		makers = append(makers, []struct{ program, target string }{
+			{programSlipwayAPIServer, "build"}, {programSlipwayDev, "build"},
+		}...)
+	}
+	for _, m := range makers {
+		info, err := os.Stat(filepath.Join(o.BinDir, m.program))
+		if errors.Is(err, os.ErrNotExist) || err == nil && (info.IsDir() || info.Mode()&0o111 == 0) {
+			return fmt.Errorf("%s is missing in %s: run \"make %s\"", m.program, o.BinDir, m.target)
+		}
+		if err != nil {
+			return fmt.Errorf("looking for %s: %w", m.program, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,251 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package localcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/localcluster/ports"
+	"github.com/slipway-dev/slipway/pkg/localcluster/process"
+)
+
+// Start brings everything up and returns when it is ready. The context bounds the
+// start only; Stop ends the cluster. On error nothing is left running.
+func Start(ctx context.Context, options Options) (*Cluster, error) {
+	options, err := options.complete()
+	if err != nil {
+		return nil, err
+	}
+	dir := dataDir(options.DataDir)
+	release, err := dir.acquire()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, options.StartTimeout,
+		fmt.Errorf("the environment was not ready within %s", options.StartTimeout))
+	defer cancel()
+	c := &Cluster{
+		AdminKubeconfig: AdminKubeconfig(options.DataDir),
+		options:         options, dir: dir, release: release,
+		progress: &progress{report: options.Progress},
+		failed:   make(chan error, len(stopOrder)),
+		parts:    map[string]*process.Process{},
+	}
+	if err := c.start(ctx); err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	return c, nil
+}
+
+func (c *Cluster) start(ctx context.Context) error {
+	if err := c.progress.step("certificates, kubeconfigs and ports", c.prepare); err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	hostReady := make(chan struct{})
+	g.Go(func() error {
+		if err := c.startHost(ctx); err != nil {
+			return err
+		}
+		close(hostReady)
+		return c.startKubeControllerManager(ctx)
+	})
+	if !c.options.HostOnly {
+		g.Go(func() error {
+			if err := c.startVCenter(ctx); err != nil {
+				return err
+			}
+			select {
+			case <-hostReady:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+			return c.startSlipway(ctx)
+		})
+	}
+	return g.Wait()
+}
+
+// prepare makes everything that does not run: ports, certificates, kubeconfigs.
+func (c *Cluster) prepare() error {
+	names := []string{PortKubeAPIServer, PortKubeControllerManager, PortVCenter, PortSlipwayAPIServer}
+	var err error
+	if c.ports, err = ports.Load(c.dir.ports(), c.options.Ports, names...); err != nil {
+		return err
+	}
+	c.identities, err = newIdentities(c.dir, c.ports.Address(PortKubeAPIServer), c.ports.Address(PortSlipwayAPIServer))
+	if err != nil {
+		return err
+	}
+	c.components = components{options: c.options, dir: c.dir, pki: c.identities.store, ports: c.ports}
+	if c.admin, err = c.identities.user("slipway-admin", "system:masters"); err != nil {
+		return err
+	}
+	manager, managerErr := c.identities.user("system:kube-controller-manager")
+	slipway, slipwayErr := c.identities.user(slipwayUser, "system:serviceaccounts", "system:serviceaccounts:"+namespace)
+	if err := errors.Join(managerErr, slipwayErr); err != nil {
+		return err
+	}
+	return errors.Join(
+		writeKubeconfig(c.AdminKubeconfig, c.admin),
+		writeKubeconfig(c.dir.kubeconfig("kube-controller-manager"), manager),
+		writeKubeconfig(c.dir.kubeconfig("slipway-apiserver"), slipway),
+	)
+}
+
+// startHost runs the cluster that Slipway extends, and registers Slipway with it.
+func (c *Cluster) startHost(ctx context.Context) error {
+	err := c.progress.step("etcd", func() error {
+		server, err := embeddedetcd.Start(ctx, embeddedetcd.Options{Dir: c.dir.hostEtcd(), UnsafeNoFsync: c.options.UnsafeNoFsync})
+		if err != nil {
+			return fmt.Errorf("starting the etcd of kube-apiserver: %w", err)
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.etcd = server
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = c.progress.step("kube-apiserver", func() error {
+		p, err := c.launch(c.components.kubeAPIServer(c.etcd.Endpoint()))
+		if err != nil {
+			return err
+		}
+		return p.WaitFor(ctx, healthy(c.admin, "/readyz"))
+	})
+	if err != nil || c.options.HostOnly {
+		return err
+	}
+	return c.progress.step("rights and API registration", func() error {
+		objects, err := deployment(c.identities.serving.CertPEM(), c.ports[PortSlipwayAPIServer])
+		if err != nil {
+			return err
+		}
+		return apply(ctx, c.admin, objects)
+	})
+}
+
+func (c *Cluster) startKubeControllerManager(ctx context.Context) error {
+	return c.progress.step("kube-controller-manager", func() error {
+		p, err := c.launch(c.components.kubeControllerManager())
+		if err != nil {
+			return err
+		}
+		config := rest.CopyConfig(c.admin)
+		config.Host = "https://" + c.ports.Address(PortKubeControllerManager)
+		return p.WaitFor(ctx, healthy(config, "/healthz"))
+	})
+}
+
+func (c *Cluster) startVCenter(ctx context.Context) error {
+	return c.progress.step("simulated vCenter", func() error {
+		password, err := vcenterPassword(c.dir)
+		if err != nil {
+			return err
+		}
+		// A file of the run before would be believed.
+		if err := os.Remove(c.dir.vcenterReady()); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("removing the ready file of the last run: %w", err)
+		}
+		p, err := c.launch(c.components.vcenter())
+		if err != nil {
+			return err
+		}
+		return p.WaitFor(ctx, func(context.Context) error {
+			v, err := readVCenter(c.dir.vcenterReady())
+			if err != nil {
+				return err
+			}
+			v.Username, v.Password = VCenterUser, password
+			if v.CAFile == "" {
+				v.CAFile = c.identities.store.CertFile(fileVCenterCA)
+			}
+			c.vcenter = v
+			return nil
+		})
+	})
+}
+
+func (c *Cluster) startSlipway(ctx context.Context) error {
+	var p *process.Process
+	err := c.progress.step("slipway-apiserver", func() (err error) {
+		if p, err = c.launch(c.components.slipway(c.vcenter)); err != nil {
+			return err
+		}
+		config, err := c.DirectConfig("slipway-admin", "system:masters")
+		if err != nil {
+			return err
+		}
+		return p.WaitFor(ctx, healthy(config, "/readyz"))
+	})
+	if err != nil {
+		return err
+	}
+	return c.progress.step("APIs available", func() error {
+		objects, err := deployment(nil, 0)
+		if err != nil {
+			return err
+		}
+		return p.WaitFor(ctx, func(ctx context.Context) error {
+			return available(ctx, c.admin, apiServices(objects))
+		})
+	})
+}
+
+var apiServiceResource = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
+
+// available wants the condition Available of all the named APIServices, and that
+// their versions answer: right after a restart the condition may be an old one.
+func available(ctx context.Context, config *rest.Config, names []string) error {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("making a client: %w", err)
+	}
+	for _, name := range names {
+		u, err := client.Resource(apiServiceResource).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return fmt.Errorf("reading APIService %s: %w", name, err)
+		}
+		if reason := unavailable(u); reason != "" {
+			return fmt.Errorf("APIService %s: %s", name, reason)
+		}
+		version, group, _ := strings.Cut(name, ".")
+		if err := healthy(config, "/apis/"+group+"/"+version)(ctx); err != nil {
+			return fmt.Errorf("APIService %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// progress reports steps one at a time.
+type progress struct {
+	mu     sync.Mutex
+	report func(step string, took time.Duration)
+}
+
+func (p *progress) step(name string, f func() error) error {
+	begin := time.Now()
+	if err := f(); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.report(name, time.Since(begin))
+	return nil
+}
