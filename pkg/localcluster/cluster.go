@@ -125,6 +125,17 @@ func (c *Cluster) RestartSlipway(ctx context.Context) error {
 	return c.startSlipway(ctx)
 }
 
+// Apply creates or updates the objects of a YAML stream by server-side apply. What
+// cannot succeed yet, for example in a namespace that is still missing, is tried
+// again until ctx is done.
+func (c *Cluster) Apply(ctx context.Context, manifests []byte) error {
+	objects, err := decode(manifests)
+	if err != nil {
+		return err
+	}
+	return apply(ctx, c.admin, objects)
+}
+
 // Stop ends everything and releases the data directory. Calling it again does
 // nothing.
 func (c *Cluster) Stop() error {

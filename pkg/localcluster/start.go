@@ -82,9 +82,8 @@ func (c *Cluster) start(ctx context.Context) error {
 
 // prepare makes everything that does not run: ports, certificates, kubeconfigs.
 func (c *Cluster) prepare() error {
-	names := []string{PortKubeAPIServer, PortKubeControllerManager, PortVCenter, PortSlipwayAPIServer}
 	var err error
-	if c.ports, err = ports.Load(c.dir.ports(), c.options.Ports, names...); err != nil {
+	if c.ports, err = ports.Load(c.dir.ports(), c.options.Ports, startOrder...); err != nil {
 		return err
 	}
 	c.identities, err = newIdentities(c.dir, c.ports.Address(PortKubeAPIServer), c.ports.Address(PortSlipwayAPIServer))

@@ -27,7 +27,7 @@ func (s Set) Address(name string) string {
 // lacks, and keeps them there. wanted overrules the file for the names it has.
 // Every port is checked to be free.
 func Load(file string, wanted Set, names ...string) (Set, error) {
-	kept, err := read(file)
+	kept, err := Read(file)
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +51,8 @@ func Load(file string, wanted Set, names ...string) (Set, error) {
 	return chosen, nil
 }
 
-// read returns an empty set when file does not exist.
-func read(file string) (Set, error) {
+// Read returns the ports kept in file, none when it does not exist.
+func Read(file string) (Set, error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return Set{}, nil
