@@ -1,0 +1,84 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-dev/slipway/pkg/localcluster"
+)
+
+// downTimeout is above the sum of the times after which parts are killed.
+const downTimeout = time.Minute
+
+func newDown(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "down",
+		Short: "Stop the environment and keep its state",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := g.resolve(); err != nil {
+				return err
+			}
+			return down(cmd.Context(), g.dataDir, cmd.OutOrStdout())
+		},
+	}
+}
+
+// down is no error when nothing runs.
+func down(ctx context.Context, dataDir string, out io.Writer) error {
+	pid, err := localcluster.Running(dataDir)
+	if err != nil {
+		return err
+	}
+	if pid == 0 {
+		_, _ = fmt.Fprintf(out, "no environment runs in %s\n", dataDir)
+		return nil
+	}
+	begin := time.Now()
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("asking process %d to end: %w", pid, err)
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- localcluster.WaitStopped(dataDir) }()
+	ctx, cancel := context.WithTimeout(ctx, downTimeout)
+	defer cancel()
+	select {
+	case err := <-stopped:
+		if err == nil {
+			_, _ = fmt.Fprintf(out, "stopped after %.1f s\n", time.Since(begin).Seconds())
+		}
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for process %d to end: %w; its logs are in %s", pid, ctx.Err(), localcluster.LogDir(dataDir))
+	}
+}
+
+func newReset(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "reset",
+		Short: "Stop the environment and remove its state",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := g.resolve(); err != nil {
+				return err
+			}
+			if err := down(cmd.Context(), g.dataDir, cmd.OutOrStdout()); err != nil {
+				return err
+			}
+			if err := localcluster.Reset(g.dataDir); err != nil {
+				return err
+			}
+			_, _ = fmt.Fprintf(cmd.OutOrStdout(), "removed %s\n", g.dataDir)
+			return nil
+		},
+	}
+}

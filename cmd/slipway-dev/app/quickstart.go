@@ -1,0 +1,59 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/slipway-dev/slipway/artifacts"
+	"github.com/slipway-dev/slipway/pkg/localcluster"
+)
+
+// quickstartTimeout is many times what the simulated guest takes to boot (below a
+// second), for machines that are busy with builds.
+const quickstartTimeout = 2 * time.Minute
+
+// quickstart applies the example at the first run, waits for its VM, and shows all
+// VMs.
+func (o *runOptions) quickstart(ctx context.Context, cluster *localcluster.Cluster, out *report) error {
+	kubectl, err := localcluster.Kubectl(o.binDir)
+	if err != nil {
+		return err
+	}
+	run := func(args ...string) (string, error) {
+		cmd := exec.CommandContext(ctx, kubectl, append([]string{"--kubeconfig", cluster.AdminKubeconfig}, args...)...)
+		text, err := cmd.CombinedOutput()
+		return strings.TrimSpace(string(text)), err
+	}
+	marker := filepath.Join(o.dataDir, "quickstart-applied")
+	if _, err := os.Stat(marker); errors.Is(err, os.ErrNotExist) && !o.noQuickstart {
+		begin := time.Now()
+		if err := cluster.Apply(ctx, artifacts.Quickstart); err != nil {
+			return fmt.Errorf("applying the quick start: %w", err)
+		}
+		text, err := run("wait", "--namespace=default", "--for=condition=Ready", "virtualmachine/quickstart", "--timeout="+quickstartTimeout.String())
+		if err != nil {
+			state, _ := run("get", "virtualmachine/quickstart", "--namespace=default", "-o",
+				`jsonpath={range .status.conditions[*]}{"\n  "}{.type}={.status} {.reason}: {.message}{end}`)
+			return fmt.Errorf("the VM of the quick start did not become ready: %s; its conditions:%s", text, state)
+		}
+		if err := os.WriteFile(marker, nil, 0o600); err != nil {
+			return fmt.Errorf("noting that the quick start was applied: %w", err)
+		}
+		out.step("quick start: VM powered on, with an IP address", time.Since(begin))
+	}
+	table, err := run("get", "virtualmachines", "--all-namespaces")
+	if err != nil {
+		return fmt.Errorf("listing the VMs: %w: %s", err, table)
+	}
+	out.printf("\n%s\n", table)
+	return nil
+}

@@ -1,0 +1,72 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// globals are the flags that all commands about the environment share.
+type globals struct {
+	dataDir string
+	binDir  string
+}
+
+// Main runs the command line and returns the exit status.
+func Main(args []string, out, errOut io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// The first signal asks for an orderly end; a second one ends at once.
+	context.AfterFunc(ctx, stop)
+
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	if err := root.ExecuteContext(ctx); err != nil {
+		_, _ = fmt.Fprintln(errOut, "slipway-dev:", err)
+		return 1
+	}
+	return 0
+}
+
+func newRoot() *cobra.Command {
+	g := &globals{}
+	root := &cobra.Command{
+		Use:   "slipway-dev",
+		Short: "Run the whole environment of Slipway on this machine",
+		Long: `slipway-dev runs kube-apiserver with its etcd, kube-controller-manager, a simulated
+vCenter and slipway-apiserver on the loopback interface, with certificates of its own.
+The state is kept in the data directory from one run to the next.`,
+		SilenceUsage: true, SilenceErrors: true,
+	}
+	root.PersistentFlags().StringVar(&g.dataDir, "data-dir", ".slipway", "directory of all state")
+	root.PersistentFlags().StringVar(&g.binDir, "bin-dir", "", "directory of the programs (default: that of slipway-dev)")
+	root.AddCommand(newRun(g), newUp(g), newDown(g), newStatus(g), newReset(g))
+	return root
+}
+
+// resolve makes the directories absolute and fills the default of --bin-dir.
+func (g *globals) resolve() error {
+	var err error
+	if g.dataDir, err = filepath.Abs(g.dataDir); err != nil {
+		return fmt.Errorf("--data-dir: %w", err)
+	}
+	if g.binDir == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return fmt.Errorf("finding the directory of slipway-dev: %w", err)
+		}
+		g.binDir = filepath.Dir(self)
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-dev/slipway/pkg/localcluster"
+)
+
+type runOptions struct {
+	*globals
+	noQuickstart  bool
+	unsafeNoFsync bool
+	notifyFD      int
+}
+
+func newRun(g *globals) *cobra.Command {
+	o := &runOptions{globals: g}
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Run the environment in the foreground until Ctrl-C",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.resolve(); err != nil {
+				return err
+			}
+			out, err := newReport(cmd.OutOrStdout(), o.notifyFD)
+			if err != nil {
+				return err
+			}
+			err = o.run(cmd.Context(), out)
+			if errors.Is(err, errInterrupted) {
+				err = nil
+			}
+			return errors.Join(err, out.finish(err))
+		},
+	}
+	o.addFlags(cmd)
+	cmd.Flags().IntVar(&o.notifyFD, "notify-fd", 0, "file descriptor that progress is reported to")
+	_ = cmd.Flags().MarkHidden("notify-fd")
+	return cmd
+}
+
+// addFlags adds the flags that run and up share.
+func (o *runOptions) addFlags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.noQuickstart, "no-quickstart", false, "do not create the objects of the quick start at the first run")
+	cmd.Flags().BoolVar(&o.unsafeNoFsync, "unsafe-no-fsync", false, "do not wait for the disk; data may be lost when the machine fails")
+}
+
+// errInterrupted ends run when the user asked for the end.
+var errInterrupted = errors.New("interrupted")
+
+func (o *runOptions) run(ctx context.Context, out *report) error {
+	begin := time.Now()
+	out.printf("starting in %s", o.dataDir)
+	cluster, err := localcluster.Start(ctx, localcluster.Options{
+		DataDir: o.dataDir, BinDir: o.binDir, UnsafeNoFsync: o.unsafeNoFsync, Progress: out.step,
+	})
+	if err != nil {
+		if ctx.Err() != nil {
+			return errInterrupted
+		}
+		return err
+	}
+	return errors.Join(o.serve(ctx, cluster, out, begin), stop(cluster, out))
+}
+
+// serve shows the quick start and waits for the end.
+func (o *runOptions) serve(ctx context.Context, cluster *localcluster.Cluster, out *report, begin time.Time) error {
+	if err := o.quickstart(ctx, cluster, out); err != nil {
+		if ctx.Err() != nil {
+			return errInterrupted
+		}
+		return err
+	}
+	out.printf("ready after %.1f s\n", time.Since(begin).Seconds())
+	o.printNext(out)
+	if err := out.ready(); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return errInterrupted
+	case err := <-cluster.Failed():
+		return err
+	}
+}
+
+func stop(cluster *localcluster.Cluster, out *report) error {
+	begin := time.Now()
+	err := cluster.Stop()
+	out.step("everything stopped", time.Since(begin))
+	return err
+}
+
+// printNext names the commands to try. They are for another shell.
+func (o *runOptions) printNext(w io.Writer) {
+	_, _ = fmt.Fprintf(w, `try next, in another shell:
+  export KUBECONFIG=%s PATH=%s:$PATH
+  kubectl get vm,vmi -A -o wide
+  kubectl explain vm.spec.instancetype
+  virtctl restart quickstart
+`, localcluster.AdminKubeconfig(o.dataDir), o.binDir)
+	if o.notifyFD == 0 {
+		_, _ = fmt.Fprintln(w, "Ctrl-C stops everything; the next run goes on from here.")
+	}
+}

@@ -1,0 +1,64 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-dev/slipway/pkg/localcluster"
+)
+
+func newStatus(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show what runs; exit status 1 when anything does not",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := g.resolve(); err != nil {
+				return err
+			}
+			s, err := localcluster.Inspect(cmd.Context(), g.dataDir)
+			if err != nil {
+				return err
+			}
+			if s.PID == 0 {
+				return fmt.Errorf("no environment runs in %s", g.dataDir)
+			}
+			return printStatus(cmd.OutOrStdout(), g.dataDir, s)
+		},
+	}
+}
+
+// printStatus returns an error when a part is missing.
+func printStatus(out io.Writer, dataDir string, s localcluster.Status) error {
+	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	_, _ = fmt.Fprintf(w, "environment\trunning, process %d\n", s.PID)
+	missing := 0
+	for _, server := range s.Servers {
+		state := "listening"
+		if !server.Listening {
+			state = "not listening"
+			missing++
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", server.Name, state, server.Address)
+	}
+	apis := "available"
+	if s.APIs != "" {
+		apis = s.APIs
+		missing++
+	}
+	_, _ = fmt.Fprintf(w, "APIs\t%s\n", apis)
+	_, _ = fmt.Fprintf(w, "kubeconfig\t%s\n", localcluster.AdminKubeconfig(dataDir))
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("writing the status: %w", err)
+	}
+	if missing > 0 {
+		return fmt.Errorf("%d parts are not as they should be; logs are in %s", missing, localcluster.LogDir(dataDir))
+	}
+	return nil
+}

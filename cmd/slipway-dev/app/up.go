@@ -1,0 +1,125 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-dev/slipway/pkg/localcluster"
+)
+
+// notifyFD is the first descriptor after the standard ones.
+const notifyFD = 3
+
+func newUp(g *globals) *cobra.Command {
+	o := &runOptions{globals: g}
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Start the environment in the background and return when it is ready",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.resolve(); err != nil {
+				return err
+			}
+			return o.up(cmd.Context(), cmd.OutOrStdout())
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+// up runs "slipway-dev run" in a session of its own and follows what it reports.
+func (o *runOptions) up(ctx context.Context, out io.Writer) error {
+	pid, err := localcluster.Running(o.dataDir)
+	if err != nil {
+		return err
+	}
+	if pid != 0 {
+		return fmt.Errorf("an environment already runs in %s (process %d)", o.dataDir, pid)
+	}
+	reader, daemon, err := o.startDaemon()
+	if err != nil {
+		return err
+	}
+	defer reader.Close()
+	// A waiting command that is interrupted takes the environment with it.
+	cancel := context.AfterFunc(ctx, func() { _ = daemon.Process.Signal(syscall.SIGTERM) })
+	defer cancel()
+	ready, err := follow(reader, out)
+	if ready {
+		// It lives on; this command ends before it and has nothing to wait for.
+		return daemon.Process.Release()
+	}
+	return errors.Join(err, ended(daemon.Wait(), err))
+}
+
+// ended explains a background run that ended without an explanation of its own.
+func ended(wait, explained error) error {
+	if explained != nil {
+		return nil
+	}
+	return fmt.Errorf("the environment ended before it was ready: %w", errors.Join(wait, errInterrupted))
+}
+
+func (o *runOptions) startDaemon() (io.ReadCloser, *exec.Cmd, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, nil, fmt.Errorf("finding slipway-dev: %w", err)
+	}
+	logFile := filepath.Join(localcluster.LogDir(o.dataDir), "slipway-dev.log")
+	if err := os.MkdirAll(filepath.Dir(logFile), 0o700); err != nil {
+		return nil, nil, fmt.Errorf("making the log directory: %w", err)
+	}
+	log, err := os.OpenFile(logFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, nil, fmt.Errorf("opening the log of the background run: %w", err)
+	}
+	defer log.Close()
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		return nil, nil, fmt.Errorf("making a pipe to the background run: %w", err)
+	}
+	defer writer.Close()
+	daemon := exec.Command(self, "run", "--data-dir="+o.dataDir, "--bin-dir="+o.binDir,
+		fmt.Sprintf("--no-quickstart=%t", o.noQuickstart), fmt.Sprintf("--unsafe-no-fsync=%t", o.unsafeNoFsync),
+		fmt.Sprintf("--notify-fd=%d", notifyFD))
+	daemon.Stdout, daemon.Stderr, daemon.ExtraFiles = log, log, []*os.File{writer}
+	daemon.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := daemon.Start(); err != nil {
+		_ = reader.Close()
+		return nil, nil, fmt.Errorf("starting the background run: %w", err)
+	}
+	return reader, daemon, nil
+}
+
+// follow prints progress until the environment is ready or has ended.
+func follow(r io.Reader, out io.Writer) (ready bool, err error) {
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		var e event
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			return false, fmt.Errorf("reading the progress of the background run: %w", err)
+		}
+		switch {
+		case e.Ready:
+			return true, nil
+		case e.Error != "":
+			return false, errors.New(e.Error)
+		default:
+			_, _ = fmt.Fprintln(out, e.Text)
+		}
+	}
+	return false, lines.Err()
+}
