@@ -57,6 +57,6 @@ func NewCommand(program string, f *Factory) *cobra.Command {
 	cmd.SetErr(f.streams.ErrOut)
 	f.flags.AddFlags(cmd.PersistentFlags())
 	cmd.AddCommand(newPowerCommands(f)...)
-	cmd.AddCommand(newRefreshCommand(f), newExpandCommand(f), newVersionCommand(f))
+	cmd.AddCommand(newRefreshCommand(f), newExpandCommand(f), newCreateCommand(f), newImportCommand(f), newVersionCommand(f))
 	return cmd
 }

@@ -1,0 +1,201 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCreatePrintsManifests(t *testing.T) {
+	for name, tc := range map[string]struct{ args, want string }{
+		"cluster instance type": {"instancetype --name u1.small --cpu 1 --memory 2Gi", `apiVersion: instancetype.slipway.dev/v1alpha1
+kind: VirtualMachineClusterInstancetype
+metadata:
+  name: u1.small
+spec:
+  cpu:
+    guest: 1
+  memory:
+    guest: 2Gi
+`},
+		"namespaced instance type with a GPU": {"instancetype --namespaced --name gpu --cpu 8 --memory 32Gi --gpu name:g,devicename:grid_a100-10c", `apiVersion: instancetype.slipway.dev/v1alpha1
+kind: VirtualMachineInstancetype
+metadata:
+  name: gpu
+spec:
+  cpu:
+    guest: 8
+  gpus:
+  - deviceName: grid_a100-10c
+    name: g
+  memory:
+    guest: 32Gi
+`},
+		"preference": {"preference --name linux.efi --efi --secure-boot --disk-bus virtio --cpu-topology cores", `apiVersion: instancetype.slipway.dev/v1alpha1
+kind: VirtualMachineClusterPreference
+metadata:
+  name: linux.efi
+spec:
+  cpu:
+    preferredCPUTopology: cores
+  devices:
+    preferredDiskBus: virtio
+  firmware:
+    preferredEfi:
+      secureBoot: true
+`},
+		"virtual machine with references": {"vm --name web --image photon-5 --instancetype virtualmachineinstancetype/u1 --preference linux", `apiVersion: vm.slipway.dev/v1alpha1
+kind: VirtualMachine
+metadata:
+  name: web
+spec:
+  image:
+    name: photon-5
+  instancetype:
+    kind: virtualmachineinstancetype
+    name: u1
+  preference:
+    name: linux
+`},
+		"virtual machine with inline size": {"vm --name db --image u --cpu 4 --memory 16Gi --network prod --cloud-init-secret s", `apiVersion: vm.slipway.dev/v1alpha1
+kind: VirtualMachine
+metadata:
+  name: db
+spec:
+  bootstrap:
+    cloudInit:
+      rawCloudConfig:
+        key: user-data
+        name: s
+  cpu:
+    sockets: 4
+  image:
+    name: u
+  memory:
+    guest: 16Gi
+  network:
+    interfaces:
+    - name: eth0
+      network: prod
+`},
+		"virtual machine that infers": {"vm --name app --image u --infer-instancetype --infer-preference", `apiVersion: vm.slipway.dev/v1alpha1
+kind: VirtualMachine
+metadata:
+  name: app
+spec:
+  image:
+    name: u
+  instancetype:
+    inferFromVolume: image
+  preference:
+    inferFromVolume: image
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &apiServer{}
+			code, out, errOut := run(t, s, append([]string{"create"}, strings.Fields(tc.args)...)...)
+			if diff := cmp.Diff([]any{0, tc.want, ""}, []any{code, out, errOut}); diff != "" {
+				t.Error(diff)
+			}
+			if len(s.requests) != 0 {
+				t.Errorf("requests %q, want none: create only prints", s.requests)
+			}
+		})
+	}
+}
+
+func TestCreateRefusesBadFlagsWithTheAllowedValues(t *testing.T) {
+	for args, want := range map[string]string{
+		"instancetype --name a --cpu 0 --memory 1Gi":                        "--cpu 0 must be at least 1",
+		"instancetype --name a --cpu 1 --memory lots":                       `--memory "lots" is not a positive quantity such as 512Mi or 4Gi`,
+		"instancetype --name a --cpu 1 --memory 1Gi --gpu name:x":           `--gpu "name:x" lacks devicename; wanted: name, devicename`,
+		"instancetype --name a --cpu 1 --memory 1Gi --gpu nothing":          `--gpu "nothing": "nothing" is not key:value`,
+		"preference --name a --cpu-topology round":                          `--cpu-topology "round" is not one of sockets, cores, threads, spread, any`,
+		"vm --name a --image i":                                             "exactly one of --instancetype, --infer-instancetype, --class, or --cpu with --memory; 0 given",
+		"vm --name a --image i --class c --instancetype u":                  "exactly one of --instancetype, --infer-instancetype, --class, or --cpu with --memory; 2 given",
+		"vm --name a --image i --class c --preference p --infer-preference": "--preference and --infer-preference exclude each other",
+		"vm --name a": `required flag(s) "image" not set`,
+	} {
+		code, out, errOut := run(t, &apiServer{}, append([]string{"create"}, strings.Fields(args)...)...)
+		if code != 1 || out != "" || !strings.Contains(errOut, want) || strings.Count(errOut, "\n") != 1 {
+			t.Errorf("create %s: exit code %d, output %q, error %q, want one line with %q", args, code, out, errOut, want)
+		}
+	}
+}
+
+const catalogue = `apiVersion: instancetype.kubevirt.io/v1beta1
+kind: VirtualMachineClusterInstancetype
+metadata:
+  name: cx1.large
+  labels: {instancetype.kubevirt.io/vendor: kubevirt.io}
+  uid: 1234
+spec:
+  cpu: {guest: 2, dedicatedCPUPlacement: true, isolateEmulatorThread: true}
+  memory: {guest: 4Gi}
+---
+apiVersion: v1
+kind: List
+items:
+- apiVersion: instancetype.kubevirt.io/v1beta1
+  kind: VirtualMachinePreference
+  metadata: {name: fedora}
+  spec: {firmware: {preferredEfi: {secureBoot: true}}, madeUp: 1}
+- apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: other}
+`
+
+func TestImportConvertsACatalogueAndReportsPerObject(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "catalogue.yaml")
+	if err := os.WriteFile(file, []byte(catalogue), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errOut := run(t, &apiServer{}, "import", "-f", file)
+	wantOut := `apiVersion: instancetype.slipway.dev/v1alpha1
+kind: VirtualMachineClusterInstancetype
+metadata:
+  labels:
+    instancetype.kubevirt.io/vendor: kubevirt.io
+  name: cx1.large
+spec:
+  cpu:
+    dedicatedCPUPlacement: true
+    guest: 2
+    isolateEmulatorThread: true
+  memory:
+    guest: 4Gi
+---
+apiVersion: instancetype.slipway.dev/v1alpha1
+kind: VirtualMachinePreference
+metadata:
+  name: fedora
+spec:
+  firmware:
+    preferredEfi:
+      secureBoot: true
+`
+	wantErr := `VirtualMachineClusterInstancetype/cx1.large: spec.cpu.isolateEmulatorThread has no meaning on vSphere: kept, not applied
+VirtualMachinePreference/fedora: dropped: unknown field "spec.madeUp"
+ConfigMap/other: skipped, v1 is not of group instancetype.kubevirt.io
+`
+	if diff := cmp.Diff([]any{0, wantOut, wantErr}, []any{code, out, errOut}); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestImportRefusesAnUnknownKindOfTheGroup(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "bad.yaml")
+	if err := os.WriteFile(file, []byte("apiVersion: instancetype.kubevirt.io/v1beta1\nkind: Nonsense\nmetadata: {name: x}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errOut := run(t, &apiServer{}, "import", "-f", file)
+	if code != 1 || out != "" || !strings.Contains(errOut, `converting Nonsense/x: kind "Nonsense" is not one of`) {
+		t.Errorf("exit code %d, output %q, error %q", code, out, errOut)
+	}
+}
