@@ -1,0 +1,63 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/slipway-dev/slipway/pkg/apis/instancetype"
+)
+
+// ValidateInstancetype checks a new instance type.
+func ValidateInstancetype(obj *instancetype.VirtualMachineInstancetype) field.ErrorList {
+	return append(validateMeta(&obj.ObjectMeta, true), ValidateInstancetypeSpec(&obj.Spec, field.NewPath("spec"))...)
+}
+
+// ValidateInstancetypeUpdate checks the change from old to obj. Every part of
+// the spec may change: virtual machines hold on to the revision they captured.
+func ValidateInstancetypeUpdate(obj, old *instancetype.VirtualMachineInstancetype) field.ErrorList {
+	return append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta), ValidateInstancetype(obj)...)
+}
+
+// ValidateClusterInstancetype checks a new cluster-wide instance type.
+func ValidateClusterInstancetype(obj *instancetype.VirtualMachineClusterInstancetype) field.ErrorList {
+	return append(validateMeta(&obj.ObjectMeta, false), ValidateInstancetypeSpec(&obj.Spec, field.NewPath("spec"))...)
+}
+
+// ValidateClusterInstancetypeUpdate checks the change from old to obj.
+func ValidateClusterInstancetypeUpdate(obj, old *instancetype.VirtualMachineClusterInstancetype) field.ErrorList {
+	return append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta), ValidateClusterInstancetype(obj)...)
+}
+
+// ValidatePreference checks a new preference.
+func ValidatePreference(obj *instancetype.VirtualMachinePreference) field.ErrorList {
+	return append(validateMeta(&obj.ObjectMeta, true), ValidatePreferenceSpec(&obj.Spec, field.NewPath("spec"))...)
+}
+
+// ValidatePreferenceUpdate checks the change from old to obj.
+func ValidatePreferenceUpdate(obj, old *instancetype.VirtualMachinePreference) field.ErrorList {
+	return append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta), ValidatePreference(obj)...)
+}
+
+// ValidateClusterPreference checks a new cluster-wide preference.
+func ValidateClusterPreference(obj *instancetype.VirtualMachineClusterPreference) field.ErrorList {
+	return append(validateMeta(&obj.ObjectMeta, false), ValidatePreferenceSpec(&obj.Spec, field.NewPath("spec"))...)
+}
+
+// ValidateClusterPreferenceUpdate checks the change from old to obj.
+func ValidateClusterPreferenceUpdate(obj, old *instancetype.VirtualMachineClusterPreference) field.ErrorList {
+	return append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta), ValidateClusterPreference(obj)...)
+}
+
+// validateMeta checks the metadata of a new object.
+func validateMeta(meta *metav1.ObjectMeta, namespaced bool) field.ErrorList {
+	return apivalidation.ValidateObjectMeta(meta, namespaced, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+}
+
+// validateMetaUpdate checks the change of the metadata of an object.
+func validateMetaUpdate(meta, old *metav1.ObjectMeta) field.ErrorList {
+	return apivalidation.ValidateObjectMetaUpdate(meta, old, field.NewPath("metadata"))
+}

@@ -1,0 +1,132 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/slipway-dev/slipway/pkg/apis/instancetype"
+)
+
+// onlyCoresThreadsRatio is the one ratio across CoresThreads: a core has two
+// threads.
+const onlyCoresThreadsRatio = 2
+
+// ValidatePreferenceSpec checks the spec of a preference of either scope.
+func ValidatePreferenceSpec(spec *instancetype.VirtualMachinePreferenceSpec, path *field.Path) field.ErrorList {
+	errs := validateTopology(spec, path)
+	if spec.Clock != nil {
+		errs = append(errs, validateClock(spec.Clock, path.Child("clock"))...)
+	}
+	if spec.Devices != nil {
+		errs = append(errs, validateDevicePreferences(spec.Devices, path.Child("devices"))...)
+	}
+	if spec.Features != nil && spec.Features.PreferredHyperv != nil {
+		errs = append(errs, validateHyperv(spec.Features.PreferredHyperv, path.Child("features", "preferredHyperv"))...)
+	}
+	if spec.Volumes != nil && spec.Volumes.PreferredStorageClassName != "" {
+		errs = append(errs, validateName(spec.Volumes.PreferredStorageClassName, path.Child("volumes", "preferredStorageClassName"))...)
+	}
+	if spec.PreferredSubdomain != nil && *spec.PreferredSubdomain != "" {
+		errs = append(errs, validateName(*spec.PreferredSubdomain, path.Child("preferredSubdomain"))...)
+	}
+	if seconds := spec.PreferredTerminationGracePeriodSeconds; seconds != nil {
+		errs = append(errs, validateAtLeast(*seconds, 0, path.Child("preferredTerminationGracePeriodSeconds"))...)
+	}
+	if spec.Requirements != nil {
+		errs = append(errs, validateRequirements(spec.Requirements, path.Child("requirements"))...)
+	}
+	errs = append(errs, validateLaunchSecurity(spec.PreferredLaunchSecurity, path.Child("preferredLaunchSecurity"))...)
+	return append(errs, apivalidation.ValidateAnnotations(spec.Annotations, path.Child("annotations"))...)
+}
+
+// validateTopology checks how vCPUs are to be arranged.
+func validateTopology(spec *instancetype.VirtualMachinePreferenceSpec, path *field.Path) field.ErrorList {
+	legacyPath := path.Child("preferSpreadSocketToCoreRatio")
+	errs := validateRange(int64(spec.PreferSpreadSocketToCoreRatio), 0, maxVCPUs, legacyPath)
+	if spec.CPU == nil {
+		return errs
+	}
+	path = path.Child("cpu")
+	if spec.CPU.PreferredCPUTopology != nil {
+		errs = append(errs, validateEnum(*spec.CPU.PreferredCPUTopology, path.Child("preferredCPUTopology"),
+			instancetype.Sockets, instancetype.Cores, instancetype.Threads, instancetype.Spread, instancetype.Any,
+			instancetype.DeprecatedPreferSockets, instancetype.DeprecatedPreferCores, instancetype.DeprecatedPreferThreads,
+			instancetype.DeprecatedPreferSpread, instancetype.DeprecatedPreferAny)...)
+	}
+	if spread := spec.CPU.SpreadOptions; spread != nil {
+		spreadPath := path.Child("spreadOptions")
+		if spread.Across != nil {
+			errs = append(errs, validateEnum(*spread.Across, spreadPath.Child("across"),
+				instancetype.SpreadAcrossSocketsCoresThreads, instancetype.SpreadAcrossSocketsCores,
+				instancetype.SpreadAcrossCoresThreads)...)
+		}
+		if spread.Ratio != nil {
+			errs = append(errs, validateRange(int64(*spread.Ratio), 1, maxVCPUs, spreadPath.Child("ratio"))...)
+		}
+		errs = append(errs, validateCoresThreads(spec, spreadPath.Child("ratio"), legacyPath)...)
+	}
+	return append(errs, validateCPUFeatures(spec.CPU.PreferredCPUFeatures, path.Child("preferredCPUFeatures"))...)
+}
+
+// validateCoresThreads refuses a ratio other than 2 across CoresThreads, in
+// whichever field gives the ratio.
+func validateCoresThreads(spec *instancetype.VirtualMachinePreferenceSpec, path, legacyPath *field.Path) field.ErrorList {
+	spread := spec.CPU.SpreadOptions
+	topology := spec.CPU.PreferredCPUTopology
+	if spread.Across == nil || *spread.Across != instancetype.SpreadAcrossCoresThreads || topology == nil ||
+		(*topology != instancetype.Spread && *topology != instancetype.DeprecatedPreferSpread) {
+		return nil
+	}
+	const allowed = "must be 2 across CoresThreads, because a core has two threads"
+	if spread.Ratio != nil {
+		if *spread.Ratio != onlyCoresThreadsRatio {
+			return field.ErrorList{field.Invalid(path, *spread.Ratio, allowed)}
+		}
+		return nil
+	}
+	if legacy := spec.PreferSpreadSocketToCoreRatio; legacy != 0 && legacy != onlyCoresThreadsRatio {
+		return field.ErrorList{field.Invalid(legacyPath, legacy, allowed)}
+	}
+	return nil
+}
+
+// validateCPUFeatures checks names and policies of CPU features.
+func validateCPUFeatures(features []instancetype.CPUFeature, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	seen := sets.New[string]()
+	for i, feature := range features {
+		namePath := path.Index(i).Child("name")
+		switch {
+		case feature.Name == "":
+			errs = append(errs, field.Required(namePath, "must name a CPU feature"))
+		case seen.Has(feature.Name):
+			errs = append(errs, field.Duplicate(namePath, feature.Name))
+		}
+		seen.Insert(feature.Name)
+		errs = append(errs, validateOptionalEnum(feature.Policy, path.Index(i).Child("policy"),
+			"force", "require", "optional", "disable", "forbid")...)
+	}
+	return errs
+}
+
+// validateRequirements checks what a guest needs at least.
+func validateRequirements(requirements *instancetype.PreferenceRequirements, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if requirements.CPU != nil {
+		errs = append(errs, validateVCPUs(requirements.CPU.Guest, path.Child("cpu", "guest"))...)
+	}
+	if requirements.Memory != nil {
+		guest := requirements.Memory.Guest
+		if guest.Sign() <= 0 {
+			errs = append(errs, field.Invalid(path.Child("memory", "guest"), guest.String(), "must be greater than 0"))
+		}
+	}
+	if requirements.Architecture != nil && *requirements.Architecture == "" {
+		errs = append(errs, field.Required(path.Child("architecture"), "must name an architecture, for example amd64, or be absent"))
+	}
+	return errs
+}

@@ -1,0 +1,131 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/slipway-dev/slipway/pkg/apis/instancetype"
+)
+
+const (
+	// minSpinlockRetries is the least number of retries that Hyper-V defines.
+	minSpinlockRetries = 4096
+	// maxVendorID is the length in characters of a Hyper-V vendor string, which
+	// fills three registers.
+	maxVendorID = 12
+	// minBlockSize and maxBlockSize bound the block size of a disk, in bytes.
+	minBlockSize = 512
+	maxBlockSize = 2 << 20
+)
+
+// diskBuses are the buses of KubeVirt and the controllers of vSphere.
+var diskBuses = []instancetype.DiskBus{
+	instancetype.DiskBusSCSI, instancetype.DiskBusSATA, instancetype.DiskBusVirtio, instancetype.DiskBusUSB,
+	instancetype.DiskBusNVME, "pvscsi", "lsilogic", "lsilogicsas", "ide",
+}
+
+// interfaceModels are the adapters of vSphere, followed by those of KubeVirt.
+var interfaceModels = []string{"vmxnet3", "e1000e", "e1000", "sriov", "virtio", "ne2k_pci", "pcnet", "rtl8139"}
+
+// validateDevicePreferences checks the preferred virtual devices.
+func validateDevicePreferences(devices *instancetype.DevicePreferences, path *field.Path) field.ErrorList {
+	errs := validateOptionalEnum(devices.PreferredInputBus, path.Child("preferredInputBus"),
+		instancetype.InputBusUSB, instancetype.InputBusVirtio)
+	errs = append(errs, validateOptionalEnum(devices.PreferredInputType, path.Child("preferredInputType"),
+		instancetype.InputTypeTablet, instancetype.InputTypeKeyboard)...)
+	errs = append(errs, validateOptionalEnum(devices.PreferredDiskBus, path.Child("preferredDiskBus"), diskBuses...)...)
+	errs = append(errs, validateOptionalEnum(devices.PreferredLunBus, path.Child("preferredLunBus"), diskBuses...)...)
+	errs = append(errs, validateOptionalEnum(devices.PreferredCdromBus, path.Child("preferredCdromBus"), diskBuses...)...)
+	errs = append(errs, validateOptionalEnum(devices.PreferredDiskCache, path.Child("preferredDiskCache"),
+		instancetype.CacheNone, instancetype.CacheWriteThrough, instancetype.CacheWriteBack)...)
+	errs = append(errs, validateOptionalEnum(devices.PreferredDiskIO, path.Child("preferredDiskIO"),
+		instancetype.IODefault, instancetype.IONative, instancetype.IOThreads)...)
+	errs = append(errs, validateOptionalEnum(devices.PreferredInterfaceModel, path.Child("preferredInterfaceModel"), interfaceModels...)...)
+	if devices.PreferredPanicDeviceModel != nil {
+		errs = append(errs, validateEnum(*devices.PreferredPanicDeviceModel, path.Child("preferredPanicDeviceModel"),
+			instancetype.PanicDeviceModelHyperv, instancetype.PanicDeviceModelISA, instancetype.PanicDeviceModelPvpanic)...)
+	}
+	if devices.PreferredDiskBlockSize != nil {
+		errs = append(errs, validateBlockSize(devices.PreferredDiskBlockSize, path.Child("preferredDiskBlockSize"))...)
+	}
+	return errs
+}
+
+// validateBlockSize checks the block size of disks.
+func validateBlockSize(size *instancetype.BlockSize, path *field.Path) field.ErrorList {
+	if size.Custom == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	if size.MatchVolume != nil {
+		errs = validateAtMostOne([]string{"custom", "matchVolume"}, path)
+	}
+	path = path.Child("custom")
+	logical, physical := size.Custom.Logical, size.Custom.Physical
+	errs = append(errs, validateRange(logical, minBlockSize, maxBlockSize, path.Child("logical"))...)
+	errs = append(errs, validateRange(physical, minBlockSize, maxBlockSize, path.Child("physical"))...)
+	if logical > 0 && logical&(logical-1) != 0 {
+		errs = append(errs, field.Invalid(path.Child("logical"), logical, "must be a power of 2"))
+	}
+	if physical > 0 && physical&(physical-1) != 0 {
+		errs = append(errs, field.Invalid(path.Child("physical"), physical, "must be a power of 2"))
+	}
+	if logical > physical {
+		errs = append(errs, field.Invalid(path.Child("logical"), logical, "must not be greater than physical"))
+	}
+	if granularity := size.Custom.DiscardGranularity; granularity != nil && logical > 0 && (*granularity < 0 || *granularity%logical != 0) {
+		errs = append(errs, field.Invalid(path.Child("discardGranularity"), *granularity, "must be a multiple of logical"))
+	}
+	return errs
+}
+
+// validateClock checks the preferred clock.
+func validateClock(clock *instancetype.ClockPreferences, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if offset := clock.PreferredClockOffset; offset != nil {
+		offsetPath := path.Child("preferredClockOffset")
+		if offset.UTC != nil && offset.Timezone != nil {
+			errs = append(errs, validateAtMostOne([]string{"utc", "timezone"}, offsetPath)...)
+		}
+		if offset.Timezone != nil && *offset.Timezone == "" {
+			errs = append(errs, field.Required(offsetPath.Child("timezone"), "must name a time zone, for example Europe/Berlin"))
+		}
+	}
+	timer := clock.PreferredTimer
+	if timer == nil {
+		return errs
+	}
+	path = path.Child("preferredTimer")
+	if timer.HPET != nil {
+		errs = append(errs, validateOptionalEnum(timer.HPET.TickPolicy, path.Child("hpet", "tickPolicy"),
+			instancetype.HPETTickPolicyDelay, instancetype.HPETTickPolicyCatchup,
+			instancetype.HPETTickPolicyMerge, instancetype.HPETTickPolicyDiscard)...)
+	}
+	if timer.PIT != nil {
+		errs = append(errs, validateOptionalEnum(timer.PIT.TickPolicy, path.Child("pit", "tickPolicy"),
+			instancetype.PITTickPolicyDelay, instancetype.PITTickPolicyCatchup, instancetype.PITTickPolicyDiscard)...)
+	}
+	if timer.RTC != nil {
+		errs = append(errs, validateOptionalEnum(timer.RTC.TickPolicy, path.Child("rtc", "tickPolicy"),
+			instancetype.RTCTickPolicyDelay, instancetype.RTCTickPolicyCatchup)...)
+		errs = append(errs, validateOptionalEnum(timer.RTC.Track, path.Child("rtc", "track"),
+			instancetype.RTCTimerTrackGuest, instancetype.RTCTimerTrackWall)...)
+	}
+	return errs
+}
+
+// validateHyperv checks those enlightenments that have a value.
+func validateHyperv(hyperv *instancetype.FeatureHyperv, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if hyperv.Spinlocks != nil && hyperv.Spinlocks.Retries != nil {
+		errs = append(errs, validateRange(*hyperv.Spinlocks.Retries, minSpinlockRetries, 1<<32-1, path.Child("spinlocks", "spinlocks"))...)
+	}
+	if hyperv.VendorID != nil && utf8.RuneCountInString(hyperv.VendorID.VendorID) > maxVendorID {
+		errs = append(errs, field.TooLongMaxLength(path.Child("vendorid", "vendorid"), hyperv.VendorID.VendorID, maxVendorID))
+	}
+	return errs
+}

@@ -1,0 +1,137 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/slipway-dev/slipway/pkg/apis/instancetype"
+)
+
+// noMeaning is the warning for a field that is stored but never applied.
+const noMeaning = "has no meaning on vSphere; it is stored and not applied"
+
+// topologyNames are the names that replace the deprecated ones.
+var topologyNames = map[instancetype.PreferredCPUTopology]instancetype.PreferredCPUTopology{
+	instancetype.DeprecatedPreferSockets: instancetype.Sockets,
+	instancetype.DeprecatedPreferCores:   instancetype.Cores,
+	instancetype.DeprecatedPreferThreads: instancetype.Threads,
+	instancetype.DeprecatedPreferSpread:  instancetype.Spread,
+	instancetype.DeprecatedPreferAny:     instancetype.Any,
+}
+
+// warnings collects warnings that begin with the path of a field.
+type warnings []string
+
+// add adds a warning if the field is set.
+func (w *warnings) add(set bool, path *field.Path, text string) {
+	if set {
+		*w = append(*w, fmt.Sprintf("%s: %s", path, text))
+	}
+}
+
+// InstancetypeWarnings returns what the author of an instance type should know:
+// fields that are deprecated or that vSphere cannot honour.
+func InstancetypeWarnings(spec *instancetype.VirtualMachineInstancetypeSpec, path *field.Path) []string {
+	var w warnings
+	w.add(spec.LaunchSecurity != nil, path.Child("launchSecurity"), "deprecated; set preferredLaunchSecurity of a preference")
+	w.add(spec.SchedulerName != "", path.Child("schedulerName"), noMeaning)
+	w.add(spec.IOThreads != nil, path.Child("ioThreads"), noMeaning)
+	w.add(spec.IOThreadsPolicy != nil, path.Child("ioThreadsPolicy"), noMeaning)
+	cpu := path.Child("cpu")
+	w.add(spec.CPU.Model != nil, cpu.Child("model"), noMeaning)
+	w.add(spec.CPU.IsolateEmulatorThread != nil, cpu.Child("isolateEmulatorThread"), noMeaning)
+	if spec.CPU.Realtime != nil {
+		w.add(spec.CPU.Realtime.Mask != "", cpu.Child("realtime", "mask"), "vSphere applies latency sensitivity to all vCPUs; the mask is stored and not applied")
+	}
+	if pages := spec.Memory.Hugepages; pages != nil {
+		w.add(!sets.New("", "2Mi", "1Gi").Has(pages.PageSize), path.Child("memory", "hugepages", "pageSize"),
+			"vSphere has pages of 2Mi and 1Gi; another size is stored and not applied")
+	}
+	for i := range spec.GPUs {
+		gpu, gpuPath := &spec.GPUs[i], path.Child("gpus").Index(i)
+		w.add(gpu.ClaimName != nil, gpuPath.Child("claimName"), noMeaning)
+		w.add(gpu.RequestName != nil, gpuPath.Child("requestName"), noMeaning)
+		w.add(gpu.VirtualGPUOptions != nil, gpuPath.Child("virtualGPUOptions"), noMeaning)
+	}
+	for i := range spec.HostDevices {
+		device, devicePath := &spec.HostDevices[i], path.Child("hostDevices").Index(i)
+		w.add(device.ClaimName != nil, devicePath.Child("claimName"), noMeaning)
+		w.add(device.RequestName != nil, devicePath.Child("requestName"), noMeaning)
+	}
+	return w
+}
+
+// PreferenceWarnings returns what the author of a preference should know.
+func PreferenceWarnings(spec *instancetype.VirtualMachinePreferenceSpec, path *field.Path) []string {
+	var w warnings
+	if spec.CPU != nil {
+		if topology := spec.CPU.PreferredCPUTopology; topology != nil {
+			name, deprecated := topologyNames[*topology]
+			w.add(deprecated, path.Child("cpu", "preferredCPUTopology"), fmt.Sprintf("%s is deprecated; use %s", *topology, name))
+		}
+		w.add(len(spec.CPU.PreferredCPUFeatures) > 0, path.Child("cpu", "preferredCPUFeatures"), noMeaning)
+	}
+	if spec.Clock != nil {
+		w.add(spec.Clock.PreferredTimer != nil, path.Child("clock", "preferredTimer"), noMeaning)
+	}
+	if spec.Firmware != nil {
+		firmware := path.Child("firmware")
+		w.add(spec.Firmware.DeprecatedPreferredUseEfi != nil, firmware.Child("preferredUseEfi"), "deprecated; use preferredEfi")
+		w.add(spec.Firmware.DeprecatedPreferredUseSecureBoot != nil, firmware.Child("preferredUseSecureBoot"), "deprecated; use preferredEfi.secureBoot")
+		w.add(spec.Firmware.PreferredUseBiosSerial != nil, firmware.Child("preferredUseBiosSerial"), noMeaning)
+	}
+	if spec.Machine != nil {
+		machine := spec.Machine.PreferredMachineType
+		w.add(machine != "" && !strings.HasPrefix(machine, "vmx-"), path.Child("machine", "preferredMachineType"),
+			machine+" is no hardware version of vSphere, for example vmx-21; it is stored and not applied")
+	}
+	if spec.Features != nil {
+		features := path.Child("features")
+		w.add(spec.Features.PreferredAcpi != nil, features.Child("preferredAcpi"), noMeaning)
+		w.add(spec.Features.PreferredApic != nil, features.Child("preferredApic"), noMeaning)
+		w.add(spec.Features.PreferredHyperv != nil, features.Child("preferredHyperv"), noMeaning)
+		w.add(spec.Features.PreferredKvm != nil, features.Child("preferredKvm"), noMeaning)
+		w.add(spec.Features.PreferredPvspinlock != nil, features.Child("preferredPvspinlock"), noMeaning)
+		w.add(spec.Features.PreferredSmm != nil, features.Child("preferredSmm"), noMeaning)
+	}
+	if spec.Devices != nil {
+		w.addDevices(spec.Devices, path.Child("devices"))
+	}
+	return w
+}
+
+// addDevices adds the warnings about preferred devices.
+func (w *warnings) addDevices(devices *instancetype.DevicePreferences, path *field.Path) {
+	for _, f := range []struct {
+		set  bool
+		name string
+	}{
+		{devices.PreferredAutoattachMemBalloon != nil, "preferredAutoattachMemBalloon"},
+		{devices.PreferredAutoattachInputDevice != nil, "preferredAutoattachInputDevice"},
+		{devices.PreferredVirtualGPUOptions != nil, "preferredVirtualGPUOptions"},
+		{devices.PreferredSoundModel != "", "preferredSoundModel"},
+		{devices.PreferredUseVirtioTransitional != nil, "preferredUseVirtioTransitional"},
+		{devices.PreferredInputBus != "", "preferredInputBus"},
+		{devices.PreferredInputType != "", "preferredInputType"},
+		{devices.PreferredDiskBus == instancetype.DiskBusUSB, "preferredDiskBus"},
+		{devices.PreferredLunBus != "", "preferredLunBus"},
+		{devices.PreferredDiskDedicatedIoThread != nil, "preferredDiskDedicatedIoThread"},
+		{devices.PreferredDiskCache != "", "preferredDiskCache"},
+		{devices.PreferredDiskIO != "", "preferredDiskIO"},
+		{devices.PreferredDiskBlockSize != nil, "preferredDiskBlockSize"},
+		{sets.New("ne2k_pci", "pcnet", "rtl8139").Has(devices.PreferredInterfaceModel), "preferredInterfaceModel"},
+		{devices.PreferredRng != nil, "preferredRng"},
+		{devices.PreferredBlockMultiQueue != nil, "preferredBlockMultiQueue"},
+		{devices.PreferredNetworkInterfaceMultiQueue != nil, "preferredNetworkInterfaceMultiQueue"},
+		{devices.PreferredInterfaceMasquerade != nil, "preferredInterfaceMasquerade"},
+		{devices.PreferredPanicDeviceModel != nil, "preferredPanicDeviceModel"},
+	} {
+		w.add(f.set, path.Child(f.name), noMeaning)
+	}
+}
