@@ -1,0 +1,20 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package inventory knows the virtual machines of the managed folder without
+// asking for them: one property collector per vCenter delivers what changes.
+//
+// Guarantees:
+//
+//  1. A record is complete and never changes: every change makes a new one.
+//     Properties that some servers report only through config.changeVersion
+//     are read again, for all changed virtual machines in one call, before the
+//     change is published.
+//  2. Until everything was read once, and while the stream is lost, nothing is
+//     Absent: what is not known is Unknown. A lost stream is rebuilt, and then
+//     everything is read once.
+//  3. Every wait for updates is bounded, and a new login ends it, for a server
+//     may forget whom it should wake.
+//  4. Tasks are awaited by the same stream; there is no polling goroutine per
+//     virtual machine or task.
+package inventory

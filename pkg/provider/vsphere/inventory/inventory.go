@@ -1,0 +1,199 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
+)
+
+// State is what is known about the existence of a virtual machine.
+type State int
+
+const (
+	// Unknown means that vSphere was not read completely.
+	Unknown State = iota
+	// Absent means that the managed folder has no such virtual machine.
+	Absent
+	// Exists means that there is a record.
+	Exists
+)
+
+// defaultMaxWait bounds one wait for updates, in seconds.
+const defaultMaxWait = 30
+
+// Options configure an Inventory.
+type Options struct {
+	// Session to vCenter.
+	Session *session.Session
+	// Folder returns the managed folder. It is asked for at every (re)build.
+	Folder func(ctx context.Context) (types.ManagedObjectReference, error)
+	// Changed is called with the old and the new record; old is nil for a new
+	// virtual machine, changed is nil for one that is gone. It must not block.
+	Changed func(old, changed *mo.VirtualMachine)
+	// Synced is called whenever everything was read once. It must not block.
+	Synced func()
+	// MaxWait bounds one wait for updates, in seconds. Defaults to 30.
+	MaxWait int32
+}
+
+// Inventory holds the last properties of the managed virtual machines.
+type Inventory struct {
+	opts Options
+
+	mu     sync.Mutex
+	synced bool
+	vms    map[types.ManagedObjectReference]*mo.VirtualMachine
+	byUUID map[string]types.ManagedObjectReference
+	hosts  map[types.ManagedObjectReference]string
+	// watchers wait for changes of one virtual machine.
+	watchers map[types.ManagedObjectReference]map[chan struct{}]struct{}
+	tasks    tasks
+}
+
+// New returns an Inventory; Run fills it.
+func New(o Options) *Inventory {
+	if o.MaxWait <= 0 {
+		o.MaxWait = defaultMaxWait
+	}
+	return &Inventory{
+		opts:     o,
+		vms:      map[types.ManagedObjectReference]*mo.VirtualMachine{},
+		byUUID:   map[string]types.ManagedObjectReference{},
+		hosts:    map[types.ManagedObjectReference]string{},
+		watchers: map[types.ManagedObjectReference]map[chan struct{}]struct{}{},
+		tasks:    newTasks(),
+	}
+}
+
+// Find returns the record by managed object ID or else by instance UUID. A
+// record that has the ID and another UUID is somebody else's.
+func (i *Inventory) Find(uniqueID, instanceUUID string) (*mo.VirtualMachine, State) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	instanceUUID = strings.ToLower(instanceUUID)
+	if vm, ok := i.vms[vmRef(uniqueID)]; ok && uuidOf(vm) == instanceUUID {
+		return vm, Exists
+	}
+	if ref, ok := i.byUUID[instanceUUID]; ok {
+		return i.vms[ref], Exists
+	}
+	if !i.synced {
+		return nil, Unknown
+	}
+	return nil, Absent
+}
+
+// Get returns the record of ref, nil if there is none.
+func (i *Inventory) Get(ref types.ManagedObjectReference) *mo.VirtualMachine {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.vms[ref]
+}
+
+// Child returns the record with the name in the folder, nil if there is none.
+func (i *Inventory) Child(folder types.ManagedObjectReference, name string) *mo.VirtualMachine {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, vm := range i.vms {
+		if vm.Name == name && vm.Parent != nil && *vm.Parent == folder {
+			return vm
+		}
+	}
+	return nil
+}
+
+// HostName returns the name of the host, empty if it is not known.
+func (i *Inventory) HostName(ref types.ManagedObjectReference) string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.hosts[ref]
+}
+
+// Synced reports whether everything was read since the stream began.
+func (i *Inventory) Synced() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.synced
+}
+
+// Forget drops the record of a virtual machine that is known to be gone.
+func (i *Inventory) Forget(ref types.ManagedObjectReference) { i.store(ref, nil) }
+
+// store publishes a record, or its end when vm is nil.
+func (i *Inventory) store(ref types.ManagedObjectReference, vm *mo.VirtualMachine) {
+	i.mu.Lock()
+	old := i.vms[ref]
+	if old != nil && i.byUUID[uuidOf(old)] == ref {
+		delete(i.byUUID, uuidOf(old))
+	}
+	if vm == nil {
+		delete(i.vms, ref)
+	} else {
+		i.vms[ref] = vm
+		if id := uuidOf(vm); id != "" {
+			i.byUUID[id] = ref
+		}
+	}
+	for ch := range i.watchers[ref] {
+		select {
+		case ch <- struct{}{}:
+		default:
+		}
+	}
+	i.mu.Unlock()
+	if i.opts.Changed != nil && (old != nil || vm != nil) {
+		i.opts.Changed(old, vm)
+	}
+}
+
+// WaitFor returns nil when cond holds for the record of ref, which is nil when
+// the virtual machine is gone, and the error of ctx when that ends first.
+func (i *Inventory) WaitFor(ctx context.Context, ref types.ManagedObjectReference, cond func(*mo.VirtualMachine) bool) error {
+	ch := make(chan struct{}, 1)
+	i.mu.Lock()
+	if i.watchers[ref] == nil {
+		i.watchers[ref] = map[chan struct{}]struct{}{}
+	}
+	i.watchers[ref][ch] = struct{}{}
+	i.mu.Unlock()
+	defer func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		delete(i.watchers[ref], ch)
+		if len(i.watchers[ref]) == 0 {
+			delete(i.watchers, ref)
+		}
+	}()
+	for !cond(i.Get(ref)) {
+		select {
+		case <-ch:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// rebuildBackoff are the pauses before a lost stream is rebuilt; the last one
+// repeats.
+var rebuildBackoff = []time.Duration{0, 250 * time.Millisecond, time.Second, 3 * time.Second, 10 * time.Second}
+
+func vmRef(id string) types.ManagedObjectReference {
+	return types.ManagedObjectReference{Type: "VirtualMachine", Value: id}
+}
+
+func uuidOf(vm *mo.VirtualMachine) string {
+	if vm.Config == nil {
+		return ""
+	}
+	return strings.ToLower(vm.Config.InstanceUuid)
+}

@@ -1,0 +1,83 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// streamPaths are delivered by the stream: what changes often, what names the
+// virtual machine, and the version of everything else.
+var streamPaths = []string{
+	"name", "parent", "resourcePool",
+	"config.changeVersion", "config.instanceUuid",
+	"runtime.powerState", "runtime.connectionState", "runtime.host",
+	"guest.net", "guest.ipAddress", "guest.hostName", "guest.toolsRunningStatus",
+	"guestHeartbeatStatus",
+}
+
+// detailPaths are read when config.changeVersion changes.
+var detailPaths = []string{
+	"config.uuid", "config.version", "config.guestId", "config.firmware", "config.bootOptions",
+	"config.hardware", "config.cpuAllocation", "config.memoryAllocation",
+	"config.cpuHotAddEnabled", "config.memoryHotAddEnabled", "config.memoryReservationLockedToMax",
+	"config.latencySensitivity", "config.extraConfig", "config.template",
+	"guest.guestId", "guest.guestFullName", "guest.toolsVersion",
+	"runtime.bootTime", "summary.storage",
+}
+
+// allPaths are those of a complete record.
+var allPaths = slices.Concat(streamPaths, detailPaths)
+
+// apply returns a copy of vm with the changes. incomplete is true when the
+// server reported part of a path, which only reading again can resolve.
+func apply(vm *mo.VirtualMachine, changes []types.PropertyChange) (next *mo.VirtualMachine, incomplete bool) {
+	next = clone(vm)
+	for _, c := range changes {
+		if !slices.Contains(allPaths, c.Name) {
+			incomplete = incomplete || strings.ContainsAny(c.Name, ".[")
+			continue
+		}
+		mo.ApplyPropertyChange(next, []types.PropertyChange{c})
+	}
+	return next, incomplete
+}
+
+// clone copies vm so deeply that assigning any of allPaths leaves vm alone.
+func clone(vm *mo.VirtualMachine) *mo.VirtualMachine {
+	next := *vm
+	if vm.Config != nil {
+		c := *vm.Config
+		next.Config = &c
+	}
+	if vm.Guest != nil {
+		g := *vm.Guest
+		next.Guest = &g
+	}
+	return &next
+}
+
+// fromContent returns the record of a read.
+func fromContent(o types.ObjectContent) *mo.VirtualMachine {
+	vm := &mo.VirtualMachine{}
+	vm.Self = o.Obj
+	changes := make([]types.PropertyChange, 0, len(o.PropSet))
+	for _, p := range o.PropSet {
+		changes = append(changes, types.PropertyChange{Name: p.Name, Val: p.Val})
+	}
+	next, _ := apply(vm, changes)
+	return next
+}
+
+// changeVersion is empty for a virtual machine without readable configuration.
+func changeVersion(vm *mo.VirtualMachine) string {
+	if vm == nil || vm.Config == nil {
+		return ""
+	}
+	return vm.Config.ChangeVersion
+}

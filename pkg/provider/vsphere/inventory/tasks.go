@@ -1,0 +1,156 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
+)
+
+// taskRecheck is how long a waiter trusts the silence of the stream before it
+// reads its task itself: only a stream that broke unnoticed is that silent.
+const taskRecheck = 20 * time.Second
+
+// waitedTask is a task that somebody waits for.
+type waitedTask struct {
+	task mo.Task
+	ch   chan types.TaskInfo
+}
+
+// tasks are those that somebody waits for. The view is nil while the stream is
+// being rebuilt.
+type tasks struct {
+	view    *types.ManagedObjectReference
+	waiting map[types.ManagedObjectReference]*waitedTask
+	// ended are still in the view; they leave it with the next change of it, so
+	// that leaving costs no call of its own.
+	ended []types.ManagedObjectReference
+}
+
+func newTasks() tasks {
+	return tasks{waiting: map[types.ManagedObjectReference]*waitedTask{}}
+}
+
+// update delivers the end of a task to who waits for it. Servers report info
+// as a whole or by its fields.
+func (t *tasks) update(mu *sync.Mutex, u types.ObjectUpdate) {
+	mu.Lock()
+	defer mu.Unlock()
+	w, ok := t.waiting[u.Obj]
+	if !ok {
+		return
+	}
+	for _, c := range u.ChangeSet {
+		if c.Name == "info" || strings.HasPrefix(c.Name, "info.") {
+			mo.ApplyPropertyChange(&w.task, []types.PropertyChange{c})
+		}
+	}
+	if ended(w.task.Info) {
+		delete(t.waiting, u.Obj)
+		t.ended = append(t.ended, u.Obj)
+		w.ch <- w.task.Info
+	}
+}
+
+func ended(info types.TaskInfo) bool {
+	return info.State == types.TaskInfoStateSuccess || info.State == types.TaskInfoStateError
+}
+
+// WaitTask waits for the end of a task and returns its result. A failure of the
+// task is a vimfault.TaskError. When ctx ends first, the task is cancelled and
+// its end is awaited no longer.
+func (i *Inventory) WaitTask(ctx context.Context, ref types.ManagedObjectReference) (types.AnyType, error) {
+	ch := make(chan types.TaskInfo, 1)
+	w := &waitedTask{ch: ch}
+	w.task.Self = ref
+	i.mu.Lock()
+	i.tasks.waiting[ref] = w
+	view, leave := i.tasks.view, i.tasks.ended
+	if view != nil {
+		i.tasks.ended = nil
+	}
+	i.mu.Unlock()
+	defer func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		delete(i.tasks.waiting, ref)
+	}()
+	c, err := i.opts.Session.Vim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if view != nil {
+		// An error means that the view went with its session: the rebuilt
+		// stream takes the task in.
+		_, _ = methods.ModifyListView(ctx, c, &types.ModifyListView{
+			This: *view, Add: []types.ManagedObjectReference{ref}, Remove: leave,
+		})
+	}
+	return i.awaitTask(ctx, c, ref, ch)
+}
+
+func (i *Inventory) awaitTask(ctx context.Context, c *vim25.Client, ref types.ManagedObjectReference, ch <-chan types.TaskInfo) (types.AnyType, error) {
+	recheck := time.NewTicker(taskRecheck)
+	defer recheck.Stop()
+	for {
+		select {
+		case info := <-ch:
+			return taskResult(info)
+		case <-recheck.C:
+			info, err := readTask(ctx, c, ref)
+			if vimfault.KindOf(err) == vimfault.NotFound {
+				return nil, fmt.Errorf("task %s: %w", ref.Value, err)
+			}
+			if err == nil && ended(info) {
+				return taskResult(info)
+			}
+		case <-ctx.Done():
+			cctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			defer cancel()
+			_, _ = methods.CancelTask(cctx, c, &types.CancelTask{This: ref})
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func taskResult(info types.TaskInfo) (types.AnyType, error) {
+	if info.State == types.TaskInfoStateError {
+		return nil, &vimfault.TaskError{Fault: info.Error}
+	}
+	return info.Result, nil
+}
+
+func readTask(ctx context.Context, c *vim25.Client, ref types.ManagedObjectReference) (types.TaskInfo, error) {
+	var t mo.Task
+	err := mo.RetrieveProperties(ctx, c, c.ServiceContent.PropertyCollector, ref, &t)
+	return t.Info, err
+}
+
+// resumeTasks puts the awaited tasks into the view of a new stream.
+func (i *Inventory) resumeTasks(ctx context.Context, c *vim25.Client, view types.ManagedObjectReference) error {
+	i.mu.Lock()
+	i.tasks.view, i.tasks.ended = &view, nil
+	refs := make([]types.ManagedObjectReference, 0, len(i.tasks.waiting))
+	for ref := range i.tasks.waiting {
+		refs = append(refs, ref)
+	}
+	i.mu.Unlock()
+	if len(refs) == 0 {
+		return nil
+	}
+	if _, err := methods.ModifyListView(ctx, c, &types.ModifyListView{This: view, Add: refs}); err != nil {
+		return fmt.Errorf("watching running tasks: %w", err)
+	}
+	return nil
+}
