@@ -1,0 +1,77 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// applyCPU gives cpu the vCPUs of the instance type. cpu holds what the virtual
+// machine set; own is that spec itself, nil when it has no cpu.
+func applyCPU(
+	cpu, own *vmv1alpha1.VirtualMachineCPU,
+	it *itv1alpha1.VirtualMachineInstancetypeSpec,
+	pref *itv1alpha1.VirtualMachinePreferenceSpec,
+	found *problems,
+) {
+	cpuConflicts(own, &it.CPU, found)
+	topology, err := Arrange(it.CPU.Guest, pref)
+	if err != nil {
+		found.add(InvalidProblem, "spec.instancetype", err.Error())
+	}
+	cpu.Sockets, cpu.Cores, cpu.Threads = topology.Sockets, topology.Cores, topology.Threads
+	if it.CPU.MaxSockets != nil {
+		if topology.Sockets > *it.CPU.MaxSockets {
+			found.add(InvalidProblem, "spec.instancetype", "cpu.maxSockets of the instance type is below the sockets that its vCPUs need")
+		}
+		maxSockets := *it.CPU.MaxSockets
+		cpu.MaxSockets = &maxSockets
+	}
+	if it.CPU.Model != nil {
+		cpu.Model = *it.CPU.Model
+	}
+	if it.CPU.DedicatedCPUPlacement != nil {
+		dedicated := *it.CPU.DedicatedCPUPlacement
+		cpu.DedicatedCPUPlacement = &dedicated
+	}
+	if it.CPU.Realtime != nil {
+		cpu.LatencySensitivity = vmv1alpha1.LatencySensitivityHigh
+	}
+	if wantsVNUMA(&it.CPU) {
+		expose := true
+		cpu.ExposeVNUMA = &expose
+	}
+}
+
+// cpuConflicts reports what the virtual machine and the instance type both set.
+func cpuConflicts(own *vmv1alpha1.VirtualMachineCPU, it *itv1alpha1.CPUInstancetype, found *problems) {
+	if own == nil {
+		return
+	}
+	dedicated := it.DedicatedCPUPlacement != nil && *it.DedicatedCPUPlacement
+	for _, c := range []struct {
+		path string
+		both bool
+	}{
+		{"spec.cpu.sockets", own.Sockets != 0},
+		{"spec.cpu.cores", own.Cores != 0},
+		{"spec.cpu.threads", own.Threads != 0},
+		{"spec.cpu.reservation", own.Reservation != nil},
+		{"spec.cpu.limit", own.Limit != nil},
+		{"spec.cpu.maxSockets", own.MaxSockets != nil && it.MaxSockets != nil},
+		{"spec.cpu.model", own.Model != "" && it.Model != nil},
+		{"spec.cpu.dedicatedCPUPlacement", own.DedicatedCPUPlacement != nil && it.DedicatedCPUPlacement != nil},
+		{"spec.cpu.exposeVNUMA", own.ExposeVNUMA != nil && wantsVNUMA(it)},
+		{"spec.cpu.latencySensitivity", own.LatencySensitivity != "" && (it.Realtime != nil || dedicated)},
+	} {
+		if c.both {
+			found.conflict(c.path, sourceInstancetype)
+		}
+	}
+}
+
+func wantsVNUMA(it *itv1alpha1.CPUInstancetype) bool {
+	return it.NUMA != nil && it.NUMA.GuestMappingPassthrough != nil
+}

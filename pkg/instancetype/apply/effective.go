@@ -1,0 +1,140 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// How messages name the source of a size.
+const (
+	sourceInstancetype = "instance type"
+	sourceClass        = "class"
+	sourceVM           = "VirtualMachine"
+)
+
+// Inputs is what is combined with the spec of a virtual machine. At most one of
+// Class and Instancetype is set.
+type Inputs struct {
+	// Class gives the size when the virtual machine names a class.
+	Class *vmv1alpha1.VirtualMachineClass
+	// Instancetype gives the size when the virtual machine names an instance type.
+	Instancetype *itv1alpha1.VirtualMachineInstancetypeSpec
+	// Preference fills what is left unset.
+	Preference *itv1alpha1.VirtualMachinePreferenceSpec
+	// InstancetypeRevision is recorded in the effective spec.
+	InstancetypeRevision *vmv1alpha1.AppliedRevision
+	// PreferenceRevision is recorded in the effective spec.
+	PreferenceRevision *vmv1alpha1.AppliedRevision
+}
+
+// Effective returns the effective spec of vm, or an *Error with every problem.
+func Effective(vm *vmv1alpha1.VirtualMachine, in Inputs) (*vmv1alpha1.VirtualMachineInstanceSpec, error) {
+	var found problems
+	spec := base(&vm.Spec)
+	spec.Instancetype = copyRevision(in.InstancetypeRevision)
+	spec.Preference = copyRevision(in.PreferenceRevision)
+
+	switch {
+	case in.Instancetype != nil:
+		applyInstancetype(spec, vm, in.Instancetype, in.Preference, &found)
+	case in.Class != nil:
+		applyClass(spec, &vm.Spec, in.Class, &found)
+	default:
+		checkInline(&vm.Spec, &found)
+	}
+	// A conflict leaves no size to go on with.
+	if err := found.err(); err != nil {
+		return nil, err
+	}
+	if in.Preference != nil {
+		applyPreference(spec, vm, in.Preference)
+	}
+	applyDefaults(spec, in.Preference)
+	if in.Preference != nil {
+		checkRequirements(spec, in, &found)
+	}
+	if err := found.err(); err != nil {
+		return nil, err
+	}
+	return spec, nil
+}
+
+// Conflicts returns an *Error with the fields that vm and the instance type
+// both set, and with what is invalid in the instance type itself.
+func Conflicts(vm *vmv1alpha1.VirtualMachine, it *itv1alpha1.VirtualMachineInstancetypeSpec) error {
+	var found problems
+	applyInstancetype(base(&vm.Spec), vm, it, nil, &found)
+	return found.err()
+}
+
+// base copies what the effective spec takes from the spec as it is.
+func base(in *vmv1alpha1.VirtualMachineSpec) *vmv1alpha1.VirtualMachineInstanceSpec {
+	spec := &vmv1alpha1.VirtualMachineInstanceSpec{
+		ClassName:          in.ClassName,
+		CPU:                in.CPU.DeepCopy(),
+		Memory:             in.Memory.DeepCopy(),
+		Image:              in.Image.DeepCopy(),
+		StorageClass:       in.StorageClass,
+		Network:            in.Network.DeepCopy(),
+		Bootstrap:          in.Bootstrap.DeepCopy(),
+		Firmware:           in.Firmware.DeepCopy(),
+		Devices:            in.Devices.DeepCopy(),
+		MinHardwareVersion: in.MinHardwareVersion,
+		GuestID:            in.GuestID,
+	}
+	if in.Volumes != nil {
+		spec.Volumes = make([]vmv1alpha1.VirtualMachineVolume, len(in.Volumes))
+		for i := range in.Volumes {
+			in.Volumes[i].DeepCopyInto(&spec.Volumes[i])
+		}
+	}
+	if spec.CPU == nil {
+		spec.CPU = &vmv1alpha1.VirtualMachineCPU{}
+	}
+	if spec.Memory == nil {
+		spec.Memory = &vmv1alpha1.VirtualMachineMemory{}
+	}
+	return spec
+}
+
+func copyRevision(in *vmv1alpha1.AppliedRevision) *vmv1alpha1.AppliedRevision {
+	if in == nil {
+		return nil
+	}
+	out := *in
+	return &out
+}
+
+// applyInstancetype applies every group of an instance type. The preference
+// only says how the vCPUs are arranged.
+func applyInstancetype(
+	spec *vmv1alpha1.VirtualMachineInstanceSpec,
+	vm *vmv1alpha1.VirtualMachine,
+	it *itv1alpha1.VirtualMachineInstancetypeSpec,
+	pref *itv1alpha1.VirtualMachinePreferenceSpec,
+	found *problems,
+) {
+	if vm.Spec.ClassName != "" {
+		found.add(ConflictProblem, "spec.className", "className and instancetype are mutually exclusive")
+	}
+	applyNodeSelector(spec, it)
+	applyCPU(spec.CPU, vm.Spec.CPU, it, pref, found)
+	applyMemory(spec.Memory, vm.Spec.Memory, it, found)
+	applyHostDevices(spec, vm.Spec.Devices, it, found)
+	applyAnnotations(spec, vm.Annotations, it, found)
+}
+
+// applyNodeSelector copies the host restriction. A virtual machine has no such
+// field of its own that could conflict.
+func applyNodeSelector(spec *vmv1alpha1.VirtualMachineInstanceSpec, it *itv1alpha1.VirtualMachineInstancetypeSpec) {
+	if len(it.NodeSelector) == 0 {
+		return
+	}
+	spec.NodeSelector = make(map[string]string, len(it.NodeSelector))
+	for k, v := range it.NodeSelector {
+		spec.NodeSelector[k] = v
+	}
+}

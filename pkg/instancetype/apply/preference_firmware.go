@@ -1,0 +1,55 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// fillFirmware chooses the bootloader where the virtual machine did not. A BIOS
+// never becomes EFI, and the settings of an EFI that the virtual machine chose
+// are its own.
+func fillFirmware(spec *vmv1alpha1.VirtualMachineInstanceSpec, pref *itv1alpha1.FirmwarePreferences) {
+	if pref == nil || (spec.Firmware != nil && spec.Firmware.Bootloader != "") {
+		return
+	}
+	bootloader, secureBoot := preferredBootloader(pref)
+	if bootloader == "" {
+		return
+	}
+	var own *bool
+	if spec.Firmware != nil {
+		own = spec.Firmware.SecureBoot
+	}
+	// Secure boot needs EFI: a preference for BIOS gives way to a virtual
+	// machine that wants secure boot.
+	if bootloader == vmv1alpha1.BootloaderBIOS && own != nil && *own {
+		return
+	}
+	if spec.Firmware == nil {
+		spec.Firmware = &vmv1alpha1.VirtualMachineFirmware{}
+	}
+	spec.Firmware.Bootloader = bootloader
+	fillBool(&spec.Firmware.SecureBoot, secureBoot)
+}
+
+// preferredBootloader reads the preference: BIOS first, then preferredEfi, then
+// the deprecated pair.
+func preferredBootloader(pref *itv1alpha1.FirmwarePreferences) (vmv1alpha1.Bootloader, *bool) {
+	yes := true
+	switch {
+	case pref.PreferredUseBios != nil && *pref.PreferredUseBios:
+		return vmv1alpha1.BootloaderBIOS, nil
+	case pref.PreferredEfi != nil:
+		if pref.PreferredEfi.SecureBoot != nil {
+			return vmv1alpha1.BootloaderEFI, pref.PreferredEfi.SecureBoot
+		}
+		return vmv1alpha1.BootloaderEFI, &yes
+	case pref.DeprecatedPreferredUseEfi != nil && *pref.DeprecatedPreferredUseEfi:
+		return vmv1alpha1.BootloaderEFI, pref.DeprecatedPreferredUseSecureBoot
+	default:
+		return "", nil
+	}
+}

@@ -1,0 +1,42 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package instancetype
+
+import (
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// Expand returns a copy of vm whose spec holds itself what its instance type
+// and preference say, without references to them in spec and status. Without
+// references the copy is equal. A class that comes with a preference is
+// expanded too, because its size may not be given twice.
+//
+// What a virtual machine has no field for is lost: node selector and
+// termination grace period. The error is an *apply.Error.
+func Expand(vm *vmv1alpha1.VirtualMachine, resolved *Resolved) (*vmv1alpha1.VirtualMachine, error) {
+	out := vm.DeepCopy()
+	if vm.Spec.Instancetype == nil && vm.Spec.Preference == nil {
+		return out, nil
+	}
+	effective, err := Compute(vm, resolved)
+	if err != nil {
+		return nil, err
+	}
+	spec := &out.Spec
+	spec.Instancetype, spec.Preference, spec.ClassName = nil, nil, ""
+	spec.CPU, spec.Memory = effective.CPU, effective.Memory
+	spec.Devices, spec.Firmware = effective.Devices, effective.Firmware
+	spec.Network, spec.Volumes = effective.Network, effective.Volumes
+	spec.Bootstrap = effective.Bootstrap
+	spec.StorageClass = effective.StorageClass
+	spec.MinHardwareVersion = effective.MinHardwareVersion
+	if len(effective.Annotations) > 0 && out.Annotations == nil {
+		out.Annotations = make(map[string]string, len(effective.Annotations))
+	}
+	for key, value := range effective.Annotations {
+		out.Annotations[key] = value
+	}
+	out.Status.InstancetypeRef, out.Status.PreferenceRef = nil, nil
+	return out, nil
+}

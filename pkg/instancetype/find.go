@@ -1,0 +1,223 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package instancetype
+
+import (
+	"errors"
+	"fmt"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
+)
+
+// Found is an instance type or preference and where it was found.
+type Found struct {
+	// Object is what was found.
+	Object *Object
+	// Revision names the ControllerRevision that it came from; empty for the
+	// live object, which is not captured yet.
+	Revision string
+	// upgrade is true when the revision was captured by the controller in a
+	// format of an older version.
+	upgrade bool
+}
+
+// applied returns what the effective spec records, nil for nil.
+func (f *Found) applied() *vmv1alpha1.AppliedRevision {
+	if f == nil {
+		return nil
+	}
+	return &vmv1alpha1.AppliedRevision{
+		Name: f.Object.Meta.Name, Kind: string(f.Object.Kind), RevisionName: f.Revision,
+	}
+}
+
+// Resolved is everything that the references of a virtual machine lead to.
+type Resolved struct {
+	// Class is nil when none is named.
+	Class *vmv1alpha1.VirtualMachineClass
+	// Instancetype is nil when none is referred to.
+	Instancetype *Found
+	// Preference is nil when none is referred to.
+	Preference *Found
+}
+
+func (r *Resolved) inputs() apply.Inputs {
+	in := apply.Inputs{
+		Class:                r.Class,
+		InstancetypeRevision: r.Instancetype.applied(),
+		PreferenceRevision:   r.Preference.applied(),
+	}
+	if r.Instancetype != nil {
+		in.Instancetype = r.Instancetype.Object.Instancetype
+	}
+	if r.Preference != nil {
+		in.Preference = r.Preference.Object.Preference
+	}
+	return in
+}
+
+// Find returns the instance type or preference that vm uses: the revision that
+// its spec pins, else the one that its status names if that is of the same
+// object, else the live object. It is nil when vm has no such reference, or one
+// that infers nothing under the policy Ignore.
+func Find(vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*Found, error) {
+	m := matcher(&vm.Spec, role)
+	if m == nil {
+		return nil, nil
+	}
+	if name := pin(m); name != "" {
+		return findPinned(vm, role, m, name, r)
+	}
+	want, err := target(vm, role, r)
+	if err != nil || want == nil {
+		return nil, err
+	}
+	if found, err := findCaptured(vm, role, *want, r); found != nil || err != nil {
+		return found, err
+	}
+	return findLive(vm, *want, r)
+}
+
+// findPinned reads the revision that the matcher names and checks that it is of
+// the object that the matcher names, if it names one.
+func findPinned(
+	vm *vmv1alpha1.VirtualMachine, role Role, m *vmv1alpha1.InstancetypeMatcher, name string, r Reader,
+) (*Found, error) {
+	object, _, err := readRevision(vm.Namespace, name, role, r)
+	if err != nil {
+		return nil, err
+	}
+	if m.Name != "" {
+		kind, err := ParseKind(role, m.Kind)
+		if err != nil {
+			return nil, err
+		}
+		if want := (identity{kind: kind, name: m.Name}); object.identity() != want {
+			return nil, &RevisionError{Name: name, Message: fmt.Sprintf("it holds %s %q, but spec.%s refers to %s %q",
+				object.Kind, object.Meta.Name, role, want.kind, want.name)}
+		}
+	}
+	return &Found{Object: object, Revision: name}, nil
+}
+
+// findCaptured reads the revision that the status names; nil when it names none
+// or one of another object.
+func findCaptured(vm *vmv1alpha1.VirtualMachine, role Role, want identity, r Reader) (*Found, error) {
+	ref := StatusRef(vm, role)
+	if ref == nil || ref.ControllerRevisionRef == nil || !sameIdentity(ref, role, want) {
+		return nil, nil
+	}
+	name := ref.ControllerRevisionRef.Name
+	object, current, err := readRevision(vm.Namespace, name, role, r)
+	if err != nil {
+		return nil, err
+	}
+	if object.identity() != want {
+		return nil, nil
+	}
+	return &Found{Object: object, Revision: name, upgrade: !current}, nil
+}
+
+// sameIdentity reports whether ref means want, however its kind is spelt.
+func sameIdentity(ref *vmv1alpha1.InstancetypeRef, role Role, want identity) bool {
+	kind, err := ParseKind(role, ref.Kind)
+	return err == nil && kind == want.kind && ref.Name == want.name
+}
+
+func findLive(vm *vmv1alpha1.VirtualMachine, want identity, r Reader) (*Found, error) {
+	object, err := r.Source(want.kind, sourceNamespace(want.kind, vm), want.name)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s %q: %w", want.kind, want.name, err)
+	}
+	return &Found{Object: object}, nil
+}
+
+// readRevision also reports whether the revision has the current format.
+func readRevision(namespace, name string, role Role, r Reader) (*Object, bool, error) {
+	revision, err := r.Revision(namespace, name)
+	if err != nil {
+		return nil, false, fmt.Errorf("reading ControllerRevision %q: %w", name, err)
+	}
+	object, err := DecodeRevision(role, revision)
+	return object, revision.Labels[LabelObjectVersion] == objectVersion, err
+}
+
+// Resolve finds the class, the instance type and the preference of vm. All
+// failures are joined, each a *ClassError or *RoleError; what was found is
+// returned with them.
+func Resolve(vm *vmv1alpha1.VirtualMachine, r Reader) (*Resolved, error) {
+	return resolve(vm, r, Find)
+}
+
+// ResolveLatest does the same with the live objects, whatever is captured or
+// pinned.
+func ResolveLatest(vm *vmv1alpha1.VirtualMachine, r Reader) (*Resolved, error) {
+	return resolve(vm, r, FindLatest)
+}
+
+// FindLatest returns the live object that vm refers to, whatever is captured or
+// pinned.
+func FindLatest(vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*Found, error) {
+	if matcher(&vm.Spec, role) == nil {
+		return nil, nil
+	}
+	want, err := inferAgain(vm, role, r)
+	if err != nil || want == nil {
+		return nil, err
+	}
+	return findLive(vm, *want, r)
+}
+
+func resolve(
+	vm *vmv1alpha1.VirtualMachine, r Reader,
+	find func(*vmv1alpha1.VirtualMachine, Role, Reader) (*Found, error),
+) (*Resolved, error) {
+	out := &Resolved{}
+	var errs []error
+	if name := vm.Spec.ClassName; name != "" {
+		class, err := r.Class(vm.Namespace, name)
+		if err != nil {
+			errs = append(errs, &ClassError{Name: name, Err: err})
+		} else {
+			out.Class = class
+		}
+	}
+	var err error
+	if out.Instancetype, err = find(vm, RoleInstancetype, r); err != nil {
+		errs = append(errs, &RoleError{Role: RoleInstancetype, Err: err})
+	}
+	if out.Preference, err = find(vm, RolePreference, r); err != nil {
+		errs = append(errs, &RoleError{Role: RolePreference, Err: err})
+	}
+	return out, errors.Join(errs...)
+}
+
+// Effective returns the effective spec of vm. Errors are those of Resolve, or
+// an *apply.Error with every problem.
+func Effective(vm *vmv1alpha1.VirtualMachine, r Reader) (*vmv1alpha1.VirtualMachineInstanceSpec, error) {
+	resolved, err := Resolve(vm, r)
+	if err != nil {
+		return nil, err
+	}
+	return Compute(vm, resolved)
+}
+
+// Compute returns the effective spec that vm has with what its references lead
+// to. The error is an *apply.Error.
+func Compute(vm *vmv1alpha1.VirtualMachine, resolved *Resolved) (*vmv1alpha1.VirtualMachineInstanceSpec, error) {
+	return apply.Effective(vm, resolved.inputs())
+}
+
+// Resources returns the size of an effective spec, nil for nil.
+func Resources(spec *vmv1alpha1.VirtualMachineInstanceSpec) *vmv1alpha1.VirtualMachineResources {
+	if spec == nil || spec.CPU == nil || spec.Memory == nil || spec.Memory.Guest == nil {
+		return nil
+	}
+	memory := spec.Memory.Guest.DeepCopy()
+	return &vmv1alpha1.VirtualMachineResources{
+		VCPUs:  spec.CPU.Sockets * spec.CPU.Cores * spec.CPU.Threads,
+		Memory: &memory,
+	}
+}

@@ -1,0 +1,160 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package instancetype
+
+import (
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// bootImage, as the volume to infer from, means the image of the virtual machine.
+const bootImage = "image"
+
+// imageKind is the kind of image that a claim can be made from.
+const imageKind = "VirtualMachineImage"
+
+// target says which object vm refers to in role. It is nil when the reference
+// infers nothing under the policy Ignore. What was inferred once stays until
+// the captured revision is cleared.
+func target(vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*identity, error) {
+	m := matcher(&vm.Spec, role)
+	if m.Name != "" || m.InferFromVolume == "" {
+		return named(m, role)
+	}
+	ref := StatusRef(vm, role)
+	if ref != nil && ref.ControllerRevisionRef != nil && ref.InferFromVolume == m.InferFromVolume {
+		kind, err := ParseKind(role, ref.Kind)
+		if err != nil {
+			return nil, err
+		}
+		return &identity{kind: kind, name: ref.Name}, nil
+	}
+	return inferAgain(vm, role, r)
+}
+
+// inferAgain is target without regard to what was inferred before.
+func inferAgain(vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*identity, error) {
+	m := matcher(&vm.Spec, role)
+	if m.Name != "" || m.InferFromVolume == "" {
+		return named(m, role)
+	}
+	inferred, err := infer(vm, role, m.InferFromVolume, r)
+	var failed *InferError
+	if errors.As(err, &failed) && failed.Ignorable && ignores(m) {
+		return nil, nil
+	}
+	return inferred, err
+}
+
+func named(m *vmv1alpha1.InstancetypeMatcher, role Role) (*identity, error) {
+	kind, err := ParseKind(role, m.Kind)
+	if err != nil {
+		return nil, err
+	}
+	if m.Name == "" {
+		return nil, fmt.Errorf("spec.%s needs a name or inferFromVolume", role)
+	}
+	return &identity{kind: kind, name: m.Name}, nil
+}
+
+func ignores(m *vmv1alpha1.InstancetypeMatcher) bool {
+	return m.InferFromVolumeFailurePolicy != nil &&
+		*m.InferFromVolumeFailurePolicy == vmv1alpha1.InferFromVolumeFailureIgnore
+}
+
+// infer reads the labels of the volume, then those of the image that it was
+// made from. Errors are *InferError.
+func infer(vm *vmv1alpha1.VirtualMachine, role Role, volume string, r Reader) (*identity, error) {
+	found, ignorable, err := inferFrom(vm, role, volume, r)
+	if err != nil {
+		return nil, &InferError{Role: role, Volume: volume, Ignorable: ignorable, Err: err}
+	}
+	return found, nil
+}
+
+func inferFrom(vm *vmv1alpha1.VirtualMachine, role Role, volume string, r Reader) (*identity, bool, error) {
+	for i := range vm.Spec.Volumes {
+		v := &vm.Spec.Volumes[i]
+		if v.Name != volume {
+			continue
+		}
+		if v.PersistentVolumeClaim == nil {
+			return nil, true, errors.New("only volumes with a persistentVolumeClaim can be inferred from")
+		}
+		return inferFromClaim(vm.Namespace, v.PersistentVolumeClaim.ClaimName, role, r)
+	}
+	if volume != bootImage {
+		return nil, false, fmt.Errorf("spec.volumes has no volume %q", volume)
+	}
+	if vm.Spec.Image == nil {
+		return nil, false, errors.New("the virtual machine has no spec.image")
+	}
+	return inferFromImage(vm.Namespace, vm.Spec.Image.Name, role, r)
+}
+
+func inferFromClaim(namespace, name string, role Role, r Reader) (*identity, bool, error) {
+	claim, err := r.PersistentVolumeClaim(namespace, name)
+	if err != nil {
+		return nil, false, fmt.Errorf("reading PersistentVolumeClaim %q: %w", name, err)
+	}
+	found, err := fromLabels(claim.Labels, role)
+	if found != nil || err != nil {
+		return found, false, err
+	}
+	image := claimImage(claim)
+	if image == "" {
+		return nil, true, fmt.Errorf("PersistentVolumeClaim %q has no label %s and was not made from an image",
+			name, defaultLabel(role))
+	}
+	return inferFromImage(namespace, image, role, r)
+}
+
+// claimImage returns the name of the image that a claim was made from.
+func claimImage(claim *corev1.PersistentVolumeClaim) string {
+	source := claim.Spec.DataSourceRef
+	if source == nil || source.Kind != imageKind || source.APIGroup == nil || *source.APIGroup != vmv1alpha1.GroupName {
+		return ""
+	}
+	return source.Name
+}
+
+func inferFromImage(namespace, name string, role Role, r Reader) (*identity, bool, error) {
+	image, err := r.Image(namespace, name)
+	if err != nil {
+		return nil, false, fmt.Errorf("reading VirtualMachineImage %q: %w", name, err)
+	}
+	found, err := fromLabels(image.Labels, role)
+	if found != nil || err != nil {
+		return found, false, err
+	}
+	return nil, true, fmt.Errorf("VirtualMachineImage %q has no label %s", name, defaultLabel(role))
+}
+
+// fromLabels returns what the labels name, nil when they name nothing.
+func fromLabels(labels map[string]string, role Role) (*identity, error) {
+	name := labels[defaultLabel(role)]
+	if name == "" {
+		return nil, nil
+	}
+	kindLabel := vmv1alpha1.LabelDefaultInstancetypeKind
+	if role == RolePreference {
+		kindLabel = vmv1alpha1.LabelDefaultPreferenceKind
+	}
+	kind, err := ParseKind(role, labels[kindLabel])
+	if err != nil {
+		return nil, err
+	}
+	return &identity{kind: kind, name: name}, nil
+}
+
+func defaultLabel(role Role) string {
+	if role == RolePreference {
+		return vmv1alpha1.LabelDefaultPreference
+	}
+	return vmv1alpha1.LabelDefaultInstancetype
+}

@@ -1,0 +1,195 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package instancetype
+
+import (
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// NoMatcherError means that the virtual machine has no such reference.
+type NoMatcherError struct {
+	// Role that was to be refreshed.
+	Role Role
+}
+
+// Error implements error.
+func (e *NoMatcherError) Error() string {
+	return fmt.Sprintf("the virtual machine has no spec.%s, so there is nothing to refresh", e.Role)
+}
+
+// SourceGoneError means that the live object does not exist.
+type SourceGoneError struct {
+	// Role that was to be refreshed.
+	Role Role
+	// Err is the cause.
+	Err error
+}
+
+// Error implements error.
+func (e *SourceGoneError) Error() string {
+	return fmt.Sprintf("the %s does not exist any more, the captured revision stays in use: %s", e.Role.noun(), e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *SourceGoneError) Unwrap() error { return e.Err }
+
+// RefreshRefusedError means that the spec must be changed before a refresh.
+type RefreshRefusedError struct {
+	// Message says what to change.
+	Message string
+}
+
+// Error implements error.
+func (e *RefreshRefusedError) Error() string { return e.Message }
+
+// Refresh is what a refresh does.
+type Refresh struct {
+	// Result is the answer to the user.
+	Result *vmv1alpha1.RefreshResult
+	// VM is the virtual machine to store; nil when nothing changes.
+	VM *vmv1alpha1.VirtualMachine
+}
+
+// PlanRefresh checks whether vm can move to the live instance type or
+// preference and says what then changes. It clears the pins of spec and status;
+// the controller captures the new revision. It fails with *NoMatcherError,
+// *SourceGoneError, *RefreshRefusedError or *apply.Error when the refresh is
+// refused, and with other errors when something could not be read.
+func PlanRefresh(vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*Refresh, error) {
+	m := matcher(&vm.Spec, role)
+	if m == nil {
+		return nil, &NoMatcherError{Role: role}
+	}
+	if m.InferFromVolume != "" && (m.Name != "" || m.Kind != "") {
+		return nil, &RefreshRefusedError{Message: fmt.Sprintf(
+			"spec.%s has name or kind beside inferFromVolume: to infer again, clear name, kind and controllerRevisionRef first; "+
+				"to keep the name, clear inferFromVolume first", role)}
+	}
+	latest, err := FindLatest(vm, role, r)
+	if err != nil {
+		if apierrors.IsNotFound(unwrapAPI(err)) {
+			return nil, &SourceGoneError{Role: role, Err: err}
+		}
+		return nil, err
+	}
+	if latest == nil {
+		return nil, &RefreshRefusedError{Message: fmt.Sprintf("nothing can be inferred from volume %q", m.InferFromVolume)}
+	}
+	result := describe(vm, role, latest.Object)
+	if upToDate(vm, role, latest.Object) {
+		result.NewRevision, result.NewGeneration = result.OldRevision, result.OldGeneration
+		return &Refresh{Result: result}, nil
+	}
+	if result.Fields, err = changedFields(vm, role, latest, r); err != nil {
+		return nil, err
+	}
+	result.Changed = true
+	result.SpecPinCleared = pin(m) != ""
+	return &Refresh{Result: result, VM: ClearPins(vm, role)}, nil
+}
+
+// ClearPins returns a copy of vm without the revisions that spec pins and
+// status names for role. What status says about the object otherwise stays
+// until the next capture.
+func ClearPins(vm *vmv1alpha1.VirtualMachine, role Role) *vmv1alpha1.VirtualMachine {
+	out := vm.DeepCopy()
+	if m := matcher(&out.Spec, role); m != nil {
+		m.ControllerRevisionRef, m.RevisionName = nil, ""
+	}
+	if ref := StatusRef(out, role); ref != nil {
+		ref.ControllerRevisionRef = nil
+	}
+	return out
+}
+
+// describe fills the part of the result that needs no comparison.
+func describe(vm *vmv1alpha1.VirtualMachine, role Role, latest *Object) *vmv1alpha1.RefreshResult {
+	result := &vmv1alpha1.RefreshResult{
+		SourceName:    latest.Meta.Name,
+		SourceKind:    string(latest.Kind),
+		NewRevision:   RevisionName(vm.Name, latest),
+		NewGeneration: latest.Meta.Generation,
+	}
+	result.Name, result.Namespace = vm.Name, vm.Namespace
+	if ref := StatusRef(vm, role); ref != nil {
+		result.OldGeneration = ref.SourceGeneration
+		if ref.ControllerRevisionRef != nil {
+			result.OldRevision = ref.ControllerRevisionRef.Name
+		}
+	}
+	if name := pin(matcher(&vm.Spec, role)); name != "" {
+		result.OldRevision = name
+	}
+	return result
+}
+
+// upToDate reports whether vm has captured the latest object. A recreated
+// object has another UID and counts as newer. A pin counts by what it holds.
+func upToDate(vm *vmv1alpha1.VirtualMachine, role Role, latest *Object) bool {
+	ref := StatusRef(vm, role)
+	if ref == nil || ref.ControllerRevisionRef == nil || !sameIdentity(ref, role, latest.identity()) {
+		return false
+	}
+	if name := pin(matcher(&vm.Spec, role)); name != "" && name != ref.ControllerRevisionRef.Name {
+		return false
+	}
+	return ref.SourceUID == string(latest.Meta.UID) && ref.SourceGeneration == latest.Meta.Generation
+}
+
+// changedFields computes the effective spec with the latest object, which
+// checks conflicts, topology and requirements, and compares it with the present
+// one. A present one that cannot be computed has no fields to compare: a
+// refresh may be what repairs it.
+func changedFields(vm *vmv1alpha1.VirtualMachine, role Role, latest *Found, r Reader) ([]vmv1alpha1.RefreshField, error) {
+	other := RolePreference
+	if role == RolePreference {
+		other = RoleInstancetype
+	}
+	resolved := &Resolved{}
+	kept, err := Find(vm, other, r)
+	if err != nil {
+		return nil, &RoleError{Role: other, Err: err}
+	}
+	if name := vm.Spec.ClassName; name != "" {
+		if resolved.Class, err = r.Class(vm.Namespace, name); err != nil {
+			return nil, &ClassError{Name: name, Err: err}
+		}
+	}
+	resolved.set(role, latest)
+	resolved.set(other, kept)
+	desired, err := Compute(vm, resolved)
+	if err != nil {
+		return nil, err
+	}
+	current, err := Find(vm, role, r)
+	if err != nil {
+		return nil, nil
+	}
+	resolved.set(role, current)
+	running, err := Compute(vm, resolved)
+	if err != nil {
+		return nil, nil
+	}
+	var fields []vmv1alpha1.RefreshField
+	for _, d := range Diff(running, desired) {
+		effect := d.Effect
+		if vm.Spec.UpdateStrategy == vmv1alpha1.UpdateStrategyStage {
+			effect = vmv1alpha1.RefreshEffectRestart
+		}
+		fields = append(fields, vmv1alpha1.RefreshField{Path: d.Path, Old: d.Old, New: d.New, Effect: effect})
+	}
+	return fields, nil
+}
+
+func (r *Resolved) set(role Role, found *Found) {
+	if role == RolePreference {
+		r.Preference = found
+		return
+	}
+	r.Instancetype = found
+}

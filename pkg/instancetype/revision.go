@@ -1,0 +1,114 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package instancetype
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// Labels of a ControllerRevision that say what it holds.
+const (
+	// LabelObjectName is the name of the object, shortened when it is too long
+	// for a label.
+	LabelObjectName = "instancetype.slipway.dev/object-name"
+	// LabelObjectKind is its kind, for example VirtualMachineInstancetype.
+	LabelObjectKind = "instancetype.slipway.dev/object-kind"
+	// LabelObjectUID is its UID.
+	LabelObjectUID = "instancetype.slipway.dev/object-uid"
+	// LabelObjectGeneration is its generation.
+	LabelObjectGeneration = "instancetype.slipway.dev/object-generation"
+	// LabelObjectVersion is the API version that it is stored in. A captured
+	// revision with another version, or none, is upgraded.
+	LabelObjectVersion = "instancetype.slipway.dev/object-version"
+)
+
+// objectVersion is the version in which revisions are written.
+var objectVersion = itv1alpha1.SchemeGroupVersion.Version
+
+// stored is the content of a revision: the whole object, of whichever kind.
+type stored struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	Spec              any `json:"spec"`
+}
+
+// NewRevision returns the ControllerRevision that captures o for vm: owned by
+// the virtual machine, labelled, with the object but for its labels,
+// annotations, finalizers, owners and managed fields.
+func NewRevision(vm *vmv1alpha1.VirtualMachine, o *Object) (*appsv1.ControllerRevision, error) {
+	content := stored{
+		TypeMeta: metav1.TypeMeta{
+			APIVersion: itv1alpha1.SchemeGroupVersion.String(),
+			Kind:       o.Kind.TypeName(),
+		},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:              o.Meta.Name,
+			Namespace:         o.Meta.Namespace,
+			UID:               o.Meta.UID,
+			ResourceVersion:   o.Meta.ResourceVersion,
+			Generation:        o.Meta.Generation,
+			CreationTimestamp: o.Meta.CreationTimestamp,
+		},
+		Spec: o.spec(),
+	}
+	raw, err := json.Marshal(content)
+	if err != nil {
+		return nil, fmt.Errorf("encoding %s %q for its revision: %w", o.Kind, o.Meta.Name, err)
+	}
+	owner := metav1.NewControllerRef(vm, vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachine"))
+	return &appsv1.ControllerRevision{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            RevisionName(vm.Name, o),
+			Namespace:       vm.Namespace,
+			OwnerReferences: []metav1.OwnerReference{*owner},
+			Labels: map[string]string{
+				LabelObjectName:       labelValue(o.Meta.Name),
+				LabelObjectKind:       o.Kind.TypeName(),
+				LabelObjectUID:        labelValue(string(o.Meta.UID)),
+				LabelObjectGeneration: strconv.FormatInt(o.Meta.Generation, 10),
+				LabelObjectVersion:    objectVersion,
+			},
+		},
+		Data: runtime.RawExtension{Raw: raw},
+	}, nil
+}
+
+// spec returns whichever spec is set.
+func (o *Object) spec() any {
+	if o.Kind.Role() == RolePreference {
+		return o.Preference
+	}
+	return o.Instancetype
+}
+
+// EqualRevisions reports whether two revisions hold the same kind of object
+// with the same spec. Metadata does not count.
+func EqualRevisions(a, b *appsv1.ControllerRevision) (bool, error) {
+	left, err := decodeAny(a)
+	if err != nil {
+		return false, err
+	}
+	right, err := decodeAny(b)
+	if err != nil {
+		return false, err
+	}
+	return left.Kind == right.Kind && equality.Semantic.DeepEqual(left.spec(), right.spec()), nil
+}
+
+// OwnedBy reports whether the controlling owner of revision is vm itself, not
+// an earlier virtual machine of the same name.
+func OwnedBy(revision *appsv1.ControllerRevision, vm *vmv1alpha1.VirtualMachine) bool {
+	owner := metav1.GetControllerOf(revision)
+	return owner != nil && owner.UID == vm.UID
+}
