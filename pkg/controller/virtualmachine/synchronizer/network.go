@@ -1,0 +1,29 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package synchronizer
+
+import (
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
+)
+
+// Network gives the default interface to a virtual machine that has none and
+// whose network is not disabled. The creation strategy does the same, so only
+// objects that came another way are changed.
+type Network struct{}
+
+// Sync implements Synchronizer.
+func (*Network) Sync(
+	vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance,
+) (*vmv1alpha1.VirtualMachine, error) {
+	if n := vm.Spec.Network; vm.DeletionTimestamp != nil || n != nil && (n.Disabled || len(n.Interfaces) > 0) {
+		return vm, nil
+	}
+	out := vm.DeepCopy()
+	if out.Spec.Network == nil {
+		out.Spec.Network = &vmv1alpha1.VirtualMachineNetworkSpec{}
+	}
+	out.Spec.Network.Interfaces = []vmv1alpha1.VirtualMachineNetworkInterface{apply.DefaultInterface()}
+	return out, nil
+}

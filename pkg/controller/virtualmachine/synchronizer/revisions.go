@@ -1,0 +1,48 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package synchronizer
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+// ensureRevision creates revision for vm. One that exists is reused when it is
+// equal and will live as long as vm.
+func ensureRevision(store RevisionStore, vm *vmv1alpha1.VirtualMachine, revision *appsv1.ControllerRevision) error {
+	_, err := store.Create(revision)
+	if err == nil {
+		return nil
+	}
+	if !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("creating ControllerRevision %q: %w", revision.Name, err)
+	}
+	existing, err := store.Get(revision.Namespace, revision.Name)
+	if err != nil {
+		return fmt.Errorf("reading existing ControllerRevision %q: %w", revision.Name, err)
+	}
+	// After a virtual machine was deleted and made again under the same name,
+	// the revision of the first one is still there for a moment.
+	if existing.DeletionTimestamp != nil {
+		return fmt.Errorf("ControllerRevision %q is being deleted and will be captured again", revision.Name)
+	}
+	if metav1.GetControllerOf(existing) != nil && !instancetype.OwnedBy(existing, vm) {
+		return fmt.Errorf("ControllerRevision %q belongs to another owner, %s, and cannot be reused",
+			revision.Name, metav1.GetControllerOf(existing).UID)
+	}
+	equal, err := instancetype.EqualRevisions(existing, revision)
+	if err != nil {
+		return fmt.Errorf("comparing ControllerRevision %q: %w", revision.Name, err)
+	}
+	if !equal {
+		return fmt.Errorf("found existing ControllerRevision with unexpected data: %s", revision.Name)
+	}
+	return nil
+}
