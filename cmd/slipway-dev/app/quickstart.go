@@ -39,9 +39,9 @@ func (o *runOptions) quickstart(ctx context.Context, cluster *localcluster.Clust
 		if err := cluster.Apply(ctx, artifacts.Quickstart); err != nil {
 			return fmt.Errorf("applying the quick start: %w", err)
 		}
-		text, err := run("wait", "--namespace=default", "--for=condition=Ready", "virtualmachine/quickstart", "--timeout="+quickstartTimeout.String())
+		text, err := run("wait", "--namespace=default", "--for=condition=Ready", "virtualmachine/web-1", "--timeout="+quickstartTimeout.String())
 		if err != nil {
-			state, _ := run("get", "virtualmachine/quickstart", "--namespace=default", "-o",
+			state, _ := run("get", "virtualmachine/web-1", "--namespace=default", "-o",
 				`jsonpath={range .status.conditions[*]}{"\n  "}{.type}={.status} {.reason}: {.message}{end}`)
 			return fmt.Errorf("the VM of the quick start did not become ready: %s; its conditions:%s", text, state)
 		}

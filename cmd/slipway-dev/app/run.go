@@ -107,7 +107,7 @@ func (o *runOptions) printNext(w io.Writer) {
   export KUBECONFIG=%s PATH=%s:$PATH
   kubectl get vm,vmi -A -o wide
   kubectl explain vm.spec.instancetype
-  virtctl restart quickstart
+  virtctl restart web-1
 `, localcluster.AdminKubeconfig(o.dataDir), o.binDir)
 	if o.notifyFD == 0 {
 		_, _ = fmt.Fprintln(w, "Ctrl-C stops everything; the next run goes on from here.")
