@@ -59,9 +59,7 @@ func (d dataDir) acquire() (release func(), err error) {
 		}
 		return nil, fmt.Errorf("locking the data directory %s: %w", d, err)
 	}
-	if err := f.Truncate(0); err == nil {
-		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
-	}
+	_, err = f.WriteAt(fmt.Appendf(nil, "%-10d\n", os.Getpid()), 0)
 	if err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("writing the lock of the data directory %s: %w", d, err)
