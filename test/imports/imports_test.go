@@ -1,0 +1,83 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package imports
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestImportsGoOneWay(t *testing.T) {
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Imports,Deps", "./...")
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoder := json.NewDecoder(strings.NewReader(string(out)))
+	packages := 0
+	for {
+		var p pkg
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		packages++
+		for _, v := range violations(p) {
+			t.Error(v)
+		}
+	}
+	// An empty list would pass too.
+	if packages < len(table) {
+		t.Errorf("the go command listed %d packages, want at least %d", packages, len(table))
+	}
+}
+
+func TestViolationsAreFound(t *testing.T) {
+	for name, tc := range map[string]struct {
+		path    string
+		imports []string
+		deps    []string
+		want    []string
+	}{
+		"API reaches client-go": {path: "pkg/apis/vm", deps: []string{clientGo + "/rest"}, want: []string{"pkg/apis/vm reaches k8s.io/client-go/rest"}},
+		"API reaches API":       {path: "pkg/apis/vm/install", deps: []string{module + "pkg/apis/vm"}},
+		"registry reaches a controller": {
+			path: "pkg/registry/vm", deps: []string{module + "pkg/apis/vm", module + "pkg/controller"},
+			want: []string{"pkg/registry/vm reaches pkg/controller"},
+		},
+		"loop reaches queue": {path: "pkg/controller", deps: []string{module + "pkg/controller/priorityqueue"}},
+		"queue reaches loop": {
+			path: "pkg/controller/priorityqueue", deps: []string{module + "pkg/controller"},
+			want: []string{"pkg/controller/priorityqueue reaches pkg/controller"},
+		},
+		"provider interface reaches an implementation": {
+			path: "pkg/provider", deps: []string{module + "pkg/provider/vsphere"},
+			want: []string{"pkg/provider reaches pkg/provider/vsphere"},
+		},
+		"vsphere reaches the interface": {path: "pkg/provider/vsphere/session", deps: []string{module + "pkg/provider", govmomi}, imports: []string{govmomi}},
+		"a controller imports govmomi": {
+			path: "pkg/controller/virtualmachine", imports: []string{govmomi + "/object"},
+			want: []string{"pkg/controller/virtualmachine imports github.com/vmware/govmomi/object"},
+		},
+		"a decision takes a context": {path: "pkg/instancetype/apply", imports: []string{"context"}, want: []string{"pkg/instancetype/apply imports context"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, v := range violations(pkg{ImportPath: module + tc.path, Imports: tc.imports, Deps: tc.deps}) {
+				got = append(got, strings.ReplaceAll(v, module, ""))
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("violations (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
