@@ -1,0 +1,116 @@
+# Copyright The Slipway Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# What virtctl reports as its version.
+VERSION ?= $(shell git describe --tags --match 'v*' 2>/dev/null || echo v0.1.0-dev)
+# Where make run keeps the state.
+DATA_DIR ?= .slipway
+# How long each fuzz target runs, and what benchmarks are run.
+FUZZTIME ?= 10s
+BENCH ?= .
+GO ?= go
+GOTEST ?= $(GO) test -timeout 20m
+
+PROGRAMS := slipway-apiserver slipway-dev virtctl
+LDFLAGS := -s -w
+VERSION_LDFLAGS := $(LDFLAGS) -X k8s.io/component-base/version.gitVersion=$(VERSION)
+UNIT := ./artifacts/... ./cmd/... ./pkg/...
+
+##@ Use
+
+.PHONY: help
+help: ## Show the targets.
+	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: build tools ## Run the whole environment on loopback until Ctrl-C; a second run goes on from the first.
+	@exec bin/slipway-dev run --data-dir=$(DATA_DIR)
+
+##@ Build
+
+.PHONY: build
+build: ## Build our own programs into bin/.
+	@$(GO) version >/dev/null 2>&1 || { echo "go is missing: install Go 1.26 or newer (https://go.dev/dl)" >&2; exit 1; }
+	@test -x bin/slipway-apiserver || echo "building $(PROGRAMS) into bin/: about 5 minutes the first time, seconds later"
+	@mkdir -p bin
+	@$(GO) build -ldflags '$(LDFLAGS)' -o bin/ ./cmd/slipway-apiserver ./cmd/slipway-dev
+	@$(GO) build -ldflags '$(VERSION_LDFLAGS)' -o bin/ ./cmd/virtctl
+	@ln -sf virtctl bin/kubectl-virt
+
+.PHONY: tools
+tools: ## Build kube-apiserver, kube-controller-manager and kubectl into bin/, once.
+	@hack/build-tools.sh
+
+.PHONY: generate
+generate: ## Write all generated code anew; needed after a change of the API types.
+	@hack/install-protoc.sh
+	@hack/update-protobuf.sh
+	@hack/update-codegen.sh
+
+##@ Test
+
+.PHONY: test
+test: build tools test-unit test-integration test-e2e ## Run all tests.
+
+.PHONY: test-unit
+test-unit: ## Run the tests that need no other program.
+	$(GOTEST) $(UNIT)
+
+.PHONY: test-integration
+test-integration: ## Run the tests against slipway-apiserver in the test process.
+	$(if $(wildcard test/integration),$(GOTEST) ./test/integration/...)
+
+.PHONY: test-e2e
+test-e2e: build tools ## Run the tests against the whole environment.
+	$(GOTEST) -count=1 ./test/e2e/...
+
+.PHONY: test-race
+test-race: ## Run the unit tests with the race detector.
+	$(GOTEST) -race $(UNIT)
+
+.PHONY: test-fuzz
+test-fuzz: ## Run every fuzz target for FUZZTIME.
+	@hack/fuzz.sh $(FUZZTIME)
+
+.PHONY: bench
+bench: ## Run the Go benchmarks that BENCH selects.
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(UNIT)
+
+.PHONY: bench-queue
+bench-queue: ## Compare the work queue with its peers.
+	$(GO) run -C test/performance/queue .
+
+##@ Check
+
+.PHONY: verify
+verify: verify-format vet lint verify-house verify-generated ## Run all checks that are not tests.
+
+.PHONY: verify-format
+verify-format: ## Check the formatting of Go files and the syntax of scripts.
+	@hack/verify-format.sh
+
+.PHONY: vet
+vet: ## Run go vet.
+	$(GO) vet ./...
+
+.PHONY: lint
+lint: ## Run the pinned linter, configured in staticcheck.conf.
+	@$(GO) build -C hack/tools-lint -o ../../_bin/staticcheck honnef.co/go/tools/cmd/staticcheck
+	_bin/staticcheck ./...
+
+.PHONY: verify-house
+verify-house: ## Check licence headers, sizes, comments and the import table.
+	$(GOTEST) -count=1 ./test/house ./test/imports
+
+.PHONY: verify-generated
+verify-generated: ## Check that the generated code is what the generators write.
+	@hack/install-protoc.sh
+	@hack/verify-codegen.sh
+
+.PHONY: clean
+clean: ## Remove what was built. The state of make run stays; slipway-dev reset removes it.
+	rm -rf bin _bin .cache

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Copyright The Slipway Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+# Runs every fuzz target of the module for the given time, one after another.
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+duration="${1:-10s}"
+grep -rlE '^func Fuzz[A-Z]' --include='*_test.go' cmd pkg test | sort | while read -r file; do
+	grep -oE '^func Fuzz[A-Za-z0-9_]+' "${file}" | cut -d' ' -f2 | while read -r target; do
+		echo "fuzzing ${target} in $(dirname "${file}") for ${duration}"
+		go test -run '^$' -fuzz "^${target}\$" -fuzztime "${duration}" "./$(dirname "${file}")"
+	done
+done
