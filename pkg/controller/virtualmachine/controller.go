@@ -1,0 +1,255 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
+	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+const (
+	// Name of the controller in logs, metrics and its queue.
+	Name = "virtualmachine"
+	// DefaultWorkers is the number of workers when Deps names none.
+	DefaultWorkers = 16
+	// DefaultResyncPeriod is the time between two resyncs of one virtual machine
+	// when Deps names none.
+	DefaultResyncPeriod = 10 * time.Minute
+
+	// retryBase and retryMax bound the growing delay of a key that fails.
+	retryBase = 50 * time.Millisecond
+	retryMax  = 5 * time.Minute
+)
+
+// Deps is what the controller needs. The zero value of a field is allowed only
+// where its comment gives a default.
+type Deps struct {
+	// Client writes virtual machines and their instances.
+	Client versioned.Interface
+	// Informers watch our kinds. New registers what it needs; Run starts them.
+	// They must have no resync of their own and be in the form that the server
+	// has returned, without fields removed.
+	Informers externalversions.SharedInformerFactory
+	// Host is the cluster that has Secrets, claims and ControllerRevisions.
+	Host kubernetes.Interface
+	// Provider talks to the hypervisor.
+	Provider provider.Provider
+	// Recorder writes events.k8s.io events.
+	Recorder events.EventRecorder
+	// Prober runs readiness probes; nil leaves those that need a connection
+	// unanswered.
+	Prober Prober
+	// Policy says what happens to references to instance types;
+	// synchronizer.PolicyReference when empty.
+	Policy synchronizer.Policy
+	// Workers is the number of passes at once; DefaultWorkers when 0.
+	Workers int
+	// ResyncPeriod is the time between two resyncs of one virtual machine;
+	// DefaultResyncPeriod when 0.
+	ResyncPeriod time.Duration
+	// Blocking makes workers wait for the provider's operations.
+	Blocking bool
+	// QueueAging bounds the time that the default priorities can starve; 0 keeps
+	// the strict order.
+	QueueAging time.Duration
+	// QueueFairness lets the namespaces take turns within one priority.
+	QueueFairness bool
+	// Now is the clock; time.Now when nil.
+	Now func() time.Time
+}
+
+// Controller reconciles VirtualMachines.
+type Controller struct {
+	deps      Deps
+	queue     *priorityqueue.Queue[types.NamespacedName]
+	enqueuer  *enqueuer
+	loop      *controller.Controller[types.NamespacedName]
+	vmis      store[*vmv1alpha1.VirtualMachineInstance]
+	revisions *revisionStore
+}
+
+// reconciler makes the passes.
+type reconciler struct {
+	vms       store[*vmv1alpha1.VirtualMachine]
+	vmis      store[*vmv1alpha1.VirtualMachineInstance]
+	client    vmclient.VmV1alpha1Interface
+	secrets   secretReader
+	revisions *revisionStore
+	reader    instancetype.Reader
+	chain     synchronizer.Synchronizer
+	provider  provider.Provider
+	prober    Prober
+	recorder  events.EventRecorder
+	blocking  bool
+	now       func() time.Time
+}
+
+// New makes a controller that does nothing until Run, and registers the informers
+// and indexes that it needs. It must be called before the informers are started.
+func New(d Deps) (*Controller, error) {
+	if d.Client == nil || d.Informers == nil || d.Host == nil || d.Provider == nil || d.Recorder == nil {
+		return nil, errors.New("virtual machine controller: client, informers, host, provider and recorder are required")
+	}
+	d.setDefaults()
+	informers := d.Informers.Vm().V1alpha1()
+	vmInformer := informers.VirtualMachines().Informer()
+	if err := vmInformer.AddIndexers(indexers); err != nil {
+		return nil, fmt.Errorf("indexing virtual machines: %w", err)
+	}
+	revisions, err := newRevisionStore(d.Host)
+	if err != nil {
+		return nil, fmt.Errorf("indexing revisions: %w", err)
+	}
+	vms := newStore[*vmv1alpha1.VirtualMachine](vmInformer, false)
+	vmis := newStore[*vmv1alpha1.VirtualMachineInstance](informers.VirtualMachineInstances().Informer(), true)
+	queue := newQueue(d)
+	e := &enqueuer{queue: queue, vms: vms, indexer: vmInformer.GetIndexer(), recorder: d.Recorder}
+	reader := newObjectReader(d.Informers, revisions, d.Host.CoreV1())
+	r := &reconciler{
+		vms:       vms,
+		vmis:      vmis,
+		client:    d.Client.VmV1alpha1(),
+		secrets:   secretsOf(d.Host),
+		revisions: revisions,
+		reader:    reader,
+		chain: synchronizer.New(synchronizer.Options{
+			Reader:    reader,
+			Revisions: revisions,
+			Policy:    d.Policy,
+			Now:       func() metav1.Time { return metav1.NewTime(d.Now().Truncate(time.Second)) },
+		}),
+		provider: d.Provider,
+		prober:   d.Prober,
+		recorder: d.Recorder,
+		blocking: d.Blocking,
+		now:      d.Now,
+	}
+	loop := controller.New(controller.Options[types.NamespacedName]{
+		Name:       Name,
+		Workers:    d.Workers,
+		Queue:      queue,
+		Reconciler: r,
+		Priority:   e.priority,
+	})
+	return &Controller{deps: d, queue: queue, enqueuer: e, loop: loop, vmis: vmis, revisions: revisions}, nil
+}
+
+func (d *Deps) setDefaults() {
+	if d.Policy == "" {
+		d.Policy = synchronizer.PolicyReference
+	}
+	if d.Workers == 0 {
+		d.Workers = DefaultWorkers
+	}
+	if d.ResyncPeriod == 0 {
+		d.ResyncPeriod = DefaultResyncPeriod
+	}
+	if d.Now == nil {
+		d.Now = time.Now
+	}
+}
+
+// newQueue makes the queue. Only the default priorities age: what the state of a
+// virtual machine asks for is never put behind them.
+func newQueue(d Deps) *priorityqueue.Queue[types.NamespacedName] {
+	type key = types.NamespacedName
+	options := []priorityqueue.Option[key]{
+		priorityqueue.WithMetrics[key](),
+		priorityqueue.WithRateLimiter(workqueue.NewTypedItemExponentialFailureRateLimiter[key](retryBase, retryMax)),
+	}
+	if d.QueueAging > 0 {
+		options = append(options, priorityqueue.WithAging[key](priorityqueue.Aging{
+			After:   d.QueueAging,
+			Applies: func(priority int) bool { return priority < 0 },
+		}))
+	}
+	if d.QueueFairness {
+		options = append(options, priorityqueue.WithFairness(func(k key) string { return k.Namespace }))
+	}
+	return priorityqueue.New(Name, options...)
+}
+
+func secretsOf(host kubernetes.Interface) secretReader {
+	return func(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
+		return host.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
+	}
+}
+
+// Queue returns the queue, for metrics and for looking into it.
+func (c *Controller) Queue() *priorityqueue.Queue[types.NamespacedName] { return c.queue }
+
+// Run starts the informers and reconciles until ctx is done. It returns when all
+// that it started has ended, with an error when the caches could not be filled or
+// the handlers not be registered. It must be called at most once.
+func (c *Controller) Run(ctx context.Context) error {
+	c.deps.Informers.StartWithContext(ctx)
+	var all sync.WaitGroup
+	defer all.Wait()
+	all.Go(func() { c.revisions.informer.RunWithContext(ctx) })
+
+	synced, err := c.register()
+	if err != nil {
+		return err
+	}
+	if !cache.WaitForCacheSync(ctx.Done(), append(synced, c.revisions.informer.HasSynced)...) {
+		return fmt.Errorf("virtual machine controller stopped before its caches were filled: %w", context.Cause(ctx))
+	}
+	all.Go(func() { c.enqueuer.resync(ctx, c.deps.ResyncPeriod) })
+	all.Go(func() {
+		c.deps.Provider.Watch(ctx, func(h provider.Hint) { c.enqueuer.generic(h.Key) })
+	})
+	c.loop.Run(ctx)
+	return nil
+}
+
+// register adds the event handlers and returns what tells that each has seen the
+// initial list.
+func (c *Controller) register() ([]cache.InformerSynced, error) {
+	e, vm, it := c.enqueuer, c.deps.Informers.Vm().V1alpha1(), c.deps.Informers.Instancetype().V1alpha1()
+	handlers := []struct {
+		informer cache.SharedIndexInformer
+		handler  cache.ResourceEventHandler
+	}{
+		{vm.VirtualMachines().Informer(), e.vms.handler()},
+		{vm.VirtualMachines().Informer(), e.virtualMachines()},
+		{vm.VirtualMachineInstances().Informer(), c.vmis.handler()},
+		{vm.VirtualMachineInstances().Informer(), e.instances()},
+		{vm.VirtualMachineClasses().Informer(), e.related(indexByClass, byName)},
+		{vm.VirtualMachineImages().Informer(), e.related(indexByImage, byName)},
+		{it.VirtualMachineInstancetypes().Informer(), e.related(indexBySource, bySource(instancetype.KindInstancetype))},
+		{it.VirtualMachineClusterInstancetypes().Informer(), e.related(indexBySource, bySource(instancetype.KindClusterInstancetype))},
+		{it.VirtualMachinePreferences().Informer(), e.related(indexBySource, bySource(instancetype.KindPreference))},
+		{it.VirtualMachineClusterPreferences().Informer(), e.related(indexBySource, bySource(instancetype.KindClusterPreference))},
+	}
+	var synced []cache.InformerSynced
+	for _, h := range handlers {
+		registration, err := h.informer.AddEventHandler(h.handler)
+		if err != nil {
+			return nil, fmt.Errorf("registering an event handler of the virtual machine controller: %w", err)
+		}
+		synced = append(synced, registration.HasSynced)
+	}
+	return synced, nil
+}

@@ -1,0 +1,65 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// reconcileDelete removes the vSphere virtual machine and the running instance,
+// then the finalizer. Nothing that the virtual machine refers to is looked at, so
+// nothing that is missing can hold the deletion up.
+func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
+	if isPaused(p.vm) {
+		markPaused(p.vm, p.now, "deletion is paused by annotation "+vmv1alpha1.AnnotationPaused)
+		summarize(p.vm)
+		return nil
+	}
+	if !hasFinalizer(p.vm) {
+		r.forget(p.key())
+		return nil
+	}
+	vmi, err := r.vmis.get(p.key())
+	if err != nil {
+		return fmt.Errorf("reading the virtual machine instance: %w", err)
+	}
+	p.vmi = ownInstance(p.vm, vmi)
+	setTrue(p.vm, p.now, vmv1alpha1.ConditionReconciling)
+	setFalse(p.vm, p.now, vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, "")
+	summarize(p.vm)
+
+	if _, skip := p.vm.Annotations[vmv1alpha1.AnnotationSkipDelete]; !skip {
+		if err := r.provider.DeleteVirtualMachine(ctx, r.request(p)); err != nil {
+			setFalse(p.vm, p.now, vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, deleteTrouble(err))
+			err = p.outcome(err, "deleting")
+			summarize(p.vm)
+			return err
+		}
+	}
+	if p.vmi != nil {
+		if err := r.deleteInstance(ctx, p.vmi); err != nil {
+			return err
+		}
+	}
+	p.vm.Finalizers = slices.DeleteFunc(p.vm.Finalizers, func(f string) bool {
+		return f == vmv1alpha1.VirtualMachineFinalizer
+	})
+	r.forget(p.key())
+	return nil
+}
+
+// deleteTrouble is what a user should know about an error of a deletion; nothing
+// when it only says to wait.
+func deleteTrouble(err error) string {
+	if _, waits := provider.AsRequeue(err); waits || errors.Is(err, provider.ErrReconcileInProgress) || errors.Is(err, provider.ErrPaused) {
+		return ""
+	}
+	return oneLine(err)
+}

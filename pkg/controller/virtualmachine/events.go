@@ -1,0 +1,141 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// Event actions: what the controller did when it reported.
+const (
+	actionReconcile = "Reconcile"
+	actionDelete    = "Delete"
+	actionEvaluate  = "EvaluatePriority"
+)
+
+// event is one thing worth telling the user.
+type event struct {
+	kind, reason, action, note string
+}
+
+// emit reports what changed between two states of one virtual machine.
+func (r *reconciler) emit(old, now *vmv1alpha1.VirtualMachine) {
+	for _, e := range transitions(old, now) {
+		r.recorder.Eventf(now, nil, e.kind, e.reason, e.action, "%s", e.note)
+	}
+}
+
+// transitions returns the events between two states. Only changes count, so a pass
+// that finds all as it was reports nothing, and a failure that lasts is reported
+// once.
+func transitions(old, now *vmv1alpha1.VirtualMachine) []event {
+	if hasFinalizer(old) && !hasFinalizer(now) {
+		if _, kept := now.Annotations[vmv1alpha1.AnnotationSkipDelete]; kept {
+			return []event{{corev1.EventTypeNormal, "Deleted", actionDelete, "The object is deleted, the vSphere virtual machine is left in place as annotated"}}
+		}
+		return []event{{corev1.EventTypeNormal, "Deleted", actionDelete, "The vSphere virtual machine is deleted"}}
+	}
+	var events []event
+	normal := func(reason, note string) {
+		events = append(events, event{corev1.EventTypeNormal, reason, actionReconcile, note})
+	}
+	if !isTrue(old, vmv1alpha1.ConditionCreated) && isTrue(now, vmv1alpha1.ConditionCreated) {
+		normal("Created", "The vSphere virtual machine is created: "+now.Status.UniqueID)
+	}
+	if was, is := old.Status.PowerState, now.Status.PowerState; was != is {
+		switch {
+		case is == vmv1alpha1.PoweredOn && was == vmv1alpha1.Suspended:
+			normal("Resumed", "The virtual machine is resumed")
+		case is == vmv1alpha1.PoweredOn:
+			normal("PoweredOn", "The virtual machine is powered on")
+		case is == vmv1alpha1.Suspended:
+			normal("Suspended", "The virtual machine is suspended")
+		case is == vmv1alpha1.PoweredOff && was != "":
+			normal("PoweredOff", "The virtual machine is powered off")
+		}
+	}
+	if t := now.Status.LastRestartTime; t != nil && !t.Equal(old.Status.LastRestartTime) {
+		normal("Restarted", "The virtual machine is restarted as requested")
+	}
+	events = append(events, deleteFailure(old, now)...)
+	return append(events, failures(old, now)...)
+}
+
+// failureReasons are the condition reasons that somebody has to do something
+// about; others go away by themselves.
+var failureReasons = []string{
+	vmv1alpha1.ReasonError,
+	vmv1alpha1.ReasonNotFound,
+	vmv1alpha1.ReasonInvalid,
+	vmv1alpha1.ReasonConflict,
+	vmv1alpha1.ReasonRequirementsNotMet,
+}
+
+// failures returns a warning for every condition that turned False for a reason
+// that it did not have before.
+func failures(old, now *vmv1alpha1.VirtualMachine) []event {
+	var events []event
+	for _, c := range now.Status.Conditions {
+		if c.Type == vmv1alpha1.ConditionReady || !failed(&c) {
+			continue
+		}
+		if c.Type == vmv1alpha1.ConditionSynchronized && sizeFailed(now) {
+			continue // the condition of the size says it better
+		}
+		if was := findCondition(old, c.Type); was != nil && was.Status == c.Status && was.Reason == c.Reason {
+			continue
+		}
+		action := actionReconcile
+		if now.DeletionTimestamp != nil {
+			action = actionDelete
+		}
+		events = append(events, event{corev1.EventTypeWarning, failureName(c.Type), action, c.Message})
+	}
+	return events
+}
+
+// failed says whether a condition is False for a reason that is worth a warning.
+func failed(c *metav1.Condition) bool {
+	return c != nil && c.Status == metav1.ConditionFalse && slices.Contains(failureReasons, c.Reason)
+}
+
+// sizeFailed says whether the source of the size or the preference is at fault.
+func sizeFailed(vm *vmv1alpha1.VirtualMachine) bool {
+	return failed(findCondition(vm, vmv1alpha1.ConditionInstancetypeReady)) ||
+		failed(findCondition(vm, vmv1alpha1.ConditionPreferenceReady)) ||
+		failed(findCondition(vm, vmv1alpha1.ConditionClassReady))
+}
+
+// deleteFailure returns a warning when a deletion ran into another failure than
+// before.
+func deleteFailure(old, now *vmv1alpha1.VirtualMachine) []event {
+	ready := findCondition(now, vmv1alpha1.ConditionReady)
+	if now.DeletionTimestamp == nil || ready == nil || ready.Message == "" {
+		return nil
+	}
+	if was := findCondition(old, vmv1alpha1.ConditionReady); was != nil && was.Reason == ready.Reason && was.Message == ready.Message {
+		return nil
+	}
+	return []event{{corev1.EventTypeWarning, "DeleteFailed", actionDelete, ready.Message}}
+}
+
+// failureName is the reason of the event for a condition that failed.
+func failureName(conditionType string) string {
+	switch conditionType {
+	case vmv1alpha1.ConditionCreated:
+		return "CreateFailed"
+	case vmv1alpha1.ConditionSynchronized:
+		return "SynchronizeFailed"
+	}
+	if base, ok := strings.CutSuffix(conditionType, "Ready"); ok {
+		return base + "NotReady"
+	}
+	return strings.TrimSuffix(conditionType, "Synced") + "Failed"
+}

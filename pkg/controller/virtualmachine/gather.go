@@ -1,0 +1,170 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// Keys that are read from a bootstrap Secret when the virtual machine names none.
+const (
+	defaultCloudConfigKey = "user-data"
+	defaultSysprepKey     = "unattend"
+)
+
+// prerequisites is what a virtual machine needs before it can be created.
+type prerequisites struct {
+	// ready is true when everything is there.
+	ready     bool
+	image     *vmv1alpha1.VirtualMachineImage
+	bootstrap *provider.BootstrapData
+}
+
+// gather looks at everything that creating the virtual machine needs, all of it in
+// one pass, so that every condition shows at once. A virtual machine that exists
+// needs none of it: then nothing is read and conditions stay as they are.
+func (r *reconciler) gather(ctx context.Context, p *pass) (prerequisites, error) {
+	if isTrue(p.vm, vmv1alpha1.ConditionCreated) {
+		return prerequisites{}, nil
+	}
+	image, imageErr := r.gatherImage(p)
+	bootstrap, bootstrapErr := r.gatherBootstrap(ctx, p)
+	got := prerequisites{image: image, bootstrap: bootstrap}
+	got.ready = p.effective != nil &&
+		holds(p.vm, vmv1alpha1.ConditionSynchronized) &&
+		holds(p.vm, vmv1alpha1.ConditionImageReady) &&
+		holds(p.vm, vmv1alpha1.ConditionBootstrapReady)
+	return got, errors.Join(imageErr, bootstrapErr)
+}
+
+// holds is true for a condition that is True or that the virtual machine does not
+// have because nothing of it asks for one.
+func holds(vm *vmv1alpha1.VirtualMachine, conditionType string) bool {
+	return findCondition(vm, conditionType) == nil || isTrue(vm, conditionType)
+}
+
+// gatherImage finds the image. A virtual machine that adopts one of vSphere by
+// providerID needs none.
+func (r *reconciler) gatherImage(p *pass) (*vmv1alpha1.VirtualMachineImage, error) {
+	ref := p.vm.Spec.Image
+	if ref == nil {
+		if p.vm.Spec.ProviderID != "" {
+			meta.RemoveStatusCondition(&p.vm.Status.Conditions, vmv1alpha1.ConditionImageReady)
+			return nil, nil
+		}
+		setFalse(p.vm, p.now, vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonInvalid,
+			"spec.image is required to create a virtual machine")
+		return nil, nil
+	}
+	image, err := r.reader.Image(p.vm.Namespace, ref.Name)
+	switch {
+	case apierrors.IsNotFound(err):
+		setFalse(p.vm, p.now, vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonNotFound,
+			fmt.Sprintf("VirtualMachineImage %q does not exist in namespace %q", ref.Name, p.vm.Namespace))
+		return nil, nil
+	case err != nil:
+		setFalse(p.vm, p.now, vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonError, err.Error())
+		return nil, fmt.Errorf("reading image %q: %w", ref.Name, err)
+	}
+	setTrue(p.vm, p.now, vmv1alpha1.ConditionImageReady)
+	return image, nil
+}
+
+// gatherBootstrap reads the Secrets that the bootstrap section names, and no
+// others. Secrets are not watched: a missing one is looked for again after a time.
+func (r *reconciler) gatherBootstrap(ctx context.Context, p *pass) (*provider.BootstrapData, error) {
+	if p.vm.Spec.Bootstrap == nil {
+		meta.RemoveStatusCondition(&p.vm.Status.Conditions, vmv1alpha1.ConditionBootstrapReady)
+		return nil, nil
+	}
+	data, err := readBootstrap(ctx, r.secrets, p.vm.Namespace, p.vm.Spec.Bootstrap)
+	var missing *missingDataError
+	switch {
+	case errors.As(err, &missing):
+		setFalse(p.vm, p.now, vmv1alpha1.ConditionBootstrapReady, vmv1alpha1.ReasonNotFound, err.Error())
+		p.again(lookAgainDelay)
+		return nil, nil
+	case err != nil:
+		setFalse(p.vm, p.now, vmv1alpha1.ConditionBootstrapReady, vmv1alpha1.ReasonError, err.Error())
+		return nil, err
+	}
+	setTrue(p.vm, p.now, vmv1alpha1.ConditionBootstrapReady)
+	return data, nil
+}
+
+// missingDataError says that a Secret, or a key in it, is not there.
+type missingDataError struct{ what string }
+
+func (e *missingDataError) Error() string { return e.what }
+
+// secretReader reads one Secret of the host cluster by name; the error is NotFound
+// when it does not exist.
+type secretReader func(ctx context.Context, namespace, name string) (*corev1.Secret, error)
+
+// readBootstrap reads the values that spec refers to.
+func readBootstrap(ctx context.Context, secrets secretReader, namespace string, spec *vmv1alpha1.VirtualMachineBootstrap) (*provider.BootstrapData, error) {
+	data := &provider.BootstrapData{}
+	var err error
+	if c := spec.CloudInit; c != nil && c.RawCloudConfig != nil {
+		if data.CloudConfig, err = readKey(ctx, secrets, namespace, c.RawCloudConfig, defaultCloudConfigKey); err != nil {
+			return nil, err
+		}
+	}
+	if s := spec.Sysprep; s != nil && s.RawSysprep != nil {
+		if data.Sysprep, err = readKey(ctx, secrets, namespace, s.RawSysprep, defaultSysprepKey); err != nil {
+			return nil, err
+		}
+	}
+	if v := spec.VAppConfig; v != nil {
+		data.VAppProperties = make(map[string]string, len(v.Properties))
+		if v.RawProperties != "" {
+			secret, err := readSecret(ctx, secrets, namespace, v.RawProperties)
+			if err != nil {
+				return nil, err
+			}
+			for key, value := range secret.Data {
+				data.VAppProperties[key] = string(value)
+			}
+		}
+		maps.Copy(data.VAppProperties, v.Properties)
+	}
+	return data, nil
+}
+
+func readKey(ctx context.Context, secrets secretReader, namespace string, from *vmv1alpha1.SecretKeySelector, defaultKey string) ([]byte, error) {
+	secret, err := readSecret(ctx, secrets, namespace, from.Name)
+	if err != nil {
+		return nil, err
+	}
+	key := from.Key
+	if key == "" {
+		key = defaultKey
+	}
+	value, ok := secret.Data[key]
+	if !ok {
+		return nil, &missingDataError{fmt.Sprintf("Secret %q in namespace %q has no key %q", from.Name, namespace, key)}
+	}
+	return value, nil
+}
+
+func readSecret(ctx context.Context, secrets secretReader, namespace, name string) (*corev1.Secret, error) {
+	secret, err := secrets(ctx, namespace, name)
+	if apierrors.IsNotFound(err) {
+		return nil, &missingDataError{fmt.Sprintf("Secret %q does not exist in namespace %q", name, namespace)}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading Secret %q in namespace %q: %w", name, namespace, err)
+	}
+	return secret, nil
+}

@@ -1,0 +1,252 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	hostfake "k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// testKey is the virtual machine that most tests are about.
+var testKey = types.NamespacedName{Namespace: "ns", Name: "vm"}
+
+// fresh is a virtual machine as the server stores it at creation.
+func fresh(change ...func(*vmv1alpha1.VirtualMachine)) *vmv1alpha1.VirtualMachine {
+	memory := resource.MustParse("1Gi")
+	vm := &vmv1alpha1.VirtualMachine{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "vm", UID: "uid-vm", Generation: 1, Finalizers: []string{vmv1alpha1.VirtualMachineFinalizer}},
+		Spec: vmv1alpha1.VirtualMachineSpec{
+			PowerState: vmv1alpha1.PoweredOn,
+			CPU:        &vmv1alpha1.VirtualMachineCPU{Sockets: 1},
+			Memory:     &vmv1alpha1.VirtualMachineMemory{Guest: &memory},
+			Image:      &vmv1alpha1.VirtualMachineImageRef{Kind: "VirtualMachineImage", Name: "photon"},
+			Network:    &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0"}}},
+			Firmware:   &vmv1alpha1.VirtualMachineFirmware{UUID: "11111111-2222-3333-4444-555555555555"},
+		},
+	}
+	for _, f := range change {
+		f(vm)
+	}
+	return vm
+}
+
+func photon() *vmv1alpha1.VirtualMachineImage {
+	return &vmv1alpha1.VirtualMachineImage{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "photon"}}
+}
+
+// syncFunc is a synchronizer.
+type syncFunc func(*vmv1alpha1.VirtualMachine, *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error)
+
+func (f syncFunc) Sync(vm *vmv1alpha1.VirtualMachine, vmi *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
+	return f(vm, vmi)
+}
+
+// scripted is a provider that answers what the test says.
+type scripted struct {
+	provider.Provider
+	update   func(*provider.Request) (<-chan error, error)
+	remove   func(*provider.Request) error
+	requests []*provider.Request
+	deletes  int
+	blocked  int
+}
+
+func (s *scripted) CreateOrUpdateVirtualMachineAsync(_ context.Context, req *provider.Request) (<-chan error, error) {
+	s.requests = append(s.requests, req)
+	if s.update == nil {
+		return nil, nil
+	}
+	return s.update(req)
+}
+
+func (s *scripted) CreateOrUpdateVirtualMachine(_ context.Context, req *provider.Request) error {
+	s.blocked++
+	end, err := s.CreateOrUpdateVirtualMachineAsync(context.Background(), req)
+	if end != nil {
+		return <-end
+	}
+	return err
+}
+
+func (s *scripted) DeleteVirtualMachine(_ context.Context, req *provider.Request) error {
+	s.deletes++
+	if s.remove == nil {
+		return nil
+	}
+	return s.remove(req)
+}
+
+// ended is the channel of an operation that has ended already.
+func ended(err error) <-chan error {
+	c := make(chan error, 1)
+	c <- err
+	close(c)
+	return c
+}
+
+// journal is an event recorder that keeps "type reason: note".
+type journal struct{ lines []string }
+
+func (j *journal) Eventf(_, _ runtime.Object, kind, reason, _, note string, args ...any) {
+	j.lines = append(j.lines, fmt.Sprintf("%s %s: %s", kind, reason, fmt.Sprintf(note, args...)))
+}
+
+func (j *journal) take() []string {
+	lines := j.lines
+	j.lines = nil
+	return lines
+}
+
+// harness runs single passes over caches that the test fills.
+type harness struct {
+	*reconciler
+	t        *testing.T
+	api      *api
+	host     *hostfake.Clientset
+	provider *scripted
+	events   *journal
+	clock    time.Time
+	// behind keeps the caches as they are instead of refreshing them before
+	// every pass.
+	behind bool
+	caches map[string]cache.Indexer
+}
+
+func newHarness(t *testing.T, objects ...runtime.Object) *harness {
+	t.Helper()
+	h := &harness{
+		t:        t,
+		api:      newAPI(t, objects...),
+		host:     hostfake.NewClientset(),
+		provider: &scripted{},
+		events:   &journal{},
+		clock:    time.Unix(1_700_000_000, 0),
+	}
+	informers := externalversions.NewSharedInformerFactory(h.api, 0)
+	vms := informers.Vm().V1alpha1()
+	h.caches = map[string]cache.Indexer{
+		"virtualmachines":         vms.VirtualMachines().Informer().GetIndexer(),
+		"virtualmachineinstances": vms.VirtualMachineInstances().Informer().GetIndexer(),
+		"virtualmachineimages":    vms.VirtualMachineImages().Informer().GetIndexer(),
+		"virtualmachineclasses":   vms.VirtualMachineClasses().Informer().GetIndexer(),
+	}
+	revisions, err := newRevisionStore(h.host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.reconciler = &reconciler{
+		vms:       newStore[*vmv1alpha1.VirtualMachine](vms.VirtualMachines().Informer(), false),
+		vmis:      newStore[*vmv1alpha1.VirtualMachineInstance](vms.VirtualMachineInstances().Informer(), true),
+		client:    h.api.VmV1alpha1(),
+		secrets:   secretsOf(h.host),
+		revisions: revisions,
+		reader:    newObjectReader(informers, revisions, h.host.CoreV1()),
+		chain: syncFunc(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
+			return vm, nil
+		}),
+		provider: h.provider,
+		recorder: h.events,
+		now:      func() time.Time { return h.clock },
+	}
+	h.refresh()
+	return h
+}
+
+// refresh brings the caches to what is stored.
+func (h *harness) refresh() {
+	h.t.Helper()
+	for name, indexer := range h.caches {
+		kind := map[string]string{"virtualmachines": "VirtualMachine", "virtualmachineinstances": "VirtualMachineInstance",
+			"virtualmachineimages": "VirtualMachineImage", "virtualmachineclasses": "VirtualMachineClass"}[name]
+		list, err := h.api.Tracker().List(vmv1alpha1.SchemeGroupVersion.WithResource(name), vmv1alpha1.SchemeGroupVersion.WithKind(kind), "")
+		if err != nil {
+			h.t.Fatalf("listing %s: %v", name, err)
+		}
+		var items []any
+		add := func(o runtime.Object) { items = append(items, o.DeepCopyObject()) }
+		switch list := list.(type) {
+		case *vmv1alpha1.VirtualMachineList:
+			for i := range list.Items {
+				add(&list.Items[i])
+			}
+		case *vmv1alpha1.VirtualMachineInstanceList:
+			for i := range list.Items {
+				add(&list.Items[i])
+			}
+		case *vmv1alpha1.VirtualMachineImageList:
+			for i := range list.Items {
+				add(&list.Items[i])
+			}
+		case *vmv1alpha1.VirtualMachineClassList:
+			for i := range list.Items {
+				add(&list.Items[i])
+			}
+		}
+		if err := indexer.Replace(items, ""); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+}
+
+// pass makes one pass and fails the test when it has an error.
+func (h *harness) pass() controller.Result {
+	h.t.Helper()
+	result, err := h.tryPass()
+	if err != nil {
+		h.t.Fatalf("pass: %v", err)
+	}
+	return result
+}
+
+func (h *harness) tryPass() (controller.Result, error) {
+	h.t.Helper()
+	if !h.behind {
+		h.refresh()
+	}
+	h.clock = h.clock.Add(time.Second)
+	return h.Reconcile(context.Background(), testKey)
+}
+
+// vm returns the stored virtual machine, which must exist.
+func (h *harness) vm() *vmv1alpha1.VirtualMachine {
+	h.t.Helper()
+	vm := h.api.vm("vm")
+	if vm == nil {
+		h.t.Fatal("the virtual machine is gone")
+	}
+	return vm
+}
+
+// condition returns "status/reason" of a condition of the stored virtual machine.
+func (h *harness) condition(conditionType string) string {
+	h.t.Helper()
+	c := findCondition(h.vm(), conditionType)
+	if c == nil {
+		return ""
+	}
+	return string(c.Status) + "/" + c.Reason
+}
+
+func (h *harness) secret(name string, data map[string][]byte) {
+	h.t.Helper()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Data: data}
+	if _, err := h.host.CoreV1().Secrets("ns").Create(context.Background(), secret, metav1.CreateOptions{}); err != nil {
+		h.t.Fatal(err)
+	}
+}

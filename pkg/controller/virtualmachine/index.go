@@ -1,0 +1,78 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	"k8s.io/client-go/tools/cache"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+// Indexes of the virtual machine cache by what a virtual machine refers to.
+const (
+	indexByClass  = "class"
+	indexByImage  = "image"
+	indexBySource = "source"
+)
+
+// indexers find the virtual machines that an object concerns.
+var indexers = cache.Indexers{
+	indexByClass: byVM(func(vm *vmv1alpha1.VirtualMachine) []string {
+		if vm.Spec.ClassName == "" {
+			return nil
+		}
+		return []string{vm.Namespace + "/" + vm.Spec.ClassName}
+	}),
+	indexByImage: byVM(func(vm *vmv1alpha1.VirtualMachine) []string {
+		if vm.Spec.Image == nil {
+			return nil
+		}
+		return []string{vm.Namespace + "/" + vm.Spec.Image.Name}
+	}),
+	indexBySource: byVM(sources),
+}
+
+func byVM(values func(*vmv1alpha1.VirtualMachine) []string) cache.IndexFunc {
+	return func(obj any) ([]string, error) {
+		vm, ok := obj.(*vmv1alpha1.VirtualMachine)
+		if !ok {
+			return nil, nil
+		}
+		return values(vm), nil
+	}
+}
+
+// sources are the index values of the instance type and the preference of vm: of
+// the one that spec names, which may not be there yet, and of the one in use,
+// which may have been inferred.
+func sources(vm *vmv1alpha1.VirtualMachine) []string {
+	var values []string
+	add := func(role instancetype.Role, kind, name string) {
+		if parsed, err := instancetype.ParseKind(role, kind); err == nil && name != "" {
+			values = append(values, sourceKey(parsed, vm.Namespace, name))
+		}
+	}
+	if m := vm.Spec.Instancetype; m != nil {
+		add(instancetype.RoleInstancetype, m.Kind, m.Name)
+	}
+	if m := vm.Spec.Preference; m != nil {
+		add(instancetype.RolePreference, m.Kind, m.Name)
+	}
+	if ref := vm.Status.InstancetypeRef; ref != nil {
+		add(instancetype.RoleInstancetype, ref.Kind, ref.Name)
+	}
+	if ref := vm.Status.PreferenceRef; ref != nil {
+		add(instancetype.RolePreference, ref.Kind, ref.Name)
+	}
+	return values
+}
+
+// sourceKey is the index value of an instance type or a preference.
+func sourceKey(kind instancetype.Kind, namespace, name string) string {
+	if !kind.Namespaced() {
+		namespace = ""
+	}
+	return string(kind) + "/" + namespace + "/" + name
+}

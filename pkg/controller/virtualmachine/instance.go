@@ -1,0 +1,188 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+// runs says whether vSphere reports vm as powered on or suspended: that is when
+// its instance exists.
+func runs(vm *vmv1alpha1.VirtualMachine) bool {
+	return vm.Status.PowerState == vmv1alpha1.PoweredOn || vm.Status.PowerState == vmv1alpha1.Suspended
+}
+
+// ownInstance returns vmi when it belongs to vm, else nil: one of the same name
+// may be left of an earlier virtual machine.
+func ownInstance(vm *vmv1alpha1.VirtualMachine, vmi *vmv1alpha1.VirtualMachineInstance) *vmv1alpha1.VirtualMachineInstance {
+	if vmi == nil || !metav1.IsControlledBy(vmi, vm) {
+		return nil
+	}
+	return vmi
+}
+
+// stage returns what the running virtual machine may be brought to now, and what
+// waits for a power cycle.
+func stage(vm *vmv1alpha1.VirtualMachine, running, desired *vmv1alpha1.VirtualMachineInstanceSpec) (*vmv1alpha1.VirtualMachineInstanceSpec, []vmv1alpha1.RestartRequirement) {
+	if running == nil || desired == nil {
+		return desired, nil
+	}
+	return instancetype.Stage(running, desired, vm.Spec.UpdateStrategy)
+}
+
+// reconcileInstance makes the instance of a running virtual machine, keeps it up
+// to date, and removes that of one that does not run. found is what the cache
+// holds under the name, whoever owns it.
+func (r *reconciler) reconcileInstance(ctx context.Context, p *pass, found *vmv1alpha1.VirtualMachineInstance) error {
+	if found != nil && p.vmi == nil {
+		// Left of an earlier virtual machine of this name.
+		if err := r.deleteInstance(ctx, found); err != nil {
+			return err
+		}
+		p.again(0)
+		return nil
+	}
+	if !runs(p.vm) {
+		if p.vmi == nil || p.vmi.DeletionTimestamp != nil {
+			return nil
+		}
+		return r.deleteInstance(ctx, p.vmi)
+	}
+	vmi := p.vmi
+	if vmi == nil {
+		if p.effective == nil {
+			return nil // it is made when the effective spec can be resolved again
+		}
+		var err error
+		if vmi, err = r.createInstance(ctx, p); err != nil || vmi == nil {
+			return err
+		}
+	}
+	return r.updateInstance(ctx, p, vmi)
+}
+
+// createInstance makes the instance. One that exists already, because the cache
+// was behind, is used.
+func (r *reconciler) createInstance(ctx context.Context, p *pass) (*vmv1alpha1.VirtualMachineInstance, error) {
+	vmi := newInstance(p.vm, p.effective)
+	client := r.client.VirtualMachineInstances(vmi.Namespace)
+	created, err := client.Create(ctx, vmi, metav1.CreateOptions{})
+	switch {
+	case err == nil:
+		r.vmis.wrote(created)
+		return created, nil
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return nil, nil // the virtual machine is about to be deleted too
+	case !apierrors.IsAlreadyExists(err):
+		return nil, fmt.Errorf("creating virtual machine instance %s: %w", p.key(), err)
+	}
+	existing, err := client.Get(ctx, vmi.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("reading virtual machine instance %s, which exists already: %w", p.key(), err)
+	}
+	if ownInstance(p.vm, existing) == nil {
+		if err := r.deleteInstance(ctx, existing); err != nil {
+			return nil, err
+		}
+		p.again(conflictDelay)
+		return nil, nil
+	}
+	r.vmis.wrote(existing)
+	return existing, nil
+}
+
+// updateInstance records a live change that was applied, and what was observed.
+func (r *reconciler) updateInstance(ctx context.Context, p *pass, vmi *vmv1alpha1.VirtualMachineInstance) error {
+	client := r.client.VirtualMachineInstances(vmi.Namespace)
+	if target, _ := stage(p.vm, &vmi.Spec, p.effective); target != nil && applied(p) && !equality.Semantic.DeepEqual(vmi.Spec, *target) {
+		next := vmi.DeepCopy()
+		next.Spec = *target.DeepCopy()
+		updated, err := client.Update(ctx, next, metav1.UpdateOptions{})
+		if err != nil {
+			return ignoreRaced(p, fmt.Errorf("updating virtual machine instance %s: %w", p.key(), err))
+		}
+		r.vmis.wrote(updated)
+		vmi = updated
+	}
+	status := instanceStatus(p.vm)
+	if equality.Semantic.DeepEqual(vmi.Status, status) {
+		return nil
+	}
+	next := vmi.DeepCopy()
+	next.Status = status
+	updated, err := client.UpdateStatus(ctx, next, metav1.UpdateOptions{})
+	if err != nil {
+		return ignoreRaced(p, fmt.Errorf("updating status of virtual machine instance %s: %w", p.key(), err))
+	}
+	r.vmis.wrote(updated)
+	return nil
+}
+
+// applied says whether the provider has brought the running virtual machine to
+// what it was asked for, so that the instance may say so.
+func applied(p *pass) bool {
+	return p.settled && isTrue(p.vm, vmv1alpha1.ConditionConfigurationSynced)
+}
+
+// ignoreRaced asks for another pass when somebody else changed or removed the
+// instance in between.
+func ignoreRaced(p *pass, err error) error {
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		p.again(conflictDelay)
+		return nil
+	}
+	return err
+}
+
+// deleteInstance removes exactly the instance that was seen.
+func (r *reconciler) deleteInstance(ctx context.Context, vmi *vmv1alpha1.VirtualMachineInstance) error {
+	err := r.client.VirtualMachineInstances(vmi.Namespace).Delete(ctx, vmi.Name,
+		metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(vmi.UID))})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("deleting virtual machine instance %s/%s: %w", vmi.Namespace, vmi.Name, err)
+	}
+	r.vmis.deleted(vmi)
+	return nil
+}
+
+// newInstance is the instance that vm has when it starts to run.
+func newInstance(vm *vmv1alpha1.VirtualMachine, effective *vmv1alpha1.VirtualMachineInstanceSpec) *vmv1alpha1.VirtualMachineInstance {
+	return &vmv1alpha1.VirtualMachineInstance{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:       vm.Namespace,
+			Name:            vm.Name,
+			Labels:          vm.Labels,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(vm, vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachine"))},
+		},
+		Spec: *effective.DeepCopy(),
+	}
+}
+
+// instanceStatus is the status of the instance of vm. Conditions are those of the
+// virtual machine that speak of the guest.
+func instanceStatus(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachineInstanceStatus {
+	status := vmv1alpha1.VirtualMachineInstanceStatus{
+		Phase:    vm.Status.Phase,
+		NodeName: vm.Status.NodeName,
+		Network:  vm.Status.Network.DeepCopy(),
+		Guest:    vm.Status.Guest.DeepCopy(),
+	}
+	for _, conditionType := range []string{vmv1alpha1.ConditionReady, vmv1alpha1.ConditionGuestToolsReady} {
+		if c := findCondition(vm, conditionType); c != nil {
+			mirrored := *c
+			mirrored.ObservedGeneration = 0 // the generation of another object
+			status.Conditions = append(status.Conditions, mirrored)
+		}
+	}
+	return status
+}

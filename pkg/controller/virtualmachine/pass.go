@@ -1,0 +1,70 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+)
+
+// pass is what one reconcile of one virtual machine knows. It lives on the stack
+// of one worker.
+type pass struct {
+	// original is the object as it was read; never changed.
+	original *vmv1alpha1.VirtualMachine
+	// vm is the copy that the steps work on and that is persisted at the end.
+	vm *vmv1alpha1.VirtualMachine
+	// vmi is the running instance as it was read, nil when there is none; never
+	// changed.
+	vmi *vmv1alpha1.VirtualMachineInstance
+	// effective is nil when the size or a preference could not be resolved.
+	effective *vmv1alpha1.VirtualMachineInstanceSpec
+	// settled is true when the provider looked at the virtual machine and had
+	// nothing to start and nothing to wait for.
+	settled bool
+	// now is the time of the pass.
+	now time.Time
+	// result is what the loop shall do next when the pass has no error.
+	result controller.Result
+}
+
+func newPass(original *vmv1alpha1.VirtualMachine, now time.Time) *pass {
+	return &pass{original: original, vm: original.DeepCopy(), now: now}
+}
+
+func (p *pass) key() types.NamespacedName {
+	return types.NamespacedName{Namespace: p.vm.Namespace, Name: p.vm.Name}
+}
+
+// again asks for another pass after a time, 0 meaning at once. The earliest of
+// several wins.
+func (p *pass) again(after time.Duration) {
+	if after <= 0 {
+		p.result.Requeue = true
+		return
+	}
+	if p.result.RequeueAfter == 0 || after < p.result.RequeueAfter {
+		p.result.RequeueAfter = after
+	}
+}
+
+// hasFinalizer says whether vm carries our finalizer.
+func hasFinalizer(vm *vmv1alpha1.VirtualMachine) bool {
+	for _, f := range vm.Finalizers {
+		if f == vmv1alpha1.VirtualMachineFinalizer {
+			return true
+		}
+	}
+	return false
+}
+
+// isPaused says whether a user paused vm; any value of the annotation counts.
+func isPaused(vm *vmv1alpha1.VirtualMachine) bool {
+	_, ok := vm.Annotations[vmv1alpha1.AnnotationPaused]
+	return ok
+}

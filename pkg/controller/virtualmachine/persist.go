@@ -1,0 +1,88 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// persist writes what the pass changed: at most one Update and one UpdateStatus,
+// none when nothing changed. Then, since status no longer names them, it deletes
+// the revisions that nothing refers to, and reports what happened as events. A
+// virtual machine that is gone needs no writing.
+func (r *reconciler) persist(ctx context.Context, p *pass) error {
+	stored, err := r.writeMain(ctx, p.original, p.vm)
+	if err != nil {
+		return ignoreGone(err)
+	}
+	if gone(stored) {
+		r.emit(p.original, p.vm)
+		return nil
+	}
+	if _, err := r.writeStatus(ctx, p.original, p.vm, stored); err != nil {
+		return ignoreGone(err)
+	}
+	r.emit(p.original, p.vm)
+	if p.vm.DeletionTimestamp != nil || isPaused(p.vm) {
+		return nil // revisions are owned by the virtual machine and go with it
+	}
+	return r.collectRevisions(ctx, p)
+}
+
+// writeMain updates metadata and spec when they changed and returns the stored
+// object.
+func (r *reconciler) writeMain(ctx context.Context, original, vm *vmv1alpha1.VirtualMachine) (*vmv1alpha1.VirtualMachine, error) {
+	if !mainChanged(original, vm) {
+		return original, nil
+	}
+	stored, err := r.client.VirtualMachines(vm.Namespace).Update(ctx, vm, metav1.UpdateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("updating virtual machine %s/%s: %w", vm.Namespace, vm.Name, err)
+	}
+	r.vms.wrote(stored)
+	return stored, nil
+}
+
+// writeStatus updates the status when it changed, over the object as it is stored
+// now.
+func (r *reconciler) writeStatus(ctx context.Context, original, vm, stored *vmv1alpha1.VirtualMachine) (*vmv1alpha1.VirtualMachine, error) {
+	if equality.Semantic.DeepEqual(original.Status, vm.Status) {
+		return stored, nil
+	}
+	next := stored.DeepCopy()
+	next.Status = vm.Status
+	written, err := r.client.VirtualMachines(vm.Namespace).UpdateStatus(ctx, next, metav1.UpdateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("updating status of virtual machine %s/%s: %w", vm.Namespace, vm.Name, err)
+	}
+	r.vms.wrote(written)
+	return written, nil
+}
+
+// mainChanged compares what the controller may write through the main resource.
+func mainChanged(a, b *vmv1alpha1.VirtualMachine) bool {
+	return !equality.Semantic.DeepEqual(a.Spec, b.Spec) ||
+		!equality.Semantic.DeepEqual(a.Labels, b.Labels) ||
+		!equality.Semantic.DeepEqual(a.Annotations, b.Annotations) ||
+		!equality.Semantic.DeepEqual(a.Finalizers, b.Finalizers)
+}
+
+// gone says whether the server removed the object with the last write.
+func gone(stored *vmv1alpha1.VirtualMachine) bool {
+	return stored.DeletionTimestamp != nil && len(stored.Finalizers) == 0
+}
+
+func ignoreGone(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

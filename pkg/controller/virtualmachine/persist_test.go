@@ -1,0 +1,120 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	"testing"
+	"time"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// lifeOf plays what vSphere does with a virtual machine from its creation to its
+// address, one step per pass.
+func lifeOf(h *harness) {
+	step := 0
+	h.provider.update = func(req *provider.Request) (<-chan error, error) {
+		step++
+		vm, now := req.VM, req.Now
+		switch step {
+		case 1:
+			setFalse(vm, now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "")
+			return ended(nil), nil
+		case 2:
+			setTrue(vm, now, vmv1alpha1.ConditionCreated)
+			setTrue(vm, now, vmv1alpha1.ConditionConfigurationSynced)
+			setTrue(vm, now, vmv1alpha1.ConditionDiskPromotionSynced)
+			setFalse(vm, now, vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonPoweringOn, "")
+			vm.Status.UniqueID, vm.Status.PowerState = "vm-42", vmv1alpha1.PoweredOff
+			return ended(nil), nil
+		case 3:
+			setTrue(vm, now, vmv1alpha1.ConditionPowerStateSynced)
+			vm.Status.PowerState, vm.Status.NodeName = vmv1alpha1.PoweredOn, "esx-1"
+		default:
+			vm.Status.Network = &vmv1alpha1.VirtualMachineNetworkStatus{PrimaryIP4: "192.0.2.7", HostName: "vm"}
+		}
+		return nil, nil
+	}
+}
+
+func TestVMFromCreateToAddressTakesAtMostFourWrites(t *testing.T) {
+	h := newHarness(t, fresh(), photon())
+	lifeOf(h)
+	for range 4 {
+		h.pass()
+	}
+	vm := h.vm()
+	if got := h.condition(vmv1alpha1.ConditionReady); got != "True/Succeeded" {
+		t.Fatalf("Ready is %s, want True/Succeeded", got)
+	}
+	if vm.Status.Phase != vmv1alpha1.PhaseRunning || vm.Status.Initialization == nil || !*vm.Status.Initialization.Provisioned {
+		t.Errorf("phase %s, initialization %v; want Running and provisioned", vm.Status.Phase, vm.Status.Initialization)
+	}
+	if got := h.api.writes(); got > 4 {
+		t.Errorf("%d writes of the virtual machine, want at most 4", got)
+	}
+	if got := h.api.calls["update virtualmachines"]; got != 0 {
+		t.Errorf("%d writes of spec or metadata, want none", got)
+	}
+}
+
+func TestSteadyPassMakesNoCall(t *testing.T) {
+	h := newHarness(t, fresh(), photon())
+	lifeOf(h)
+	for range 5 {
+		h.pass()
+	}
+	clear(h.api.calls)
+	h.host.ClearActions()
+	before := h.vm()
+	h.pass()
+	if len(h.api.calls) != 0 || len(h.host.Actions()) != 0 {
+		t.Errorf("calls %v and host calls %v, want none", h.api.calls, h.host.Actions())
+	}
+	if got := h.vm().ResourceVersion; got != before.ResourceVersion {
+		t.Errorf("resource version %s, was %s", got, before.ResourceVersion)
+	}
+}
+
+// The second pass sees a cache without the write of the first.
+func TestPassSeesOwnWritesThatTheCacheDoesNotHaveYet(t *testing.T) {
+	h := newHarness(t, fresh(), photon())
+	h.behind = true
+	lifeOf(h)
+	for range 4 {
+		h.pass()
+	}
+	if got := h.condition(vmv1alpha1.ConditionReady); got != "True/Succeeded" {
+		t.Errorf("Ready is %s, want True/Succeeded", got)
+	}
+	if got := h.api.calls["create virtualmachineinstances"]; got != 1 {
+		t.Errorf("%d creates of the instance, want 1", got)
+	}
+	if got := len(h.events.take()); got != 2 {
+		t.Errorf("%d events, want Created and PoweredOn once each", got)
+	}
+}
+
+func TestTransitionTimesAreKeptWhileTheStatusStays(t *testing.T) {
+	h := newHarness(t, running(), photon())
+	h.pass()
+	first := findCondition(h.vm(), vmv1alpha1.ConditionReady).LastTransitionTime
+	h.clock = h.clock.Add(time.Hour)
+	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.GuestID = "photon64Guest" })
+	h.pass()
+	ready := findCondition(h.vm(), vmv1alpha1.ConditionReady)
+	if !ready.LastTransitionTime.Equal(&first) || ready.ObservedGeneration != 2 {
+		t.Errorf("transition %v of generation %d, want %v of 2", ready.LastTransitionTime, ready.ObservedGeneration, first)
+	}
+}
+
+func TestVMThatVanishesDuringThePassIsNoError(t *testing.T) {
+	h := newHarness(t, fresh(), photon())
+	h.behind = true
+	if err := h.api.Tracker().Delete(vmResource, "ns", "vm"); err != nil {
+		t.Fatal(err)
+	}
+	h.pass()
+}

@@ -1,0 +1,125 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// lookAgainDelay is how long a pass waits for what no watch reports: a Secret of
+// the host cluster, an image cache, a hypervisor that cannot be read.
+const lookAgainDelay = 10 * time.Second
+
+// callProvider hands the virtual machine to the provider. It never waits for an
+// operation, unless the controller was asked to block.
+func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisites) error {
+	req := r.request(p)
+	req.Image = ready.image
+	req.Bootstrap = ready.bootstrap
+	req.PrerequisitesReady = ready.ready
+
+	var err error
+	started := false
+	if r.blocking {
+		err = r.provider.CreateOrUpdateVirtualMachine(ctx, req)
+	} else {
+		var end <-chan error
+		end, err = r.provider.CreateOrUpdateVirtualMachineAsync(ctx, req)
+		if end != nil {
+			started = true
+			// The hint that follows carries the wake-up and the conditions the
+			// result; the channel is only read so that the sender can end.
+			go drain(end)
+		}
+	}
+	p.settled = err == nil && !started
+	if !isTrue(p.vm, vmv1alpha1.ConditionCreated) && !ready.ready && findCondition(p.vm, vmv1alpha1.ConditionCreated) == nil {
+		setFalse(p.vm, p.now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "")
+	}
+	if r.prober != nil {
+		r.prober.Add(p.vm)
+	}
+	return p.outcome(err, "creating or updating")
+}
+
+// request is what every call of the provider is given.
+func (r *reconciler) request(p *pass) *provider.Request {
+	priority, _ := Priority(p.vm, PriorityDefaultGeneric)
+	req := &provider.Request{VM: p.vm, Effective: p.effective, Priority: priority, Now: p.now}
+	if p.vmi != nil && p.vmi.DeletionTimestamp == nil {
+		req.Running = &p.vmi.Spec
+	}
+	return req
+}
+
+func drain(end <-chan error) {
+	for range end {
+	}
+}
+
+// outcome turns an error of the provider into what happens next: nothing when a
+// hint or a change will wake the virtual machine, another pass after a time, or
+// an error that is retried with growing delay.
+func (p *pass) outcome(err error, doing string) error {
+	var cache *provider.ImageCacheNotReadyError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, provider.ErrReconcileInProgress), errors.Is(err, provider.ErrTooManyCreates):
+		return nil
+	case errors.Is(err, provider.ErrPaused):
+		markPaused(p.vm, p.now, err.Error())
+		return nil
+	case errors.As(err, &cache):
+		setFalse(p.vm, p.now, vmv1alpha1.ConditionImageCacheReady, vmv1alpha1.ReasonNotReady, cache.Error())
+		p.again(lookAgainDelay)
+		return nil
+	case errors.Is(err, provider.ErrUnknownState):
+		p.again(lookAgainDelay)
+		return nil
+	}
+	if after, ok := provider.AsRequeue(err); ok {
+		p.again(after)
+		return nil
+	}
+	if err = retryable(err); err != nil {
+		return fmt.Errorf("%s the vSphere virtual machine: %w", doing, err)
+	}
+	return nil
+}
+
+// retryable returns err without the parts of which a retry is known not to help.
+func retryable(err error) error {
+	if err == nil {
+		return nil
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var kept []error
+		for _, part := range joined.Unwrap() {
+			kept = append(kept, retryable(part))
+		}
+		return errors.Join(kept...)
+	}
+	if provider.IsNoRequeue(err) {
+		return nil
+	}
+	switch instancetype.Reason(err) {
+	case vmv1alpha1.ReasonNotFound, vmv1alpha1.ReasonInvalid, vmv1alpha1.ReasonConflict, vmv1alpha1.ReasonRequirementsNotMet:
+		return nil // somebody has to change an object first, which is then seen
+	}
+	return err
+}
+
+// oneLine is the text of err for a condition.
+func oneLine(err error) string {
+	return strings.ReplaceAll(err.Error(), "\n", "; ")
+}

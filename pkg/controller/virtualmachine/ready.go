@@ -1,0 +1,140 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// Prober runs the readiness probes that need to connect to the guest. None of its
+// methods may block.
+type Prober interface {
+	// Add starts or updates the probe of vm; it is called at every pass.
+	Add(vm *vmv1alpha1.VirtualMachine)
+	// Remove ends the probe of a virtual machine, if there is one.
+	Remove(key types.NamespacedName)
+	// Result returns the last answer. Known is false as long as there is none.
+	Result(key types.NamespacedName) (ready, known bool, message string)
+}
+
+// verdict is what the readiness probe says.
+type verdict struct {
+	status          metav1.ConditionStatus
+	reason, message string
+}
+
+// heartbeatRank orders the colours of the heartbeat.
+var heartbeatRank = map[vmv1alpha1.GuestHeartbeatStatus]int{
+	vmv1alpha1.GuestHeartbeatGray:   0,
+	vmv1alpha1.GuestHeartbeatRed:    1,
+	vmv1alpha1.GuestHeartbeatYellow: 2,
+	vmv1alpha1.GuestHeartbeatGreen:  3,
+}
+
+// probe says what the readiness probe of vm, if it has one, says now.
+func (r *reconciler) probe(vm *vmv1alpha1.VirtualMachine) verdict {
+	good := verdict{status: metav1.ConditionTrue, reason: vmv1alpha1.ReasonSucceeded}
+	spec := vm.Spec.ReadinessProbe
+	switch {
+	case spec == nil:
+		return good
+	case spec.GuestHeartbeat != nil:
+		return heartbeat(vm, spec.GuestHeartbeat.ThresholdStatus)
+	case spec.TCPSocket == nil && len(spec.GuestInfo) == 0:
+		return good
+	}
+	unknown := verdict{metav1.ConditionUnknown, vmv1alpha1.ReasonNotReady, "the readiness probe has not answered yet"}
+	if r.prober == nil {
+		unknown.message = "this server runs no readiness probes of this kind"
+		return unknown
+	}
+	ready, known, message := r.prober.Result(types.NamespacedName{Namespace: vm.Namespace, Name: vm.Name})
+	switch {
+	case !known:
+		return unknown
+	case ready:
+		return good
+	}
+	return verdict{metav1.ConditionFalse, vmv1alpha1.ReasonNotReady, message}
+}
+
+// heartbeat compares the heartbeat that was observed with the threshold.
+func heartbeat(vm *vmv1alpha1.VirtualMachine, threshold vmv1alpha1.GuestHeartbeatStatus) verdict {
+	if threshold == "" {
+		threshold = vmv1alpha1.GuestHeartbeatGreen
+	}
+	observed := vmv1alpha1.GuestHeartbeatGray
+	if vm.Status.Guest != nil && vm.Status.Guest.Heartbeat != "" {
+		observed = vm.Status.Guest.Heartbeat
+	}
+	if heartbeatRank[observed] >= heartbeatRank[threshold] {
+		return verdict{status: metav1.ConditionTrue, reason: vmv1alpha1.ReasonSucceeded}
+	}
+	return verdict{metav1.ConditionFalse, vmv1alpha1.ReasonNotReady,
+		"the heartbeat of the guest is " + string(observed) + ", wanted is " + string(threshold)}
+}
+
+// setReady sums the conditions up in Ready.
+func setReady(vm *vmv1alpha1.VirtualMachine, probed verdict, now time.Time) {
+	v := readiness(vm, probed)
+	setCondition(vm, now, vmv1alpha1.ConditionReady, v.status, v.reason, v.message)
+}
+
+// readiness is True when the virtual machine is as its spec wants it. probed is
+// asked last, and only of one that runs as desired.
+func readiness(vm *vmv1alpha1.VirtualMachine, probed verdict) verdict {
+	if !isTrue(vm, vmv1alpha1.ConditionCreated) {
+		return because(vm, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites)
+	}
+	desired := desiredPowerState(vm)
+	if desired != vm.Status.PowerState {
+		return because(vm, vmv1alpha1.ConditionPowerStateSynced, transition(desired))
+	}
+	if desired == vmv1alpha1.PoweredOff {
+		return verdict{status: metav1.ConditionTrue, reason: vmv1alpha1.ReasonPoweredOff}
+	}
+	if desired == vmv1alpha1.Suspended {
+		return verdict{status: metav1.ConditionTrue, reason: vmv1alpha1.ReasonSucceeded}
+	}
+	if waitsForIP(vm) {
+		return verdict{metav1.ConditionFalse, vmv1alpha1.ReasonWaitingForIP, "the guest has no address yet"}
+	}
+	if waitsForTools(vm) {
+		return verdict{metav1.ConditionFalse, vmv1alpha1.ReasonWaitingForTools, "VMware Tools does not run in the guest yet"}
+	}
+	return probed
+}
+
+// because is False with reason and message of another condition if that is False.
+func because(vm *vmv1alpha1.VirtualMachine, conditionType, reason string) verdict {
+	if c := findCondition(vm, conditionType); c != nil && c.Status != metav1.ConditionTrue {
+		return verdict{metav1.ConditionFalse, c.Reason, c.Message}
+	}
+	return verdict{status: metav1.ConditionFalse, reason: reason}
+}
+
+// transition is the reason for not being in a power state yet.
+func transition(to vmv1alpha1.PowerState) string {
+	switch to {
+	case vmv1alpha1.PoweredOff:
+		return vmv1alpha1.ReasonPoweringOff
+	case vmv1alpha1.Suspended:
+		return vmv1alpha1.ReasonSuspending
+	}
+	return vmv1alpha1.ReasonPoweringOn
+}
+
+// waitsForTools says whether readiness depends on VMware Tools, which do not run.
+func waitsForTools(vm *vmv1alpha1.VirtualMachine) bool {
+	wanted := vm.Spec.Bootstrap != nil && vm.Spec.Bootstrap.WaitForTools
+	if p := vm.Spec.ReadinessProbe; p != nil && (p.GuestHeartbeat != nil || len(p.GuestInfo) > 0) {
+		wanted = true
+	}
+	return wanted && (vm.Status.Guest == nil || !vm.Status.Guest.ToolsRunning)
+}

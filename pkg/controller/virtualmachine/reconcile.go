@@ -1,0 +1,126 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+// conflictDelay lets the cache catch up before an object that somebody else
+// wrote is read again.
+const conflictDelay = 100 * time.Millisecond
+
+// Reconcile makes one pass over the virtual machine of key: read, delete or
+// bring towards its spec, write back what changed. An error of the pass wins over
+// one of the write, which is then only logged. Somebody else's write in between is
+// no error: the object is read again.
+func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
+	original, err := r.vms.get(key)
+	if err != nil {
+		return controller.Result{}, fmt.Errorf("reading virtual machine %s: %w", key, err)
+	}
+	if original == nil {
+		r.forget(key)
+		return controller.Result{}, nil
+	}
+
+	p := newPass(original, r.now())
+	var passErr error
+	if p.vm.DeletionTimestamp != nil {
+		passErr = r.reconcileDelete(ctx, p)
+	} else {
+		passErr = r.reconcileNormal(ctx, p)
+	}
+	persistErr := r.persist(ctx, p)
+	return combine(ctx, p, passErr, persistErr)
+}
+
+// combine makes one answer of the errors of a pass and of its write.
+func combine(ctx context.Context, p *pass, passErr, persistErr error) (controller.Result, error) {
+	switch {
+	case persistErr == nil:
+	case apierrors.IsConflict(persistErr):
+		klog.FromContext(ctx).V(4).Info("The virtual machine changed during the pass, reading it again")
+		p.again(conflictDelay)
+	case passErr == nil:
+		passErr = persistErr
+	default:
+		klog.FromContext(ctx).Error(persistErr, "Writing the virtual machine back failed after a failed pass")
+	}
+	if passErr != nil {
+		return controller.Result{}, fmt.Errorf("reconciling virtual machine %s: %w", p.key(), passErr)
+	}
+	if p.result.Requeue {
+		p.result.RequeueAfter = 0 // at once is earlier
+	}
+	return p.result, nil
+}
+
+// reconcileNormal brings a virtual machine that is not being deleted towards its
+// spec.
+func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
+	if isPaused(p.vm) {
+		markPaused(p.vm, p.now, "reconciling is paused by annotation "+vmv1alpha1.AnnotationPaused)
+		summarize(p.vm)
+		return nil
+	}
+	if !hasFinalizer(p.vm) {
+		p.vm.Finalizers = append(p.vm.Finalizers, vmv1alpha1.VirtualMachineFinalizer)
+		p.again(0)
+		return nil
+	}
+	setTrue(p.vm, p.now, vmv1alpha1.ConditionReconciling)
+
+	vmi, err := r.vmis.get(p.key())
+	if err != nil {
+		return fmt.Errorf("reading the virtual machine instance: %w", err)
+	}
+	p.vmi = ownInstance(p.vm, vmi)
+
+	var errs []error
+	errs = append(errs, r.synchronize(p))
+	ready, err := r.gather(ctx, p)
+	errs = append(errs, err)
+	errs = append(errs, r.callProvider(ctx, p, ready))
+	r.finish(p)
+	errs = append(errs, r.reconcileInstance(ctx, p, vmi))
+	return errors.Join(errs...)
+}
+
+// synchronize runs all synchronizers and resolves the effective spec. What fails
+// is shown in conditions; only what a retry can cure is returned.
+func (r *reconciler) synchronize(p *pass) error {
+	synced, syncErr := r.chain.Sync(p.vm, p.vmi)
+	if synced != nil {
+		p.vm = synced
+	}
+	effective, effectiveErr := instancetype.Effective(p.vm, r.reader)
+	if effectiveErr == nil {
+		p.effective = effective
+	}
+	if instancetype.IsMissing(syncErr) || instancetype.IsMissing(effectiveErr) {
+		// Instance types, preferences and classes are watched, but a claim that
+		// something is inferred from is not.
+		p.again(lookAgainDelay)
+	}
+	return retryable(errors.Join(syncErr, effectiveErr))
+}
+
+// forget drops what is kept of a virtual machine that is gone.
+func (r *reconciler) forget(key types.NamespacedName) {
+	if r.prober != nil {
+		r.prober.Remove(key)
+	}
+}

@@ -1,0 +1,99 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	"context"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	appsv1client "k8s.io/client-go/kubernetes/typed/apps/v1"
+	"k8s.io/client-go/tools/cache"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+// ownerIndex finds revisions by the UID of the virtual machine that owns them.
+const ownerIndex = "owner"
+
+// revisionStore reads and writes the ControllerRevisions of the host cluster that
+// hold captured instance types and preferences. Their content never changes, so a
+// cached one is as good as a read one; only what the cache lacks is read.
+type revisionStore struct {
+	client   appsv1client.ControllerRevisionsGetter
+	informer cache.SharedIndexInformer
+}
+
+var _ synchronizer.RevisionStore = (*revisionStore)(nil)
+
+// newRevisionStore makes a store that watches our revisions, and none of the many
+// that the workloads of the host cluster have.
+func newRevisionStore(client kubernetes.Interface) (*revisionStore, error) {
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0,
+		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = instancetype.LabelObjectUID }))
+	informer := factory.Apps().V1().ControllerRevisions().Informer()
+	err := informer.AddIndexers(cache.Indexers{ownerIndex: func(obj any) ([]string, error) {
+		owner := metav1.GetControllerOf(obj.(*appsv1.ControllerRevision))
+		if owner == nil || owner.Kind != "VirtualMachine" || owner.APIVersion != vmv1alpha1.SchemeGroupVersion.String() {
+			return nil, nil
+		}
+		return []string{string(owner.UID)}, nil
+	}})
+	return &revisionStore{client: client.AppsV1(), informer: informer}, err
+}
+
+// cached returns a revision from the cache, or else from the host cluster.
+func (s *revisionStore) cached(namespace, name string) (*appsv1.ControllerRevision, error) {
+	obj, ok, err := s.informer.GetStore().GetByKey(namespace + "/" + name)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		return obj.(*appsv1.ControllerRevision), nil
+	}
+	return s.Get(namespace, name)
+}
+
+// owned returns the cached revisions of a virtual machine.
+func (s *revisionStore) owned(vm types.UID) ([]*appsv1.ControllerRevision, error) {
+	objs, err := s.informer.GetIndexer().ByIndex(ownerIndex, string(vm))
+	if err != nil {
+		return nil, err
+	}
+	revisions := make([]*appsv1.ControllerRevision, 0, len(objs))
+	for _, obj := range objs {
+		revisions = append(revisions, obj.(*appsv1.ControllerRevision))
+	}
+	return revisions, nil
+}
+
+// Get reads a revision from the host cluster.
+func (s *revisionStore) Get(namespace, name string) (*appsv1.ControllerRevision, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), hostCallTimeout)
+	defer cancel()
+	return s.client.ControllerRevisions(namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+// Create stores a revision in the host cluster.
+func (s *revisionStore) Create(revision *appsv1.ControllerRevision) (*appsv1.ControllerRevision, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), hostCallTimeout)
+	defer cancel()
+	return s.client.ControllerRevisions(revision.Namespace).Create(ctx, revision, metav1.CreateOptions{})
+}
+
+// delete removes exactly the revision that was seen.
+func (s *revisionStore) delete(ctx context.Context, revision *appsv1.ControllerRevision) error {
+	err := s.client.ControllerRevisions(revision.Namespace).Delete(ctx, revision.Name,
+		metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(revision.UID))})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,148 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// finish computes, from what synchronizers and provider reported, the parts of the
+// status that the controller owns.
+func (r *reconciler) finish(p *pass) {
+	switch {
+	case !runs(p.vm):
+		p.vm.Status.RestartRequired = nil
+	case p.vmi != nil && p.effective != nil:
+		_, p.vm.Status.RestartRequired = stage(p.vm, &p.vmi.Spec, p.effective)
+	}
+	derive(p.vm)
+	setReady(p.vm, r.probe(p.vm), p.now)
+	observeGeneration(p.vm)
+	summarize(p.vm)
+}
+
+// derive fills what follows from other fields of the status.
+func derive(vm *vmv1alpha1.VirtualMachine) {
+	vm.Status.FailureDomain = vm.Status.Zone
+	vm.Status.Addresses = addresses(vm)
+	if isTrue(vm, vmv1alpha1.ConditionCreated) && vm.Status.PowerState == vmv1alpha1.PoweredOn && !waitsForIP(vm) {
+		provisioned := true
+		vm.Status.Initialization = &vmv1alpha1.VirtualMachineInitialization{Provisioned: &provisioned}
+	}
+}
+
+// addresses are the host name and the addresses of the guest in the form of the
+// Cluster API contract, the primary ones first. Link-local ones lead nowhere.
+func addresses(vm *vmv1alpha1.VirtualMachine) []vmv1alpha1.MachineAddress {
+	n := vm.Status.Network
+	if n == nil {
+		return nil
+	}
+	var all []vmv1alpha1.MachineAddress
+	add := func(kind, address string) {
+		a := vmv1alpha1.MachineAddress{Type: kind, Address: address}
+		if address != "" && !slices.Contains(all, a) {
+			all = append(all, a)
+		}
+	}
+	add("Hostname", n.HostName)
+	add("InternalIP", n.PrimaryIP4)
+	add("InternalIP", n.PrimaryIP6)
+	for _, i := range n.Interfaces {
+		for _, text := range i.IPAddresses {
+			ip, _, _ := strings.Cut(text, "/")
+			if parsed, err := netip.ParseAddr(ip); err == nil && !parsed.IsLinkLocalUnicast() && !parsed.IsLoopback() {
+				add("InternalIP", ip)
+			}
+		}
+	}
+	return all
+}
+
+// markPaused shows that nothing is done for vm, and why.
+func markPaused(vm *vmv1alpha1.VirtualMachine, now time.Time, message string) {
+	setFalse(vm, now, vmv1alpha1.ConditionReconciling, vmv1alpha1.ReasonPaused, message)
+}
+
+// summarize sets phase and printableStatus, which nothing decides by.
+func summarize(vm *vmv1alpha1.VirtualMachine) {
+	vm.Status.Phase = phaseOf(vm)
+	vm.Status.PrintableStatus = printableStatus(vm, vm.Status.Phase)
+}
+
+// phaseOf is the one-word summary of conditions and power states.
+func phaseOf(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachinePhase {
+	if vm.DeletionTimestamp != nil {
+		return vmv1alpha1.PhaseDeleting
+	}
+	if !isTrue(vm, vmv1alpha1.ConditionCreated) {
+		created := findCondition(vm, vmv1alpha1.ConditionCreated)
+		switch {
+		case created == nil, created.Reason == vmv1alpha1.ReasonWaitingForPrerequisites, created.Reason == vmv1alpha1.ReasonTooManyCreates:
+			return vmv1alpha1.PhasePending
+		case created.Reason == vmv1alpha1.ReasonError, created.Reason == vmv1alpha1.ReasonInvalid:
+			return vmv1alpha1.PhaseFailed
+		}
+		return vmv1alpha1.PhaseCreating
+	}
+	desired, observed := desiredPowerState(vm), vm.Status.PowerState
+	switch {
+	case desired == observed && observed == vmv1alpha1.PoweredOn:
+		return vmv1alpha1.PhaseRunning
+	case desired == observed && observed == vmv1alpha1.Suspended:
+		return vmv1alpha1.PhaseSuspended
+	case desired == observed:
+		return vmv1alpha1.PhaseStopped
+	case desired == vmv1alpha1.PoweredOn:
+		return vmv1alpha1.PhaseStarting
+	}
+	return vmv1alpha1.PhaseStopping
+}
+
+// prerequisiteConditions are those that can keep a virtual machine from being
+// created, in the order in which they are worth telling.
+var prerequisiteConditions = []string{
+	vmv1alpha1.ConditionInstancetypeReady,
+	vmv1alpha1.ConditionPreferenceReady,
+	vmv1alpha1.ConditionClassReady,
+	vmv1alpha1.ConditionImageReady,
+	vmv1alpha1.ConditionBootstrapReady,
+	vmv1alpha1.ConditionStorageReady,
+	vmv1alpha1.ConditionNetworkReady,
+	vmv1alpha1.ConditionPlacementReady,
+	vmv1alpha1.ConditionImageCacheReady,
+}
+
+// printableStatus is the phase, or the reason why the virtual machine does not get
+// on.
+func printableStatus(vm *vmv1alpha1.VirtualMachine, phase vmv1alpha1.VirtualMachinePhase) string {
+	if c := findCondition(vm, vmv1alpha1.ConditionReconciling); c != nil && c.Status == metav1.ConditionFalse {
+		return vmv1alpha1.ReasonPaused
+	}
+	switch phase {
+	case vmv1alpha1.PhasePending:
+		for _, conditionType := range prerequisiteConditions {
+			if !holds(vm, conditionType) {
+				return strings.TrimSuffix(conditionType, "Ready") + findCondition(vm, conditionType).Reason
+			}
+		}
+	case vmv1alpha1.PhaseFailed:
+		return "CreateFailed"
+	case vmv1alpha1.PhaseRunning:
+		if waitsForIP(vm) {
+			return vmv1alpha1.ReasonWaitingForIP
+		}
+		if len(vm.Status.RestartRequired) > 0 {
+			return vmv1alpha1.ReasonRestartRequired
+		}
+	}
+	return string(phase)
+}

@@ -1,0 +1,76 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+)
+
+const (
+	// ownWritesTTL is how long an own write is remembered; a watch is long
+	// caught up by then.
+	ownWritesTTL = time.Minute
+	// ownWritesSize is how many own writes are remembered, far more than there
+	// are workers.
+	ownWritesSize = 4096
+)
+
+// store reads objects of one kind from an informer's cache, or in the form that
+// this process wrote them last when the cache does not have that yet. So a pass
+// never decides on what an earlier pass has already changed.
+type store[T runtime.Object] struct {
+	cache cache.MutationCache
+}
+
+// newStore makes a store over informer. With adds, an object that was created here
+// is found before the informer saw it.
+func newStore[T runtime.Object](informer cache.SharedIndexInformer, adds bool) store[T] {
+	return store[T]{cache: cache.NewIntegerResourceVersionMutationCacheWithOptions(klog.Background(), informer.GetStore(),
+		cache.MutationCacheOptions{TTL: ownWritesTTL, IncludeAdds: adds, MaxCacheSize: ownWritesSize})}
+}
+
+// get returns the newest known object, or the zero value when there is none. The
+// object is shared and must not be changed.
+func (s store[T]) get(key types.NamespacedName) (T, error) {
+	var none T
+	obj, ok, err := s.cache.GetByKey(key.String())
+	if err != nil || !ok {
+		return none, err
+	}
+	return obj.(T), nil
+}
+
+// wrote remembers an object as the server returned it.
+func (s store[T]) wrote(obj T) { s.cache.Mutation(obj) }
+
+// deleted remembers that obj is gone.
+func (s store[T]) deleted(obj T) { s.cache.OnDelete(obj) }
+
+// handler keeps the store right about what others create and delete.
+func (s store[T]) handler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { s.cache.OnAddOrUpdate(obj.(T)) },
+		UpdateFunc: func(_, obj any) { s.cache.OnAddOrUpdate(obj.(T)) },
+		DeleteFunc: func(obj any) {
+			if gone, ok := withoutTombstone[T](obj); ok {
+				s.cache.OnDelete(gone)
+			}
+		},
+	}
+}
+
+// withoutTombstone returns the object of a delete event, also of one that the
+// watch missed.
+func withoutTombstone[T any](obj any) (T, bool) {
+	if missed, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = missed.Obj
+	}
+	typed, ok := obj.(T)
+	return typed, ok
+}
