@@ -1,0 +1,118 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	k8stypes "k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// sample is a running VM with two adapters.
+func sample() *mo.VirtualMachine {
+	vm := &mo.VirtualMachine{}
+	vm.Self = types.ManagedObjectReference{Type: "VirtualMachine", Value: "vm-42"}
+	vm.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOn
+	vm.Runtime.ConnectionState = types.VirtualMachineConnectionStateConnected
+	vm.Runtime.Host = &types.ManagedObjectReference{Type: "HostSystem", Value: "host-1"}
+	nic := func(key int32, mac string) *types.VirtualVmxnet3 {
+		n := &types.VirtualVmxnet3{}
+		n.Key, n.MacAddress = key, mac
+		return n
+	}
+	vm.Config = &types.VirtualMachineConfigInfo{
+		Uuid: "AA-1", InstanceUuid: "BB-2", Version: "vmx-21",
+		Hardware: types.VirtualHardware{
+			NumCPU: 4, MemoryMB: 2048,
+			Device: []types.BaseVirtualDevice{nic(4001, "00:50:56:00:00:02"), nic(4000, "00:50:56:00:00:01")},
+		},
+		ExtraConfig: []types.BaseOptionValue{
+			&types.OptionValue{Key: OwnerKey, Value: "ns/web/uid-1"},
+			&types.OptionValue{Key: vmv1alpha1.ExtraConfigPausedKey, Value: "true"},
+			&types.OptionValue{Key: LastRestartKey, Value: "2026-05-01T10:00:00.000000005Z"},
+		},
+	}
+	vm.GuestHeartbeatStatus = types.ManagedEntityStatusGreen
+	vm.Guest = &types.GuestInfo{
+		HostName: "web", IpAddress: "fe80::1", ToolsRunningStatus: "guestToolsRunning",
+		Net: []types.GuestNicInfo{
+			{DeviceConfigId: 4001, Connected: true, IpConfig: &types.NetIpConfigInfo{IpAddress: []types.NetIpConfigInfoIpAddress{
+				{IpAddress: "192.0.2.9", PrefixLength: 24}, {IpAddress: "2001:db8::9", PrefixLength: 64},
+			}}},
+			{DeviceConfigId: 4000, Connected: true, IpAddress: []string{"169.254.3.4", "127.0.0.1", "192.0.2.8"}},
+			{DeviceConfigId: -1, MacAddress: "docker", IpAddress: []string{"172.17.0.1"}},
+		},
+	}
+	vm.Summary.Storage = &types.VirtualMachineStorageSummary{Committed: 100, Uncommitted: 50}
+	return vm
+}
+
+func TestFactsOfARunningVM(t *testing.T) {
+	got := Of(sample(), func(ref types.ManagedObjectReference) string { return "esx-" + ref.Value })
+	want := Facts{
+		UniqueID: "vm-42", BiosUUID: "aa-1", InstanceUUID: "bb-2", HardwareVersion: 21,
+		PowerState: vmv1alpha1.PoweredOn, Connected: true, Readable: true, NodeName: "esx-host-1",
+		Guest: &vmv1alpha1.VirtualMachineGuestStatus{HostName: "web", ToolsRunning: true, Heartbeat: vmv1alpha1.GuestHeartbeatGreen},
+		Network: &vmv1alpha1.VirtualMachineNetworkStatus{
+			PrimaryIP4: "192.0.2.8", PrimaryIP6: "2001:db8::9", HostName: "web",
+			Interfaces: []vmv1alpha1.VirtualMachineNetworkInterfaceStatus{
+				{DeviceKey: 4000, MACAddress: "00:50:56:00:00:01", Connected: true, IPAddresses: []string{"169.254.3.4", "127.0.0.1", "192.0.2.8"}},
+				{DeviceKey: 4001, MACAddress: "00:50:56:00:00:02", Connected: true, IPAddresses: []string{"192.0.2.9/24", "2001:db8::9/64"}},
+				{MACAddress: "docker", IPAddresses: []string{"172.17.0.1"}},
+			},
+		},
+		Storage: &vmv1alpha1.VirtualMachineStorageStatus{
+			Committed: resource.NewQuantity(100, resource.BinarySI), Provisioned: resource.NewQuantity(150, resource.BinarySI)},
+		Resources:   vmv1alpha1.VirtualMachineResources{VCPUs: 4, Memory: resource.NewQuantity(2<<30, resource.BinarySI)},
+		Owner:       Owner{Key: k8stypes.NamespacedName{Namespace: "ns", Name: "web"}, UID: "uid-1"},
+		Paused:      true,
+		LastRestart: &metav1.Time{Time: time.Date(2026, 5, 1, 10, 0, 0, 5, time.UTC)},
+		NICs:        []int32{4000, 4001},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("facts (-want +got):\n%s", diff)
+	}
+}
+
+func TestAPoweredOffVMReportsNoGuestAndNoAddresses(t *testing.T) {
+	vm := sample()
+	vm.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOff
+	got := Of(vm, nil)
+	if got.Guest != nil {
+		t.Errorf("guest = %+v, want none", got.Guest)
+	}
+	want := &vmv1alpha1.VirtualMachineNetworkStatus{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterfaceStatus{
+		{DeviceKey: 4000, MACAddress: "00:50:56:00:00:01"}, {DeviceKey: 4001, MACAddress: "00:50:56:00:00:02"},
+	}}
+	if diff := cmp.Diff(want, got.Network); diff != "" {
+		t.Errorf("network (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnUnreadableVMIsNotReadable(t *testing.T) {
+	vm := &mo.VirtualMachine{}
+	vm.Runtime.ConnectionState = types.VirtualMachineConnectionStateInaccessible
+	got := Of(vm, nil)
+	if got.Readable || got.Connected || got.PowerState != "" {
+		t.Errorf("got %+v, want unreadable, unconnected, without power state", got)
+	}
+}
+
+func TestOwnerOfRefusesForeignValues(t *testing.T) {
+	for _, v := range []string{"", "x", "a/b", "/b/c", "a/b/c/d"} {
+		vm := &mo.VirtualMachine{Config: nil}
+		vm.Config = &types.VirtualMachineConfigInfo{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: OwnerKey, Value: v}}}
+		if o, ok := OwnerOf(vm); ok {
+			t.Errorf("OwnerOf(%q) = %v, want none", v, o)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// EthernetCards are the network adapters in the order of their keys, which is
+// the order in which they were added.
+func EthernetCards(vm *mo.VirtualMachine) []types.BaseVirtualEthernetCard {
+	if vm == nil || vm.Config == nil {
+		return nil
+	}
+	var out []types.BaseVirtualEthernetCard
+	for _, d := range vm.Config.Hardware.Device {
+		if nic, ok := d.(types.BaseVirtualEthernetCard); ok {
+			out = append(out, nic)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b types.BaseVirtualEthernetCard) int {
+		return int(a.GetVirtualEthernetCard().Key) - int(b.GetVirtualEthernetCard().Key)
+	})
+	return out
+}
+
+func nicKeys(vm *mo.VirtualMachine) []int32 {
+	var keys []int32
+	for _, nic := range EthernetCards(vm) {
+		keys = append(keys, nic.GetVirtualEthernetCard().Key)
+	}
+	return keys
+}
+
+// networkOf reports the adapters and, while the guest runs, what it says.
+func networkOf(vm *mo.VirtualMachine, keys []int32) *vmv1alpha1.VirtualMachineNetworkStatus {
+	st := &vmv1alpha1.VirtualMachineNetworkStatus{}
+	for _, nic := range EthernetCards(vm) {
+		card := nic.GetVirtualEthernetCard()
+		st.Interfaces = append(st.Interfaces, vmv1alpha1.VirtualMachineNetworkInterfaceStatus{
+			DeviceKey: card.Key, MACAddress: card.MacAddress,
+		})
+	}
+	if vm.Guest != nil && vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn {
+		st.HostName = vm.Guest.HostName
+		for _, n := range vm.Guest.Net {
+			addGuestNIC(st, keys, n)
+		}
+		choosePrimary(st, vm.Guest.IpAddress)
+	}
+	if len(st.Interfaces) == 0 && st.HostName == "" && st.PrimaryIP4 == "" && st.PrimaryIP6 == "" {
+		return nil
+	}
+	return st
+}
+
+func addGuestNIC(st *vmv1alpha1.VirtualMachineNetworkStatus, keys []int32, n types.GuestNicInfo) {
+	at := slices.Index(keys, n.DeviceConfigId)
+	if at < 0 {
+		st.Interfaces = append(st.Interfaces, vmv1alpha1.VirtualMachineNetworkInterfaceStatus{MACAddress: n.MacAddress})
+		at = len(st.Interfaces) - 1
+	}
+	iface := &st.Interfaces[at]
+	iface.Connected = n.Connected
+	iface.IPAddresses = prefixes(n)
+}
+
+// prefixes are the addresses with prefix length where the guest tells it.
+func prefixes(n types.GuestNicInfo) []string {
+	var out []string
+	if n.IpConfig != nil {
+		for _, a := range n.IpConfig.IpAddress {
+			addr, err := netip.ParseAddr(a.IpAddress)
+			if err != nil || a.State == string(types.NetIpConfigInfoIpAddressStatusDuplicate) {
+				continue
+			}
+			out = append(out, netip.PrefixFrom(addr.Unmap(), int(a.PrefixLength)).String())
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	for _, a := range n.IpAddress {
+		if addr, err := netip.ParseAddr(a); err == nil {
+			out = append(out, addr.String())
+		}
+	}
+	return out
+}
+
+// choosePrimary takes the address that the guest calls its own if it is usable,
+// else the first usable one of the adapters in order, for each family.
+func choosePrimary(st *vmv1alpha1.VirtualMachineNetworkStatus, preferred string) {
+	candidates := []string{preferred}
+	for _, i := range st.Interfaces {
+		if i.DeviceKey != 0 {
+			candidates = append(candidates, i.IPAddresses...)
+		}
+	}
+	for _, c := range candidates {
+		addr, ok := usable(c)
+		switch {
+		case !ok:
+		case addr.Is4() && st.PrimaryIP4 == "":
+			st.PrimaryIP4 = addr.String()
+		case addr.Is6() && st.PrimaryIP6 == "":
+			st.PrimaryIP6 = addr.String()
+		}
+	}
+}
+
+// usable parses an address, with or without prefix length, that others can
+// reach the guest by.
+func usable(s string) (netip.Addr, bool) {
+	addr, err := netip.ParseAddr(s)
+	if err != nil {
+		p, perr := netip.ParsePrefix(s)
+		if perr != nil {
+			return netip.Addr{}, false
+		}
+		addr = p.Addr()
+	}
+	addr = addr.Unmap()
+	return addr, addr.IsGlobalUnicast() && !addr.IsLinkLocalUnicast()
+}

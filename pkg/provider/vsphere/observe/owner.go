@@ -1,0 +1,60 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"strings"
+
+	"github.com/vmware/govmomi/vim25/mo"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Keys of extraConfig that belong to this product.
+const (
+	// OwnerKey holds namespace/name/uid of the VirtualMachine.
+	OwnerKey = "slipway.vm"
+	// LastRestartKey holds the request time of the last restart on request,
+	// RFC 3339 with nanoseconds.
+	LastRestartKey = "slipway.lastRestartTime"
+)
+
+// Owner is the VirtualMachine that a vSphere VM belongs to.
+type Owner struct {
+	// Key is namespace and name.
+	Key types.NamespacedName
+	// UID of the object.
+	UID string
+}
+
+// String is the value of OwnerKey.
+func (o Owner) String() string { return o.Key.Namespace + "/" + o.Key.Name + "/" + o.UID }
+
+// OwnerOf reads the owner; ok is false for a VM that has none.
+func OwnerOf(vm *mo.VirtualMachine) (owner Owner, ok bool) {
+	if vm == nil {
+		return Owner{}, false
+	}
+	parts := strings.Split(ExtraConfig(vm, OwnerKey), "/")
+	if len(parts) != 3 || parts[0] == "" || parts[1] == "" {
+		return Owner{}, false
+	}
+	return Owner{Key: types.NamespacedName{Namespace: parts[0], Name: parts[1]}, UID: parts[2]}, true
+}
+
+// ExtraConfig returns the value of a key, empty when there is none.
+func ExtraConfig(vm *mo.VirtualMachine, key string) string {
+	if vm == nil || vm.Config == nil {
+		return ""
+	}
+	for _, o := range vm.Config.ExtraConfig {
+		v := o.GetOptionValue()
+		if v == nil || v.Key != key {
+			continue
+		}
+		if s, ok := v.Value.(string); ok {
+			return s
+		}
+	}
+	return ""
+}
