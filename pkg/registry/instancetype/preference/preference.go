@@ -1,0 +1,97 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package preference describes the resources virtualmachinepreferences and
+// virtualmachineclusterpreferences, which differ in scope only.
+//
+// Guarantee: a field that vSphere has no use for is kept and answered with a warning.
+package preference
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"github.com/slipway-dev/slipway/pkg/apis/instancetype"
+	"github.com/slipway-dev/slipway/pkg/apis/instancetype/validation"
+	"github.com/slipway-dev/slipway/pkg/registry/standard"
+	"github.com/slipway-dev/slipway/pkg/registry/table"
+)
+
+// version is where managed fields are tracked.
+const version = "instancetype.slipway.dev/v1alpha1"
+
+// Namespaced describes virtualmachinepreferences.
+func Namespaced() standard.Kind[*instancetype.VirtualMachinePreference] {
+	return standard.Kind[*instancetype.VirtualMachinePreference]{
+		Plural:         instancetype.Resource("virtualmachinepreferences"),
+		Singular:       instancetype.Resource("virtualmachinepreference"),
+		Version:        version,
+		Namespaced:     true,
+		ShortNames:     []string{"vmpref", "vmprefs", "vmp", "vmps"},
+		Categories:     []string{"all", "slipway"},
+		New:            func() *instancetype.VirtualMachinePreference { return &instancetype.VirtualMachinePreference{} },
+		NewList:        func() runtime.Object { return &instancetype.VirtualMachinePreferenceList{} },
+		Spec:           func(o *instancetype.VirtualMachinePreference) any { return o.Spec },
+		Validate:       validation.ValidatePreference,
+		ValidateUpdate: validation.ValidatePreferenceUpdate,
+		Warnings: func(o *instancetype.VirtualMachinePreference) []string {
+			return validation.PreferenceWarnings(&o.Spec, field.NewPath("spec"))
+		},
+		Table: columns(func(o *instancetype.VirtualMachinePreference) *instancetype.VirtualMachinePreferenceSpec {
+			return &o.Spec
+		}),
+	}
+}
+
+// Cluster describes virtualmachineclusterpreferences.
+func Cluster() standard.Kind[*instancetype.VirtualMachineClusterPreference] {
+	return standard.Kind[*instancetype.VirtualMachineClusterPreference]{
+		Plural:     instancetype.Resource("virtualmachineclusterpreferences"),
+		Singular:   instancetype.Resource("virtualmachineclusterpreference"),
+		Version:    version,
+		ShortNames: []string{"vmclusterpref", "vmclusterprefs", "vmcp", "vmcps"},
+		// Not in the category all, which is about what a namespace holds.
+		Categories: []string{"slipway"},
+		New: func() *instancetype.VirtualMachineClusterPreference {
+			return &instancetype.VirtualMachineClusterPreference{}
+		},
+		NewList:        func() runtime.Object { return &instancetype.VirtualMachineClusterPreferenceList{} },
+		Spec:           func(o *instancetype.VirtualMachineClusterPreference) any { return o.Spec },
+		Validate:       validation.ValidateClusterPreference,
+		ValidateUpdate: validation.ValidateClusterPreferenceUpdate,
+		Warnings: func(o *instancetype.VirtualMachineClusterPreference) []string {
+			return validation.PreferenceWarnings(&o.Spec, field.NewPath("spec"))
+		},
+		Table: columns(func(o *instancetype.VirtualMachineClusterPreference) *instancetype.VirtualMachinePreferenceSpec {
+			return &o.Spec
+		}),
+	}
+}
+
+func columns[T runtime.Object](spec func(T) *instancetype.VirtualMachinePreferenceSpec) rest.TableConvertor {
+	type column = table.Column[T]
+	return table.New(
+		column{Name: "Topology", Type: "string", Description: "How vCPUs are divided into sockets, cores and threads.",
+			Value: func(o T) any {
+				if cpu := spec(o).CPU; cpu != nil && cpu.PreferredCPUTopology != nil {
+					return string(*cpu.PreferredCPUTopology)
+				}
+				return nil
+			}},
+		column{Name: "Required CPU", Type: "string", Description: "Fewest vCPUs that fit.",
+			Value: func(o T) any {
+				if r := spec(o).Requirements; r != nil && r.CPU != nil {
+					return int64(r.CPU.Guest)
+				}
+				return nil
+			}},
+		column{Name: "Required memory", Type: "string", Description: "Least memory that fits.",
+			Value: func(o T) any {
+				if r := spec(o).Requirements; r != nil && r.Memory != nil {
+					return r.Memory.Guest.String()
+				}
+				return nil
+			}},
+	)
+}

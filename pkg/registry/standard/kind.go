@@ -1,0 +1,52 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package standard
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage"
+)
+
+// Kind says what is particular about the kind T.
+type Kind[T runtime.Object] struct {
+	// Plural and Singular are the names of the resource.
+	Plural, Singular schema.GroupResource
+	// Version is the version in which managed fields are tracked.
+	Version string
+	// Namespaced is false for kinds of the cluster.
+	Namespaced bool
+	// ShortNames and Categories are for kubectl.
+	ShortNames, Categories []string
+	// New and NewList return empty objects.
+	New     func() T
+	NewList func() runtime.Object
+	// Spec returns what generation counts the changes of.
+	Spec func(T) any
+	// Status is nil for a kind without one.
+	Status *Status[T]
+	// Validate and ValidateUpdate refuse bad objects.
+	Validate       func(obj T) field.ErrorList
+	ValidateUpdate func(obj, stored T) field.ErrorList
+	// Warnings may be nil.
+	Warnings func(obj T) []string
+	// Table makes the columns.
+	Table rest.TableConvertor
+	// GetAttrs adds field selectors. Nil gives name and namespace only.
+	GetAttrs storage.AttrFunc
+}
+
+// Status says how the two halves of an object are kept apart.
+type Status[T runtime.Object] struct {
+	// Drop empties the status.
+	Drop func(obj T)
+	// Keep copies the status of stored into obj.
+	Keep func(obj, stored T)
+	// KeepSpec copies the spec of stored into obj.
+	KeepSpec func(obj, stored T)
+	// Validate refuses a bad status.
+	Validate func(obj, stored T) field.ErrorList
+}

@@ -1,0 +1,118 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package standard
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/generic"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// REST is the main endpoint of a kind.
+type REST struct {
+	*genericregistry.Store
+	shortNames, categories []string
+}
+
+var (
+	_ rest.StandardStorage      = &REST{}
+	_ rest.ShortNamesProvider   = &REST{}
+	_ rest.CategoriesProvider   = &REST{}
+	_ rest.SingularNameProvider = &REST{}
+)
+
+// NewREST makes the main endpoint over a store of its own, and the status endpoint
+// over the same store; the latter is nil for a kind without status.
+func NewREST[T runtime.Object](opts generic.RESTOptionsGetter, typer runtime.ObjectTyper, kind Kind[T]) (*REST, *StatusREST, error) {
+	strategy := NewStrategy(typer, kind)
+	store := &genericregistry.Store{
+		NewFunc:                   func() runtime.Object { return kind.New() },
+		NewListFunc:               kind.NewList,
+		DefaultQualifiedResource:  kind.Plural,
+		SingularQualifiedResource: kind.Singular,
+		CreateStrategy:            strategy,
+		UpdateStrategy:            strategy,
+		DeleteStrategy:            strategy,
+		ResetFieldsStrategy:       strategy,
+		TableConvertor:            kind.Table,
+	}
+	options := &generic.StoreOptions{RESTOptions: opts}
+	if kind.GetAttrs != nil {
+		options.AttrFunc = kind.GetAttrs
+		store.PredicateFunc = func(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
+			return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: kind.GetAttrs}
+		}
+	}
+	if err := store.CompleteWithOptions(options); err != nil {
+		return nil, nil, fmt.Errorf("making the store of %s: %w", kind.Plural, err)
+	}
+	main := &REST{Store: store, shortNames: kind.ShortNames, categories: kind.Categories}
+	if kind.Status == nil {
+		return main, nil, nil
+	}
+	return main, NewStatusREST(store, StatusStrategy[T]{strategy}), nil
+}
+
+// ShortNames are the abbreviations for kubectl.
+func (r *REST) ShortNames() []string { return r.shortNames }
+
+// Categories are the groups of kinds that kubectl asks for together.
+func (r *REST) Categories() []string { return r.categories }
+
+// StatusREST is the status endpoint of a kind.
+type StatusREST struct{ store genericregistry.Store }
+
+var (
+	_ rest.Patcher             = &StatusREST{}
+	_ rest.ResetFieldsStrategy = &StatusREST{}
+	_ rest.TableConvertor      = &StatusREST{}
+)
+
+// UpdateStrategy is what a status endpoint does with an update.
+type UpdateStrategy interface {
+	rest.RESTUpdateStrategy
+	rest.ResetFieldsStrategy
+}
+
+// NewStatusREST makes the status endpoint over store.
+func NewStatusREST(store *genericregistry.Store, strategy UpdateStrategy) *StatusREST {
+	shared := *store
+	shared.UpdateStrategy, shared.ResetFieldsStrategy = strategy, strategy
+	return &StatusREST{store: shared}
+}
+
+// New returns an empty object.
+func (r *StatusREST) New() runtime.Object { return r.store.New() }
+
+// Destroy does nothing: the main endpoint owns the store.
+func (*StatusREST) Destroy() {}
+
+// Get reads the object.
+func (r *StatusREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
+	return r.store.Get(ctx, name, options)
+}
+
+// Update replaces the status of the object and never creates one.
+func (r *StatusREST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	return r.store.Update(ctx, name, info, create, update, false, options)
+}
+
+// GetResetFields names what the endpoint ignores.
+func (r *StatusREST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return r.store.GetResetFields()
+}
+
+// ConvertToTable makes the table of the main endpoint.
+func (r *StatusREST) ConvertToTable(ctx context.Context, object, options runtime.Object) (*metav1.Table, error) {
+	return r.store.ConvertToTable(ctx, object, options)
+}

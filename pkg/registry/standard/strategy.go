@@ -1,0 +1,149 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package standard
+
+import (
+	"context"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage/names"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// Strategy is the behaviour of the main endpoint of T.
+type Strategy[T runtime.Object] struct {
+	runtime.ObjectTyper
+	names.NameGenerator
+	kind Kind[T]
+}
+
+var (
+	_ rest.RESTCreateStrategy  = Strategy[runtime.Object]{}
+	_ rest.RESTUpdateStrategy  = Strategy[runtime.Object]{}
+	_ rest.RESTDeleteStrategy  = Strategy[runtime.Object]{}
+	_ rest.ResetFieldsStrategy = Strategy[runtime.Object]{}
+	_ rest.RESTUpdateStrategy  = StatusStrategy[runtime.Object]{}
+	_ rest.ResetFieldsStrategy = StatusStrategy[runtime.Object]{}
+)
+
+// NewStrategy returns the behaviour of the main endpoint of kind.
+func NewStrategy[T runtime.Object](typer runtime.ObjectTyper, kind Kind[T]) Strategy[T] {
+	return Strategy[T]{ObjectTyper: typer, NameGenerator: names.SimpleNameGenerator, kind: kind}
+}
+
+// NamespaceScoped says whether objects are in namespaces.
+func (s Strategy[T]) NamespaceScoped() bool { return s.kind.Namespaced }
+
+// AllowCreateOnUpdate is false: a PUT never creates.
+func (Strategy[T]) AllowCreateOnUpdate(context.Context) bool { return false }
+
+// AllowUnconditionalUpdate is false: a PUT names the version that it replaces.
+func (Strategy[T]) AllowUnconditionalUpdate(context.Context) bool { return false }
+
+// Canonicalize changes nothing.
+func (Strategy[T]) Canonicalize(runtime.Object) {}
+
+// GetResetFields names what the main endpoint ignores.
+func (s Strategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	if s.kind.Status == nil {
+		return nil
+	}
+	return map[fieldpath.APIVersion]*fieldpath.Set{
+		fieldpath.APIVersion(s.kind.Version): fieldpath.NewSet(fieldpath.MakePathOrDie("status")),
+	}
+}
+
+// PrepareForCreate drops status and starts counting generations.
+func (s Strategy[T]) PrepareForCreate(_ context.Context, obj runtime.Object) {
+	created := obj.(T)
+	if s.kind.Status != nil {
+		s.kind.Status.Drop(created)
+	}
+	metaOf(created).SetGeneration(1)
+}
+
+// PrepareForUpdate keeps the stored status and counts changes of spec.
+func (s Strategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	updated, stored := obj.(T), old.(T)
+	if s.kind.Status != nil {
+		s.kind.Status.Keep(updated, stored)
+	}
+	if !apiequality.Semantic.DeepEqual(s.kind.Spec(updated), s.kind.Spec(stored)) {
+		metaOf(updated).SetGeneration(metaOf(stored).GetGeneration() + 1)
+	}
+}
+
+// Validate refuses what cannot be created.
+func (s Strategy[T]) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
+	return s.kind.Validate(obj.(T))
+}
+
+// ValidateUpdate refuses what cannot become of the stored object.
+func (s Strategy[T]) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
+	return s.kind.ValidateUpdate(obj.(T), old.(T))
+}
+
+// WarningsOnCreate names what has no effect or is deprecated.
+func (s Strategy[T]) WarningsOnCreate(_ context.Context, obj runtime.Object) []string {
+	if s.kind.Warnings == nil {
+		return nil
+	}
+	return s.kind.Warnings(obj.(T))
+}
+
+// WarningsOnUpdate names what has no effect or is deprecated.
+func (s Strategy[T]) WarningsOnUpdate(ctx context.Context, obj, _ runtime.Object) []string {
+	return s.WarningsOnCreate(ctx, obj)
+}
+
+// StatusStrategy is the behaviour of the status endpoint of T.
+type StatusStrategy[T runtime.Object] struct{ Strategy[T] }
+
+// GetResetFields names what the status endpoint ignores.
+func (s StatusStrategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return map[fieldpath.APIVersion]*fieldpath.Set{fieldpath.APIVersion(s.kind.Version): StatusResetFields()}
+}
+
+// StatusResetFields are the fields that a status endpoint ignores.
+func StatusResetFields() *fieldpath.Set {
+	return fieldpath.NewSet(
+		fieldpath.MakePathOrDie("spec"),
+		fieldpath.MakePathOrDie("metadata", "labels"),
+		fieldpath.MakePathOrDie("metadata", "annotations"),
+		fieldpath.MakePathOrDie("metadata", "finalizers"),
+		fieldpath.MakePathOrDie("metadata", "ownerReferences"),
+		fieldpath.MakePathOrDie("metadata", "deletionTimestamp"),
+	)
+}
+
+// PrepareForUpdate keeps everything but status.
+func (s StatusStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	updated, stored := obj.(T), old.(T)
+	s.kind.Status.KeepSpec(updated, stored)
+	metav1.ResetObjectMetaForStatus(metaOf(updated), metaOf(stored))
+}
+
+// ValidateUpdate refuses a status that the kind cannot have.
+func (s StatusStrategy[T]) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
+	return s.kind.Status.Validate(obj.(T), old.(T))
+}
+
+// WarningsOnUpdate is empty: who writes status cannot change spec.
+func (StatusStrategy[T]) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
+	return nil
+}
+
+// metaOf returns the metadata of obj, which every stored kind has.
+func metaOf(obj runtime.Object) metav1.Object {
+	accessor, err := meta.Accessor(obj)
+	if err != nil {
+		panic(err) // a kind without metadata cannot be stored in the first place
+	}
+	return accessor
+}

@@ -1,0 +1,142 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package table turns objects into the rows that kubectl prints.
+//
+// Guarantees:
+//   - Every list and every single object of a kind has the same columns in the
+//     same order; wide columns have priority 1 and follow the others.
+//   - A cell that has nothing to show is empty, never a word such as <none> that a
+//     script could take for a value.
+//   - Resource version, continue token and remaining count of a list are kept, so
+//     that tables can be watched and paged.
+package table
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metatable "k8s.io/apimachinery/pkg/api/meta/table"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/rest"
+)
+
+// Column is one column of the table of T.
+type Column[T runtime.Object] struct {
+	// Name is the header; kubectl prints it in capitals.
+	Name string
+	// Type is an OpenAPI type: string, integer, boolean.
+	Type string
+	// Description says what the cell holds, for the API's readers.
+	Description string
+	// Wide columns are shown by -o wide only.
+	Wide bool
+	// Value gives the cell. Nil is shown as an empty cell.
+	Value func(T) any
+}
+
+// Convertor makes tables of T.
+type Convertor[T runtime.Object] struct {
+	headers []metav1.TableColumnDefinition
+	columns []Column[T]
+}
+
+// New makes a convertor whose first column is the name and whose last column,
+// before the wide ones, is the age; columns come between and after.
+func New[T runtime.Object](columns ...Column[T]) *Convertor[T] {
+	c := &Convertor[T]{headers: []metav1.TableColumnDefinition{
+		{Name: "Name", Type: "string", Format: "name", Description: "Name of the object, unique within its namespace or the cluster."},
+	}}
+	var wide []Column[T]
+	for _, column := range columns {
+		if column.Wide {
+			wide = append(wide, column)
+			continue
+		}
+		c.columns = append(c.columns, column)
+	}
+	c.columns = append(c.columns, age[T]())
+	c.columns = append(c.columns, wide...)
+	for _, column := range c.columns {
+		header := metav1.TableColumnDefinition{Name: column.Name, Type: column.Type, Description: column.Description}
+		if column.Wide {
+			header.Priority = 1
+		}
+		c.headers = append(c.headers, header)
+	}
+	return c
+}
+
+var _ rest.TableConvertor = &Convertor[runtime.Object]{}
+
+// ConvertToTable implements rest.TableConvertor.
+func (c *Convertor[T]) ConvertToTable(_ context.Context, object, options runtime.Object) (*metav1.Table, error) {
+	out := &metav1.Table{}
+	if o, ok := options.(*metav1.TableOptions); !ok || !o.NoHeaders {
+		out.ColumnDefinitions = c.headers
+	}
+	if list, err := meta.ListAccessor(object); err == nil {
+		out.ResourceVersion = list.GetResourceVersion()
+		out.Continue = list.GetContinue()
+		out.RemainingItemCount = list.GetRemainingItemCount()
+	} else if single, err := meta.CommonAccessor(object); err == nil {
+		out.ResourceVersion = single.GetResourceVersion()
+	}
+	if !meta.IsListType(object) {
+		row, err := c.row(object)
+		if err != nil {
+			return nil, err
+		}
+		out.Rows = []metav1.TableRow{row}
+		return out, nil
+	}
+	err := meta.EachListItem(object, func(item runtime.Object) error {
+		row, err := c.row(item)
+		if err != nil {
+			return err
+		}
+		out.Rows = append(out.Rows, row)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *Convertor[T]) row(object runtime.Object) (metav1.TableRow, error) {
+	typed, ok := object.(T)
+	if !ok {
+		var want T
+		return metav1.TableRow{}, fmt.Errorf("making a table row: got a %T, want a %T", object, want)
+	}
+	accessor, err := meta.Accessor(object)
+	if err != nil {
+		return metav1.TableRow{}, fmt.Errorf("making a table row of a %T: %w", object, err)
+	}
+	cells := make([]any, 0, len(c.headers))
+	cells = append(cells, accessor.GetName())
+	for _, column := range c.columns {
+		cell := column.Value(typed)
+		if cell == nil {
+			cell = ""
+		}
+		cells = append(cells, cell)
+	}
+	return metav1.TableRow{Cells: cells, Object: runtime.RawExtension{Object: object}}, nil
+}
+
+func age[T runtime.Object]() Column[T] {
+	return Column[T]{
+		Name: "Age", Type: "string", Description: "Time since the object was created.",
+		Value: func(object T) any {
+			accessor, err := meta.Accessor(object)
+			if err != nil {
+				return nil
+			}
+			return metatable.ConvertToHumanReadableDateType(accessor.GetCreationTimestamp())
+		},
+	}
+}

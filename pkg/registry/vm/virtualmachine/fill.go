@@ -1,0 +1,52 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm"
+)
+
+const (
+	// Finalizer keeps the object until its vSphere VM is gone. It equals
+	// v1alpha1.VirtualMachineFinalizer, which clients know it by.
+	Finalizer = "vm.slipway.dev/virtualmachine"
+	// defaultInterface names the interface of a VM that lists none.
+	defaultInterface = "eth0"
+	// restartNow in spec.nextRestartTime stands for the time of the request.
+	restartNow = "now"
+)
+
+// fillAtCreation sets what a VM keeps for life, so that no controller has to write
+// it later.
+func fillAtCreation(created *vm.VirtualMachine, sources Sources) {
+	if !slices.Contains(created.Finalizers, Finalizer) {
+		created.Finalizers = append(created.Finalizers, Finalizer)
+	}
+	spec := &created.Spec
+	if spec.Firmware == nil {
+		spec.Firmware = &vm.VirtualMachineFirmware{}
+	}
+	if spec.Firmware.UUID == "" {
+		spec.Firmware.UUID = sources.NewUUID()
+	}
+	if spec.Network == nil {
+		spec.Network = &vm.VirtualMachineNetworkSpec{}
+	}
+	if !spec.Network.Disabled && len(spec.Network.Interfaces) == 0 {
+		spec.Network.Interfaces = []vm.VirtualMachineNetworkInterface{{Name: defaultInterface}}
+	}
+	fillRestartTime(spec, sources.Now)
+}
+
+// fillRestartTime replaces the word now by the time of the request, in whole
+// seconds like status.lastRestartTime, which it is compared with.
+func fillRestartTime(spec *vm.VirtualMachineSpec, now func() time.Time) {
+	if strings.EqualFold(spec.NextRestartTime, restartNow) {
+		spec.NextRestartTime = now().UTC().Format(time.RFC3339)
+	}
+}

@@ -1,0 +1,64 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
+)
+
+// statusError turns what pkg/instancetype found wrong with the VM called name into
+// the answer of the API: what the user can repair is Invalid with the field named,
+// what could not be read is passed on.
+func statusError(name string, err error) error {
+	var (
+		problems *apply.Error
+		none     *instancetype.NoMatcherError
+		gone     *instancetype.SourceGoneError
+		refused  *instancetype.RefreshRefusedError
+		kind     *instancetype.KindError
+		revision *instancetype.RevisionError
+		infer    *instancetype.InferError
+		role     *instancetype.RoleError
+	)
+	switch spec := field.NewPath("spec"); {
+	case errors.As(err, &problems):
+		return apierrors.NewInvalid(vm.Kind("VirtualMachine"), name, problems.ErrorList())
+	case errors.As(err, &none):
+		return invalid(name, field.Required(spec.Child(string(none.Role)), none.Error()))
+	case errors.As(err, &gone):
+		return invalid(name, field.Invalid(spec.Child(string(gone.Role)), "", gone.Error()))
+	case errors.As(err, &refused):
+		return apierrors.NewConflict(vm.Resource("virtualmachines"), name, refused)
+	case errors.As(err, &kind):
+		return invalid(name, field.Invalid(spec.Child(string(kind.Role), "kind"), kind.Kind, kind.Error()))
+	case errors.As(err, &revision):
+		return apierrors.NewConflict(vm.Resource("virtualmachines"), name, revision)
+	case errors.As(err, &infer) && !unread(err):
+		return invalid(name, field.Invalid(spec.Child(string(infer.Role), "inferFromVolume"), infer.Volume, infer.Error()))
+	case instancetype.IsMissing(err) && errors.As(err, &role):
+		return invalid(name, field.Invalid(spec.Child(string(role.Role)), "", role.Error()))
+	case instancetype.IsMissing(err):
+		return apierrors.NewConflict(vm.Resource("virtualmachines"), name, err)
+	case apierrors.ReasonForError(err) != "":
+		return err
+	default:
+		return apierrors.NewInternalError(err)
+	}
+}
+
+func invalid(name string, err *field.Error) error {
+	return apierrors.NewInvalid(vm.Kind("VirtualMachine"), name, field.ErrorList{err})
+}
+
+// unread reports whether err is a read that failed for another reason than absence.
+func unread(err error) bool {
+	return apierrors.ReasonForError(err) != "" && !instancetype.IsMissing(err)
+}

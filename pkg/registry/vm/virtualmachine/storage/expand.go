@@ -1,0 +1,82 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm"
+	"github.com/slipway-dev/slipway/pkg/apis/vm/validation"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+// generationLatest, in ExpandOptions, asks for the live objects instead of the
+// captured revisions.
+const generationLatest = "latest"
+
+// ExpandREST shows the VM with what instance type and preference say written into its
+// spec. It stores nothing.
+type ExpandREST struct {
+	store   *genericregistry.Store
+	readers Readers
+}
+
+var (
+	_ rest.Storage           = &ExpandREST{}
+	_ rest.GetterWithOptions = &ExpandREST{}
+)
+
+// New returns an empty VirtualMachine.
+func (*ExpandREST) New() runtime.Object { return &vm.VirtualMachine{} }
+
+// Destroy does nothing: the main endpoint owns the store.
+func (*ExpandREST) Destroy() {}
+
+// NewGetOptions returns the query parameters.
+func (*ExpandREST) NewGetOptions() (runtime.Object, bool, string) {
+	return &vm.ExpandOptions{}, false, ""
+}
+
+// Get returns the expanded VM.
+func (r *ExpandREST) Get(ctx context.Context, name string, options runtime.Object) (runtime.Object, error) {
+	expand, ok := options.(*vm.ExpandOptions)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("expand-spec takes ExpandOptions, not %T", options))
+	}
+	if errs := validation.ValidateExpandOptions(expand); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(vm.Kind("ExpandOptions"), name, errs)
+	}
+	resolve := instancetype.Resolve
+	if expand.Generation == generationLatest {
+		resolve = instancetype.ResolveLatest
+	}
+	obj, err := r.store.Get(ctx, name, &metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	stored, ok := obj.(*vm.VirtualMachine)
+	if !ok {
+		return nil, fmt.Errorf("expanding VirtualMachine %s: the store returned a %T", name, obj)
+	}
+	current, err := versioned(stored)
+	if err != nil {
+		return nil, err
+	}
+	resolved, err := resolve(current, r.readers.Reader(ctx))
+	if err != nil {
+		return nil, statusError(name, err)
+	}
+	expanded, err := instancetype.Expand(current, resolved)
+	if err != nil {
+		return nil, statusError(name, err)
+	}
+	return internal(expanded)
+}

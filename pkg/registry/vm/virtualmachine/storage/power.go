@@ -1,0 +1,109 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/vm/validation"
+)
+
+// powerVerb is the name of a power subresource.
+type powerVerb string
+
+const (
+	verbStart   powerVerb = "start"
+	verbStop    powerVerb = "stop"
+	verbRestart powerVerb = "restart"
+	verbSuspend powerVerb = "suspend"
+)
+
+// PowerREST is one of start, stop, restart and suspend: it sets what spec wants and
+// leaves the doing to the controller. Asking for what is wanted already changes
+// nothing and succeeds, restart excepted.
+type PowerREST struct {
+	verb   powerVerb
+	now    func() time.Time
+	update updater
+}
+
+var (
+	_ rest.NamedCreater    = &PowerREST{}
+	_ rest.StorageMetadata = &PowerREST{}
+)
+
+// New returns the body of a request.
+func (*PowerREST) New() runtime.Object { return &vm.PowerOptions{} }
+
+// Destroy does nothing: the main endpoint owns the store.
+func (*PowerREST) Destroy() {}
+
+// ProducesMIMETypes leaves the encodings to the server.
+func (*PowerREST) ProducesMIMETypes(string) []string { return nil }
+
+// ProducesObject is what the server documents as the answer.
+func (*PowerREST) ProducesObject(string) any { return &vmv1alpha1.VirtualMachine{} }
+
+// Create carries out the request on the VM called name and returns the VM.
+func (r *PowerREST) Create(ctx context.Context, name string, body runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+	power, ok := body.(*vm.PowerOptions)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s takes PowerOptions, not %T", r.verb, body))
+	}
+	if errs := validation.ValidatePowerOptions(power, string(r.verb), name); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(vm.Kind("PowerOptions"), name, errs)
+	}
+	if validate != nil {
+		if err := validate(ctx, power.DeepCopy()); err != nil {
+			return nil, err
+		}
+	}
+	return r.update.mutate(ctx, name, func(v *vm.VirtualMachine) error {
+		return setPower(v, r.verb, power.Mode, r.now())
+	}, options, power.DryRun)
+}
+
+// setPower writes into spec what verb asks for.
+func setPower(v *vm.VirtualMachine, verb powerVerb, mode vm.PowerOpMode, now time.Time) error {
+	if v.DeletionTimestamp != nil {
+		return apierrors.NewConflict(vm.Resource("virtualmachines"), v.Name, fmt.Errorf("cannot %s a virtual machine that is being deleted", verb))
+	}
+	switch verb {
+	case verbStart:
+		v.Spec.PowerState = vm.PoweredOn
+	case verbStop:
+		v.Spec.PowerState = vm.PoweredOff
+		setMode(&v.Spec.PowerOffMode, mode)
+	case verbSuspend:
+		if v.Spec.PowerState == vm.PoweredOff {
+			return apierrors.NewConflict(vm.Resource("virtualmachines"), v.Name,
+				fmt.Errorf("cannot suspend a virtual machine whose spec.powerState is %s: only %s can be suspended", v.Spec.PowerState, vm.PoweredOn))
+		}
+		v.Spec.PowerState = vm.Suspended
+		setMode(&v.Spec.SuspendMode, mode)
+	case verbRestart:
+		if v.Spec.PowerState != vm.PoweredOn {
+			return apierrors.NewConflict(vm.Resource("virtualmachines"), v.Name,
+				fmt.Errorf("cannot restart a virtual machine whose spec.powerState is %s: only %s can be restarted", v.Spec.PowerState, vm.PoweredOn))
+		}
+		v.Spec.NextRestartTime = now.UTC().Format(time.RFC3339)
+		setMode(&v.Spec.RestartMode, mode)
+	}
+	return nil
+}
+
+func setMode(field *vm.PowerOpMode, mode vm.PowerOpMode) {
+	if mode != "" {
+		*field = mode
+	}
+}

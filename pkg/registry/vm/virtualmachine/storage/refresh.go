@@ -1,0 +1,110 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/util/dryrun"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/vm/validation"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine"
+)
+
+// RefreshREST makes a VM let go of the captured revision of its instance type or
+// preference, so that the controller captures the live object. All checks and both
+// writes, in spec and in status, are one transaction.
+type RefreshREST struct {
+	aspect  virtualmachine.Aspect
+	readers Readers
+	update  updater
+}
+
+var (
+	_ rest.NamedCreater    = &RefreshREST{}
+	_ rest.StorageMetadata = &RefreshREST{}
+)
+
+// New returns the body of a request.
+func (*RefreshREST) New() runtime.Object { return &vm.RefreshOptions{} }
+
+// Destroy does nothing: the main endpoint owns the store.
+func (*RefreshREST) Destroy() {}
+
+// ProducesMIMETypes leaves the encodings to the server.
+func (*RefreshREST) ProducesMIMETypes(string) []string { return nil }
+
+// Create refreshes the VM called name and returns what that changed, or would.
+func (r *RefreshREST) Create(ctx context.Context, name string, body runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+	refresh, ok := body.(*vm.RefreshOptions)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s takes RefreshOptions, not %T", r.update.subresource, body))
+	}
+	if errs := validation.ValidateRefreshOptions(refresh, name); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(vm.Kind("RefreshOptions"), name, errs)
+	}
+	if validate != nil {
+		if err := validate(ctx, refresh.DeepCopy()); err != nil {
+			return nil, err
+		}
+	}
+	var result *vm.RefreshResult
+	_, err := r.update.mutate(ctx, name, func(v *vm.VirtualMachine) error {
+		var err error
+		result, err = r.refresh(ctx, v)
+		return err
+	}, options, refresh.DryRun)
+	if err != nil {
+		return nil, err
+	}
+	result.DryRun = dryrun.IsDryRun(dryRun(options, refresh.DryRun))
+	return result, nil
+}
+
+// role is the aspect in the words of pkg/instancetype.
+func (r *RefreshREST) role() instancetype.Role {
+	if r.aspect == virtualmachine.AspectPreference {
+		return instancetype.RolePreference
+	}
+	return instancetype.RoleInstancetype
+}
+
+// ProducesObject is what the server documents as the answer.
+func (*RefreshREST) ProducesObject(string) any { return &vmv1alpha1.RefreshResult{} }
+
+// refresh changes v as far as the refresh does and returns what it does.
+func (r *RefreshREST) refresh(ctx context.Context, v *vm.VirtualMachine) (*vm.RefreshResult, error) {
+	if v.DeletionTimestamp != nil {
+		return nil, apierrors.NewConflict(vm.Resource("virtualmachines"), v.Name, errors.New("cannot refresh a virtual machine that is being deleted"))
+	}
+	current, err := versioned(v)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := instancetype.PlanRefresh(current, r.role(), r.readers.Reader(ctx))
+	if err != nil {
+		return nil, statusError(v.Name, err)
+	}
+	if plan.VM != nil {
+		cleared, err := internal(plan.VM)
+		if err != nil {
+			return nil, err
+		}
+		v.Spec, v.Status = cleared.Spec, cleared.Status
+	}
+	result := &vm.RefreshResult{}
+	if err := vmv1alpha1.Convert_v1alpha1_RefreshResult_To_vm_RefreshResult(plan.Result, result, nil); err != nil {
+		return nil, fmt.Errorf("converting the result of refreshing VirtualMachine %s/%s: %w", v.Namespace, v.Name, err)
+	}
+	return result, nil
+}

@@ -1,0 +1,93 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm"
+)
+
+// unknownOwner is recorded for a client that names itself in no way.
+const unknownOwner = "unknown"
+
+// updater changes one VM in a transaction of the store.
+type updater struct {
+	store       *registry.Store
+	owners      FieldOwners
+	subresource string
+}
+
+// mutate applies change to the stored VM, again when another write came between.
+// Options given in the body and in the query count both.
+func (u updater) mutate(ctx context.Context, name string, change func(*vm.VirtualMachine) error, options *metav1.CreateOptions, bodyDryRun []string) (*vm.VirtualMachine, error) {
+	transform := func(ctx context.Context, _, stored runtime.Object) (runtime.Object, error) {
+		updated, ok := stored.DeepCopyObject().(*vm.VirtualMachine)
+		if !ok {
+			return nil, fmt.Errorf("changing a VirtualMachine: the store has a %T", stored)
+		}
+		if updated.ResourceVersion == "" {
+			// The store hands in an empty object when there is none.
+			return nil, apierrors.NewNotFound(vm.Resource("virtualmachines"), name)
+		}
+		if err := change(updated); err != nil {
+			return nil, err
+		}
+		if u.owners == nil {
+			return updated, nil
+		}
+		return u.owners.Record(stored, updated, owner(ctx, options), u.subresource), nil
+	}
+	update := &metav1.UpdateOptions{
+		DryRun:          dryRun(options, bodyDryRun),
+		FieldManager:    options.FieldManager,
+		FieldValidation: options.FieldValidation,
+	}
+	// The object that admission sees is the body, which the caller has checked.
+	obj, _, err := u.store.Update(ctx, name, rest.DefaultUpdatedObjectInfo(nil, transform), rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, update)
+	if err != nil {
+		return nil, err
+	}
+	changed, ok := obj.(*vm.VirtualMachine)
+	if !ok {
+		return nil, fmt.Errorf("changing VirtualMachine %s: the store returned a %T", name, obj)
+	}
+	return changed, nil
+}
+
+// dryRun joins the dry runs of query and body.
+func dryRun(options *metav1.CreateOptions, body []string) []string {
+	if len(options.DryRun) > 0 {
+		return options.DryRun
+	}
+	return body
+}
+
+// owner names the client in managed fields like the main endpoint does: the field
+// manager that it gives, or the first word of its user agent.
+func owner(ctx context.Context, options *metav1.CreateOptions) string {
+	if options.FieldManager != "" {
+		return options.FieldManager
+	}
+	agent, _ := ctx.Value(userAgentKey{}).(string)
+	if first, _, _ := strings.Cut(agent, "/"); first != "" {
+		return first
+	}
+	return unknownOwner
+}
+
+type userAgentKey struct{}
+
+// WithUserAgent hands the user agent of a request to the subresources.
+func WithUserAgent(ctx context.Context, agent string) context.Context {
+	return context.WithValue(ctx, userAgentKey{}, agent)
+}

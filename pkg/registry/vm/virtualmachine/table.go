@@ -1,0 +1,140 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm"
+	"github.com/slipway-dev/slipway/pkg/registry/table"
+)
+
+// conditionReady is v1alpha1.ConditionReady.
+const conditionReady = "Ready"
+
+// NewTable returns the columns of virtualmachines.
+func NewTable() *table.Convertor[*vm.VirtualMachine] {
+	type column = table.Column[*vm.VirtualMachine]
+	return table.New(
+		column{Name: "Status", Type: "string", Description: "What the VM does or lacks.",
+			Value: func(v *vm.VirtualMachine) any { return printableStatus(v) }},
+		column{Name: "Power", Type: "string", Description: "Power state that vSphere reports.",
+			Value: func(v *vm.VirtualMachine) any { return string(v.Status.PowerState) }},
+		column{Name: "Type", Type: "string", Description: "Instance type or class that gives the size.",
+			Value: func(v *vm.VirtualMachine) any { return sizeName(v) }},
+		column{Name: "CPU", Type: "string", Description: "Virtual CPUs.", Value: vcpus},
+		column{Name: "Memory", Type: "string", Description: "Guest memory.", Value: memory},
+		column{Name: "IP", Type: "string", Description: "Primary IP address.",
+			Value: func(v *vm.VirtualMachine) any { return primaryIP(v) }},
+		column{Name: "Host", Type: "string", Description: "ESXi host.",
+			Value: func(v *vm.VirtualMachine) any { return v.Status.NodeName }},
+		column{Name: "Ready", Type: "string", Wide: true, Description: "Condition Ready.",
+			Value: func(v *vm.VirtualMachine) any { return conditionStatus(v.Status.Conditions, conditionReady) }},
+		column{Name: "Outdated", Type: "string", Wide: true, Description: "Whether instance type or preference were changed since they were captured.",
+			Value: func(v *vm.VirtualMachine) any { return outdated(v) }},
+		column{Name: "Preference", Type: "string", Wide: true, Description: "Preference in use.",
+			Value: func(v *vm.VirtualMachine) any { return preferenceName(v) }},
+		column{Name: "Image", Type: "string", Wide: true, Description: "Image that the VM was created from.",
+			Value: func(v *vm.VirtualMachine) any { return imageName(v) }},
+		column{Name: "Zone", Type: "string", Wide: true, Description: "Failure domain.",
+			Value: func(v *vm.VirtualMachine) any { return v.Status.Zone }},
+		column{Name: "UUID", Type: "string", Wide: true, Description: "Instance UUID in vSphere.",
+			Value: func(v *vm.VirtualMachine) any { return v.Status.InstanceUUID }},
+	)
+}
+
+func printableStatus(v *vm.VirtualMachine) string {
+	switch {
+	case v.DeletionTimestamp != nil && v.Status.PrintableStatus == "":
+		return "Deleting"
+	case v.Status.PrintableStatus != "":
+		return v.Status.PrintableStatus
+	default:
+		return string(v.Status.Phase)
+	}
+}
+
+// sizeName is what status says is in use, else what spec asks for.
+func sizeName(v *vm.VirtualMachine) string {
+	switch {
+	case v.Status.InstancetypeRef != nil:
+		return v.Status.InstancetypeRef.Name
+	case v.Spec.Instancetype != nil:
+		return v.Spec.Instancetype.Name
+	default:
+		return v.Spec.ClassName
+	}
+}
+
+func preferenceName(v *vm.VirtualMachine) string {
+	switch {
+	case v.Status.PreferenceRef != nil:
+		return v.Status.PreferenceRef.Name
+	case v.Spec.Preference != nil:
+		return v.Spec.Preference.Name
+	default:
+		return ""
+	}
+}
+
+func imageName(v *vm.VirtualMachine) string {
+	if v.Spec.Image == nil {
+		return ""
+	}
+	return v.Spec.Image.Name
+}
+
+func vcpus(v *vm.VirtualMachine) any {
+	if r := v.Status.Resources; r != nil && r.VCPUs > 0 {
+		return int64(r.VCPUs)
+	}
+	cpu := v.Spec.CPU
+	if cpu == nil {
+		return nil
+	}
+	return int64(max(cpu.Sockets, 1)) * int64(max(cpu.Cores, 1)) * int64(max(cpu.Threads, 1))
+}
+
+func memory(v *vm.VirtualMachine) any {
+	if r := v.Status.Resources; r != nil && r.Memory != nil {
+		return r.Memory.String()
+	}
+	if m := v.Spec.Memory; m != nil && m.Guest != nil {
+		return m.Guest.String()
+	}
+	return nil
+}
+
+func primaryIP(v *vm.VirtualMachine) string {
+	n := v.Status.Network
+	switch {
+	case n == nil:
+		return ""
+	case n.PrimaryIP4 != "":
+		return n.PrimaryIP4
+	default:
+		return n.PrimaryIP6
+	}
+}
+
+func outdated(v *vm.VirtualMachine) string {
+	it, p := v.Status.InstancetypeRef, v.Status.PreferenceRef
+	switch {
+	case it == nil && p == nil:
+		return ""
+	case it != nil && it.Outdated, p != nil && p.Outdated:
+		return "True"
+	default:
+		return "False"
+	}
+}
+
+func conditionStatus(conditions []metav1.Condition, kind string) string {
+	for _, c := range conditions {
+		if c.Type == kind {
+			return string(c.Status)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,102 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package virtualmachineinstance describes the resource virtualmachineinstances.
+//
+// Guarantee: instances can be selected by phase and host; as for every kind, spec and
+// status have endpoints of their own.
+package virtualmachineinstance
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/generic"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm"
+	"github.com/slipway-dev/slipway/pkg/apis/vm/validation"
+	"github.com/slipway-dev/slipway/pkg/registry/standard"
+	"github.com/slipway-dev/slipway/pkg/registry/table"
+)
+
+// Kind describes virtualmachineinstances.
+func Kind() standard.Kind[*vm.VirtualMachineInstance] {
+	type column = table.Column[*vm.VirtualMachineInstance]
+	return standard.Kind[*vm.VirtualMachineInstance]{
+		Plural:     vm.Resource("virtualmachineinstances"),
+		Singular:   vm.Resource("virtualmachineinstance"),
+		Version:    "vm.slipway.dev/v1alpha1",
+		Namespaced: true,
+		ShortNames: []string{"vmi", "vmis"},
+		Categories: []string{"all", "slipway"},
+		New:        func() *vm.VirtualMachineInstance { return &vm.VirtualMachineInstance{} },
+		NewList:    func() runtime.Object { return &vm.VirtualMachineInstanceList{} },
+		Spec:       func(i *vm.VirtualMachineInstance) any { return i.Spec },
+		Status: &standard.Status[*vm.VirtualMachineInstance]{
+			Drop:     func(i *vm.VirtualMachineInstance) { i.Status = vm.VirtualMachineInstanceStatus{} },
+			Keep:     func(i, stored *vm.VirtualMachineInstance) { i.Status = stored.Status },
+			KeepSpec: func(i, stored *vm.VirtualMachineInstance) { i.Spec = stored.Spec },
+			Validate: validation.ValidateVirtualMachineInstanceStatusUpdate,
+		},
+		Validate:       validation.ValidateVirtualMachineInstance,
+		ValidateUpdate: validation.ValidateVirtualMachineInstanceUpdate,
+		GetAttrs:       getAttrs,
+		Table: table.New(
+			column{Name: "Phase", Type: "string", Description: "Summary of the state.",
+				Value: func(i *vm.VirtualMachineInstance) any { return string(i.Status.Phase) }},
+			column{Name: "IP", Type: "string", Description: "Primary IP address.", Value: primaryIP},
+			column{Name: "Host", Type: "string", Description: "ESXi host.",
+				Value: func(i *vm.VirtualMachineInstance) any { return i.Status.NodeName }},
+			column{Name: "CPU", Type: "string", Wide: true, Description: "Virtual CPUs that the VM runs with.", Value: vcpus},
+			column{Name: "Memory", Type: "string", Wide: true, Description: "Guest memory that the VM runs with.", Value: memory},
+			column{Name: "Guest", Type: "string", Wide: true, Description: "Operating system that VMware Tools reports.", Value: guest},
+		),
+	}
+}
+
+func getAttrs(obj runtime.Object) (labels.Set, fields.Set, error) {
+	i, ok := obj.(*vm.VirtualMachineInstance)
+	if !ok {
+		return nil, nil, fmt.Errorf("reading the fields of a VirtualMachineInstance: got a %T", obj)
+	}
+	set := generic.ObjectMetaFieldsSet(&i.ObjectMeta, true)
+	set["status.phase"] = string(i.Status.Phase)
+	set["status.nodeName"] = i.Status.NodeName
+	return i.Labels, set, nil
+}
+
+func primaryIP(i *vm.VirtualMachineInstance) any {
+	n := i.Status.Network
+	switch {
+	case n == nil:
+		return nil
+	case n.PrimaryIP4 != "":
+		return n.PrimaryIP4
+	default:
+		return n.PrimaryIP6
+	}
+}
+
+func vcpus(i *vm.VirtualMachineInstance) any {
+	cpu := i.Spec.CPU
+	if cpu == nil {
+		return nil
+	}
+	return int64(max(cpu.Sockets, 1)) * int64(max(cpu.Cores, 1)) * int64(max(cpu.Threads, 1))
+}
+
+func memory(i *vm.VirtualMachineInstance) any {
+	if i.Spec.Memory == nil || i.Spec.Memory.Guest == nil {
+		return nil
+	}
+	return i.Spec.Memory.Guest.String()
+}
+
+func guest(i *vm.VirtualMachineInstance) any {
+	if i.Status.Guest == nil {
+		return nil
+	}
+	return i.Status.Guest.GuestFullName
+}
