@@ -1,0 +1,110 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package protectedkeys is the admission check for annotations and labels that
+// administrators and controllers use to steer the server.
+//
+// Guarantees:
+//   - A key is protected when its prefix, the part before the slash, ends in
+//     .protected or is protected. Only privileged users may add, change or remove one.
+//   - The check holds for every kind and every endpoint that takes an object.
+//   - Keys that stay as they are never refuse a request.
+package protectedkeys
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authentication/user"
+)
+
+// protectedWord is what a protected prefix ends in.
+const protectedWord = "protected"
+
+// Admission refuses changes of protected keys by ordinary users.
+type Admission struct {
+	*admission.Handler
+	privileged []string
+}
+
+var _ admission.ValidationInterface = &Admission{}
+
+// New makes the check. Members of system:masters are privileged, and so are the users
+// named.
+func New(privilegedUsers ...string) *Admission {
+	return &Admission{Handler: admission.NewHandler(admission.Create, admission.Update), privileged: privilegedUsers}
+}
+
+// Validate refuses the request with a Forbidden that names every key.
+func (a *Admission) Validate(_ context.Context, request admission.Attributes, _ admission.ObjectInterfaces) error {
+	if a.isPrivileged(request.GetUserInfo()) {
+		return nil
+	}
+	updated, stored := metadata(request.GetObject()), metadata(request.GetOldObject())
+	var changed []string
+	for _, key := range changedKeys(stored.annotations, updated.annotations) {
+		changed = append(changed, fmt.Sprintf("metadata.annotations[%s]", key))
+	}
+	for _, key := range changedKeys(stored.labels, updated.labels) {
+		changed = append(changed, fmt.Sprintf("metadata.labels[%s]", key))
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	return admission.NewForbidden(request, fmt.Errorf("only privileged users may set, change or remove %s", strings.Join(changed, ", ")))
+}
+
+func (a *Admission) isPrivileged(who user.Info) bool {
+	if who == nil {
+		return false
+	}
+	return slices.Contains(who.GetGroups(), user.SystemPrivilegedGroup) || slices.Contains(a.privileged, who.GetName())
+}
+
+type keys struct{ annotations, labels map[string]string }
+
+// metadata reads the keys of obj; an object without metadata has none.
+func metadata(obj runtime.Object) keys {
+	if obj == nil {
+		return keys{}
+	}
+	var accessor metav1.Object
+	accessor, err := meta.Accessor(obj)
+	if err != nil {
+		return keys{}
+	}
+	return keys{annotations: accessor.GetAnnotations(), labels: accessor.GetLabels()}
+}
+
+// changedKeys returns, sorted, the protected keys that differ.
+func changedKeys(stored, updated map[string]string) []string {
+	var changed []string
+	for key, value := range updated {
+		if before, ok := stored[key]; isProtected(key) && (!ok || before != value) {
+			changed = append(changed, key)
+		}
+	}
+	for key := range stored {
+		if _, ok := updated[key]; isProtected(key) && !ok {
+			changed = append(changed, key)
+		}
+	}
+	slices.Sort(changed)
+	return changed
+}
+
+// isProtected reports whether the prefix of key ends in the word.
+func isProtected(key string) bool {
+	prefix, _, ok := strings.Cut(key, "/")
+	if !ok {
+		return false
+	}
+	prefix = strings.ToLower(prefix)
+	return prefix == protectedWord || strings.HasSuffix(prefix, "."+protectedWord)
+}
