@@ -1,0 +1,13 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package e2e tests the programs as a user has them: a real kube-apiserver, a real
+// kube-controller-manager, slipway-apiserver and the simulated vCenter, each a
+// process of its own, over TLS on the loopback interface.
+//
+// Guarantees:
+//   - One environment serves all tests of the package; a test works in a namespace of
+//     its own, which is removed at its end.
+//   - Nothing is left running, also when a test panics or times out.
+//   - Tests wait for conditions with a deadline and assert no durations.
+package e2e

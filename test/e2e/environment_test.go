@@ -1,0 +1,52 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// asAdmin is an administrator in the namespace default, for tests that make nothing.
+func asAdmin(t *testing.T, kubeconfig string) user {
+	return user{t: t, kubeconfig: kubeconfig, namespace: "default"}
+}
+
+func TestAPIsAreAvailable(t *testing.T) {
+	out := asAdmin(t, cluster.AdminKubeconfig).kubectl("get", "apiservices", "-o",
+		`jsonpath={range .items[*]}{.metadata.name} {.status.conditions[?(@.type=="Available")].status}{"\n"}{end}`)
+	seen := map[string]bool{}
+	for line := range strings.Lines(out) {
+		name, status, _ := strings.Cut(strings.TrimSpace(line), " ")
+		seen[name] = true
+		if status != "True" {
+			t.Errorf("APIService %s: Available is %q", name, status)
+		}
+	}
+	for _, name := range []string{"v1alpha1.vm.slipway.dev", "v1alpha1.instancetype.slipway.dev"} {
+		if !seen[name] {
+			t.Errorf("APIService %s does not exist", name)
+		}
+	}
+}
+
+func TestKubectlKnowsTheKinds(t *testing.T) {
+	for group, want := range map[string][]string{
+		"vm.slipway.dev": {
+			"virtualmachineclasses.vm.slipway.dev", "virtualmachineimages.vm.slipway.dev",
+			"virtualmachineinstances.vm.slipway.dev", "virtualmachines.vm.slipway.dev",
+		},
+		"instancetype.slipway.dev": {
+			"virtualmachineclusterinstancetypes.instancetype.slipway.dev", "virtualmachineclusterpreferences.instancetype.slipway.dev",
+			"virtualmachineinstancetypes.instancetype.slipway.dev", "virtualmachinepreferences.instancetype.slipway.dev",
+		},
+	} {
+		out := asAdmin(t, cluster.AdminKubeconfig).kubectl("api-resources", "--api-group="+group, "-o", "name", "--sort-by=name")
+		if diff := cmp.Diff(want, strings.Fields(out)); diff != "" {
+			t.Errorf("resources of %s (-want +got):\n%s", group, diff)
+		}
+	}
+}

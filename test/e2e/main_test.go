@@ -1,0 +1,61 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/slipway-dev/slipway/pkg/localcluster"
+)
+
+// What all tests share; set by TestMain.
+var (
+	cluster *localcluster.Cluster
+	// binDir is the absolute path of the directory of the programs.
+	binDir string
+)
+
+func TestMain(m *testing.M) { os.Exit(withCluster(m)) }
+
+// withCluster runs the tests in the environment and returns the exit status.
+func withCluster(m *testing.M) (code int) {
+	dir, err := os.MkdirTemp("", "slipway-e2e-")
+	if err != nil {
+		return report(err)
+	}
+	defer func() {
+		if code != 0 {
+			_, _ = fmt.Fprintf(os.Stderr, "the logs are kept in %s\n", localcluster.LogDir(dir))
+			return
+		}
+		_ = os.RemoveAll(dir)
+	}()
+	if binDir, err = filepath.Abs("../../bin"); err != nil {
+		return report(err)
+	}
+	cluster, err = localcluster.Start(context.Background(), localcluster.Options{
+		DataDir: dir, BinDir: binDir, UnsafeNoFsync: true, GuestBootDelay: 100 * time.Millisecond,
+		// A right that a test grants must hold at once, not after ten seconds.
+		SlipwayArgs: []string{"--authorization-webhook-cache-unauthorized-ttl=0s"},
+	})
+	if err != nil {
+		return report(err)
+	}
+	defer func() {
+		if err := cluster.Stop(); err != nil {
+			code = max(code, report(err))
+		}
+	}()
+	return m.Run()
+}
+
+func report(err error) int {
+	_, _ = fmt.Fprintln(os.Stderr, err)
+	return 1
+}

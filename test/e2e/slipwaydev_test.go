@@ -1,0 +1,165 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-dev/slipway/pkg/localcluster"
+)
+
+// slipwayDev runs slipway-dev on a data directory and fails the test if it fails.
+func slipwayDev(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	out, errOut, err := run(t, "", "slipway-dev", append(args, "--data-dir="+dir)...)
+	if err != nil {
+		t.Fatalf("slipway-dev %s: %v\n%s%s", strings.Join(args, " "), err, out, errOut)
+	}
+	return out
+}
+
+// devDir is a data directory whose environment is ended with the test.
+func devDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "slipway-dev-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd := exec.Command(binDir+"/slipway-dev", "reset", "--data-dir="+dir)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("slipway-dev reset: %v\n%s", err, out)
+		}
+	})
+	return dir
+}
+
+// identity of the VM of the quick start: the object, and the machine in vSphere.
+func identity(t *testing.T, dir string) string {
+	t.Helper()
+	return asAdmin(t, localcluster.AdminKubeconfig(dir)).kubectl("get", "vm", "web-1", "-o",
+		`jsonpath={.metadata.uid} {.status.uniqueID} {.status.powerState} {.metadata.labels.kept}`)
+}
+
+// nothingLeft waits until no process names the data directory on its command line and
+// every port of it is free.
+func nothingLeft(t *testing.T, dir string) {
+	t.Helper()
+	eventually(t, short, "all processes of the environment have ended", func() error {
+		lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+		if err != nil {
+			return err
+		}
+		for _, path := range lines {
+			// A process may end between the listing and the reading.
+			if data, err := os.ReadFile(path); err == nil && strings.Contains(string(data), dir) {
+				return fmt.Errorf("%s is %s", path, strings.ReplaceAll(string(data), "\x00", " "))
+			}
+		}
+		return nil
+	})
+	data, err := os.ReadFile(filepath.Join(dir, "ports.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ports := map[string]int{}
+	if err := json.Unmarshal(data, &ports); err != nil {
+		t.Fatal(err)
+	}
+	if len(ports) != 4 {
+		t.Errorf("ports %v, want those of four servers", ports)
+	}
+	for name, port := range ports {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			t.Errorf("the port of %s is not free: %v", name, err)
+			continue
+		}
+		_ = l.Close()
+	}
+}
+
+func TestSlipwayDevResumesAndLeavesNothingBehind(t *testing.T) {
+	dir := devDir(t)
+	out := slipwayDev(t, dir, "up")
+	for _, want := range []string{"kube-apiserver", "web-1", "PoweredOn", "KUBECONFIG=" + localcluster.AdminKubeconfig(dir)} {
+		if !strings.Contains(out, want) {
+			t.Errorf("up printed no %q:\n%s", want, out)
+		}
+	}
+	if out := slipwayDev(t, dir, "status"); !strings.Contains(out, "available") || strings.Contains(out, "not listening") {
+		t.Errorf("status of a running environment:\n%s", out)
+	}
+	if out, errOut, err := run(t, "", "slipway-dev", "up", "--data-dir="+dir); err == nil || !strings.Contains(errOut, "already runs") {
+		t.Errorf("second up: %v\n%s%s", err, out, errOut)
+	}
+	asAdmin(t, localcluster.AdminKubeconfig(dir)).kubectl("label", "vm", "web-1", "kept=yes")
+	before := identity(t, dir)
+	slipwayDev(t, dir, "down")
+	nothingLeft(t, dir)
+	if out, errOut, err := run(t, "", "slipway-dev", "status", "--data-dir="+dir); err == nil || !strings.Contains(errOut, "no environment runs") {
+		t.Errorf("status after down: %v\n%s%s", err, out, errOut)
+	}
+
+	interruptRun(t, dir, func() {
+		if diff := cmp.Diff(before, identity(t, dir)); diff != "" {
+			t.Errorf("the VM after a restart (-before +after):\n%s", diff)
+		}
+	})
+	nothingLeft(t, dir)
+}
+
+// interruptRun runs the environment in the foreground, calls inside when it is ready,
+// and ends it as Ctrl-C does.
+func interruptRun(t *testing.T, dir string, inside func()) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), binDir+"/slipway-dev", "run", "--data-dir="+dir)
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = cmd.Stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var seen []string
+	interrupted := false
+	for lines := bufio.NewScanner(stdout); lines.Scan(); {
+		seen = append(seen, lines.Text())
+		if strings.Contains(lines.Text(), "Ctrl-C stops everything") {
+			inside()
+			interrupted = true
+			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := cmd.Wait(); err != nil || !interrupted {
+		t.Errorf("run: %v, interrupted: %v\n%s", err, interrupted, strings.Join(seen, "\n"))
+	}
+}
+
+func TestKilledSlipwayDevTakesEverythingWithIt(t *testing.T) {
+	dir := devDir(t)
+	slipwayDev(t, dir, "up", "--no-quickstart")
+	pid, err := localcluster.Running(dir)
+	if err != nil || pid == 0 {
+		t.Fatalf("Running = %d, %v", pid, err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	nothingLeft(t, dir)
+}
