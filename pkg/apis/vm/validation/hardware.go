@@ -1,0 +1,166 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm"
+)
+
+const (
+	// maxVCPUs is the largest virtual machine of vSphere 8 (configuration maximums).
+	maxVCPUs = 768
+	// mebibyte and megahertz are the units of vSphere, in bytes and hertz.
+	mebibyte  = 1 << 20
+	megahertz = 1_000_000
+	// memoryUnit is the unit in which vSphere gives memory, in bytes.
+	memoryUnit = 4 * mebibyte
+	// maxMemory is the largest virtual machine of vSphere 8, in bytes.
+	maxMemory = 24 << 40
+	// maxHertz is beyond any host: a million gigahertz.
+	maxHertz = 1_000_000_000_000_000
+	// maxShares is the most shares that vSphere takes.
+	maxShares = 1_000_000
+	// minHardwareVersion and maxHardwareVersion are those of ESXi 6.5 and of the
+	// newest vSphere that is known here.
+	minHardwareVersion = 13
+	maxHardwareVersion = 22
+
+	allowedGuestMemory = "must be a multiple of 4Mi, from 4Mi to 24Ti"
+	allowedHostMemory  = "must be a whole number of mebibytes, from 0 to 24Ti"
+	allowedHertz       = "must be a whole number of megahertz, for example 2G for 2 GHz, and not negative"
+)
+
+// validateCPU checks the virtual CPUs, if there are any.
+func validateCPU(cpu *vm.VirtualMachineCPU, path *field.Path) field.ErrorList {
+	if cpu == nil {
+		return nil
+	}
+	errs := validateRange(int64(cpu.Sockets), 0, maxVCPUs, path.Child("sockets"))
+	errs = append(errs, validateRange(int64(cpu.Cores), 0, maxVCPUs, path.Child("cores"))...)
+	errs = append(errs, validateRange(int64(cpu.Threads), 0, maxVCPUs, path.Child("threads"))...)
+	sockets := max(int64(cpu.Sockets), 1)
+	if vcpus := sockets * max(int64(cpu.Cores), 1) * max(int64(cpu.Threads), 1); len(errs) == 0 && vcpus > maxVCPUs {
+		errs = append(errs, field.Invalid(path, vcpus, fmt.Sprintf("sockets × cores × threads must be at most %d vCPUs", maxVCPUs)))
+	}
+	if cpu.MaxSockets != nil {
+		errs = append(errs, validateRange(int64(*cpu.MaxSockets), sockets, maxVCPUs, path.Child("maxSockets"))...)
+	}
+	errs = append(errs, validateEnum(cpu.LatencySensitivity, path.Child("latencySensitivity"),
+		vm.LatencySensitivityNormal, vm.LatencySensitivityHigh)...)
+	errs = append(errs, validateQuantity(cpu.Reservation, megahertz, 0, maxHertz, allowedHertz, path.Child("reservation"))...)
+	errs = append(errs, validateQuantity(cpu.Limit, megahertz, megahertz, maxHertz, allowedHertz+", and more than 0", path.Child("limit"))...)
+	errs = append(errs, validateOrder(cpu.Reservation, cpu.Limit, "limit", path.Child("reservation"))...)
+	return append(errs, validateShares(cpu.Shares, path.Child("shares"))...)
+}
+
+// validateCPUGiven checks that the CPUs are counted.
+func validateCPUGiven(cpu *vm.VirtualMachineCPU, path *field.Path) field.ErrorList {
+	if cpu.Sockets == 0 && cpu.Cores == 0 && cpu.Threads == 0 {
+		return field.ErrorList{field.Required(path, "one of sockets, cores or threads must be at least 1")}
+	}
+	return nil
+}
+
+// validateMemory checks the memory, if there is any.
+func validateMemory(memory *vm.VirtualMachineMemory, path *field.Path) field.ErrorList {
+	if memory == nil {
+		return nil
+	}
+	errs := validateQuantity(memory.Guest, memoryUnit, memoryUnit, maxMemory, allowedGuestMemory, path.Child("guest"))
+	errs = append(errs, validateQuantity(memory.MaxGuest, memoryUnit, memoryUnit, maxMemory, allowedGuestMemory, path.Child("maxGuest"))...)
+	errs = append(errs, validateOrder(memory.Guest, memory.MaxGuest, "maxGuest", path.Child("guest"))...)
+	errs = append(errs, validateEnum(memory.HugePageSize, path.Child("hugePageSize"), "2Mi", "1Gi")...)
+	errs = append(errs, validateQuantity(memory.Reservation, mebibyte, 0, maxMemory, allowedHostMemory, path.Child("reservation"))...)
+	errs = append(errs, validateOrder(memory.Reservation, memory.Guest, "guest", path.Child("reservation"))...)
+	errs = append(errs, validateQuantity(memory.Limit, mebibyte, mebibyte, maxMemory, allowedHostMemory+", and more than 0", path.Child("limit"))...)
+	errs = append(errs, validateOrder(memory.Reservation, memory.Limit, "limit", path.Child("reservation"))...)
+	return append(errs, validateShares(memory.Shares, path.Child("shares"))...)
+}
+
+// validateMemoryGiven checks that the guest has memory.
+func validateMemoryGiven(memory *vm.VirtualMachineMemory, path *field.Path) field.ErrorList {
+	if memory.Guest == nil {
+		return field.ErrorList{field.Required(path.Child("guest"), allowedGuestMemory)}
+	}
+	return nil
+}
+
+// validateShares checks the weight under contention.
+func validateShares(shares *vm.Shares, path *field.Path) field.ErrorList {
+	if shares == nil {
+		return nil
+	}
+	levels := []vm.SharesLevel{vm.SharesLow, vm.SharesNormal, vm.SharesHigh, vm.SharesCustom}
+	number := path.Child("shares")
+	switch {
+	case shares.Level == "":
+		return field.ErrorList{field.Required(path.Child("level"), "must be Low, Normal, High or Custom")}
+	case shares.Level != vm.SharesCustom && shares.Shares != nil:
+		return append(validateEnum(shares.Level, path.Child("level"), levels...),
+			field.Forbidden(number, fmt.Sprintf("%d may be set with level Custom only, not with %s", *shares.Shares, shares.Level)))
+	case shares.Level != vm.SharesCustom:
+		return validateEnum(shares.Level, path.Child("level"), levels...)
+	case shares.Shares == nil:
+		return field.ErrorList{field.Required(number, fmt.Sprintf("must be from 1 to %d with level Custom", maxShares))}
+	default:
+		return validateRange(int64(*shares.Shares), 1, maxShares, number)
+	}
+}
+
+// validateFirmware checks the firmware.
+func validateFirmware(firmware *vm.VirtualMachineFirmware, path *field.Path) field.ErrorList {
+	if firmware == nil {
+		return nil
+	}
+	errs := validateEnum(firmware.Bootloader, path.Child("bootloader"), vm.BootloaderBIOS, vm.BootloaderEFI)
+	if firmware.Bootloader == vm.BootloaderBIOS && firmware.SecureBoot != nil && *firmware.SecureBoot {
+		errs = append(errs, field.Invalid(path.Child("secureBoot"), true, "needs bootloader EFI, not BIOS"))
+	}
+	return append(errs, validateUUID(firmware.UUID, path.Child("uuid"))...)
+}
+
+// validateDevices checks GPUs and host devices.
+func validateDevices(devices *vm.VirtualMachineDevices, path *field.Path) field.ErrorList {
+	if devices == nil {
+		return nil
+	}
+	errs := validateDeviceList(devices.GPUs, path.Child("gpus"))
+	return append(errs, validateDeviceList(devices.HostDevices, path.Child("hostDevices"))...)
+}
+
+// validateDeviceList checks names of devices.
+func validateDeviceList(devices []vm.VirtualMachineDevice, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	seen := sets.New[string]()
+	for i, device := range devices {
+		errs = append(errs, validateItemName(device.Name, seen, path.Index(i).Child("name"))...)
+		if device.DeviceName == "" {
+			errs = append(errs, field.Required(path.Index(i).Child("deviceName"),
+				"must be a vGPU profile, or vendor:device in hexadecimal"))
+		}
+	}
+	return errs
+}
+
+// validateTPM checks that a TPM meets EFI.
+func validateTPM(devices *vm.VirtualMachineDevices, firmware *vm.VirtualMachineFirmware, path *field.Path) field.ErrorList {
+	if devices == nil || devices.TPM == nil || (devices.TPM.Enabled != nil && !*devices.TPM.Enabled) ||
+		firmware == nil || firmware.Bootloader != vm.BootloaderBIOS {
+		return nil
+	}
+	return field.ErrorList{field.Forbidden(path, "needs spec.firmware.bootloader EFI, not BIOS")}
+}
+
+// validateHardwareVersion checks a virtual hardware version, if there is one.
+func validateHardwareVersion(version int32, path *field.Path) field.ErrorList {
+	if version == 0 {
+		return nil
+	}
+	return validateRange(int64(version), minHardwareVersion, maxHardwareVersion, path)
+}

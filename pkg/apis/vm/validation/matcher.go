@@ -1,0 +1,148 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm"
+)
+
+// inferFromImage is the value of inferFromVolume that stands for the boot image.
+const inferFromImage = "image"
+
+// Kinds that a matcher accepts in any letter case, in canonical form, with the
+// spelling that messages use.
+var (
+	instancetypeKinds = []string{"VirtualMachineInstancetype", "VirtualMachineClusterInstancetype"}
+	preferenceKinds   = []string{"VirtualMachinePreference", "VirtualMachineClusterPreference"}
+)
+
+// matcher is what instance type and preference matchers have in common.
+type matcher struct {
+	name, kind, revisionName, inferFromVolume string
+	revisionRef                               *vm.ControllerRevisionRef
+	failurePolicy                             *vm.InferFromVolumeFailurePolicy
+}
+
+// instancetypeMatcher returns m in common form, or nil.
+func instancetypeMatcher(m *vm.InstancetypeMatcher) *matcher {
+	if m == nil {
+		return nil
+	}
+	return &matcher{m.Name, m.Kind, m.RevisionName, m.InferFromVolume, m.ControllerRevisionRef, m.InferFromVolumeFailurePolicy}
+}
+
+// preferenceMatcher returns m in common form, or nil.
+func preferenceMatcher(m *vm.PreferenceMatcher) *matcher {
+	if m == nil {
+		return nil
+	}
+	return &matcher{m.Name, m.Kind, m.RevisionName, m.InferFromVolume, m.ControllerRevisionRef, m.InferFromVolumeFailurePolicy}
+}
+
+// validateInstancetypeMatcher checks a reference to an instance type.
+func validateInstancetypeMatcher(m *vm.InstancetypeMatcher, volumes []vm.VirtualMachineVolume, path *field.Path) field.ErrorList {
+	if m == nil {
+		return nil
+	}
+	return validateMatcher(instancetypeMatcher(m), instancetypeKinds, volumes, path)
+}
+
+// validatePreferenceMatcher checks a reference to a preference.
+func validatePreferenceMatcher(m *vm.PreferenceMatcher, volumes []vm.VirtualMachineVolume, path *field.Path) field.ErrorList {
+	if m == nil {
+		return nil
+	}
+	return validateMatcher(preferenceMatcher(m), preferenceKinds, volumes, path)
+}
+
+// validateMatcher checks a reference whose kind is one of kinds. Whether the
+// object exists is not asked: it may be created later.
+func validateMatcher(m *matcher, kinds []string, volumes []vm.VirtualMachineVolume, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if m.name == "" && m.inferFromVolume == "" {
+		errs = append(errs, field.Required(path.Child("name"), "one of name and inferFromVolume must be set"))
+	}
+	errs = append(errs, validateName(m.name, path.Child("name"))...)
+	if m.kind != "" && !kindMatches(m.kind, kinds) {
+		errs = append(errs, field.NotSupported(path.Child("kind"), m.kind, kinds))
+	}
+	errs = append(errs, validateName(m.revisionName, path.Child("revisionName"))...)
+	if ref := m.revisionRef; ref != nil {
+		errs = append(errs, validateRequiredName(ref.Name, path.Child("controllerRevisionRef", "name"))...)
+		if m.revisionName != "" && m.revisionName != ref.Name {
+			errs = append(errs, field.Invalid(path.Child("revisionName"), m.revisionName,
+				fmt.Sprintf("must be absent or equal to controllerRevisionRef.name, %s", ref.Name)))
+		}
+	}
+	if m.inferFromVolume != "" {
+		errs = append(errs, validateInference(m, volumes, path)...)
+	}
+	if policy := m.failurePolicy; policy != nil {
+		policyPath := path.Child("inferFromVolumeFailurePolicy")
+		if *policy == "" {
+			errs = append(errs, field.Required(policyPath, "must be Reject or Ignore, or be absent"))
+		}
+		errs = append(errs, validateEnum(*policy, policyPath, vm.InferFromVolumeFailureReject, vm.InferFromVolumeFailureIgnore)...)
+	}
+	return errs
+}
+
+// validateInference checks that what is inferred is not given too, but in the
+// form that a restore leaves behind, and that the volume is one of this machine.
+func validateInference(m *matcher, volumes []vm.VirtualMachineVolume, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if m.revisionRef == nil {
+		const detail = "may be set together with inferFromVolume only if controllerRevisionRef is set too"
+		if m.name != "" {
+			errs = append(errs, field.Invalid(path.Child("name"), m.name, detail))
+		}
+		if m.kind != "" {
+			errs = append(errs, field.Invalid(path.Child("kind"), m.kind, detail))
+		}
+	}
+	if m.inferFromVolume == inferFromImage {
+		return errs
+	}
+	for i := range volumes {
+		if volumes[i].Name == m.inferFromVolume {
+			return errs
+		}
+	}
+	return append(errs, field.Invalid(path.Child("inferFromVolume"), m.inferFromVolume,
+		`must be "image" or the name of an entry of spec.volumes`))
+}
+
+// kindMatches reports whether kind is one of kinds in any letter case, singular
+// or plural.
+func kindMatches(kind string, kinds []string) bool {
+	for _, k := range kinds {
+		if strings.EqualFold(kind, k) || strings.EqualFold(kind, k+"s") {
+			return true
+		}
+	}
+	return false
+}
+
+// validateMatcherUpdate refuses a new name under a pin that was made for the old
+// one. Adding and removing a matcher or a pin is always allowed.
+func validateMatcherUpdate(m, old *matcher, path *field.Path) field.ErrorList {
+	if m == nil || old == nil || m.name == old.name {
+		return nil
+	}
+	var errs field.ErrorList
+	if m.revisionName != "" && m.revisionName == old.revisionName {
+		errs = append(errs, field.Invalid(path.Child("revisionName"), m.revisionName,
+			fmt.Sprintf("must be changed or removed together with the name: it pins a revision of %q", old.name)))
+	}
+	if m.revisionRef != nil && old.revisionRef != nil && m.revisionRef.Name == old.revisionRef.Name {
+		errs = append(errs, field.Invalid(path.Child("controllerRevisionRef", "name"), m.revisionRef.Name,
+			fmt.Sprintf("must be changed or removed together with the name: it pins a revision of %q", old.name)))
+	}
+	return errs
+}

@@ -1,0 +1,122 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm"
+)
+
+// ValidateVirtualMachineClass checks a new class.
+func ValidateVirtualMachineClass(obj *vm.VirtualMachineClass) field.ErrorList {
+	path := field.NewPath("spec")
+	errs := validateMeta(&obj.ObjectMeta)
+	errs = append(errs, validateCPUGiven(&obj.Spec.CPU, path.Child("cpu"))...)
+	errs = append(errs, validateCPU(&obj.Spec.CPU, path.Child("cpu"))...)
+	errs = append(errs, validateMemoryGiven(&obj.Spec.Memory, path.Child("memory"))...)
+	errs = append(errs, validateMemory(&obj.Spec.Memory, path.Child("memory"))...)
+	errs = append(errs, validateDevices(obj.Spec.Devices, path.Child("devices"))...)
+	return append(errs, validateHardwareVersion(obj.Spec.MinHardwareVersion, path.Child("minHardwareVersion"))...)
+}
+
+// ValidateVirtualMachineClassUpdate checks the change from old to obj.
+func ValidateVirtualMachineClassUpdate(obj, old *vm.VirtualMachineClass) field.ErrorList {
+	return append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta), ValidateVirtualMachineClass(obj)...)
+}
+
+// ValidateVirtualMachineImage checks a new image.
+func ValidateVirtualMachineImage(obj *vm.VirtualMachineImage) field.ErrorList {
+	path := field.NewPath("spec")
+	errs := validateMeta(&obj.ObjectMeta)
+	var set []string
+	if source := obj.Spec.ContentLibrary; source != nil {
+		set = append(set, "contentLibrary")
+		if source.Library == "" {
+			errs = append(errs, field.Required(path.Child("contentLibrary", "library"), "must be the name of a content library"))
+		}
+		if source.Item == "" {
+			errs = append(errs, field.Required(path.Child("contentLibrary", "item"), "must be the name of an OVF item of the library"))
+		}
+	}
+	if source := obj.Spec.Template; source != nil {
+		set = append(set, "template")
+		if source.InventoryPath == "" {
+			errs = append(errs, field.Required(path.Child("template", "inventoryPath"), "must be the path of a template, for example templates/ubuntu-24.04"))
+		}
+	}
+	return append(errs, validateExactlyOne(set, "contentLibrary, template", path)...)
+}
+
+// ValidateVirtualMachineImageUpdate checks the change from old to obj: the spec
+// is immutable.
+func ValidateVirtualMachineImageUpdate(obj, old *vm.VirtualMachineImage) field.ErrorList {
+	errs := validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta)
+	if !apiequality.Semantic.DeepEqual(obj.Spec, old.Spec) {
+		errs = append(errs, field.Invalid(field.NewPath("spec"), imageSource(&obj.Spec),
+			fmt.Sprintf("is immutable; must stay %s", imageSource(&old.Spec))))
+	}
+	return errs
+}
+
+// imageSource puts the source of an image in words.
+func imageSource(spec *vm.VirtualMachineImageSpec) string {
+	switch {
+	case spec.ContentLibrary != nil:
+		return fmt.Sprintf("contentLibrary %s/%s", spec.ContentLibrary.Library, spec.ContentLibrary.Item)
+	case spec.Template != nil:
+		return "template " + spec.Template.InventoryPath
+	default:
+		return "empty"
+	}
+}
+
+// ValidateVirtualMachineImageStatusUpdate checks a change of status.
+func ValidateVirtualMachineImageStatusUpdate(obj, old *vm.VirtualMachineImage) field.ErrorList {
+	return append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta),
+		metav1validation.ValidateConditions(obj.Status.Conditions, field.NewPath("status", "conditions"))...)
+}
+
+// ValidateVirtualMachineInstance checks a new running instance. The controller
+// writes it, so that only what would break the provider is looked at.
+func ValidateVirtualMachineInstance(obj *vm.VirtualMachineInstance) field.ErrorList {
+	path := field.NewPath("spec")
+	errs := apivalidation.ValidateObjectMeta(&obj.ObjectMeta, true, validateVMName, field.NewPath("metadata"))
+	errs = append(errs, validateCPU(obj.Spec.CPU, path.Child("cpu"))...)
+	errs = append(errs, validateMemory(obj.Spec.Memory, path.Child("memory"))...)
+	errs = append(errs, validateNetwork(obj.Spec.Network, path.Child("network"))...)
+	errs = append(errs, validateVolumes(obj.Spec.Volumes, path.Child("volumes"))...)
+	return append(errs, validateFirmware(obj.Spec.Firmware, path.Child("firmware"))...)
+}
+
+// ValidateVirtualMachineInstanceUpdate checks the change from old to obj.
+func ValidateVirtualMachineInstanceUpdate(obj, old *vm.VirtualMachineInstance) field.ErrorList {
+	errs := validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta)
+	if apiequality.Semantic.DeepEqual(obj.Spec, old.Spec) {
+		return errs
+	}
+	return append(errs, ValidateVirtualMachineInstance(obj)...)
+}
+
+// ValidateVirtualMachineInstanceStatusUpdate checks a change of status.
+func ValidateVirtualMachineInstanceStatusUpdate(obj, old *vm.VirtualMachineInstance) field.ErrorList {
+	return append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta),
+		metav1validation.ValidateConditions(obj.Status.Conditions, field.NewPath("status", "conditions"))...)
+}
+
+// validateMeta checks the metadata of a new object of a namespace.
+func validateMeta(meta *metav1.ObjectMeta) field.ErrorList {
+	return apivalidation.ValidateObjectMeta(meta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+}
+
+// validateMetaUpdate checks the change of the metadata of an object.
+func validateMetaUpdate(meta, old *metav1.ObjectMeta) field.ErrorList {
+	return apivalidation.ValidateObjectMetaUpdate(meta, old, field.NewPath("metadata"))
+}

@@ -1,0 +1,105 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"testing"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm"
+)
+
+// nics returns a change that gives the virtual machine these interfaces.
+func nics(list ...vm.VirtualMachineNetworkInterface) func(*vm.VirtualMachineSpec) {
+	return func(s *vm.VirtualMachineSpec) { s.Network = &vm.VirtualMachineNetworkSpec{Interfaces: list} }
+}
+
+func TestSpecNetwork(t *testing.T) {
+	type nic = vm.VirtualMachineNetworkInterface
+	const at = "spec.network.interfaces[0]."
+	runSpecCases(t, []specCase{
+		{"a static interface", nics(nic{Name: "eth0", Model: "vmxnet3", MACAddress: "00:50:56:00:00:01", Addresses: []string{"192.0.2.5/24", "2001:db8::5/64"}, Gateway4: "192.0.2.1", Gateway6: "2001:db8::1", MTU: ptr.To[int32](9000)}), nil},
+		{"an interface without name", nics(nic{}), []string{"Required " + at + "name"}},
+		{"two interfaces of one name", nics(nic{Name: "eth0"}, nic{Name: "eth0"}), []string{"Duplicate spec.network.interfaces[1].name"}},
+		{"a malformed interface name", nics(nic{Name: "eth 0"}), []string{"Invalid " + at + "name"}},
+		{"an unknown adapter", nics(nic{Name: "eth0", Model: "rtl8139"}), []string{"NotSupported " + at + "model"}},
+		{"a malformed MAC address", nics(nic{Name: "eth0", MACAddress: "00:50:56"}), []string{"Invalid " + at + "macAddress"}},
+		{"an InfiniBand address", nics(nic{Name: "eth0", MACAddress: "02:00:5e:10:00:00:00:01"}), []string{"Invalid " + at + "macAddress"}},
+		{"a multicast MAC address", nics(nic{Name: "eth0", MACAddress: "01:50:56:00:00:01"}), []string{"Invalid " + at + "macAddress"}},
+		{"one MAC address twice, spelled differently", nics(nic{Name: "a", MACAddress: "00:50:56:00:00:0a"}, nic{Name: "b", MACAddress: "00-50-56-00-00-0A"}), []string{"Duplicate spec.network.interfaces[1].macAddress"}},
+		{"an address without prefix length", nics(nic{Name: "eth0", Addresses: []string{"192.0.2.5"}}), []string{"Invalid " + at + "addresses[0]"}},
+		{"one address twice", nics(nic{Name: "eth0", Addresses: []string{"192.0.2.5/24", "192.0.2.5/24"}}), []string{"Duplicate " + at + "addresses[1]"}},
+		{"a static IPv4 address with DHCP", nics(nic{Name: "eth0", DHCP4: ptr.To(true), Addresses: []string{"192.0.2.5/24"}}), []string{"Invalid " + at + "addresses[0]"}},
+		{"a static IPv6 address with DHCP for IPv4", nics(nic{Name: "eth0", DHCP4: ptr.To(true), Addresses: []string{"2001:db8::5/64"}}), nil},
+		{"a static IPv6 address with DHCP", nics(nic{Name: "eth0", DHCP6: ptr.To(true), Addresses: []string{"2001:db8::5/64"}}), []string{"Invalid " + at + "addresses[0]"}},
+		{"gateways of the other family", nics(nic{Name: "eth0", Gateway4: "2001:db8::1", Gateway6: "192.0.2.1"}), []string{"Invalid " + at + "gateway4", "Invalid " + at + "gateway6"}},
+		{"an MTU below 576", nics(nic{Name: "eth0", MTU: ptr.To[int32](575)}), []string{"Invalid " + at + "mtu"}},
+		{"an MTU above 9000", nics(nic{Name: "eth0", MTU: ptr.To[int32](9001)}), []string{"Invalid " + at + "mtu"}},
+		{"eleven interfaces", nics(nic{Name: "a"}, nic{Name: "b"}, nic{Name: "c"}, nic{Name: "d"}, nic{Name: "e"}, nic{Name: "f"}, nic{Name: "g"}, nic{Name: "h"}, nic{Name: "i"}, nic{Name: "j"}, nic{Name: "k"}), []string{"TooMany spec.network.interfaces"}},
+		{"malformed names of the guest", func(s *vm.VirtualMachineSpec) {
+			s.Network = &vm.VirtualMachineNetworkSpec{HostName: "a.b", DomainName: "-", Nameservers: []string{"dns"}, SearchDomains: []string{"a b"}}
+		}, []string{"Invalid spec.network.hostName", "Invalid spec.network.domainName", "Invalid spec.network.nameservers[0]", "Invalid spec.network.searchDomains[0]"}},
+	})
+}
+
+// volumes returns a change that gives the virtual machine these volumes.
+func volumes(list ...vm.VirtualMachineVolume) func(*vm.VirtualMachineSpec) {
+	return func(s *vm.VirtualMachineSpec) { s.Volumes = list }
+}
+
+func TestSpecVolumes(t *testing.T) {
+	type volume = vm.VirtualMachineVolume
+	claim := &vm.PersistentVolumeClaimVolumeSource{ClaimName: "data"}
+	disk := &vm.DiskVolumeSource{Capacity: quantity("10Gi")}
+	const at = "spec.volumes[0]"
+	runSpecCases(t, []specCase{
+		{"a claim and a disk", volumes(volume{Name: "a", PersistentVolumeClaim: claim, Bus: "nvme"}, volume{Name: "b", Disk: disk}), nil},
+		{"no source", volumes(volume{Name: "a"}), []string{"Required " + at}},
+		{"two sources", volumes(volume{Name: "a", PersistentVolumeClaim: claim, Disk: disk}), []string{"Invalid " + at}},
+		{"two volumes of one name", volumes(volume{Name: "a", Disk: disk}, volume{Name: "a", Disk: disk}), []string{"Duplicate spec.volumes[1].name"}},
+		{"one claim twice", volumes(volume{Name: "a", PersistentVolumeClaim: claim}, volume{Name: "b", PersistentVolumeClaim: claim}), []string{"Duplicate spec.volumes[1].persistentVolumeClaim.claimName"}},
+		{"a claim without name", volumes(volume{Name: "a", PersistentVolumeClaim: &vm.PersistentVolumeClaimVolumeSource{}}), []string{"Required " + at + ".persistentVolumeClaim.claimName"}},
+		{"a disk without size", volumes(volume{Name: "a", Disk: &vm.DiskVolumeSource{}}), []string{"Required " + at + ".disk.size"}},
+		{"a disk of a fraction of a mebibyte", volumes(volume{Name: "a", Disk: &vm.DiskVolumeSource{Capacity: quantity("1500Ki")}}), []string{"Invalid " + at + ".disk.size"}},
+		{"an unknown bus", volumes(volume{Name: "a", Disk: disk, Bus: "floppy"}), []string{"NotSupported " + at + ".bus"}},
+	})
+}
+
+// bootstrap returns a change that sets the bootstrap.
+func bootstrap(b vm.VirtualMachineBootstrap) func(*vm.VirtualMachineSpec) {
+	return func(s *vm.VirtualMachineSpec) { s.Bootstrap = &b }
+}
+
+// probe returns a change that sets the readiness probe.
+func probe(p vm.VirtualMachineReadinessProbe) func(*vm.VirtualMachineSpec) {
+	return func(s *vm.VirtualMachineSpec) { s.ReadinessProbe = &p }
+}
+
+func TestSpecGuest(t *testing.T) {
+	type b = vm.VirtualMachineBootstrap
+	type p = vm.VirtualMachineReadinessProbe
+	heartbeat := &vm.GuestHeartbeatAction{ThresholdStatus: vm.GuestHeartbeatYellow}
+	runSpecCases(t, []specCase{
+		{"no provider", bootstrap(b{WaitForTools: true}), nil},
+		{"cloud-init", bootstrap(b{CloudInit: &vm.CloudInitBootstrap{RawCloudConfig: &vm.SecretKeySelector{Name: "s", Key: "user-data"}}}), nil},
+		{"two providers", bootstrap(b{CloudInit: &vm.CloudInitBootstrap{}, LinuxPrep: &vm.LinuxPrepBootstrap{}}), []string{"Invalid spec.bootstrap"}},
+		{"a Secret without name", bootstrap(b{Sysprep: &vm.SysprepBootstrap{RawSysprep: &vm.SecretKeySelector{}}}), []string{"Required spec.bootstrap.sysprep.rawSysprep.name"}},
+		{"a malformed key", bootstrap(b{CloudInit: &vm.CloudInitBootstrap{RawCloudConfig: &vm.SecretKeySelector{Name: "s", Key: "a b"}}}), []string{"Invalid spec.bootstrap.cloudInit.rawCloudConfig.key"}},
+		{"properties from two places", bootstrap(b{VAppConfig: &vm.VAppConfigBootstrap{Properties: map[string]string{"a": "b"}, RawProperties: "s"}}), []string{"Invalid spec.bootstrap.vAppConfig.rawProperties"}},
+		{"a property without key", bootstrap(b{VAppConfig: &vm.VAppConfigBootstrap{Properties: map[string]string{"": "b"}}}), []string{"Invalid spec.bootstrap.vAppConfig.properties"}},
+
+		{"a heartbeat probe", probe(p{GuestHeartbeat: heartbeat, PeriodSeconds: 10, TimeoutSeconds: 10}), nil},
+		{"a probe without action", probe(p{}), []string{"Required spec.readinessProbe"}},
+		{"a probe with two actions", probe(p{GuestHeartbeat: heartbeat, TCPSocket: &vm.TCPSocketAction{Port: 22}}), []string{"Invalid spec.readinessProbe"}},
+		{"a heartbeat that is always there", probe(p{GuestHeartbeat: &vm.GuestHeartbeatAction{ThresholdStatus: vm.GuestHeartbeatGray}}), []string{"NotSupported spec.readinessProbe.guestHeartbeat.thresholdStatus"}},
+		{"port 0", probe(p{TCPSocket: &vm.TCPSocketAction{}}), []string{"Invalid spec.readinessProbe.tcpSocket.port"}},
+		{"a malformed host", probe(p{TCPSocket: &vm.TCPSocketAction{Port: 22, Host: "a b"}}), []string{"Invalid spec.readinessProbe.tcpSocket.host"}},
+		{"variables without key, twice and with a malformed pattern", probe(p{GuestInfo: []vm.GuestInfoAction{{}, {Key: "a"}, {Key: "a"}, {Key: "b", Value: "("}}}), []string{
+			"Required spec.readinessProbe.guestInfo[0].key", "Duplicate spec.readinessProbe.guestInfo[2].key", "Invalid spec.readinessProbe.guestInfo[3].value",
+		}},
+		{"times that are too short", probe(p{GuestHeartbeat: heartbeat, PeriodSeconds: -1, TimeoutSeconds: -1}), []string{"Invalid spec.readinessProbe.periodSeconds", "Invalid spec.readinessProbe.timeoutSeconds"}},
+		{"times that are too long", probe(p{GuestHeartbeat: heartbeat, PeriodSeconds: 3601, TimeoutSeconds: 61}), []string{"Invalid spec.readinessProbe.periodSeconds", "Invalid spec.readinessProbe.timeoutSeconds"}},
+	})
+}

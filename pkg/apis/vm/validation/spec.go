@@ -1,0 +1,108 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm"
+)
+
+// restartNow is the value of nextRestartTime that the server replaces with the
+// current time.
+const restartNow = "now"
+
+// powerOpModes are the ways of a power operation.
+var powerOpModes = []vm.PowerOpMode{vm.PowerOpModeHard, vm.PowerOpModeSoft, vm.PowerOpModeTrySoft}
+
+// validateSizeSource checks that exactly one source gives the size: className,
+// instancetype, or cpu and memory.
+func validateSizeSource(spec *vm.VirtualMachineSpec, path *field.Path) field.ErrorList {
+	switch {
+	case spec.ClassName != "" && spec.Instancetype != nil:
+		return field.ErrorList{field.Forbidden(path.Child("instancetype"), fmt.Sprintf(
+			"may not be set together with className %q: exactly one of className, instancetype, or cpu and memory gives the size", spec.ClassName))}
+	case spec.ClassName != "":
+		var errs field.ErrorList
+		if spec.CPU != nil {
+			errs = append(errs, field.Forbidden(path.Child("cpu"), fmt.Sprintf("may not be set together with className %q, which gives the size", spec.ClassName)))
+		}
+		if spec.Memory != nil {
+			errs = append(errs, field.Forbidden(path.Child("memory"), fmt.Sprintf("may not be set together with className %q, which gives the size", spec.ClassName)))
+		}
+		return errs
+	case spec.Instancetype != nil:
+		return validateNoInlineSize(spec, path)
+	default:
+		return validateInlineSize(spec, path)
+	}
+}
+
+// validateNoInlineSize refuses a size beside an instance type. Settings that are
+// no size, such as reservations, may be given; whether they conflict depends on
+// the instance type. A fallback is allowed where nothing may be inferred.
+func validateNoInlineSize(spec *vm.VirtualMachineSpec, path *field.Path) field.ErrorList {
+	matcher := spec.Instancetype
+	if matcher.InferFromVolume != "" && matcher.InferFromVolumeFailurePolicy != nil &&
+		*matcher.InferFromVolumeFailurePolicy == vm.InferFromVolumeFailureIgnore {
+		return nil
+	}
+	const detail = "may not be set together with instancetype, which gives the size"
+	var errs field.ErrorList
+	if cpu := spec.CPU; cpu != nil {
+		for _, f := range []struct {
+			name  string
+			value int32
+		}{{"sockets", cpu.Sockets}, {"cores", cpu.Cores}, {"threads", cpu.Threads}} {
+			if f.value != 0 {
+				errs = append(errs, field.Forbidden(path.Child("cpu", f.name), detail))
+			}
+		}
+	}
+	if spec.Memory != nil && spec.Memory.Guest != nil {
+		errs = append(errs, field.Forbidden(path.Child("memory", "guest"), detail))
+	}
+	return errs
+}
+
+// validateInlineSize checks that cpu and memory give a size.
+func validateInlineSize(spec *vm.VirtualMachineSpec, path *field.Path) field.ErrorList {
+	if spec.CPU == nil && spec.Memory == nil {
+		return field.ErrorList{field.Required(path, "one of className, instancetype, or cpu and memory must give the size")}
+	}
+	var errs field.ErrorList
+	if spec.CPU == nil {
+		errs = append(errs, field.Required(path.Child("cpu"), "must be set together with memory"))
+	} else {
+		errs = append(errs, validateCPUGiven(spec.CPU, path.Child("cpu"))...)
+	}
+	if spec.Memory == nil {
+		errs = append(errs, field.Required(path.Child("memory"), "must be set together with cpu"))
+	} else {
+		errs = append(errs, validateMemoryGiven(spec.Memory, path.Child("memory"))...)
+	}
+	return errs
+}
+
+// validatePower checks power state, modes, restart and strategies.
+func validatePower(spec *vm.VirtualMachineSpec, path *field.Path) field.ErrorList {
+	errs := validateEnum(spec.PowerState, path.Child("powerState"), vm.PoweredOn, vm.PoweredOff, vm.Suspended)
+	errs = append(errs, validateEnum(spec.PowerOffMode, path.Child("powerOffMode"), powerOpModes...)...)
+	errs = append(errs, validateEnum(spec.SuspendMode, path.Child("suspendMode"), powerOpModes...)...)
+	errs = append(errs, validateEnum(spec.RestartMode, path.Child("restartMode"), powerOpModes...)...)
+	errs = append(errs, validateEnum(spec.UpdateStrategy, path.Child("updateStrategy"),
+		vm.UpdateStrategyLiveUpdate, vm.UpdateStrategyStage)...)
+	errs = append(errs, validateEnum(spec.PromoteDisksMode, path.Child("promoteDisksMode"),
+		vm.PromoteDisksModeOnline, vm.PromoteDisksModeOffline, vm.PromoteDisksModeDisabled)...)
+	if next := spec.NextRestartTime; next != "" && next != restartNow {
+		if _, err := time.Parse(time.RFC3339Nano, next); err != nil {
+			errs = append(errs, field.Invalid(path.Child("nextRestartTime"), next,
+				`must be "now" or an RFC 3339 time, for example 2026-01-02T15:04:05Z`))
+		}
+	}
+	return errs
+}

@@ -1,0 +1,78 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm"
+)
+
+// ValidateRefreshOptions checks the body of refresh-instancetype and
+// refresh-preference for the virtual machine called name.
+func ValidateRefreshOptions(options *vm.RefreshOptions, name string) field.ErrorList {
+	return append(validateBodyName(&options.ObjectMeta, name),
+		metav1validation.ValidateDryRun(field.NewPath("dryRun"), options.DryRun)...)
+}
+
+// ValidatePowerOptions checks the body of the power subresource (start, stop,
+// restart or suspend) of the virtual machine called name.
+func ValidatePowerOptions(options *vm.PowerOptions, subresource, name string) field.ErrorList {
+	errs := validateBodyName(&options.ObjectMeta, name)
+	errs = append(errs, metav1validation.ValidateDryRun(field.NewPath("dryRun"), options.DryRun)...)
+	path := field.NewPath("mode")
+	if subresource == "start" && options.Mode != "" {
+		return append(errs, field.Invalid(path, options.Mode, "must not be set for start"))
+	}
+	return append(errs, validateEnum(options.Mode, path, powerOpModes...)...)
+}
+
+// ValidateExpandOptions checks the query parameters of expand-spec.
+func ValidateExpandOptions(options *vm.ExpandOptions) field.ErrorList {
+	return validateEnum(options.Generation, field.NewPath("generation"), "stored", "latest")
+}
+
+// validateBodyName checks that a body does not speak of another object.
+func validateBodyName(meta *metav1.ObjectMeta, name string) field.ErrorList {
+	if meta.Name == "" || meta.Name == name {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(field.NewPath("metadata", "name"), meta.Name,
+		fmt.Sprintf("must be empty or %s, the name of the virtual machine", name))}
+}
+
+// VirtualMachineWarnings returns what the author of a virtual machine should
+// know: fields that are deprecated or that vSphere cannot honour.
+func VirtualMachineWarnings(spec *vm.VirtualMachineSpec, path *field.Path) []string {
+	const noMeaning = "has no meaning on vSphere; it is stored and not applied"
+	const deprecated = "deprecated; use controllerRevisionRef"
+	devices := spec.Devices
+	if devices == nil {
+		devices = &vm.VirtualMachineDevices{}
+	}
+	var out []string
+	for _, w := range []struct {
+		set  bool
+		path *field.Path
+		text string
+	}{
+		{spec.Instancetype != nil && spec.Instancetype.RevisionName != "", path.Child("instancetype", "revisionName"), deprecated},
+		{spec.Preference != nil && spec.Preference.RevisionName != "", path.Child("preference", "revisionName"), deprecated},
+		{spec.CPU != nil && spec.CPU.Model != "", path.Child("cpu", "model"), noMeaning},
+		{devices.Video != nil && !sets.New("", "svga").Has(devices.Video.Type), path.Child("devices", "video", "type"),
+			"vSphere has svga only; another type is stored and not applied"},
+		{devices.TPM != nil && devices.TPM.Persistent != nil && !*devices.TPM.Persistent, path.Child("devices", "tpm", "persistent"),
+			"vSphere always keeps the state of a TPM; false is stored and not applied"},
+	} {
+		if w.set {
+			out = append(out, fmt.Sprintf("%s: %s", w.path, w.text))
+		}
+	}
+	return out
+}

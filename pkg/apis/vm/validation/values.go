@@ -1,0 +1,110 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// uuidFormat is the canonical form of a UUID.
+var uuidFormat = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// validateEnum checks that value is unset or one of those allowed.
+func validateEnum[T ~string](value T, path *field.Path, allowed ...T) field.ErrorList {
+	if value == "" || slices.Contains(allowed, value) {
+		return nil
+	}
+	return field.ErrorList{field.NotSupported(path, value, allowed)}
+}
+
+// validateRange checks that least <= value <= most.
+func validateRange(value, least, most int64, path *field.Path) field.ErrorList {
+	if value < least || value > most {
+		return field.ErrorList{field.Invalid(path, value, fmt.Sprintf("must be from %d to %d", least, most))}
+	}
+	return nil
+}
+
+// validateName checks the name of another object, if there is one.
+func validateName(name string, path *field.Path) field.ErrorList {
+	if name == "" {
+		return nil
+	}
+	return invalid(name, path, apivalidation.NameIsDNSSubdomain(name, false))
+}
+
+// validateRequiredName checks the name of another object, which must be given.
+func validateRequiredName(name string, path *field.Path) field.ErrorList {
+	if name == "" {
+		return field.ErrorList{field.Required(path, "must be the name of an object")}
+	}
+	return validateName(name, path)
+}
+
+// validateItemName checks the name of an entry of a list and adds it to those
+// already seen.
+func validateItemName(name string, seen sets.Set[string], path *field.Path) field.ErrorList {
+	if name == "" {
+		return field.ErrorList{field.Required(path, "must tell the entry from others of the list")}
+	}
+	if seen.Has(name) {
+		return field.ErrorList{field.Duplicate(path, name)}
+	}
+	seen.Insert(name)
+	return invalid(name, path, apivalidation.NameIsDNSLabel(name, false))
+}
+
+// invalid turns messages about one value into errors.
+func invalid(value string, path *field.Path, messages []string) field.ErrorList {
+	var errs field.ErrorList
+	for _, message := range messages {
+		errs = append(errs, field.Invalid(path, value, message))
+	}
+	return errs
+}
+
+// validateQuantity checks that an optional amount is a whole number of units,
+// from least to most, all in the base unit; allowed is how people say that.
+func validateQuantity(quantity *resource.Quantity, unit, least, most int64, allowed string, path *field.Path) field.ErrorList {
+	if quantity == nil {
+		return nil
+	}
+	value, exact := quantity.AsInt64()
+	if !exact || value < least || value > most || value%unit != 0 {
+		return field.ErrorList{field.Invalid(path, quantity.String(), allowed)}
+	}
+	return nil
+}
+
+// validateOrder checks that low, if both are given, is not above high; highName
+// is how people call high.
+func validateOrder(low, high *resource.Quantity, highName string, path *field.Path) field.ErrorList {
+	if low == nil || high == nil || low.Cmp(*high) <= 0 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, low.String(), fmt.Sprintf("must be at most %s, %s", highName, high.String()))}
+}
+
+// validateUUID checks a UUID in its canonical form, if there is one.
+func validateUUID(value string, path *field.Path) field.ErrorList {
+	if value == "" || uuidFormat.MatchString(value) {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, value, "must be a UUID, for example 420f3c1a-6f5b-4b8e-9d1c-2f6a7e8b9c0d")}
+}
+
+// validateImmutable checks that a value, once set, stays.
+func validateImmutable(value, old string, path *field.Path) field.ErrorList {
+	if old == "" || value == old {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, value, "is immutable once set; must stay "+old)}
+}

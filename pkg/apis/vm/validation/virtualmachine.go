@@ -1,0 +1,121 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+	"strings"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm"
+)
+
+// maxVMName is the most characters that vSphere shows and stores of the name of
+// a virtual machine.
+const maxVMName = 80
+
+// ValidateVirtualMachine checks a new virtual machine.
+func ValidateVirtualMachine(obj *vm.VirtualMachine) field.ErrorList {
+	errs := apivalidation.ValidateObjectMeta(&obj.ObjectMeta, true, validateVMName, field.NewPath("metadata"))
+	return append(errs, ValidateVirtualMachineSpec(&obj.Spec, field.NewPath("spec"))...)
+}
+
+// ValidateVirtualMachineUpdate checks the change from old to obj. A spec that
+// did not change is not looked at.
+func ValidateVirtualMachineUpdate(obj, old *vm.VirtualMachine) field.ErrorList {
+	errs := apivalidation.ValidateObjectMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
+	if apiequality.Semantic.DeepEqual(obj.Spec, old.Spec) {
+		return errs
+	}
+	path := field.NewPath("spec")
+	errs = append(errs, ValidateVirtualMachineSpec(&obj.Spec, path)...)
+	return append(errs, validateSpecUpdate(&obj.Spec, &old.Spec, path)...)
+}
+
+// ValidateVirtualMachineStatusUpdate checks a change of status from old to obj.
+func ValidateVirtualMachineStatusUpdate(obj, old *vm.VirtualMachine) field.ErrorList {
+	errs := apivalidation.ValidateObjectMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
+	path := field.NewPath("status")
+	errs = append(errs, validateEnum(obj.Status.PowerState, path.Child("powerState"), vm.PoweredOn, vm.PoweredOff, vm.Suspended)...)
+	errs = append(errs, validateEnum(obj.Status.Phase, path.Child("phase"),
+		vm.PhasePending, vm.PhaseCreating, vm.PhaseStarting, vm.PhaseRunning, vm.PhaseStopping,
+		vm.PhaseStopped, vm.PhaseSuspended, vm.PhaseDeleting, vm.PhaseFailed)...)
+	return append(errs, metav1validation.ValidateConditions(obj.Status.Conditions, path.Child("conditions"))...)
+}
+
+// validateVMName checks a name that Kubernetes and vSphere must both accept.
+func validateVMName(name string, prefix bool) []string {
+	messages := apivalidation.NameIsDNSSubdomain(name, prefix)
+	if len(name) > maxVMName {
+		messages = append(messages, fmt.Sprintf("must be at most %d characters, the longest name of a virtual machine in vSphere", maxVMName))
+	}
+	if strings.ContainsAny(name, `/\%`) {
+		messages = append(messages, `must not contain /, \ or %, which vSphere would escape`)
+	}
+	return messages
+}
+
+// ValidateVirtualMachineSpec checks a spec on its own.
+func ValidateVirtualMachineSpec(spec *vm.VirtualMachineSpec, path *field.Path) field.ErrorList {
+	errs := validateSizeSource(spec, path)
+	errs = append(errs, validateCPU(spec.CPU, path.Child("cpu"))...)
+	errs = append(errs, validateMemory(spec.Memory, path.Child("memory"))...)
+	errs = append(errs, validateInstancetypeMatcher(spec.Instancetype, spec.Volumes, path.Child("instancetype"))...)
+	errs = append(errs, validatePreferenceMatcher(spec.Preference, spec.Volumes, path.Child("preference"))...)
+	errs = append(errs, validateImageRef(spec.Image, path.Child("image"))...)
+	errs = append(errs, validatePower(spec, path)...)
+	errs = append(errs, validateNetwork(spec.Network, path.Child("network"))...)
+	errs = append(errs, validateVolumes(spec.Volumes, path.Child("volumes"))...)
+	errs = append(errs, validateBootstrap(spec.Bootstrap, path.Child("bootstrap"))...)
+	errs = append(errs, validateFirmware(spec.Firmware, path.Child("firmware"))...)
+	errs = append(errs, validateDevices(spec.Devices, path.Child("devices"))...)
+	errs = append(errs, validateTPM(spec.Devices, spec.Firmware, path.Child("devices", "tpm"))...)
+	errs = append(errs, validateProbe(spec.ReadinessProbe, path.Child("readinessProbe"))...)
+	errs = append(errs, validateHardwareVersion(spec.MinHardwareVersion, path.Child("minHardwareVersion"))...)
+	errs = append(errs, validateName(spec.ClassName, path.Child("className"))...)
+	errs = append(errs, validateName(spec.StorageClass, path.Child("storageClass"))...)
+	errs = append(errs, validateName(spec.GroupName, path.Child("groupName"))...)
+	errs = append(errs, validateName(spec.CurrentSnapshotName, path.Child("currentSnapshotName"))...)
+	return append(errs, validateUUID(spec.InstanceUUID, path.Child("instanceUUID"))...)
+}
+
+// validateImageRef checks the reference to the image.
+func validateImageRef(ref *vm.VirtualMachineImageRef, path *field.Path) field.ErrorList {
+	if ref == nil {
+		return nil
+	}
+	errs := validateRequiredName(ref.Name, path.Child("name"))
+	return append(errs, validateEnum(ref.Kind, path.Child("kind"), "VirtualMachineImage")...)
+}
+
+// validateSpecUpdate checks what may not change.
+func validateSpecUpdate(spec, old *vm.VirtualMachineSpec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if old.Image != nil && !apiequality.Semantic.DeepEqual(spec.Image, old.Image) {
+		given := "nothing"
+		if spec.Image != nil {
+			given = spec.Image.Kind + "/" + spec.Image.Name
+		}
+		errs = append(errs, field.Invalid(path.Child("image"), given,
+			fmt.Sprintf("is immutable once set; must stay %s/%s", old.Image.Kind, old.Image.Name)))
+	}
+	if old.Firmware != nil {
+		var uuid string
+		if spec.Firmware != nil {
+			uuid = spec.Firmware.UUID
+		}
+		errs = append(errs, validateImmutable(uuid, old.Firmware.UUID, path.Child("firmware", "uuid"))...)
+	}
+	if spec.InstanceUUID != old.InstanceUUID {
+		errs = append(errs, field.Invalid(path.Child("instanceUUID"), spec.InstanceUUID,
+			fmt.Sprintf("is immutable; must stay %q", old.InstanceUUID)))
+	}
+	errs = append(errs, validateImmutable(spec.ProviderID, old.ProviderID, path.Child("providerID"))...)
+	errs = append(errs, validateMatcherUpdate(instancetypeMatcher(spec.Instancetype), instancetypeMatcher(old.Instancetype), path.Child("instancetype"))...)
+	return append(errs, validateMatcherUpdate(preferenceMatcher(spec.Preference), preferenceMatcher(old.Preference), path.Child("preference"))...)
+}

@@ -1,0 +1,205 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm"
+)
+
+// summaries reduces errors to type and field, in order.
+func summaries(errs field.ErrorList) []string {
+	var out []string
+	for _, err := range errs {
+		out = append(out, strings.TrimPrefix(string(err.Type), "FieldValue")+" "+err.Field)
+	}
+	return out
+}
+
+// check compares the errors of one case with those wanted.
+func check(t *testing.T, want []string, errs field.ErrorList) {
+	t.Helper()
+	if diff := cmp.Diff(want, summaries(errs)); diff != "" {
+		t.Errorf("errors differ (-want +got):\n%s\n%v", diff, errs)
+	}
+}
+
+// quantity returns a pointer to a parsed quantity.
+func quantity(s string) *resource.Quantity {
+	return ptr.To(resource.MustParse(s))
+}
+
+// inlineVM returns a virtual machine that is accepted, after change.
+func inlineVM(change func(*vm.VirtualMachine)) *vm.VirtualMachine {
+	obj := &vm.VirtualMachine{
+		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "dev", ResourceVersion: "1"},
+		Spec: vm.VirtualMachineSpec{
+			CPU:        &vm.VirtualMachineCPU{Sockets: 2},
+			Memory:     &vm.VirtualMachineMemory{Guest: quantity("4Gi")},
+			Image:      &vm.VirtualMachineImageRef{Kind: "VirtualMachineImage", Name: "photon"},
+			PowerState: vm.PoweredOn,
+		},
+	}
+	if change != nil {
+		change(obj)
+	}
+	return obj
+}
+
+// inlineSpec returns a spec that is accepted, after change.
+func inlineSpec(change func(*vm.VirtualMachineSpec)) *vm.VirtualMachineSpec {
+	return &inlineVM(func(obj *vm.VirtualMachine) { change(&obj.Spec) }).Spec
+}
+
+// specCase is a change of an accepted spec and the errors that follow from it.
+type specCase struct {
+	name   string
+	change func(*vm.VirtualMachineSpec)
+	want   []string
+}
+
+// runSpecCases validates each case.
+func runSpecCases(t *testing.T, cases []specCase) {
+	t.Helper()
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			check(t, tc.want, ValidateVirtualMachineSpec(inlineSpec(tc.change), field.NewPath("spec")))
+		})
+	}
+}
+
+func TestVirtualMachineName(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		want []string
+	}{
+		{"web", nil},
+		{strings.Repeat("a", 80), nil},
+		{strings.Repeat("a", 81), []string{"Invalid metadata.name"}},
+		{"a/b", []string{"Invalid metadata.name", "Invalid metadata.name"}},
+		{`a\b`, []string{"Invalid metadata.name", "Invalid metadata.name"}},
+		{"100%", []string{"Invalid metadata.name", "Invalid metadata.name"}},
+		{"", []string{"Required metadata.name"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			check(t, tc.want, ValidateVirtualMachine(inlineVM(func(obj *vm.VirtualMachine) { obj.Name = tc.name })))
+		})
+	}
+}
+
+func TestExactlyOneSourceGivesTheSize(t *testing.T) {
+	noSize := func(s *vm.VirtualMachineSpec) { s.CPU, s.Memory = nil, nil }
+	runSpecCases(t, []specCase{
+		{"cpu and memory are accepted", func(*vm.VirtualMachineSpec) {}, nil},
+		{"a class is accepted", func(s *vm.VirtualMachineSpec) { noSize(s); s.ClassName = "small" }, nil},
+		{"an instance type is accepted", func(s *vm.VirtualMachineSpec) {
+			noSize(s)
+			s.Instancetype = &vm.InstancetypeMatcher{Name: "small"}
+		}, nil},
+		{"no source is refused", noSize, []string{"Required spec"}},
+		{"cpu without memory is refused", func(s *vm.VirtualMachineSpec) { s.Memory = nil }, []string{"Required spec.memory"}},
+		{"memory without cpu is refused", func(s *vm.VirtualMachineSpec) { s.CPU = nil }, []string{"Required spec.cpu"}},
+		{"cpu without a number is refused", func(s *vm.VirtualMachineSpec) { s.CPU.Sockets = 0 }, []string{"Required spec.cpu"}},
+		{"memory without an amount is refused", func(s *vm.VirtualMachineSpec) { s.Memory.Guest = nil }, []string{"Required spec.memory.guest"}},
+		{"class and instance type are refused", func(s *vm.VirtualMachineSpec) {
+			noSize(s)
+			s.ClassName, s.Instancetype = "small", &vm.InstancetypeMatcher{Name: "small"}
+		}, []string{"Forbidden spec.instancetype"}},
+		{"class, cpu and memory are refused", func(s *vm.VirtualMachineSpec) { s.ClassName = "small" }, []string{"Forbidden spec.cpu", "Forbidden spec.memory"}},
+		{"instance type, cpu and memory are refused", func(s *vm.VirtualMachineSpec) {
+			s.Instancetype = &vm.InstancetypeMatcher{Name: "small"}
+		}, []string{"Forbidden spec.cpu.sockets", "Forbidden spec.memory.guest"}},
+		{"an instance type and a reservation are accepted", func(s *vm.VirtualMachineSpec) {
+			s.Instancetype = &vm.InstancetypeMatcher{Name: "small"}
+			s.CPU, s.Memory = &vm.VirtualMachineCPU{Reservation: quantity("1G")}, nil
+		}, nil},
+		{"a fallback for an instance type that may be missing is accepted", func(s *vm.VirtualMachineSpec) {
+			s.Instancetype = &vm.InstancetypeMatcher{InferFromVolume: "image", InferFromVolumeFailurePolicy: ptr.To(vm.InferFromVolumeFailureIgnore)}
+		}, nil},
+	})
+}
+
+func TestSpecHardware(t *testing.T) {
+	type spec = vm.VirtualMachineSpec
+	runSpecCases(t, []specCase{
+		{"negative sockets", func(s *spec) { s.CPU.Sockets = -1 }, []string{"Invalid spec.cpu.sockets"}},
+		{"negative cores", func(s *spec) { s.CPU.Cores = -2 }, []string{"Invalid spec.cpu.cores"}},
+		{"more vCPUs than vSphere has", func(s *spec) { s.CPU.Sockets, s.CPU.Cores = 100, 8 }, []string{"Invalid spec.cpu"}},
+		{"fewer sockets at most than now", func(s *spec) { s.CPU.MaxSockets = ptr.To[int32](1) }, []string{"Invalid spec.cpu.maxSockets"}},
+		{"a fraction of a megahertz", func(s *spec) { s.CPU.Reservation = quantity("1500k") }, []string{"Invalid spec.cpu.reservation"}},
+		{"a CPU reservation above the limit", func(s *spec) { s.CPU.Reservation, s.CPU.Limit = quantity("3G"), quantity("2G") }, []string{"Invalid spec.cpu.reservation"}},
+		{"an unknown latency sensitivity", func(s *spec) { s.CPU.LatencySensitivity = "Extreme" }, []string{"NotSupported spec.cpu.latencySensitivity"}},
+		{"custom shares", func(s *spec) { s.CPU.Shares = &vm.Shares{Level: vm.SharesCustom, Shares: ptr.To[int32](500)} }, nil},
+		{"custom shares without number", func(s *spec) { s.CPU.Shares = &vm.Shares{Level: vm.SharesCustom} }, []string{"Required spec.cpu.shares.shares"}},
+		{"a number of normal shares", func(s *spec) { s.CPU.Shares = &vm.Shares{Level: vm.SharesNormal, Shares: ptr.To[int32](5)} }, []string{"Forbidden spec.cpu.shares.shares"}},
+		{"shares without level", func(s *spec) { s.Memory.Shares = &vm.Shares{} }, []string{"Required spec.memory.shares.level"}},
+		{"memory off the 4 MiB grid", func(s *spec) { s.Memory.Guest = quantity("4097Mi") }, []string{"Invalid spec.memory.guest"}},
+		{"negative memory", func(s *spec) { s.Memory.Guest = quantity("-4Gi") }, []string{"Invalid spec.memory.guest"}},
+		{"no memory", func(s *spec) { s.Memory.Guest = quantity("0") }, []string{"Invalid spec.memory.guest"}},
+		{"less memory at most than now", func(s *spec) { s.Memory.MaxGuest = quantity("2Gi") }, []string{"Invalid spec.memory.guest"}},
+		{"a reservation of more than there is", func(s *spec) { s.Memory.Reservation = quantity("5Gi") }, []string{"Invalid spec.memory.reservation"}},
+		{"an unknown page size", func(s *spec) { s.Memory.HugePageSize = "4Mi" }, []string{"NotSupported spec.memory.hugePageSize"}},
+		{"an unknown bootloader", func(s *spec) { s.Firmware = &vm.VirtualMachineFirmware{Bootloader: "GRUB"} }, []string{"NotSupported spec.firmware.bootloader"}},
+		{"secure boot with BIOS", func(s *spec) {
+			s.Firmware = &vm.VirtualMachineFirmware{Bootloader: vm.BootloaderBIOS, SecureBoot: ptr.To(true)}
+		}, []string{"Invalid spec.firmware.secureBoot"}},
+		{"a TPM with BIOS", func(s *spec) {
+			s.Firmware = &vm.VirtualMachineFirmware{Bootloader: vm.BootloaderBIOS}
+			s.Devices = &vm.VirtualMachineDevices{TPM: &vm.VirtualMachineTPM{}}
+		}, []string{"Forbidden spec.devices.tpm"}},
+		{"a malformed firmware UUID", func(s *spec) { s.Firmware = &vm.VirtualMachineFirmware{UUID: "42"} }, []string{"Invalid spec.firmware.uuid"}},
+		{"a firmware UUID", func(s *spec) {
+			s.Firmware = &vm.VirtualMachineFirmware{UUID: "420f3c1a-6f5b-4b8e-9d1c-2f6a7e8b9c0d"}
+		}, nil},
+		{"a malformed instance UUID", func(s *spec) { s.InstanceUUID = "vm-42" }, []string{"Invalid spec.instanceUUID"}},
+		{"two GPUs of one name", func(s *spec) {
+			s.Devices = &vm.VirtualMachineDevices{GPUs: []vm.VirtualMachineDevice{{Name: "a", DeviceName: "x"}, {Name: "a", DeviceName: "y"}}}
+		}, []string{"Duplicate spec.devices.gpus[1].name"}},
+		{"a host device without device", func(s *spec) {
+			s.Devices = &vm.VirtualMachineDevices{HostDevices: []vm.VirtualMachineDevice{{Name: "a"}}}
+		}, []string{"Required spec.devices.hostDevices[0].deviceName"}},
+		{"a hardware version before 13", func(s *spec) { s.MinHardwareVersion = 12 }, []string{"Invalid spec.minHardwareVersion"}},
+		{"a hardware version after 22", func(s *spec) { s.MinHardwareVersion = 23 }, []string{"Invalid spec.minHardwareVersion"}},
+	})
+}
+
+func TestSpecPowerAndReferences(t *testing.T) {
+	type spec = vm.VirtualMachineSpec
+	runSpecCases(t, []specCase{
+		{"an unknown power state", func(s *spec) { s.PowerState = "On" }, []string{"NotSupported spec.powerState"}},
+		{"an unknown mode", func(s *spec) { s.PowerOffMode, s.SuspendMode, s.RestartMode = "Gentle", "Gentle", "Gentle" }, []string{
+			"NotSupported spec.powerOffMode", "NotSupported spec.suspendMode", "NotSupported spec.restartMode",
+		}},
+		{"an unknown update strategy", func(s *spec) { s.UpdateStrategy = "Later" }, []string{"NotSupported spec.updateStrategy"}},
+		{"an unknown promotion mode", func(s *spec) { s.PromoteDisksMode = "Never" }, []string{"NotSupported spec.promoteDisksMode"}},
+		{"restart now", func(s *spec) { s.NextRestartTime = "now" }, nil},
+		{"restart at a time", func(s *spec) { s.NextRestartTime = "2026-01-02T15:04:05Z" }, nil},
+		{"restart at no time", func(s *spec) { s.NextRestartTime = "tomorrow" }, []string{"Invalid spec.nextRestartTime"}},
+		{"an unknown image kind", func(s *spec) { s.Image.Kind = "ClusterVirtualMachineImage" }, []string{"NotSupported spec.image.kind"}},
+		{"an image without name", func(s *spec) { s.Image.Name = "" }, []string{"Required spec.image.name"}},
+		{"malformed names", func(s *spec) {
+			s.StorageClass, s.GroupName, s.CurrentSnapshotName = "A B", "A B", "A B"
+		}, []string{"Invalid spec.storageClass", "Invalid spec.groupName", "Invalid spec.currentSnapshotName"}},
+	})
+}
+
+func TestErrorsNameFieldValueAndWhatIsAllowed(t *testing.T) {
+	spec := inlineSpec(func(s *vm.VirtualMachineSpec) {
+		s.PowerState = "On"
+		s.Memory.Guest = quantity("4097Mi")
+	})
+	const want = `[spec.memory.guest: Invalid value: "4097Mi": must be a multiple of 4Mi, from 4Mi to 24Ti, ` +
+		`spec.powerState: Unsupported value: "On": supported values: "PoweredOn", "PoweredOff", "Suspended"]`
+	if got := ValidateVirtualMachineSpec(spec, field.NewPath("spec")).ToAggregate().Error(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
