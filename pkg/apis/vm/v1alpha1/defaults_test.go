@@ -1,0 +1,98 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-dev/slipway/pkg/apis/scheme"
+	"github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+func TestDefaultsFillWhatIsUnset(t *testing.T) {
+	obj := &v1alpha1.VirtualMachine{Spec: v1alpha1.VirtualMachineSpec{
+		Image: &v1alpha1.VirtualMachineImageRef{Name: "photon"},
+		ReadinessProbe: &v1alpha1.VirtualMachineReadinessProbe{
+			GuestHeartbeat: &v1alpha1.GuestHeartbeatAction{},
+		},
+	}}
+	scheme.Scheme.Default(obj)
+	want := v1alpha1.VirtualMachineSpec{
+		PowerState:       v1alpha1.PoweredOn,
+		PowerOffMode:     v1alpha1.PowerOpModeTrySoft,
+		SuspendMode:      v1alpha1.PowerOpModeTrySoft,
+		RestartMode:      v1alpha1.PowerOpModeTrySoft,
+		PromoteDisksMode: v1alpha1.PromoteDisksModeOnline,
+		UpdateStrategy:   v1alpha1.UpdateStrategyLiveUpdate,
+		Image:            &v1alpha1.VirtualMachineImageRef{Kind: "VirtualMachineImage", Name: "photon"},
+		ReadinessProbe: &v1alpha1.VirtualMachineReadinessProbe{
+			GuestHeartbeat: &v1alpha1.GuestHeartbeatAction{ThresholdStatus: v1alpha1.GuestHeartbeatGreen},
+			PeriodSeconds:  10,
+			TimeoutSeconds: 10,
+		},
+	}
+	if diff := cmp.Diff(want, obj.Spec); diff != "" {
+		t.Errorf("defaulted spec differs (-want +got):\n%s", diff)
+	}
+}
+
+func TestDefaultsKeepWhatIsSet(t *testing.T) {
+	want := v1alpha1.VirtualMachineSpec{
+		PowerState:       v1alpha1.Suspended,
+		PowerOffMode:     v1alpha1.PowerOpModeHard,
+		SuspendMode:      v1alpha1.PowerOpModeSoft,
+		RestartMode:      v1alpha1.PowerOpModeHard,
+		PromoteDisksMode: v1alpha1.PromoteDisksModeDisabled,
+		UpdateStrategy:   v1alpha1.UpdateStrategyStage,
+	}
+	obj := &v1alpha1.VirtualMachine{Spec: *want.DeepCopy()}
+	scheme.Scheme.Default(obj)
+	if diff := cmp.Diff(want, obj.Spec); diff != "" {
+		t.Errorf("defaulted spec differs (-want +got):\n%s", diff)
+	}
+}
+
+func TestFieldSelectors(t *testing.T) {
+	for _, tc := range []struct {
+		kind, label string
+		accepted    bool
+	}{
+		{"VirtualMachine", "metadata.name", true},
+		{"VirtualMachine", "metadata.namespace", true},
+		{"VirtualMachine", "spec.powerState", true},
+		{"VirtualMachine", "status.powerState", true},
+		{"VirtualMachine", "status.phase", true},
+		{"VirtualMachine", "status.nodeName", true},
+		{"VirtualMachine", "status.instancetypeRef.name", true},
+		{"VirtualMachine", "spec.className", false},
+		{"VirtualMachineInstance", "status.nodeName", true},
+		{"VirtualMachineInstance", "spec.powerState", false},
+		{"VirtualMachineClass", "metadata.name", true},
+		{"VirtualMachineClass", "status.phase", false},
+		{"VirtualMachineImage", "metadata.name", true},
+	} {
+		t.Run(tc.kind+" by "+tc.label, func(t *testing.T) {
+			label, value, err := scheme.Scheme.ConvertFieldLabel(v1alpha1.SchemeGroupVersion.WithKind(tc.kind), tc.label, "x")
+			if (err == nil) != tc.accepted {
+				t.Fatalf("error is %v, accepted should be %t", err, tc.accepted)
+			}
+			if tc.accepted && (label != tc.label || value != "x") {
+				t.Errorf("became %s=%s", label, value)
+			}
+		})
+	}
+}
+
+func TestExpandOptionsAreReadFromTheQuery(t *testing.T) {
+	var options v1alpha1.ExpandOptions
+	query := map[string][]string{"generation": {"latest"}}
+	if err := scheme.ParameterCodec.DecodeParameters(query, v1alpha1.SchemeGroupVersion, &options); err != nil {
+		t.Fatal(err)
+	}
+	if options.Generation != "latest" {
+		t.Errorf("generation is %q, want latest", options.Generation)
+	}
+}
