@@ -24,12 +24,9 @@ func newDown(g *globals) *cobra.Command {
 		Use:   "down",
 		Short: "Stop the environment and keep its state",
 		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := g.resolve(); err != nil {
-				return err
-			}
-			return down(cmd.Context(), g.dataDir, cmd.OutOrStdout())
-		},
+		RunE: g.runE(func(ctx context.Context, out io.Writer) error {
+			return down(ctx, g.dataDir, out)
+		}),
 	}
 }
 
@@ -67,18 +64,15 @@ func newReset(g *globals) *cobra.Command {
 		Use:   "reset",
 		Short: "Stop the environment and remove its state",
 		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := g.resolve(); err != nil {
-				return err
-			}
-			if err := down(cmd.Context(), g.dataDir, cmd.OutOrStdout()); err != nil {
+		RunE: g.runE(func(ctx context.Context, out io.Writer) error {
+			if err := down(ctx, g.dataDir, out); err != nil {
 				return err
 			}
 			if err := localcluster.Reset(g.dataDir); err != nil {
 				return err
 			}
-			_, _ = fmt.Fprintf(cmd.OutOrStdout(), "removed %s\n", g.dataDir)
+			_, _ = fmt.Fprintf(out, "removed %s\n", g.dataDir)
 			return nil
-		},
+		}),
 	}
 }

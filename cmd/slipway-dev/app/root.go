@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter"
 )
 
 // globals are the flags that all commands about the environment share.
@@ -23,16 +25,11 @@ type globals struct {
 
 // Main runs the command line and returns the exit status.
 func Main(args []string, out, errOut io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	// The first signal asks for an orderly end; a second one ends at once.
-	context.AfterFunc(ctx, stop)
-
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errOut)
-	if err := root.ExecuteContext(ctx); err != nil {
+	if err := root.ExecuteContext(context.Background()); err != nil {
 		_, _ = fmt.Fprintln(errOut, "slipway-dev:", err)
 		return 1
 	}
@@ -51,8 +48,25 @@ The state is kept in the data directory from one run to the next.`,
 	}
 	root.PersistentFlags().StringVar(&g.dataDir, "data-dir", ".slipway", "directory of all state")
 	root.PersistentFlags().StringVar(&g.binDir, "bin-dir", "", "directory of the programs (default: that of slipway-dev)")
-	root.AddCommand(newRun(g), newUp(g), newDown(g), newStatus(g), newReset(g))
+	root.AddCommand(newRun(g), newUp(g), newDown(g), newStatus(g), newReset(g), vcenter.NewCommand())
 	return root
+}
+
+// command is what a command about the environment does, once the flags are complete.
+type command func(ctx context.Context, out io.Writer) error
+
+// runE completes the flags and runs f with a context that ends with the first
+// interrupt, for an orderly end; a second interrupt ends the process at once.
+func (g *globals) runE(f command) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error {
+		if err := g.resolve(); err != nil {
+			return err
+		}
+		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		context.AfterFunc(ctx, stop)
+		return f(ctx, cmd.OutOrStdout())
+	}
 }
 
 // resolve makes the directories absolute and fills the default of --bin-dir.

@@ -28,20 +28,17 @@ func newRun(g *globals) *cobra.Command {
 		Use:   "run",
 		Short: "Run the environment in the foreground until Ctrl-C",
 		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.resolve(); err != nil {
-				return err
-			}
-			out, err := newReport(cmd.OutOrStdout(), o.notifyFD)
+		RunE: g.runE(func(ctx context.Context, w io.Writer) error {
+			out, err := newReport(w, o.notifyFD)
 			if err != nil {
 				return err
 			}
-			err = o.run(cmd.Context(), out)
+			err = o.run(ctx, out)
 			if errors.Is(err, errInterrupted) {
 				err = nil
 			}
 			return errors.Join(err, out.finish(err))
-		},
+		}),
 	}
 	o.addFlags(cmd)
 	cmd.Flags().IntVar(&o.notifyFD, "notify-fd", 0, "file descriptor that progress is reported to")

@@ -4,6 +4,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -18,19 +19,16 @@ func newStatus(g *globals) *cobra.Command {
 		Use:   "status",
 		Short: "Show what runs; exit status 1 when anything does not",
 		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := g.resolve(); err != nil {
-				return err
-			}
-			s, err := localcluster.Inspect(cmd.Context(), g.dataDir)
+		RunE: g.runE(func(ctx context.Context, out io.Writer) error {
+			s, err := localcluster.Inspect(ctx, g.dataDir)
 			if err != nil {
 				return err
 			}
 			if s.PID == 0 {
 				return fmt.Errorf("no environment runs in %s", g.dataDir)
 			}
-			return printStatus(cmd.OutOrStdout(), g.dataDir, s)
-		},
+			return printStatus(out, g.dataDir, s)
+		}),
 	}
 }
 
@@ -58,7 +56,7 @@ func printStatus(out io.Writer, dataDir string, s localcluster.Status) error {
 		return fmt.Errorf("writing the status: %w", err)
 	}
 	if missing > 0 {
-		return fmt.Errorf("%d parts are not as they should be; logs are in %s", missing, localcluster.LogDir(dataDir))
+		return fmt.Errorf("%d of %d parts are missing; logs are in %s", missing, len(s.Servers)+1, localcluster.LogDir(dataDir))
 	}
 	return nil
 }

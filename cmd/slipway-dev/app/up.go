@@ -29,12 +29,7 @@ func newUp(g *globals) *cobra.Command {
 		Use:   "up",
 		Short: "Start the environment in the background and return when it is ready",
 		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.resolve(); err != nil {
-				return err
-			}
-			return o.up(cmd.Context(), cmd.OutOrStdout())
-		},
+		RunE:  g.runE(o.up),
 	}
 	o.addFlags(cmd)
 	return cmd

@@ -1,0 +1,126 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-dev/slipway/pkg/localcluster"
+)
+
+// pipe connects a report to the command that follows it.
+func pipe() (*report, io.Reader) {
+	reader, writer := io.Pipe()
+	return &report{out: io.Discard, notify: writer}, reader
+}
+
+func TestWaitingCommandSeesProgressUntilReady(t *testing.T) {
+	r, reader := pipe()
+	done := make(chan error, 1)
+	go func() {
+		r.printf("two\nlines")
+		r.step("etcd", 60*time.Millisecond)
+		done <- r.ready()
+	}()
+	var out bytes.Buffer
+	ready, err := follow(reader, &out)
+	if err := errors.Join(err, <-done); err != nil || !ready {
+		t.Fatalf("follow: ready %v, %v", ready, err)
+	}
+	want := "two\nlines\n  etcd                                                 0.06 s\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("progress (-want +got):\n%s", diff)
+	}
+	// What comes later reaches the own output only, and does not fail.
+	r.printf("later")
+	if err := r.finish(errors.New("later")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWaitingCommandSeesTheError(t *testing.T) {
+	r, reader := pipe()
+	go func() { _ = r.finish(errors.New("port 6443 is in use")) }()
+	ready, err := follow(reader, io.Discard)
+	if ready || err == nil || err.Error() != "port 6443 is in use" {
+		t.Errorf("follow: ready %v, %v, want the error of the run", ready, err)
+	}
+}
+
+func TestSilentEndIsAnError(t *testing.T) {
+	r, reader := pipe()
+	go func() { _ = r.finish(nil) }()
+	ready, err := follow(reader, io.Discard)
+	if ready || err != nil {
+		t.Errorf("follow: ready %v, %v, want neither", ready, err)
+	}
+	if err := ended(nil, nil); !errors.Is(err, errInterrupted) {
+		t.Errorf("ended = %v, want that it was interrupted", err)
+	}
+}
+
+func TestMainReportsOneLine(t *testing.T) {
+	empty := t.TempDir()
+	data := filepath.Join(empty, "data")
+	foreign := t.TempDir()
+	if err := os.WriteFile(filepath.Join(foreign, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		args []string
+		code int
+		want string
+	}{
+		"unknown command": {[]string{"start"}, 1, `unknown command "start"`},
+		"missing program": {[]string{"run", "--bin-dir=" + empty, "--data-dir=" + data}, 1, "kube-apiserver is missing in " + empty},
+		"nothing to show": {[]string{"status", "--data-dir=" + data}, 1, "no environment runs in " + data},
+		"nothing to stop": {[]string{"down", "--data-dir=" + data}, 0, ""},
+		"foreign data":    {[]string{"reset", "--data-dir=" + foreign}, 1, "it is left alone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var errOut bytes.Buffer
+			if code := Main(tc.args, io.Discard, &errOut); code != tc.code {
+				t.Errorf("exit status %d, want %d", code, tc.code)
+			}
+			got := errOut.String()
+			if !strings.Contains(got, tc.want) || strings.Count(got, "\n") != tc.code {
+				t.Errorf("standard error %q, want one line with %q for a failure, none otherwise", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestStatusCountsWhatIsMissing(t *testing.T) {
+	up := localcluster.ServerStatus{Name: "a", Address: "127.0.0.1:1", Listening: true}
+	down := localcluster.ServerStatus{Name: "b", Address: "127.0.0.1:2"}
+	for name, tc := range map[string]struct {
+		status localcluster.Status
+		want   string
+	}{
+		"all well":       {localcluster.Status{PID: 7, Servers: []localcluster.ServerStatus{up}}, ""},
+		"a server":       {localcluster.Status{PID: 7, Servers: []localcluster.ServerStatus{up, down}}, "1 of 3 parts"},
+		"APIs":           {localcluster.Status{PID: 7, APIs: "APIService x: 503"}, "1 of 1 parts"},
+		"server and API": {localcluster.Status{PID: 7, Servers: []localcluster.ServerStatus{down}, APIs: "503"}, "2 of 2 parts"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			err := printStatus(&out, "/data", tc.status)
+			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.HasPrefix(err.Error(), tc.want)) {
+				t.Errorf("printStatus = %v, want %q", err, tc.want)
+			}
+			if !strings.Contains(out.String(), "running, process 7") || !strings.Contains(out.String(), tc.status.APIs) {
+				t.Errorf("status:\n%s", out.String())
+			}
+		})
+	}
+}
