@@ -43,6 +43,7 @@ func withCluster(m *testing.M) (code int) {
 		DataDir: dir, BinDir: binDir, UnsafeNoFsync: true, GuestBootDelay: 100 * time.Millisecond,
 		// A right that a test grants must hold at once, not after ten seconds.
 		SlipwayArgs: []string{"--authorization-webhook-cache-unauthorized-ttl=0s"},
+		VCenterArgs: []string{"--control-listen=127.0.0.1:0"},
 	})
 	if err != nil {
 		return report(err)
