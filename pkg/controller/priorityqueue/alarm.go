@@ -59,10 +59,10 @@ func (q *Queue[K]) setAlarm(now int64) {
 // and sets the timer for the next key.
 func (q *Queue[K]) onAlarm() {
 	for {
-		q.mu.Lock()
+		q.lock()
 		q.wake.at = math.MaxInt64
 		if q.closed {
-			q.mu.Unlock()
+			q.release()
 			return
 		}
 		now := q.now()

@@ -71,8 +71,8 @@ type priorityReadings struct {
 
 // readStats copies the counts, and false if the queue does not count.
 func (q *Queue[K]) readStats() (readings, bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.lock()
+	defer q.release()
 	s := q.core.stats
 	if s == nil {
 		return readings{}, false

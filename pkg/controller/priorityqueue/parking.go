@@ -73,8 +73,7 @@ func (q *Queue[K]) passOn() {
 	if !q.park.more.Load() {
 		return
 	}
-	q.mu.Lock()
+	q.lock()
 	q.park.more.Store(false)
-	now := q.time()
-	q.unlock(now)
+	q.release()
 }

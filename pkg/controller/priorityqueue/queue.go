@@ -23,8 +23,9 @@ type Queue[K comparable] struct {
 	// calls that meet delayed keys do.
 	timed bool
 
-	mu   sync.Mutex
-	core *core[K]
+	mu      sync.Mutex
+	pending pending[K]
+	core    *core[K]
 	park parking[K]
 	wake alarm
 	// closed: adds are ignored, and a Get that finds nothing returns.
@@ -81,17 +82,7 @@ func (q *Queue[K]) time() int64 {
 }
 
 // Add queues a key at priority 0, ready at once.
-func (q *Queue[K]) Add(key K) {
-	h, group := q.core.hash(key), q.core.groupOf(key)
-	q.mu.Lock()
-	if q.closed {
-		q.mu.Unlock()
-		return
-	}
-	now := q.time()
-	q.core.add(h, key, group, 0, now, now)
-	q.unlock(now)
-}
+func (q *Queue[K]) Add(key K) { q.add(key, 0, 0, false) }
 
 // AddAfter queues a key at priority 0, ready when the delay has passed.
 func (q *Queue[K]) AddAfter(key K, delay time.Duration) {
@@ -116,33 +107,37 @@ func (q *Queue[K]) AddWithOpts(o AddOpts, keys ...K) {
 	}
 }
 
+// add queues one key without ever waiting for a lock that is busy for long.
 func (q *Queue[K]) add(key K, priority int, after time.Duration, retry bool) {
-	h, group := q.core.hash(key), q.core.groupOf(key)
-	var called int64
+	hash, group := q.core.hash(key), q.core.groupOf(key)
+	var due int64
 	if after > 0 {
-		called = q.now()
+		if due = q.now() + int64(after); due < 0 {
+			due = math.MaxInt64
+		}
 	}
-	q.mu.Lock()
+	if q.mu.TryLock() {
+		q.applyPending()
+	} else {
+		if q.leave(operation[K]{key: key, group: group, hash: hash, priority: priority, due: due, retry: retry}) {
+			return
+		}
+		q.lock()
+	}
 	if q.closed {
-		q.mu.Unlock()
+		q.release()
 		return
 	}
 	if retry {
 		q.core.stats.retried()
 	}
-	var now, due int64
-	if after > 0 {
-		// The clock may have been read before that of the call before us.
+	var now int64
+	if due > 0 {
 		now = q.now()
-		due = called + int64(after)
-		if due < called {
-			due = math.MaxInt64
-		}
 	} else {
 		now = q.time()
-		due = now
 	}
-	q.core.add(h, key, group, priority, due, now)
+	q.core.add(hash, key, group, priority, max(due, now), now)
 	q.unlock(now)
 }
 
@@ -155,7 +150,7 @@ func (q *Queue[K]) Get() (key K, shutdown bool) {
 
 // GetWithPriority is Get with the priority that the key was queued with.
 func (q *Queue[K]) GetWithPriority() (key K, priority int, shutdown bool) {
-	q.mu.Lock()
+	q.lock()
 	now := q.time()
 	key, priority, ok := q.core.pop(now)
 	if ok || q.closed {
@@ -165,6 +160,9 @@ func (q *Queue[K]) GetWithPriority() (key K, priority int, shutdown bool) {
 	w := q.park.push()
 	q.setAlarm(now)
 	q.mu.Unlock()
+	if q.again() {
+		q.release()
+	}
 
 	h := <-w.ch
 	q.park.pool.Put(w)
@@ -176,35 +174,21 @@ func (q *Queue[K]) GetWithPriority() (key K, priority int, shutdown bool) {
 // meanwhile, it can be handed out again from now on, in the place of that Add.
 // For any other key Done does nothing.
 func (q *Queue[K]) Done(key K) {
-	h := q.core.hash(key)
-	q.mu.Lock()
+	hash := q.core.hash(key)
+	q.lock()
 	now := q.time()
-	q.core.done(h, key, now)
+	q.core.done(hash, key, now)
 	if q.drained != nil {
 		q.checkDrained()
 	}
 	q.unlock(now)
 }
 
-// unlock gives the lock back and wakes a waiting Get if there is a key for it.
-func (q *Queue[K]) unlock(now int64) {
-	if len(q.park.stack) == 0 {
-		q.mu.Unlock()
-		return
-	}
-	q.setAlarm(now)
-	w, h := q.handOver(now)
-	q.mu.Unlock()
-	if w != nil {
-		w.ch <- h
-	}
-}
-
 // Len returns the number of ready keys; those in process that were added again
 // count.
 func (q *Queue[K]) Len() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.lock()
+	defer q.release()
 	q.core.promote(q.time(), math.MaxInt)
 	return q.core.ready
 }
@@ -214,8 +198,8 @@ func (q *Queue[K]) Len() int {
 // keeps what it knows of it until Forget.
 func (q *Queue[K]) Remove(key K) bool {
 	h := q.core.hash(key)
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.lock()
+	defer q.release()
 	removed := q.core.remove(h, key)
 	if q.drained != nil {
 		q.checkDrained()
@@ -232,8 +216,8 @@ func (q *Queue[K]) NumRequeues(key K) int { return q.limiter.NumRequeues(key) }
 
 // ShuttingDown reports whether ShutDown or ShutDownWithDrain was called.
 func (q *Queue[K]) ShuttingDown() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.lock()
+	defer q.release()
 	return q.closed
 }
 
@@ -241,23 +225,23 @@ func (q *Queue[K]) ShuttingDown() bool {
 // are still handed out; then every Get, waiting or new, returns shutdown. It
 // also ends the wait of ShutDownWithDrain. Calling it again does nothing.
 func (q *Queue[K]) ShutDown() {
-	q.mu.Lock()
+	q.lock()
 	q.close()
 	q.endDrain()
-	q.mu.Unlock()
+	q.release()
 }
 
 // ShutDownWithDrain is ShutDown, and returns when all ready keys have been
 // handed out and Done was called for everything in process. Workers that stop
 // early must be followed by a ShutDown, which ends the wait.
 func (q *Queue[K]) ShutDownWithDrain() {
-	q.mu.Lock()
+	q.lock()
 	q.close()
 	if q.drained == nil && !q.empty() {
 		q.drained = make(chan struct{})
 	}
 	drained := q.drained
-	q.mu.Unlock()
+	q.release()
 	if drained != nil {
 		<-drained
 	}

@@ -79,8 +79,8 @@ func (q *Queue[K]) Snapshot() Snapshot {
 
 // snapshot copies the state and leaves the keys to be formatted without lock.
 func (q *Queue[K]) snapshot() (s Snapshot, oldest []*K, held []K) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.lock()
+	defer q.release()
 	c := q.core
 	now := q.time()
 	c.promote(now, promoteBatch)
