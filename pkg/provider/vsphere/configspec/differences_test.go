@@ -1,0 +1,175 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package configspec
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/api/resource"
+	k8stypes "k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+func quantity(s string) *resource.Quantity { return ptr(resource.MustParse(s)) }
+
+// want is a size of 2 sockets with 1 core and 2Gi on one vmxnet3.
+func want() Want {
+	return Want{
+		Name:         "web",
+		Owner:        observe.Owner{Key: k8stypes.NamespacedName{Namespace: "ns", Name: "web"}, UID: "uid"},
+		InstanceUUID: "AB",
+		Effective: &vmv1alpha1.VirtualMachineInstanceSpec{
+			CPU:     &vmv1alpha1.VirtualMachineCPU{Sockets: 2},
+			Memory:  &vmv1alpha1.VirtualMachineMemory{Guest: quantity("2Gi")},
+			Network: &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0"}}},
+		},
+		Backings: map[string]types.BaseVirtualDeviceBackingInfo{"": backing("VM Network"), "other": backing("other")},
+	}
+}
+
+func backing(name string) *types.VirtualEthernetCardNetworkBackingInfo {
+	b := &types.VirtualEthernetCardNetworkBackingInfo{}
+	b.DeviceName = name
+	return b
+}
+
+// have is a VM that is exactly as want wants it.
+func have() *mo.VirtualMachine {
+	nic := &types.VirtualVmxnet3{}
+	nic.Key, nic.MacAddress, nic.Backing = 4000, "00:50:56:01:02:03", backing("VM Network")
+	vm := &mo.VirtualMachine{}
+	vm.Name = "web"
+	vm.Config = &types.VirtualMachineConfigInfo{
+		InstanceUuid: "ab", Version: "vmx-19", Firmware: "bios",
+		Hardware:    types.VirtualHardware{NumCPU: 2, MemoryMB: 2048, Device: []types.BaseVirtualDevice{nic}},
+		ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: observe.OwnerKey, Value: "ns/web/uid"}},
+	}
+	return vm
+}
+
+func TestNoDifferenceBetweenEqualConfigurations(t *testing.T) {
+	if got := Differences(want(), have()); len(got) != 0 {
+		t.Errorf("differences = %+v, want none", got)
+	}
+}
+
+func TestDifferencesKnowWhenTheyCanBeApplied(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		change func(*Want, *mo.VirtualMachine)
+		want   []Difference
+	}{
+		{"more sockets without hot add", func(w *Want, _ *mo.VirtualMachine) { w.Effective.CPU.Sockets = 4 },
+			[]Difference{{Path: "cpu.sockets", Running: "2", Desired: "4"}}},
+		{"more sockets with hot add", func(w *Want, vm *mo.VirtualMachine) {
+			w.Effective.CPU.Sockets, w.Effective.CPU.MaxSockets = 4, ptr(int32(8))
+			vm.Config.CpuHotAddEnabled = ptr(true)
+		}, []Difference{{Path: "cpu.sockets", Running: "2", Desired: "4", Live: true}}},
+		{"fewer sockets with hot add", func(w *Want, vm *mo.VirtualMachine) {
+			w.Effective.CPU.Sockets, w.Effective.CPU.HotAddEnabled = 1, ptr(true)
+			vm.Config.CpuHotAddEnabled = ptr(true)
+		}, []Difference{{Path: "cpu.sockets", Running: "2", Desired: "1"}}},
+		{"more cores", func(w *Want, _ *mo.VirtualMachine) { w.Effective.CPU.Cores = 2 },
+			[]Difference{{Path: "cpu.cores", Running: "1", Desired: "2"}, {Path: "cpu.vcpus", Running: "2", Desired: "4"}}},
+		{"hot add asked for by a ceiling", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Memory.MaxGuest = quantity("8Gi") },
+			[]Difference{{Path: "memory.hotAddEnabled", Running: "false", Desired: "true"}}},
+		{"more memory with hot add", func(w *Want, vm *mo.VirtualMachine) {
+			w.Effective.Memory.Guest, w.Effective.Memory.HotAddEnabled = quantity("3Gi"), ptr(true)
+			vm.Config.MemoryHotAddEnabled = ptr(true)
+		}, []Difference{{Path: "memory.guest", Running: "2Gi", Desired: "3Gi", Live: true}}},
+		{"reservation and custom shares", func(w *Want, _ *mo.VirtualMachine) {
+			w.Effective.CPU.Reservation = quantity("2G")
+			w.Effective.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesCustom, Shares: ptr(int32(77))}
+		}, []Difference{{Path: "cpu.reservation", Running: "0", Desired: "2000", Live: true},
+			{Path: "cpu.shares", Running: "normal", Desired: "custom 77", Live: true}}},
+		{"a removed reservation falls back", func(_ *Want, vm *mo.VirtualMachine) {
+			vm.Config.MemoryAllocation = &types.ResourceAllocationInfo{Reservation: ptr(int64(512))}
+		}, []Difference{{Path: "memory.reservation", Running: "512", Desired: "0", Live: true}}},
+		{"firmware", func(w *Want, _ *mo.VirtualMachine) {
+			w.Effective.Firmware = &vmv1alpha1.VirtualMachineFirmware{Bootloader: "EFI", SecureBoot: ptr(true), UUID: "CD"}
+		}, []Difference{{Path: "firmware.uuid", Desired: "cd"}, {Path: "firmware.bootloader", Running: "bios", Desired: "efi"},
+			{Path: "firmware.secureBoot", Running: "false", Desired: "true"}}},
+		{"renamed and taken from nobody", func(_ *Want, vm *mo.VirtualMachine) { vm.Name = "slipway-uid"; vm.Config.ExtraConfig = nil },
+			[]Difference{{Path: "metadata.name", Running: "slipway-uid", Desired: "web", Live: true},
+				{Path: "metadata.uid", Desired: "ns/web/uid", Live: true}}},
+		{"hardware version", func(w *Want, _ *mo.VirtualMachine) { w.Effective.MinHardwareVersion = 21 },
+			[]Difference{{Path: "minHardwareVersion", Running: "19", Desired: "21"}}},
+		{"another network", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[0].Network = "other" },
+			[]Difference{{Path: "network.interfaces", Running: "vmxnet3 on VM Network 00:50:56:01:02:03", Desired: "vmxnet3 on other 00:50:56:01:02:03"}}},
+		{"a network that is not known", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[0].Network = "?" }, nil},
+		{"no network", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Network.Disabled = true },
+			[]Difference{{Path: "network.interfaces", Running: "vmxnet3 on VM Network 00:50:56:01:02:03"}}},
+		{"no effective spec", func(w *Want, _ *mo.VirtualMachine) { w.Effective = nil }, nil},
+		{"last restart", func(w *Want, _ *mo.VirtualMachine) { w.LastRestart = time.Unix(5, 6) },
+			[]Difference{{Path: "nextRestartTime", Desired: "1970-01-01T00:00:05.000000006Z", Live: true, FirstBoot: true}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w, vm := want(), have()
+			tc.change(&w, vm)
+			got := Differences(w, vm)
+			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreUnexported(Difference{})); diff != "" {
+				t.Errorf("differences (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSpecOfACreateSetsWhatIsWanted(t *testing.T) {
+	w := want()
+	w.UserData = []byte("#cloud-config")
+	w.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{}}
+	w.Effective.Network.Interfaces[0].Model = "e1000e"
+	w.Effective.Network.Interfaces[0].MACAddress = "00:50:56:AA:BB:CC"
+	diffs := Differences(w, &mo.VirtualMachine{})
+	spec := Spec(diffs)
+	if spec.NumCPUs != 2 || spec.MemoryMB != 2048 || spec.InstanceUuid != "ab" {
+		t.Errorf("got %d CPUs, %d MB, instance UUID %q; want 2, 2048, ab", spec.NumCPUs, spec.MemoryMB, spec.InstanceUuid)
+	}
+	extra := map[string]any{}
+	for _, o := range spec.ExtraConfig {
+		extra[o.GetOptionValue().Key] = o.GetOptionValue().Value
+	}
+	wantExtra := map[string]any{
+		observe.OwnerKey:              "ns/web/uid",
+		"guestinfo.metadata":          "eyJpbnN0YW5jZS1pZCI6InVpZCIsImxvY2FsLWhvc3RuYW1lIjoid2ViIn0=",
+		"guestinfo.metadata.encoding": "base64",
+		"guestinfo.userdata":          "I2Nsb3VkLWNvbmZpZw==",
+		"guestinfo.userdata.encoding": "base64",
+	}
+	if diff := cmp.Diff(wantExtra, extra); diff != "" {
+		t.Errorf("extraConfig (-want +got):\n%s", diff)
+	}
+	if len(spec.DeviceChange) != 1 {
+		t.Fatalf("got %d device changes, want 1", len(spec.DeviceChange))
+	}
+	nic, ok := spec.DeviceChange[0].GetVirtualDeviceConfigSpec().Device.(*types.VirtualE1000e)
+	if !ok || nic.MacAddress != "00:50:56:aa:bb:cc" || nic.AddressType != "manual" {
+		t.Errorf("adapter = %#v, want an e1000e with the manual address", spec.DeviceChange[0].GetVirtualDeviceConfigSpec().Device)
+	}
+	for _, d := range diffs {
+		if d.Path == "bootstrap.cloudInit" && d.Desired != "changed" && d.Desired != "base64" {
+			t.Errorf("a secret is readable in a difference: %+v", d)
+		}
+	}
+}
+
+func TestUnsupportedNamesEveryField(t *testing.T) {
+	e := &vmv1alpha1.VirtualMachineInstanceSpec{
+		Volumes:   []vmv1alpha1.VirtualMachineVolume{{Name: "data"}},
+		Bootstrap: &vmv1alpha1.VirtualMachineBootstrap{LinuxPrep: &vmv1alpha1.LinuxPrepBootstrap{}},
+		Devices:   &vmv1alpha1.VirtualMachineDevices{TPM: &vmv1alpha1.VirtualMachineTPM{Enabled: ptr(false)}},
+	}
+	if diff := cmp.Diff([]string{"volumes", "bootstrap.linuxPrep"}, Unsupported(e)); diff != "" {
+		t.Errorf("unsupported (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,12 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package configspec compares an effective spec with a vSphere VM and builds
+// the reconfiguration that makes the VM as wanted. It is pure.
+//
+// Every difference knows its path in the effective spec, both values, and when
+// vSphere can change it: at once or only while the VM is powered off. A field
+// that the effective spec leaves unset is left to the image, reservations,
+// limits and shares excepted, which fall back to vSphere's defaults, so that
+// removing one from the spec removes it from the VM.
+package configspec

@@ -1,0 +1,43 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package configspec
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+)
+
+const (
+	ownerKey       = observe.OwnerKey
+	lastRestartKey = observe.LastRestartKey
+	restartFormat  = time.RFC3339Nano
+)
+
+// extraConfig compares one key of extraConfig.
+func (c *comparison) extraConfig(path, key, value string, live, firstBoot bool) {
+	c.add(Difference{Path: path, Running: observe.ExtraConfig(c.vm, key), Desired: value, Live: live, FirstBoot: firstBoot,
+		set: func(s *types.VirtualMachineConfigSpec) {
+			s.ExtraConfig = append(s.ExtraConfig, &types.OptionValue{Key: key, Value: value})
+		}})
+}
+
+func lower(s string) string { return strings.ToLower(s) }
+
+func itoa(n int32) string { return strconv.FormatInt(int64(n), 10) }
+
+func mi(mb int64) string { return resource.NewQuantity(mb<<20, resource.BinarySI).String() }
+
+func isTrue(b *bool) bool { return b != nil && *b }
+
+// mebibytes rounds up, so that nobody gets less than asked for.
+func mebibytes(q *resource.Quantity) int64 { return (q.Value() + 1<<20 - 1) >> 20 }
+
+// megahertz rounds up.
+func megahertz(q *resource.Quantity) int64 { return (q.Value() + 999_999) / 1_000_000 }

@@ -1,0 +1,90 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package configspec
+
+import (
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+)
+
+// Want is the wanted configuration.
+type Want struct {
+	// Name of the vSphere VM.
+	Name string
+	// Owner is the object.
+	Owner observe.Owner
+	// InstanceUUID identifies the VM.
+	InstanceUUID string
+	// Effective is the effective spec.
+	Effective *vmv1alpha1.VirtualMachineInstanceSpec
+	// Backings are the resolved networks by the name that the effective spec
+	// uses, the empty name for the default network. A network that is missing
+	// here is not known, and the adapters are not compared then.
+	Backings map[string]types.BaseVirtualDeviceBackingInfo
+	// UserData is the cloud-init user data, nil without cloud-init.
+	UserData []byte
+	// LastRestart, if not zero, is recorded as the time of the last restart.
+	LastRestart time.Time
+}
+
+// Difference is one field that is not as wanted.
+type Difference struct {
+	// Path of the field in the effective spec, for example cpu.sockets.
+	Path string
+	// Running is the value that the VM has.
+	Running string
+	// Desired is the wanted value.
+	Desired string
+	// Live is true when vSphere can change it while the VM runs.
+	Live bool
+	// FirstBoot is true when it matters only before the VM is powered on, so
+	// that a running VM does not need a restart for it.
+	FirstBoot bool
+
+	set func(*types.VirtualMachineConfigSpec)
+	// upgrade is the hardware version to upgrade to, which is no part of a
+	// reconfiguration.
+	upgrade string
+}
+
+// Spec merges differences into one reconfiguration.
+func Spec(diffs []Difference) types.VirtualMachineConfigSpec {
+	var spec types.VirtualMachineConfigSpec
+	for _, d := range diffs {
+		d.set(&spec)
+	}
+	return spec
+}
+
+// Upgrade returns the hardware version that the differences ask for, empty for
+// none. vSphere upgrades a powered-off VM in an operation of its own.
+func Upgrade(diffs []Difference) string {
+	for _, d := range diffs {
+		if d.upgrade != "" {
+			return d.upgrade
+		}
+	}
+	return ""
+}
+
+// OnlyUpgrade reports whether the differences need no reconfiguration.
+func OnlyUpgrade(diffs []Difference) bool {
+	for _, d := range diffs {
+		if d.upgrade == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// CPUs are vCPUs and cores per vSphere socket. vSphere knows no threads, so
+// that a thread counts as a core.
+func CPUs(c *vmv1alpha1.VirtualMachineCPU) (vcpus, coresPerSocket int32) {
+	cores := max(c.Cores, 1) * max(c.Threads, 1)
+	return max(c.Sockets, 1) * cores, cores
+}
