@@ -41,6 +41,8 @@ type Process struct {
 	spec Spec
 	cmd  *exec.Cmd
 	log  *os.File
+	// logStart is the size of the log before the child wrote to it.
+	logStart int64
 	// done is closed after the child was waited for; err is set before.
 	done chan struct{}
 	err  error
@@ -64,10 +66,15 @@ func Start(spec Spec) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the log of %s: %w", spec.Name, err)
 	}
+	before, err := log.Stat()
+	if err != nil {
+		_ = log.Close()
+		return nil, fmt.Errorf("looking at the log of %s: %w", spec.Name, err)
+	}
 	cmd := exec.Command(spec.Path, spec.Args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = attributes(spec.ParentDeath)
-	p := &Process{spec: spec, cmd: cmd, log: log, done: make(chan struct{})}
+	p := &Process{spec: spec, cmd: cmd, log: log, logStart: before.Size(), done: make(chan struct{})}
 
 	started := make(chan error, 1)
 	go p.run(started)
@@ -126,7 +133,7 @@ func (p *Process) Failure() error {
 	if p.err != nil {
 		how = p.err.Error()
 	}
-	return fmt.Errorf("%s ended by itself (%s); the end of %s:\n%s", p.spec.Name, how, p.spec.LogFile, tail(p.spec.LogFile))
+	return fmt.Errorf("%s ended by itself (%s); the end of %s:\n%s", p.spec.Name, how, p.spec.LogFile, tail(p.spec.LogFile, p.logStart))
 }
 
 // WaitFor polls ready until it returns nil. It fails early when the child ends, and
@@ -148,7 +155,7 @@ func (p *Process) WaitFor(ctx context.Context, ready func(context.Context) error
 			return fmt.Errorf("%s was stopped while it was starting", p.spec.Name)
 		case <-ctx.Done():
 			return fmt.Errorf("waiting for %s to become ready: %w; last answer: %w; the end of %s:\n%s",
-				p.spec.Name, context.Cause(ctx), last, p.spec.LogFile, tail(p.spec.LogFile))
+				p.spec.Name, context.Cause(ctx), last, p.spec.LogFile, tail(p.spec.LogFile, p.logStart))
 		case <-ticker.C:
 		}
 	}

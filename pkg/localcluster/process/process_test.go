@@ -136,18 +136,19 @@ func TestTailShowsTheLastLines(t *testing.T) {
 		}
 		return strings.Join(lines, "\n")
 	}
-	for name, tc := range map[string]struct{ content, want string }{
-		"empty":      {"", "(it is empty)"},
-		"short":      {"one\ntwo\n", "one\ntwo"},
-		"many lines": {numbered(1, 40), numbered(26, 40)},
-		"huge line":  {strings.Repeat("x", 2*tailBytes), strings.Repeat("x", tailBytes)},
+	for name, tc := range map[string]struct{ earlier, content, want string }{
+		"empty":       {"", "", "(it is empty)"},
+		"short":       {"", "one\ntwo\n", "one\ntwo"},
+		"many lines":  {"", numbered(1, 40), numbered(26, 40)},
+		"earlier run": {"old\n", "new\n", "new"},
+		"huge line":   {"", strings.Repeat("x", 2*tailBytes), strings.Repeat("x", tailBytes)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "log")
-			if err := os.WriteFile(path, []byte(tc.content), 0o600); err != nil {
+			if err := os.WriteFile(path, []byte(tc.earlier+tc.content), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, tail(path)); diff != "" {
+			if diff := cmp.Diff(tc.want, tail(path, int64(len(tc.earlier)))); diff != "" {
 				t.Errorf("tail (-want +got):\n%s", diff)
 			}
 		})

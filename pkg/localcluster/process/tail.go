@@ -16,9 +16,10 @@ const (
 	tailLines = 15
 )
 
-// tail returns the last lines of a file for an error message.
-func tail(path string) string {
-	data, err := lastBytes(path)
+// tail returns the last lines of what a file has after from bytes, for an error
+// message.
+func tail(path string, from int64) string {
+	data, err := lastBytes(path, from)
 	if err != nil {
 		return fmt.Sprintf("(cannot be read: %v)", err)
 	}
@@ -32,7 +33,7 @@ func tail(path string) string {
 	return string(bytes.Join(lines, []byte("\n")))
 }
 
-func lastBytes(path string) ([]byte, error) {
+func lastBytes(path string, from int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -42,5 +43,5 @@ func lastBytes(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-tailBytes), tailBytes))
+	return io.ReadAll(io.NewSectionReader(f, max(from, info.Size()-tailBytes), tailBytes))
 }
