@@ -25,7 +25,8 @@ func validateSizeSource(spec *vm.VirtualMachineSpec, path *field.Path) field.Err
 	switch {
 	case spec.ClassName != "" && spec.Instancetype != nil:
 		return field.ErrorList{field.Forbidden(path.Child("instancetype"), fmt.Sprintf(
-			"may not be set together with className %q: exactly one of className, instancetype, or cpu and memory gives the size", spec.ClassName))}
+			"may not be set together with %s %q: exactly one of className, instancetype, or cpu and memory gives the size",
+			path.Child("className"), spec.ClassName))}
 	case spec.ClassName != "":
 		var errs field.ErrorList
 		if spec.CPU != nil {
