@@ -1,0 +1,128 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/rest"
+)
+
+// editor binds a new user to the ClusterRole edit in the namespace of u.
+func editor(t *testing.T, u user, name string) user {
+	t.Helper()
+	kubeconfig, err := cluster.UserKubeconfig(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.kubectl("create", "rolebinding", name, "--clusterrole=edit", "--user="+name)
+	e := user{t: t, kubeconfig: kubeconfig, namespace: u.namespace}
+	eventually(t, short, name+" may edit VMs", func() error {
+		_, errOut, err := e.try("", "kubectl", "auth", "can-i", "create", "virtualmachines.vm.slipway.dev")
+		if err != nil {
+			return fmt.Errorf("%s", errOut)
+		}
+		return nil
+	})
+	return e
+}
+
+func TestOrdinaryUserEditsVirtualMachinesAndNothingElse(t *testing.T) {
+	u := admin(t)
+	u.apply(catalogue)
+	alice := editor(t, u, "alice")
+	eventually(t, short, "alice creates a VM", func() error { // denials are cached for some seconds
+		out, errOut, err := alice.try(vmManifest("hers"), "kubectl", "apply", "-f", "-")
+		if err != nil {
+			return fmt.Errorf("%s%s", out, errOut)
+		}
+		return nil
+	})
+	u.kubectl("wait", "--for=condition=Ready", "vm/hers", "--timeout=240s")
+
+	alice.refused("", []string{"patch", "vm/hers", "--subresource=status", "--type=merge", "-p", `{"status":{"powerState":"PoweredOff"}}`},
+		"forbidden", "virtualmachines/status")
+	alice.kubectl("patch", "vm/hers", "--type=merge", "-p", `{"status":{"printableStatus":"Hacked"}}`)
+	if got := alice.get("vm/hers", ".status.printableStatus"); got == "Hacked" {
+		t.Error("a status write through the main resource was stored")
+	}
+	alice.refused("", []string{"annotate", "vm/hers", "vmoperator.vmware.com.protected/reconcile-priority=100"}, "reconcile-priority")
+
+	_, errOut, err := alice.try("", "virtctl", "refresh", "instancetype", "hers")
+	if err == nil || !strings.Contains(errOut, "virtualmachines/refresh-instancetype") {
+		t.Errorf("refresh without the right: %v %s", err, errOut)
+	}
+	u.kubectl("create", "rolebinding", "alice-refresh", "--clusterrole=slipway-refresh", "--user=alice")
+	eventually(t, short, "alice refreshes with the right", func() error {
+		out, errOut, err := alice.try("", "virtctl", "refresh", "instancetype", "hers")
+		if err != nil {
+			return fmt.Errorf("%s%s", out, errOut)
+		}
+		return nil
+	})
+}
+
+func TestDirectCallsAreAuthenticatedByTheHostCluster(t *testing.T) {
+	anonymous, err := cluster.DirectConfig("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		header http.Header
+		code   int
+		says   string
+	}{
+		"no credentials": {nil, http.StatusForbidden, "system:anonymous"},
+		"bogus token":    {http.Header{"Authorization": {"Bearer bogus"}}, http.StatusUnauthorized, "Unauthorized"},
+		"forged front proxy headers": {http.Header{"X-Remote-User": {"admin"}, "X-Remote-Group": {"system:masters"}},
+			http.StatusForbidden, "system:anonymous"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, body := direct(t, anonymous, tc.header)
+			if code != tc.code || !strings.Contains(body, tc.says) {
+				t.Errorf("answer %d %s, want %d with %q", code, body, tc.code, tc.says)
+			}
+		})
+	}
+	t.Run("an ordinary user's certificate with forged headers", func(t *testing.T) {
+		mallory, err := cluster.DirectConfig("mallory")
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, body := direct(t, mallory, http.Header{"X-Remote-User": {"admin"}, "X-Remote-Group": {"system:masters"}})
+		if code != http.StatusForbidden || !strings.Contains(body, "mallory") {
+			t.Errorf("answer %d %s, want 403 for mallory", code, body)
+		}
+	})
+}
+
+// direct lists VMs at slipway-apiserver itself.
+func direct(t *testing.T, config *rest.Config, header http.Header) (code int, body string) {
+	t.Helper()
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, config.Host+"/apis/vm.slipway.dev/v1alpha1/virtualmachines", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, v := range header {
+		req.Header[k] = v
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(data)
+}

@@ -1,0 +1,99 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"testing"
+
+	"github.com/vmware/govmomi"
+	"github.com/vmware/govmomi/session"
+	"github.com/vmware/govmomi/view"
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/soap"
+)
+
+// inventory lists the VMs of the simulated vCenter whose folder has the name
+// of the namespace, by name. A name that is there twice fails the test.
+func inventory(t *testing.T, namespace string) map[string]mo.VirtualMachine {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), short)
+	defer cancel()
+	client := vcenterClient(ctx, t)
+	defer func() { _ = client.Logout(context.WithoutCancel(ctx)) }()
+
+	views := view.NewManager(client.Client)
+	all, err := views.CreateContainerView(ctx, client.ServiceContent.RootFolder, []string{"VirtualMachine"}, true)
+	if err != nil {
+		t.Fatalf("listing the VMs of the vCenter: %v", err)
+	}
+	defer func() { _ = all.Destroy(context.WithoutCancel(ctx)) }()
+	var vms []mo.VirtualMachine
+	if err := all.Retrieve(ctx, []string{"VirtualMachine"}, []string{"name", "parent", "runtime.powerState", "config.instanceUuid", "config.hardware"}, &vms); err != nil {
+		t.Fatalf("reading the VMs of the vCenter: %v", err)
+	}
+	folders := map[string]string{}
+	found := map[string]mo.VirtualMachine{}
+	for _, vm := range vms {
+		if vm.Parent == nil {
+			continue
+		}
+		if _, ok := folders[vm.Parent.Value]; !ok {
+			var folder mo.Folder
+			if err := client.RetrieveOne(ctx, *vm.Parent, []string{"name"}, &folder); err != nil {
+				continue // deleted meanwhile
+			}
+			folders[vm.Parent.Value] = folder.Name
+		}
+		if folders[vm.Parent.Value] != namespace {
+			continue
+		}
+		if _, twice := found[vm.Name]; twice {
+			t.Fatalf("vCenter has two VMs named %q in folder %q", vm.Name, namespace)
+		}
+		found[vm.Name] = vm
+	}
+	return found
+}
+
+// gone waits until the folder of the namespace holds no VM.
+func gone(t *testing.T, namespace string) {
+	t.Helper()
+	eventually(t, long, "vCenter holds no VM of "+namespace, func() error {
+		if vms := inventory(t, namespace); len(vms) > 0 {
+			return fmt.Errorf("it holds %d", len(vms))
+		}
+		return nil
+	})
+}
+
+// vcenterClient logs in with the certificate of the vCenter verified.
+func vcenterClient(ctx context.Context, t *testing.T) *govmomi.Client {
+	t.Helper()
+	vcenter := cluster.VCenter()
+	u, err := url.Parse(vcenter.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := soap.NewClient(u, false)
+	if _, err := os.Stat(vcenter.CAFile); err != nil {
+		t.Fatal(err)
+	}
+	if err := transport.SetRootCAs(vcenter.CAFile); err != nil {
+		t.Fatal(err)
+	}
+	vim, err := vim25.NewClient(ctx, transport)
+	if err != nil {
+		t.Fatalf("connecting to the vCenter: %v", err)
+	}
+	client := &govmomi.Client{Client: vim, SessionManager: session.NewManager(vim)}
+	if err := client.Login(ctx, url.UserPassword(vcenter.Username, vcenter.Password)); err != nil {
+		t.Fatalf("logging in to the vCenter: %v", err)
+	}
+	return client
+}
