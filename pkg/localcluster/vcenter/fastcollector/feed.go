@@ -1,0 +1,94 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fastcollector
+
+import (
+	"sync"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+type refSet map[types.ManagedObjectReference]struct{}
+
+func (s refSet) has(ref types.ManagedObjectReference) bool {
+	_, ok := s[ref]
+	return ok
+}
+
+// batch is what happened since the last look.
+type batch struct {
+	touched refSet // added or changed
+	gone    refSet
+	entered bool // an object other than a task was added
+}
+
+func newBatch() batch { return batch{touched: refSet{}, gone: refSet{}} }
+
+// feed collects, for one collector, which objects have changed. It keeps
+// references only, so that its size is bounded by the number of objects.
+type feed struct {
+	mu      sync.Mutex
+	pending batch
+	used    time.Time
+	waiting bool
+	wake    chan struct{}
+}
+
+func newFeed() *feed {
+	return &feed{pending: newBatch(), used: time.Now(), wake: make(chan struct{}, 1)}
+}
+
+func (f *feed) added(ref types.ManagedObjectReference) {
+	f.mu.Lock()
+	f.pending.touched[ref] = struct{}{}
+	f.pending.entered = f.pending.entered || ref.Type != "Task"
+	f.mu.Unlock()
+	f.signal()
+}
+
+func (f *feed) changed(ref types.ManagedObjectReference) {
+	f.mu.Lock()
+	f.pending.touched[ref] = struct{}{}
+	f.mu.Unlock()
+	f.signal()
+}
+
+func (f *feed) removed(ref types.ManagedObjectReference) {
+	f.mu.Lock()
+	delete(f.pending.touched, ref)
+	f.pending.gone[ref] = struct{}{}
+	f.mu.Unlock()
+	f.signal()
+}
+
+func (f *feed) signal() {
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (f *feed) take() batch {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	taken := f.pending
+	f.pending = newBatch()
+	return taken
+}
+
+func (f *feed) setWaiting(waiting bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.waiting, f.used = waiting, time.Now()
+}
+
+func (f *feed) idleSince(now time.Time) time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.waiting {
+		return 0
+	}
+	return now.Sub(f.used)
+}

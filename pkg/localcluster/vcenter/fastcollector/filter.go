@@ -1,0 +1,156 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fastcollector
+
+import (
+	"reflect"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// properties are the values of one member as last sent, by path.
+type properties map[string]types.AnyType
+
+// Filter is one property filter of a collector and what it has reported.
+type Filter struct {
+	mo.PropertyFilter
+
+	collector *Collector
+	primed    bool
+	members   map[types.ManagedObjectReference]properties
+	visited   refSet // objects through which members are selected
+	walks     bool   // members are selected through more than views
+	gone      refSet // removed objects; their references are never used again
+}
+
+// DestroyPropertyFilter removes the filter from its collector.
+func (f *Filter) DestroyPropertyFilter(ctx *simulator.Context, req *types.DestroyPropertyFilter) soap.HasFault {
+	f.collector.dropFilter(req.This)
+	ctx.Session.Remove(ctx, req.This)
+	return &methods.DestroyPropertyFilterBody{Res: &types.DestroyPropertyFilterResponse{}}
+}
+
+func (f *Filter) reset() {
+	f.primed, f.visited, f.walks = false, nil, false
+	f.members, f.gone = map[types.ManagedObjectReference]properties{}, refSet{}
+}
+
+// scan returns the updates that the changes cause, and remembers them as sent.
+func (f *Filter) scan(ctx *simulator.Context, changes batch) ([]types.ObjectUpdate, types.BaseMethodFault) {
+	var updates []types.ObjectUpdate
+	for ref := range changes.gone {
+		f.gone[ref] = struct{}{}
+		if _, ok := f.members[ref]; ok {
+			updates = append(updates, f.leave(ref))
+		}
+	}
+
+	var read []types.ManagedObjectReference
+	for ref := range changes.touched {
+		if _, ok := f.members[ref]; ok {
+			read = append(read, ref)
+		}
+	}
+
+	if !f.primed || f.stale(changes) {
+		selected, fault := f.selectMembers(ctx)
+		if fault != nil {
+			return nil, fault
+		}
+		f.primed = true
+		now := refSet{}
+		for _, ref := range selected {
+			now[ref] = struct{}{}
+			if _, known := f.members[ref]; !known && !f.gone.has(ref) {
+				read = append(read, ref)
+			}
+		}
+		for ref := range f.members {
+			if !now.has(ref) {
+				updates = append(updates, f.leave(ref))
+			}
+		}
+	}
+	return append(updates, f.read(ctx, read)...), nil
+}
+
+// stale tells whether the changes may have added or removed members.
+func (f *Filter) stale(changes batch) bool {
+	if f.walks && (changes.entered || len(changes.gone) != 0) {
+		return true
+	}
+	for ref := range changes.touched {
+		if f.visited.has(ref) {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *Filter) leave(ref types.ManagedObjectReference) types.ObjectUpdate {
+	delete(f.members, ref)
+	return types.ObjectUpdate{Obj: ref, Kind: types.ObjectUpdateKindLeave}
+}
+
+// read reads the given objects and returns how they differ from what was sent.
+func (f *Filter) read(ctx *simulator.Context, refs []types.ManagedObjectReference) []types.ObjectUpdate {
+	if len(refs) == 0 {
+		return nil
+	}
+	spec := types.PropertyFilterSpec{PropSet: f.Spec.PropSet, ReportMissingObjectsInResults: types.NewBool(true)}
+	for _, ref := range refs {
+		spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: ref})
+	}
+	res, ok := f.collector.RetrievePropertiesEx(ctx, &types.RetrievePropertiesEx{
+		SpecSet: []types.PropertyFilterSpec{spec},
+	}).(*methods.RetrievePropertiesExBody)
+	if !ok || res.Res == nil || res.Res.Returnval == nil {
+		return nil
+	}
+
+	var updates []types.ObjectUpdate
+	for _, content := range res.Res.Returnval.Objects {
+		old, known := f.members[content.Obj]
+		values := properties{}
+		for _, p := range content.PropSet {
+			values[p.Name] = p.Val
+		}
+		f.members[content.Obj] = values
+
+		update := types.ObjectUpdate{Obj: content.Obj, Kind: types.ObjectUpdateKindEnter, ChangeSet: differences(old, values, content.PropSet)}
+		if known {
+			if len(update.ChangeSet) == 0 {
+				continue
+			}
+			update.Kind = types.ObjectUpdateKindModify
+		} else {
+			update.MissingSet = content.MissingSet
+		}
+		updates = append(updates, update)
+	}
+	return updates
+}
+
+// differences lists the changed values in the order in which they were read,
+// then those that are no longer set.
+func differences(old, now properties, order []types.DynamicProperty) []types.PropertyChange {
+	var changes []types.PropertyChange
+	for _, p := range order {
+		before, had := old[p.Name]
+		if had && reflect.DeepEqual(before, p.Val) {
+			continue
+		}
+		changes = append(changes, types.PropertyChange{Name: p.Name, Op: types.PropertyChangeOpAssign, Val: p.Val})
+	}
+	for name := range old {
+		if _, has := now[name]; !has {
+			changes = append(changes, types.PropertyChange{Name: name, Op: types.PropertyChangeOpAssign})
+		}
+	}
+	return changes
+}

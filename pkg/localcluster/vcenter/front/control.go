@@ -1,0 +1,94 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package front
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/vmware/govmomi/simulator"
+)
+
+// TaskDelays sets how long the simulator's tasks take. Tasks of the process
+// share them, so there is one value per process.
+type TaskDelays struct {
+	mu sync.Mutex
+}
+
+// NewTaskDelays clears all delays, and lets tasks take the lock of their object
+// only when they start to work, so that a slow task blocks no reader.
+func NewTaskDelays() *TaskDelays {
+	d := &TaskDelays{}
+	d.apply(nil)
+	return d
+}
+
+// Set makes tasks of this name take at least ms milliseconds. The names are
+// those of info.name: CreateVm, CloneVM_Task, ReconfigVM_Task, PowerOn, PowerOff,
+// Suspend, Reset, Destroy, …
+func (d *TaskDelays) Set(name string, ms int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delays := maps.Clone(simulator.TaskDelay.MethodDelay)
+	delays[name] = ms
+	d.apply(delays)
+}
+
+// apply replaces the map: tasks read it without a lock.
+func (d *TaskDelays) apply(delays map[string]int) {
+	if delays == nil {
+		delays = map[string]int{}
+	}
+	delays["LockHandoff"] = 0
+	simulator.TaskDelay = simulator.DelayConfig{MethodDelay: delays}
+}
+
+// maxOutage is the longest outage that can be ordered.
+const maxOutage = time.Hour
+
+// Control answers the orders of tests:
+//
+//	POST /sessions/drop            ends all sessions
+//	POST /outage?seconds=N         closes all connections for N seconds
+//	GET  /calls                    returns the calls so far by method, as JSON
+//	PUT  /taskdelay?method=M&ms=N  makes tasks named M take N milliseconds
+//
+// It is not authenticated and must listen on loopback only.
+func Control(f *Front, delays *TaskDelays) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /sessions/drop", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, map[string]int{"dropped": f.DropSessions()})
+	})
+	mux.HandleFunc("POST /outage", func(w http.ResponseWriter, r *http.Request) {
+		seconds, err := strconv.ParseFloat(r.URL.Query().Get("seconds"), 64)
+		if err != nil || seconds < 0 || seconds > maxOutage.Seconds() {
+			http.Error(w, fmt.Sprintf("seconds: %q: must be a number from 0 to %v", r.URL.Query().Get("seconds"), maxOutage.Seconds()), http.StatusBadRequest)
+			return
+		}
+		f.Outage(time.Duration(seconds * float64(time.Second)))
+		answer(w, map[string]float64{"seconds": seconds})
+	})
+	mux.HandleFunc("GET /calls", func(w http.ResponseWriter, _ *http.Request) { answer(w, f.Calls()) })
+	mux.HandleFunc("PUT /taskdelay", func(w http.ResponseWriter, r *http.Request) {
+		method, ms := r.URL.Query().Get("method"), r.URL.Query().Get("ms")
+		n, err := strconv.Atoi(ms)
+		if err != nil || n < 0 || method == "" {
+			http.Error(w, fmt.Sprintf("method: %q, ms: %q: a method and a number that is not negative are needed", method, ms), http.StatusBadRequest)
+			return
+		}
+		delays.Set(method, n)
+		answer(w, map[string]int{method: n})
+	})
+	return mux
+}
+
+func answer(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v) // the client has gone: nobody to tell
+}

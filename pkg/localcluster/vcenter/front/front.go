@@ -1,0 +1,214 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package front
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+const (
+	restHeader  = "vmware-api-session-id"
+	restPrefix  = "/rest/"
+	apiPrefix   = "/api"
+	sdkPrefix   = "/sdk"
+	sessionPath = "/rest/com/vmware/cis/session"
+	maxBody     = 64 << 20 // bytes
+)
+
+// Waits ends the waits of property collectors.
+type Waits interface {
+	Kick()
+	Cancel(collector types.ManagedObjectReference)
+}
+
+// Front is an http.Handler before the simulator's.
+type Front struct {
+	next     http.Handler
+	registry *simulator.Registry
+	waits    Waits
+
+	mu      sync.Mutex
+	calls   map[string]int
+	outage  time.Time // until
+	conns   map[net.Conn]struct{}
+	known   map[string]struct{} // REST sessions that were used
+	dropped map[string]struct{} // REST sessions that are refused
+}
+
+// New returns a front before next.
+func New(next http.Handler, registry *simulator.Registry, waits Waits) *Front {
+	return &Front{
+		next: next, registry: registry, waits: waits,
+		calls: map[string]int{}, conns: map[net.Conn]struct{}{},
+		known: map[string]struct{}{}, dropped: map[string]struct{}{},
+	}
+}
+
+// ServeHTTP passes the request on, unless an outage or a dropped session says
+// otherwise.
+func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if f.isOut() {
+		hangUp(w)
+		return
+	}
+	switch {
+	case strings.HasPrefix(r.URL.Path, sdkPrefix) && r.Method == http.MethodPost:
+		f.serveSOAP(w, r)
+	case strings.HasPrefix(r.URL.Path, restPrefix) || strings.HasPrefix(r.URL.Path, apiPrefix):
+		f.serveREST(w, r)
+	default:
+		f.next.ServeHTTP(w, r)
+	}
+}
+
+var (
+	methodPattern    = regexp.MustCompile(`<(?:\w+:)?Body[^>]*>\s*<(?:\w+:)?(\w+)`)
+	collectorPattern = regexp.MustCompile(`<_this[^>]*type="PropertyCollector"[^>]*>([^<]+)<`)
+)
+
+func (f *Front) serveSOAP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
+	if err != nil {
+		http.Error(w, "read the request: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+
+	method := ""
+	if found := methodPattern.FindSubmatch(body); found != nil {
+		method = string(found[1])
+		f.count(method)
+	}
+	// The simulator does not see that a client has gone: without this a wait
+	// without a limit would stay for ever.
+	if found := collectorPattern.FindSubmatch(body); found != nil && strings.HasPrefix(method, "WaitForUpdates") {
+		ref := types.ManagedObjectReference{Type: "PropertyCollector", Value: string(found[1])}
+		defer context.AfterFunc(r.Context(), func() { f.waits.Cancel(ref) })()
+	}
+	f.next.ServeHTTP(w, r)
+}
+
+func (f *Front) serveREST(w http.ResponseWriter, r *http.Request) {
+	login := r.Method == http.MethodPost && r.URL.Path == sessionPath && r.URL.RawQuery == ""
+	if id := restSession(r); id != "" && !login && f.isDropped(id) {
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	f.count(r.Method + " " + r.URL.Path)
+	f.next.ServeHTTP(w, r)
+}
+
+func restSession(r *http.Request) string {
+	if id := r.Header.Get(restHeader); id != "" {
+		return id
+	}
+	if cookie, err := r.Cookie(restHeader); err == nil {
+		return cookie.Value
+	}
+	return ""
+}
+
+func (f *Front) isDropped(id string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, dropped := f.dropped[id]
+	if !dropped {
+		f.known[id] = struct{}{}
+	}
+	return dropped
+}
+
+func (f *Front) count(method string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls[method]++
+}
+
+// Calls returns the number of calls by SOAP method, and by verb and path for
+// REST, since the start.
+func (f *Front) Calls() map[string]int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return maps.Clone(f.calls)
+}
+
+// DropSessions ends all sessions, and returns how many SOAP sessions there were.
+func (f *Front) DropSessions() int {
+	f.mu.Lock()
+	maps.Copy(f.dropped, f.known)
+	clear(f.known)
+	f.mu.Unlock()
+
+	own := &simulator.Session{Registry: simulator.NewRegistry(), Map: f.registry}
+	ctx := &simulator.Context{Context: context.Background(), Map: f.registry, Session: own}
+	manager, ok := own.Get(f.registry.SessionManager().Self).(*simulator.SessionManager)
+	if !ok {
+		return 0
+	}
+	n := 0
+	for _, s := range manager.SessionList {
+		res := f.registry.SessionManager().TerminateSession(ctx, &types.TerminateSession{SessionId: []string{s.Key}})
+		if body, ok := res.(*methods.TerminateSessionBody); ok && body.Fault_ == nil {
+			n++
+		}
+	}
+	f.waits.Kick()
+	return n
+}
+
+// Outage closes all connections, and every new one for the given time.
+func (f *Front) Outage(d time.Duration) {
+	f.mu.Lock()
+	f.outage = time.Now().Add(d)
+	conns := maps.Clone(f.conns)
+	f.mu.Unlock()
+	for c := range conns {
+		_ = c.Close()
+	}
+}
+
+func (f *Front) isOut() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return time.Now().Before(f.outage)
+}
+
+// Track is an http.Server's ConnState hook.
+func (f *Front) Track(c net.Conn, state http.ConnState) {
+	f.mu.Lock()
+	out := time.Now().Before(f.outage)
+	switch state {
+	case http.StateNew:
+		f.conns[c] = struct{}{}
+	case http.StateClosed, http.StateHijacked:
+		delete(f.conns, c)
+	}
+	f.mu.Unlock()
+	if out && state == http.StateNew {
+		_ = c.Close()
+	}
+}
+
+func hangUp(w http.ResponseWriter) {
+	if hijacker, ok := w.(http.Hijacker); ok {
+		if c, _, err := hijacker.Hijack(); err == nil {
+			_ = c.Close()
+			return
+		}
+	}
+	w.WriteHeader(http.StatusServiceUnavailable)
+}

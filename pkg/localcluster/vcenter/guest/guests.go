@@ -1,0 +1,141 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package guest
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+var agentsRef = types.ManagedObjectReference{Type: "SlipwayGuests", Value: "guests"}
+
+// Guests boots and stops the guests of an inventory.
+type Guests struct {
+	registry *simulator.Registry
+	delay    time.Duration
+
+	mu     sync.Mutex
+	boots  map[types.ManagedObjectReference]*time.Timer
+	closed bool
+}
+
+// Install makes every virtual machine that is powered on boot a guest after
+// delay, those that are powered on already included.
+func Install(registry *simulator.Registry, delay time.Duration) *Guests {
+	g := &Guests{registry: registry, delay: delay, boots: map[types.ManagedObjectReference]*time.Timer{}}
+	registry.AddHandler(g)
+	for _, e := range registry.All("VirtualMachine") {
+		if vm, ok := e.(*simulator.VirtualMachine); ok && vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn {
+			g.boot(vm.Self)
+		}
+	}
+	return g
+}
+
+// Close stops all boots in progress.
+func (g *Guests) Close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+	for ref, timer := range g.boots {
+		timer.Stop()
+		delete(g.boots, ref)
+	}
+}
+
+// Reboot lets the guest go down and boot again. The caller's context must hold
+// the lock of the virtual machine.
+func (g *Guests) Reboot(ctx *simulator.Context, vm *simulator.VirtualMachine) {
+	ctx.Update(vm, append(stopped(&vm.VirtualMachine),
+		types.PropertyChange{Name: "summary.runtime.bootTime", Val: time.Now()}))
+	g.boot(vm.Self)
+}
+
+func (g *Guests) boot(ref types.ManagedObjectReference) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return
+	}
+	if timer := g.boots[ref]; timer != nil {
+		timer.Stop()
+	}
+	var timer *time.Timer
+	timer = time.AfterFunc(g.delay, func() {
+		if g.current(ref, timer) {
+			g.booted(ref, timer)
+		}
+	})
+	g.boots[ref] = timer
+}
+
+func (g *Guests) current(ref types.ManagedObjectReference, timer *time.Timer) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.boots[ref] == timer
+}
+
+func (g *Guests) booted(ref types.ManagedObjectReference, timer *time.Timer) {
+	ctx := &simulator.Context{Context: context.Background(), Map: g.registry}
+	vm, ok := g.registry.Get(ref).(*simulator.VirtualMachine)
+	if !ok {
+		g.halt(ref)
+		return
+	}
+	ctx.WithLock(vm, func() {
+		if !g.current(ref, timer) || vm.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOn {
+			return
+		}
+		g.halt(ref)
+		ctx.Update(vm, running(&vm.VirtualMachine))
+	})
+}
+
+func (g *Guests) halt(ref types.ManagedObjectReference) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if timer := g.boots[ref]; timer != nil {
+		timer.Stop()
+		delete(g.boots, ref)
+	}
+}
+
+// Reference identifies the handler in the registry.
+func (g *Guests) Reference() types.ManagedObjectReference { return agentsRef }
+
+// PutObject is called by the registry for every new object.
+func (g *Guests) PutObject(*simulator.Context, mo.Reference) {}
+
+// RemoveObject is called by the registry for every removed object.
+func (g *Guests) RemoveObject(_ *simulator.Context, ref types.ManagedObjectReference) {
+	if ref.Type == "VirtualMachine" {
+		g.halt(ref)
+	}
+}
+
+// UpdateObject is called by the registry for every changed object, with the
+// lock of the object held.
+func (g *Guests) UpdateObject(ctx *simulator.Context, obj mo.Reference, changes []types.PropertyChange) {
+	vm, ok := obj.(*mo.VirtualMachine)
+	if !ok {
+		return
+	}
+	for _, change := range changes {
+		if change.Name != "runtime.powerState" {
+			continue
+		}
+		if vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn {
+			g.boot(vm.Self)
+			return
+		}
+		g.halt(vm.Self)
+		ctx.Update(vm, stopped(vm))
+		return
+	}
+}

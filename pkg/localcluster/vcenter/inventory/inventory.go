@@ -1,0 +1,153 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// Names of the objects that are always there.
+const (
+	Datacenter      = "DC0"
+	Cluster         = "DC0_C0"
+	Network         = "VM Network"
+	Portgroup       = "DC0_DVPG0"
+	VMFolder        = "slipway"
+	TemplatesFolder = "templates"
+)
+
+const (
+	hosts      = 3
+	datastores = 2
+	// apiVersion is that of vCenter 8.0 Update 3.
+	apiVersion = "8.0.3.0"
+)
+
+// Inventory is the built model with the references of its fixed objects.
+type Inventory struct {
+	Model           *simulator.Model
+	Datacenter      types.ManagedObjectReference
+	Pool            types.ManagedObjectReference
+	VMFolder        types.ManagedObjectReference
+	TemplatesFolder types.ManagedObjectReference
+	Datastores      []types.ManagedObjectReference
+	Network         types.ManagedObjectReference
+	// Base is every fixed entity with its name, in the order of the references.
+	// Two inventories with the same Base are interchangeable.
+	Base []string
+}
+
+// Build creates the inventory; datastore files are put in sub-directories of dir.
+// The caller removes the model.
+func Build(ctx context.Context, dir string) (*Inventory, error) {
+	model := simulator.VPX()
+	model.Datacenter, model.Cluster, model.ClusterHost, model.Portgroup = 1, 1, hosts, 1
+	model.Host, model.Datastore, model.Machine = 0, 0, 0
+	model.ServiceContent.About.ApiVersion = apiVersion
+	model.ServiceContent.About.Version = "8.0.3"
+	if err := model.Create(); err != nil {
+		return nil, fmt.Errorf("create the simulated inventory: %w", err)
+	}
+	inv := &Inventory{Model: model}
+	if err := inv.complete(ctx, dir); err != nil {
+		model.Remove()
+		return nil, err
+	}
+	inv.Base = inv.list()
+	return inv, nil
+}
+
+func (inv *Inventory) complete(ctx context.Context, dir string) error {
+	client, err := vim25.NewClient(ctx, inv.Model.Service)
+	if err != nil {
+		return fmt.Errorf("connect to the simulated inventory: %w", err)
+	}
+	dc, ok := inv.Model.Map().Any("Datacenter").(*simulator.Datacenter)
+	if !ok {
+		return fmt.Errorf("the simulated inventory has no datacenter")
+	}
+	inv.Datacenter = dc.Self
+	cluster, ok := inv.Model.Map().Any("ClusterComputeResource").(*simulator.ClusterComputeResource)
+	if !ok || cluster.ResourcePool == nil {
+		return fmt.Errorf("the simulated inventory has no cluster")
+	}
+	inv.Pool = *cluster.ResourcePool
+
+	for i := range datastores {
+		if err := inv.addDatastore(ctx, client, cluster.Host, dir, fmt.Sprintf("LocalDS_%d", i)); err != nil {
+			return err
+		}
+	}
+	vmFolder := object.NewFolder(client, dc.VmFolder)
+	for _, f := range []struct {
+		name string
+		ref  *types.ManagedObjectReference
+	}{{VMFolder, &inv.VMFolder}, {TemplatesFolder, &inv.TemplatesFolder}} {
+		created, err := vmFolder.CreateFolder(ctx, f.name)
+		if err != nil {
+			return fmt.Errorf("create folder %s: %w", f.name, err)
+		}
+		*f.ref = created.Reference()
+	}
+	network := inv.Model.Map().FindByName(Network, dc.Network)
+	if network == nil {
+		return fmt.Errorf("the simulated inventory has no network %q", Network)
+	}
+	inv.Network = network.Reference()
+	return nil
+}
+
+func (inv *Inventory) addDatastore(ctx context.Context, client *vim25.Client, hosts []types.ManagedObjectReference, dir, name string) error {
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return fmt.Errorf("create the directory of datastore %s: %w", name, err)
+	}
+	for _, host := range hosts {
+		system, err := object.NewHostSystem(client, host).ConfigManager().DatastoreSystem(ctx)
+		if err != nil {
+			return fmt.Errorf("find the datastore system of host %s: %w", host.Value, err)
+		}
+		ds, err := system.CreateLocalDatastore(ctx, name, path)
+		if err != nil {
+			return fmt.Errorf("create datastore %s on host %s: %w", name, host.Value, err)
+		}
+		if len(inv.Datastores) == 0 || inv.Datastores[len(inv.Datastores)-1] != ds.Reference() {
+			inv.Datastores = append(inv.Datastores, ds.Reference())
+		}
+	}
+	return nil
+}
+
+func (inv *Inventory) list() []string {
+	var base []string
+	for _, e := range inv.Model.Map().All("") {
+		base = append(base, e.Reference().String()+" "+name(e))
+	}
+	sort.Strings(base)
+	return base
+}
+
+// name returns the name of an entity; networks and switches keep theirs in a
+// field of their own.
+func name(e mo.Entity) string {
+	switch x := e.(type) {
+	case *mo.Network:
+		return x.Name
+	case *simulator.DistributedVirtualPortgroup:
+		return x.Name
+	case *simulator.DistributedVirtualSwitch:
+		return x.Name
+	}
+	return e.Entity().Name
+}

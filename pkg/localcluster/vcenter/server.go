@@ -1,0 +1,243 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vcenter
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/vmware/govmomi/simulator"
+	"k8s.io/klog/v2"
+
+	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter/contentlibrary"
+	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter/fastcollector"
+	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter/front"
+	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter/guest"
+	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter/inventory"
+	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter/saved"
+	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter/strict"
+)
+
+const (
+	filesPattern = "slipway-vcenter-*"
+	// shared is a file system in memory on Linux.
+	shared = "/dev/shm"
+	// stopGrace is how long requests that are being answered may take to end.
+	stopGrace = 300 * time.Millisecond
+)
+
+// Server is a running simulated vCenter.
+type Server struct {
+	options  Options
+	ready    Ready
+	trust    string // file that makes the serving certificate trusted
+	filesDir string
+	inv      *inventory.Inventory
+	hub      *fastcollector.Hub
+	guests   *guest.Guests
+	gate     *strict.Gate
+	front    *front.Front
+	delays   *front.TaskDelays
+	service  *http.Server
+	control  *http.Server
+}
+
+// Start starts a simulated vCenter. It must be stopped.
+func Start(ctx context.Context, o Options) (_ *Server, err error) {
+	if o, err = o.complete(); err != nil {
+		return nil, err
+	}
+	s := &Server{options: o}
+	defer func() {
+		if err != nil {
+			s.discard()
+		}
+	}()
+	if err = s.build(ctx); err != nil {
+		return nil, err
+	}
+	if err = s.serve(ctx); err != nil {
+		return nil, err
+	}
+	if err = s.publish(ctx); err != nil {
+		return nil, err
+	}
+	if o.ReadyFile != "" {
+		if err = s.ready.write(o.ReadyFile); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// Ready tells how to reach the service.
+func (s *Server) Ready() Ready { return s.ready }
+
+// Front is the part before the service that counts calls and misbehaves on order.
+func (s *Server) Front() *front.Front { return s.front }
+
+// build makes or restores the inventory and installs the extensions.
+func (s *Server) build(ctx context.Context) (err error) {
+	state := s.options.StateDir
+	if state != "" {
+		if err := os.MkdirAll(state, 0o700); err != nil {
+			return fmt.Errorf("create --state-dir: %w", err)
+		}
+		if err := removeLeftovers(state); err != nil {
+			return err
+		}
+	}
+	parent := ""
+	if info, err := os.Stat(shared); err == nil && info.IsDir() {
+		parent = shared
+	}
+	if s.filesDir, err = os.MkdirTemp(parent, filesPattern); err != nil {
+		return fmt.Errorf("create the directory of the datastores: %w", err)
+	}
+	if s.inv, err = inventory.Build(ctx, s.filesDir); err != nil {
+		return err
+	}
+	registry := s.inv.Model.Map()
+	restored := false
+	if state != "" {
+		if err := writeRun(state, s.filesDir, home(s.inv.Model)); err != nil {
+			return err
+		}
+		if restored, err = saved.Restore(state, s.filesDir, s.inv); err != nil {
+			return err
+		}
+	}
+	s.delays = front.NewTaskDelays()
+	s.hub = fastcollector.Install(registry, s.inv.Model.ServiceContent.PropertyCollector)
+	s.guests = guest.Install(registry, s.options.GuestBootDelay)
+	s.gate = strict.Install(registry, s.guests)
+	if restored {
+		return nil
+	}
+	return s.makeTemplate(ctx)
+}
+
+// makeTemplate adds the template virtual machine.
+func (s *Server) makeTemplate(ctx context.Context) error {
+	registry := s.inv.Model.Map()
+	datastore, ok := registry.Get(s.inv.Datastores[0]).(*simulator.Datastore)
+	if !ok {
+		return errors.New("the simulated inventory has no datastore")
+	}
+	ref, err := s.gate.NewVM(ctx, registry, createRequest(s.inv, contentlibrary.Template(Template, datastore.Name)))
+	if err != nil {
+		return fmt.Errorf("create template %s: %w", Template, err)
+	}
+	vm, ok := registry.Get(ref).(*simulator.VirtualMachine)
+	if !ok {
+		return fmt.Errorf("create template %s: %s is not there", Template, ref)
+	}
+	sim := &simulator.Context{Context: ctx, Map: registry}
+	sim.WithLock(vm, func() { markAsTemplate(vm) })
+	return nil
+}
+
+// serve listens. The simulator's own server is only needed to register the
+// endpoints; requests are served by one that can be stopped.
+func (s *Server) serve(ctx context.Context) error {
+	o := s.options
+	pair, caFile, err := certificate(o, time.Now())
+	if err != nil {
+		return err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Listen)
+	if err != nil {
+		return fmt.Errorf("listen on --listen %s: %w", o.Listen, err)
+	}
+	handler, err := s.endpoints(listener.Addr().String())
+	if err != nil {
+		_ = listener.Close()
+		return err
+	}
+	s.front = front.New(handler, s.inv.Model.Map(), s.hub)
+	s.service = &http.Server{
+		Handler: s.front, ConnState: s.front.Track, ErrorLog: quiet(ctx),
+		ReadHeaderTimeout: time.Minute,
+		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}},
+	}
+	run(ctx, func() error { return s.service.ServeTLS(listener, "", "") })
+	s.ready = Ready{
+		URL:        (&url.URL{Scheme: "https", Host: listener.Addr().String(), Path: "/sdk"}).String(),
+		Thumbprint: thumbprint(pair),
+	}
+	if s.trust = caFile; o.CertFile == "" {
+		s.ready.CAFile = caFile
+	}
+	if o.ControlListen == "" {
+		return nil
+	}
+	controls, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.ControlListen)
+	if err != nil {
+		return fmt.Errorf("listen on --control-listen %s: %w", o.ControlListen, err)
+	}
+	s.control = &http.Server{Handler: front.Control(s.front, s.delays), ReadHeaderTimeout: time.Minute}
+	run(ctx, func() error { return s.control.Serve(controls) })
+	s.ready.ControlURL = "http://" + controls.Addr().String()
+	return nil
+}
+
+// run serves in the background.
+func run(ctx context.Context, serve func() error) {
+	go func() {
+		if err := serve(); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			klog.FromContext(ctx).Error(err, "The simulated vCenter has stopped serving")
+		}
+	}()
+}
+
+// Stop ends all waits, stops serving and saves the inventory.
+func (s *Server) Stop(ctx context.Context) error {
+	s.hub.Close()
+	s.guests.Close()
+	grace, cancel := context.WithTimeout(ctx, stopGrace)
+	defer cancel()
+	for _, server := range []*http.Server{s.control, s.service} {
+		if server == nil {
+			continue
+		}
+		if err := server.Shutdown(grace); err != nil {
+			_ = server.Close() // what did not end in time is cut off
+		}
+	}
+	var err error
+	if s.options.StateDir != "" {
+		err = saved.Save(s.options.StateDir, s.filesDir, s.inv)
+	}
+	if s.options.ReadyFile != "" {
+		_ = os.Remove(s.options.ReadyFile)
+	}
+	s.discard()
+	return err
+}
+
+// discard closes what is open and removes the directories of the run.
+func (s *Server) discard() {
+	for _, server := range []*http.Server{s.control, s.service} {
+		if server != nil {
+			_ = server.Close()
+		}
+	}
+	if s.inv != nil {
+		s.inv.Model.Remove()
+	}
+	if s.filesDir != "" {
+		_ = os.RemoveAll(s.filesDir)
+	}
+	if state := s.options.StateDir; state != "" {
+		_ = os.Remove(filepath.Join(state, runFile))
+	}
+}

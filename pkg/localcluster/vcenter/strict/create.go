@@ -1,0 +1,238 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package strict
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// CreateVMTask checks the configuration and claims name and instance UUID
+// before the simulator creates the virtual machine.
+func (g *Gate) CreateVMTask(ctx *simulator.Context, req *types.CreateVM_Task) soap.HasFault {
+	body := &methods.CreateVM_TaskBody{}
+	ref, fault := g.create(ctx, req)
+	if fault != nil {
+		body.Fault_ = simulator.Fault("", fault)
+		return body
+	}
+	body.Res = &types.CreateVM_TaskResponse{Returnval: ref}
+	return body
+}
+
+// NewVM creates a virtual machine as CreateVM_Task does and waits for it. It is
+// meant for callers inside the process that have no session.
+func (g *Gate) NewVM(ctx context.Context, registry *simulator.Registry, req *types.CreateVM_Task) (types.ManagedObjectReference, error) {
+	sim := &simulator.Context{
+		Context: ctx, Map: registry,
+		Session: &simulator.Session{Registry: simulator.NewRegistry(), Map: registry},
+	}
+	if fault := checkReferences(sim, req); fault != nil {
+		return types.ManagedObjectReference{}, fmt.Errorf("create virtual machine %q: %w", req.Config.Name, soap.WrapVimFault(fault))
+	}
+	task, fault := g.create(sim, req)
+	if fault == nil {
+		var result types.AnyType
+		if result, fault = g.result(sim, task); fault == nil {
+			if ref, ok := result.(types.ManagedObjectReference); ok {
+				return ref, nil
+			}
+			return types.ManagedObjectReference{}, fmt.Errorf("create virtual machine %q: the task returned %T", req.Config.Name, result)
+		}
+	}
+	return types.ManagedObjectReference{}, fmt.Errorf("create virtual machine %q: %w", req.Config.Name, soap.WrapVimFault(fault))
+}
+
+// create starts the task of a creation. A fault that vCenter reports in the
+// task is the task's, one about the call itself is returned.
+func (g *Gate) create(ctx *simulator.Context, req *types.CreateVM_Task) (types.ManagedObjectReference, types.BaseMethodFault) {
+	fault := first(
+		checkVMFolder(ctx, &req.This, "folder"),
+		checkPool(ctx, &req.Pool, "pool"),
+		checkKind[*simulator.HostSystem](ctx, req.Host, "host"),
+	)
+	if fault != nil {
+		return types.ManagedObjectReference{}, fault
+	}
+	release, fault := g.admit(ctx, req)
+	if fault != nil {
+		return failing(ctx, req.This, "CreateVM_Task", fault), nil
+	}
+	g.macs.assign(req.Config.DeviceChange)
+
+	folder := ctx.Map.Get(req.This).(*simulator.Folder) //nolint:forcetypeassert // checkVMFolder has seen it
+	var task types.ManagedObjectReference
+	ctx.WithLock(folder, func() {
+		if res, ok := folder.CreateVMTask(ctx, req).(*methods.CreateVM_TaskBody); ok && res.Res != nil {
+			task = res.Res.Returnval
+		}
+	})
+	g.onEnd(ctx, task, release)
+	return task, nil
+}
+
+// admit checks the configuration of a new virtual machine and claims its name
+// and instance UUID until the returned function is called with the outcome.
+func (g *Gate) admit(ctx *simulator.Context, req *types.CreateVM_Task) (func(types.TaskInfo), types.BaseMethodFault) {
+	spec := &req.Config
+	dc := datacenterOf(ctx, req.This)
+	if dc == nil {
+		return nil, &types.InvalidArgument{InvalidProperty: "folder"}
+	}
+	if spec.Files == nil || spec.Files.VmPathName == "" {
+		return nil, &types.InvalidVmConfig{Property: "configSpec.files.vmPathName"}
+	}
+	cpus, firmware := spec.NumCPUs, spec.Firmware
+	if cpus == 0 {
+		cpus = 1
+	}
+	if firmware == "" {
+		firmware = string(types.GuestOsDescriptorFirmwareTypeBios)
+	}
+	fault := first(
+		checkName(spec.Name),
+		checkValues(spec),
+		checkTopology(cpus, spec.NumCoresPerSocket, firmware, spec.BootOptions),
+		checkPlaces(ctx, dc, spec),
+	)
+	if fault != nil {
+		return nil, fault
+	}
+	return g.claim(ctx, slot{req.This, spec.Name}, spec.InstanceUuid)
+}
+
+// claim reserves the name and the instance UUID, or tells who has them.
+func (g *Gate) claim(ctx *simulator.Context, at slot, id string) (func(types.TaskInfo), types.BaseMethodFault) {
+	owner := childNamed(ctx, at)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if _, creating := g.names[at]; creating || owner != nil {
+		duplicate := &types.DuplicateName{Name: at.name, Object: at.folder}
+		if owner != nil {
+			duplicate.Object = *owner
+		}
+		return nil, duplicate
+	}
+	if _, taken := g.uuids[id]; taken && id != "" {
+		return nil, &types.InvalidArgument{InvalidProperty: "configSpec.instanceUuid"}
+	}
+	g.names[at] = struct{}{}
+	if id != "" {
+		g.uuids[id] = types.ManagedObjectReference{}
+	}
+	return func(info types.TaskInfo) { g.created(ctx, at, id, info) }, nil
+}
+
+// created turns the claim into ownership, or frees it when the creation failed.
+func (g *Gate) created(ctx *simulator.Context, at slot, id string, info types.TaskInfo) {
+	ref, ok := info.Result.(types.ManagedObjectReference)
+	ok = ok && info.State == types.TaskInfoStateSuccess
+	if vm, isVM := ctx.Map.Get(ref).(*simulator.VirtualMachine); ok && isVM && id == "" {
+		id = strings.ToLower(vm.Config.InstanceUuid)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.names, at)
+	switch {
+	case ok && id != "":
+		g.uuids[id] = ref
+	case g.uuids[id] == types.ManagedObjectReference{}:
+		delete(g.uuids, id)
+	}
+}
+
+// childNamed returns the child of the folder that has the name, or nil.
+func childNamed(ctx *simulator.Context, at slot) *types.ManagedObjectReference {
+	folder, ok := ctx.Map.Get(at.folder).(*simulator.Folder)
+	if !ok {
+		return nil
+	}
+	var found *types.ManagedObjectReference
+	ctx.WithLock(folder, func() {
+		if e := ctx.Map.FindByName(at.name, folder.ChildEntity); e != nil {
+			ref := e.Reference()
+			found = &ref
+		}
+	})
+	return found
+}
+
+func parentOf(obj mo.Reference) *types.ManagedObjectReference {
+	if e, ok := obj.(mo.Entity); ok {
+		return e.Entity().Parent
+	}
+	return nil
+}
+
+// RegisterVMTask checks the places of a registration before the simulator does it.
+func (g *Gate) RegisterVMTask(ctx *simulator.Context, req *types.RegisterVM_Task) soap.HasFault {
+	fault := first(
+		checkVMFolder(ctx, &req.This, "folder"),
+		checkPool(ctx, req.Pool, "pool"),
+		checkKind[*simulator.HostSystem](ctx, req.Host, "host"),
+	)
+	if fault == nil {
+		if dc := datacenterOf(ctx, req.This); dc == nil || req.Path == "" {
+			fault = &types.InvalidArgument{InvalidProperty: "path"}
+		} else {
+			fault = checkPath(ctx, dc, req.Path)
+		}
+	}
+	if fault != nil {
+		return &methods.RegisterVM_TaskBody{Fault_: simulator.Fault("", fault)}
+	}
+	folder := ctx.Map.Get(req.This).(*simulator.Folder) //nolint:forcetypeassert // checkVMFolder has seen it
+	var res soap.HasFault
+	ctx.WithLock(folder, func() { res = folder.RegisterVMTask(ctx, req) })
+	return res
+}
+
+// ImportVApp checks the places of an import before the simulator does it.
+func (g *Gate) ImportVApp(ctx *simulator.Context, req *types.ImportVApp) soap.HasFault {
+	pool, isPool := ctx.Map.Get(req.This).(*simulator.ResourcePool)
+	spec, isVM := req.Spec.(*types.VirtualMachineImportSpec)
+	if !isPool || !isVM {
+		return &methods.ImportVAppBody{Fault_: simulator.Fault("", &types.InvalidArgument{InvalidProperty: "spec"})}
+	}
+	dc := datacenterOf(ctx, req.This)
+	folder := types.ManagedObjectReference{}
+	if dc != nil {
+		folder = dc.VmFolder
+	}
+	if req.Folder != nil {
+		folder = *req.Folder
+	}
+	fault := first(
+		checkVMFolder(ctx, &folder, "folder"),
+		checkKind[*simulator.HostSystem](ctx, req.Host, "host"),
+	)
+	if fault == nil {
+		var release func(types.TaskInfo)
+		release, fault = g.admit(ctx, &types.CreateVM_Task{This: folder, Config: spec.ConfigSpec, Pool: req.This, Host: req.Host})
+		if fault == nil {
+			// The import's own task is not returned: its virtual machine takes the
+			// place of the claim in the folder.
+			release(types.TaskInfo{State: types.TaskInfoStateError})
+		}
+	}
+	if fault != nil {
+		return &methods.ImportVAppBody{Fault_: simulator.Fault("", fault)}
+	}
+	g.macs.assign(spec.ConfigSpec.DeviceChange)
+	var res soap.HasFault
+	ctx.WithLock(pool, func() { res = pool.ImportVApp(ctx, req) })
+	return res
+}
+
+// CreateChildVMTask is refused: the simulator's vApps do not check anything.
+func (g *Gate) CreateChildVMTask(_ *simulator.Context, _ *types.CreateChildVM_Task) soap.HasFault {
+	return &methods.CreateChildVM_TaskBody{Fault_: simulator.Fault("", &types.NotSupported{})}
+}

@@ -1,0 +1,21 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package strict puts a gate before the simulator's operations on virtual
+// machines, which trust their input and end the process on a bad reference.
+//
+// Guarantees:
+//   - A reference to an object that does not exist, or is of the wrong kind, is
+//     answered with a fault before the simulator sees it.
+//   - A name exists once per folder and an instance UUID once per inventory,
+//     also when creations race.
+//   - A reconfiguration is applied as a whole or not at all, obeys the hot-add
+//     flags of a powered-on virtual machine, and refuses values that vSphere
+//     refuses.
+//   - A clone keeps what vSphere keeps: firmware, extra configuration, hot-add
+//     flags, annotation, boot options; network cards get new MAC addresses.
+//   - Soft power operations need running VMware Tools.
+//
+// The gate is one object of the registry: calls are sent to it by rewriting
+// their target, so that the simulator's own objects stay what they are.
+package strict

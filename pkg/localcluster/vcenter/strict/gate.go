@@ -1,0 +1,126 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package strict
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+var gateRef = types.ManagedObjectReference{Type: "SlipwayGate", Value: "gate"}
+
+// Rebooter restarts the guest of a virtual machine whose lock is held by ctx.
+type Rebooter interface {
+	Reboot(ctx *simulator.Context, vm *simulator.VirtualMachine)
+}
+
+// Gate checks and carries out the operations on virtual machines.
+type Gate struct {
+	guests Rebooter
+	macs   *macPool
+
+	mu      sync.Mutex
+	names   map[slot]struct{}                       // being created
+	uuids   map[string]types.ManagedObjectReference // instance UUID to its owner; an empty owner is being created
+	waiting map[types.ManagedObjectReference]func(types.TaskInfo)
+}
+
+// slot is a name in a folder.
+type slot struct {
+	folder types.ManagedObjectReference
+	name   string
+}
+
+// handled are the calls that go through the gate, by the kind of their target.
+var handled = map[string]map[string]bool{
+	"Folder":       {"CreateVM_Task": true, "RegisterVM_Task": true},
+	"ResourcePool": {"ImportVApp": true},
+	"VirtualApp":   {"ImportVApp": true, "CreateChildVM_Task": true},
+	"VirtualMachine": {
+		"CloneVM_Task": true, "RelocateVM_Task": true, "ReconfigVM_Task": true, "Rename_Task": true,
+		"ShutdownGuest": true, "StandbyGuest": true, "RebootGuest": true,
+	},
+}
+
+// Install puts the gate before the registry's operations.
+func Install(registry *simulator.Registry, guests Rebooter) *Gate {
+	g := &Gate{
+		guests:  guests,
+		macs:    newMACPool(),
+		names:   map[slot]struct{}{},
+		uuids:   map[string]types.ManagedObjectReference{},
+		waiting: map[types.ManagedObjectReference]func(types.TaskInfo){},
+	}
+	for _, e := range registry.All("VirtualMachine") {
+		if vm, ok := e.(*simulator.VirtualMachine); ok && vm.Config != nil {
+			g.uuids[strings.ToLower(vm.Config.InstanceUuid)] = vm.Self
+			g.macs.take(vm.Config.Hardware.Device)
+		}
+	}
+	registry.Put(g)
+	registry.AddHandler(g)
+	registry.Handler = g.direct
+	return g
+}
+
+// direct sends the handled calls of authenticated clients to the gate. The body
+// of the call keeps the real target.
+func (g *Gate) direct(ctx *simulator.Context, method *simulator.Method) (mo.Reference, types.BaseMethodFault) {
+	if ctx.Session == nil {
+		return nil, nil
+	}
+	if !handled[method.This.Type][method.Name] {
+		return nil, checkCall(method)
+	}
+	if ctx.Map.Get(method.This) == nil {
+		return nil, nil // the simulator's answer to an unknown target is right
+	}
+	if fault := checkReferences(ctx, method.Body); fault != nil {
+		return nil, fault
+	}
+	method.This = gateRef
+	return nil, nil
+}
+
+// Lock does nothing: the gate has no lock of its own, it takes that of the target.
+func (g *Gate) Lock() {}
+
+// Unlock does nothing, as Lock.
+func (g *Gate) Unlock() {}
+
+// Reference identifies the gate in the registry.
+func (g *Gate) Reference() types.ManagedObjectReference { return gateRef }
+
+// PutObject is called by the registry for every new object.
+func (g *Gate) PutObject(*simulator.Context, mo.Reference) {}
+
+// UpdateObject is called by the registry for every changed object; it reports
+// the ends of tasks to those who wait for them.
+func (g *Gate) UpdateObject(_ *simulator.Context, obj mo.Reference, _ []types.PropertyChange) {
+	task, ok := obj.(*mo.Task)
+	if !ok || !ended(task.Info) {
+		return
+	}
+	g.settle(task.Self, task.Info)
+}
+
+// RemoveObject is called by the registry for every removed object; it frees the
+// instance UUID of a virtual machine.
+func (g *Gate) RemoveObject(_ *simulator.Context, ref types.ManagedObjectReference) {
+	if ref.Type != "VirtualMachine" {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for id, owner := range g.uuids {
+		if owner == ref {
+			delete(g.uuids, id)
+			return
+		}
+	}
+}

@@ -1,0 +1,39 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package strict
+
+import (
+	"reflect"
+
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// Overlay puts every field that is set in over on top of spec. Devices are
+// added to spec's, extra configuration replaces by key.
+func Overlay(spec, over *types.VirtualMachineConfigSpec) {
+	devices := append(spec.DeviceChange, over.DeviceChange...)
+	extra := mergeExtra(spec.ExtraConfig, over.ExtraConfig)
+	from, to := reflect.ValueOf(over).Elem(), reflect.ValueOf(spec).Elem()
+	for i := range from.NumField() {
+		if field := from.Field(i); !field.IsZero() && to.Field(i).CanSet() {
+			to.Field(i).Set(field)
+		}
+	}
+	spec.DeviceChange, spec.ExtraConfig = devices, extra
+}
+
+func mergeExtra(base, over []types.BaseOptionValue) []types.BaseOptionValue {
+	at := map[string]int{}
+	var merged []types.BaseOptionValue
+	for _, o := range append(append([]types.BaseOptionValue{}, base...), over...) {
+		option := o.GetOptionValue()
+		if i, ok := at[option.Key]; ok {
+			merged[i] = option
+			continue
+		}
+		at[option.Key] = len(merged)
+		merged = append(merged, option)
+	}
+	return merged
+}

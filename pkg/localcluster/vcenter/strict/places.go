@@ -1,0 +1,138 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package strict
+
+import (
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// checkPlaces refuses datastores and networks that the datacenter does not
+// have, wherever a configuration names them.
+func checkPlaces(ctx *simulator.Context, dc *simulator.Datacenter, spec *types.VirtualMachineConfigSpec) types.BaseMethodFault {
+	if spec.Files != nil {
+		for _, path := range []string{
+			spec.Files.VmPathName, spec.Files.SnapshotDirectory, spec.Files.SuspendDirectory, spec.Files.LogDirectory,
+		} {
+			if fault := checkPath(ctx, dc, path); fault != nil {
+				return fault
+			}
+		}
+	}
+	for i, c := range spec.DeviceChange {
+		if fault := checkDevice(ctx, dc, i, c.GetVirtualDeviceConfigSpec()); fault != nil {
+			return fault
+		}
+	}
+	return nil
+}
+
+func checkPath(ctx *simulator.Context, dc *simulator.Datacenter, path string) types.BaseMethodFault {
+	if path == "" {
+		return nil
+	}
+	var p object.DatastorePath
+	if !p.FromString(path) {
+		return &types.InvalidDatastorePath{InvalidDatastore: types.InvalidDatastore{Name: path}, DatastorePath: path}
+	}
+	if p.Datastore == "" || ctx.Map.FindByName(p.Datastore, dc.Datastore) == nil {
+		return &types.InvalidDatastorePath{InvalidDatastore: types.InvalidDatastore{Name: p.Datastore}, DatastorePath: path}
+	}
+	return nil
+}
+
+func checkDevice(ctx *simulator.Context, dc *simulator.Datacenter, i int, change *types.VirtualDeviceConfigSpec) types.BaseMethodFault {
+	invalid := &types.InvalidDeviceSpec{
+		InvalidVmConfig: types.InvalidVmConfig{Property: "virtualDeviceSpec.device"}, DeviceIndex: int32(i),
+	}
+	if change.Device == nil || change.Operation == "" {
+		return invalid
+	}
+	if change.Operation == types.VirtualDeviceConfigSpecOperationRemove {
+		return nil
+	}
+	device := change.Device.GetVirtualDevice()
+	if disk, ok := change.Device.(*types.VirtualDisk); ok {
+		if _, file := device.Backing.(types.BaseVirtualDeviceFileBackingInfo); !file || disk.CapacityInKB < 0 || disk.CapacityInBytes < 0 {
+			return invalid
+		}
+	}
+	switch backing := device.Backing.(type) {
+	case types.BaseVirtualDeviceFileBackingInfo:
+		return checkPath(ctx, dc, backing.GetVirtualDeviceFileBackingInfo().FileName)
+	case *types.VirtualEthernetCardNetworkBackingInfo:
+		if ctx.Map.FindByName(backing.DeviceName, dc.Network) == nil {
+			return &types.InvalidDeviceBacking{InvalidDeviceSpec: *invalid}
+		}
+	case *types.VirtualEthernetCardDistributedVirtualPortBackingInfo:
+		key := types.ManagedObjectReference{Type: "DistributedVirtualPortgroup", Value: backing.Port.PortgroupKey}
+		if ctx.Map.Get(key) == nil {
+			return &types.InvalidDeviceBacking{InvalidDeviceSpec: *invalid}
+		}
+	case nil:
+		if _, card := change.Device.(types.BaseVirtualEthernetCard); card {
+			return invalid
+		}
+	}
+	return nil
+}
+
+// checkExisting refuses edits and removals of devices that are not there, and
+// disks that shrink.
+func checkExisting(config *types.VirtualMachineConfigInfo, changes []types.BaseVirtualDeviceConfigSpec) types.BaseMethodFault {
+	devices := object.VirtualDeviceList(config.Hardware.Device)
+	for i, c := range changes {
+		change := c.GetVirtualDeviceConfigSpec()
+		if change.Operation == types.VirtualDeviceConfigSpecOperationAdd {
+			continue
+		}
+		old := devices.FindByKey(change.Device.GetVirtualDevice().Key)
+		if old == nil {
+			return &types.InvalidDeviceSpec{
+				InvalidVmConfig: types.InvalidVmConfig{Property: "virtualDeviceSpec.device.key"}, DeviceIndex: int32(i),
+			}
+		}
+		if fault := growDisk(old, change); fault != nil {
+			return fault
+		}
+	}
+	return nil
+}
+
+// growDisk refuses to shrink a disk, and completes the capacity of an edited
+// one: the simulator needs it in both units.
+func growDisk(old types.BaseVirtualDevice, change *types.VirtualDeviceConfigSpec) types.BaseMethodFault {
+	was, isDisk := old.(*types.VirtualDisk)
+	disk, ok := change.Device.(*types.VirtualDisk)
+	if !isDisk || !ok || change.Operation != types.VirtualDeviceConfigSpecOperationEdit {
+		return nil
+	}
+	want := max(disk.CapacityInBytes, disk.CapacityInKB*1024)
+	if disk.CapacityInKB != was.CapacityInKB && disk.CapacityInBytes == was.CapacityInBytes {
+		want = disk.CapacityInKB * 1024 // given in KB on a copy of the old device
+	}
+	if want == 0 {
+		want = was.CapacityInKB * 1024
+	}
+	if want < was.CapacityInKB*1024 {
+		return &types.InvalidDeviceOperation{}
+	}
+	disk.CapacityInBytes, disk.CapacityInKB = want, want/1024
+	return nil
+}
+
+func datacenterOf(ctx *simulator.Context, ref types.ManagedObjectReference) *simulator.Datacenter {
+	for {
+		obj := ctx.Map.Get(ref)
+		if dc, ok := obj.(*simulator.Datacenter); ok {
+			return dc
+		}
+		parent := parentOf(obj)
+		if parent == nil {
+			return nil
+		}
+		ref = *parent
+	}
+}

@@ -1,0 +1,120 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package strict
+
+import (
+	"reflect"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+var refType = reflect.TypeFor[types.ManagedObjectReference]()
+
+// references returns all object references anywhere in value. Empty ones stand
+// for "not given" and are left out.
+func references(value reflect.Value) []types.ManagedObjectReference {
+	switch value.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if value.IsNil() {
+			return nil
+		}
+		return references(value.Elem())
+	case reflect.Slice:
+		if value.Type().Elem().Kind() == reflect.Uint8 {
+			return nil
+		}
+		var refs []types.ManagedObjectReference
+		for i := range value.Len() {
+			refs = append(refs, references(value.Index(i))...)
+		}
+		return refs
+	case reflect.Struct:
+		if value.Type() == refType {
+			ref, _ := value.Interface().(types.ManagedObjectReference)
+			if ref.Value == "" {
+				return nil
+			}
+			return []types.ManagedObjectReference{ref}
+		}
+		var refs []types.ManagedObjectReference
+		for i := range value.NumField() {
+			if value.Type().Field(i).IsExported() {
+				refs = append(refs, references(value.Field(i))...)
+			}
+		}
+		return refs
+	}
+	return nil
+}
+
+// checkReferences refuses a call that names an object that is not there.
+func checkReferences(ctx *simulator.Context, body types.AnyType) types.BaseMethodFault {
+	for _, ref := range references(reflect.ValueOf(body)) {
+		if ctx.Session.Get(ref) == nil {
+			return &types.ManagedObjectNotFound{Obj: ref}
+		}
+	}
+	return nil
+}
+
+// checkKind refuses an object that is not of the kind that the property takes.
+// A nil reference is not given, which is right here.
+func checkKind[T any](ctx *simulator.Context, ref *types.ManagedObjectReference, property string) types.BaseMethodFault {
+	if ref == nil {
+		return nil
+	}
+	if _, ok := ctx.Map.Get(*ref).(T); !ok {
+		return &types.InvalidArgument{InvalidProperty: property}
+	}
+	return nil
+}
+
+func checkPool(ctx *simulator.Context, ref *types.ManagedObjectReference, property string) types.BaseMethodFault {
+	if ref == nil {
+		return nil
+	}
+	switch ctx.Map.Get(*ref).(type) {
+	case *simulator.ResourcePool, *simulator.VirtualApp:
+		return nil
+	}
+	return &types.InvalidArgument{InvalidProperty: property}
+}
+
+// checkVMFolder refuses folders that cannot hold virtual machines.
+func checkVMFolder(ctx *simulator.Context, ref *types.ManagedObjectReference, property string) types.BaseMethodFault {
+	if ref == nil {
+		return nil
+	}
+	if folder, ok := ctx.Map.Get(*ref).(*simulator.Folder); ok {
+		for _, kind := range folder.ChildType {
+			if kind == "VirtualMachine" {
+				return nil
+			}
+		}
+	}
+	return &types.InvalidArgument{InvalidProperty: property}
+}
+
+// checkCall refuses calls outside the gate that are known to leave a lock of
+// the simulator held for ever.
+func checkCall(method *simulator.Method) types.BaseMethodFault {
+	post, ok := method.Body.(*types.PostEvent)
+	if !ok {
+		return nil
+	}
+	if event, ok := post.EventToPost.(*types.EventEx); ok && (event.ObjectType == "" || event.ObjectId == "") {
+		return &types.InvalidArgument{InvalidProperty: "eventToPost"}
+	}
+	return nil
+}
+
+func first(faults ...types.BaseMethodFault) types.BaseMethodFault {
+	for _, fault := range faults {
+		if fault != nil {
+			return fault
+		}
+	}
+	return nil
+}
