@@ -1,0 +1,129 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apply_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
+)
+
+func TestRequirementsThatAreMet(t *testing.T) {
+	for _, tc := range []struct{ name, vm, size, pref string }{
+		{"F106 vCPUs of the instance type", "{}", small, `{requirements: {cpu: {guest: 2}}}`},
+		{"F106 memory of the instance type", "{}", small, `{requirements: {memory: {guest: 4Gi}}}`},
+		{"F106 sockets of the VM", `{cpu: {sockets: 4}, memory: {guest: 1Gi}}`, "", `{requirements: {cpu: {guest: 4}}}`},
+		{"F106 cores of the VM", `{cpu: {cores: 4}, memory: {guest: 1Gi}}`, "", `{cpu: {preferredCPUTopology: cores}, requirements: {cpu: {guest: 4}}}`},
+		{"F106 threads of the VM", `{cpu: {threads: 4}, memory: {guest: 1Gi}}`, "", `{cpu: {preferredCPUTopology: threads}, requirements: {cpu: {guest: 4}}}`},
+		{"F106 spread over sockets and cores", `{cpu: {sockets: 2, cores: 2}, memory: {guest: 1Gi}}`, "", `{cpu: {preferredCPUTopology: spread}, requirements: {cpu: {guest: 4}}}`},
+		{"F106 spread over all", `{cpu: {sockets: 2, cores: 2, threads: 2}, memory: {guest: 1Gi}}`, "", `{cpu: {preferredCPUTopology: spread}, requirements: {cpu: {guest: 8}}}`},
+		{"F106 any", `{cpu: {sockets: 2, cores: 2}, memory: {guest: 1Gi}}`, "", `{cpu: {preferredCPUTopology: any}, requirements: {cpu: {guest: 4}}}`},
+		{"F106 memory of the VM", `{cpu: {sockets: 1}, memory: {guest: 2Gi}}`, "", `{requirements: {memory: {guest: 2Gi}}}`},
+		{"F106 one vCPU", `{cpu: {sockets: 1}, memory: {guest: 2Gi}}`, "", `{requirements: {cpu: {guest: 1}}}`},
+		{"F109 architecture", "{}", small, `{requirements: {architecture: amd64}}`},
+		{"F109 architecture of a guest for Arm", "{guestID: arm-ubuntu-64}", small, `{requirements: {architecture: arm64}}`},
+		{"F109 no requirement", "{}", small, `{requirements: {}}`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			mustEffective(t, tc.vm, tc.size, tc.pref)
+		})
+	}
+}
+
+func TestRequirementsThatAreNotMet(t *testing.T) {
+	problem := func(field, message string) apply.Problem {
+		return apply.Problem{Kind: apply.RequirementProblem, Field: field, Message: message}
+	}
+	for _, tc := range []struct {
+		name, vm, size, pref string
+		want                 []apply.Problem
+	}{
+		{
+			"F107 all that is lacking of an instance type", "{}", small, `{requirements: {cpu: {guest: 4}, memory: {guest: 8Gi}, architecture: s390x}}`,
+			[]apply.Problem{
+				problem("spec.instancetype", "insufficient CPU resources of 2 vCPU provided by instance type, preference requires 4 vCPU"),
+				problem("spec.instancetype", "insufficient Memory resources of 4Gi provided by instance type, preference requires 8Gi"),
+				problem("spec.preference", "preference requires architecture s390x but amd64 is being requested"),
+			},
+		},
+		{
+			"F107 sockets", `{cpu: {sockets: 1}, memory: {guest: 1Gi}}`, "", `{requirements: {cpu: {guest: 2}}}`,
+			[]apply.Problem{problem("spec.cpu.sockets", "insufficient CPU resources of 1 vCPU provided by VirtualMachine, preference requires 2 vCPU")},
+		},
+		{
+			"F107 cores", `{cpu: {cores: 1}, memory: {guest: 1Gi}}`, "", `{cpu: {preferredCPUTopology: cores}, requirements: {cpu: {guest: 2}}}`,
+			[]apply.Problem{problem("spec.cpu.cores", "insufficient CPU resources of 1 vCPU provided by VirtualMachine, preference requires 2 vCPU")},
+		},
+		{
+			"F107 threads", `{cpu: {threads: 1}, memory: {guest: 1Gi}}`, "", `{cpu: {preferredCPUTopology: threads}, requirements: {cpu: {guest: 2}}}`,
+			[]apply.Problem{problem("spec.cpu.threads", "insufficient CPU resources of 1 vCPU provided by VirtualMachine, preference requires 2 vCPU")},
+		},
+		{
+			"F107 spread", `{cpu: {sockets: 1, cores: 2}, memory: {guest: 1Gi}}`, "", `{cpu: {preferredCPUTopology: spread}, requirements: {cpu: {guest: 4}}}`,
+			[]apply.Problem{problem("spec.cpu", "insufficient CPU resources of 2 vCPU provided by VirtualMachine, preference requires 4 vCPU")},
+		},
+		{
+			"F107 memory of the VM", `{cpu: {sockets: 1}, memory: {guest: 1Gi}}`, "", `{requirements: {memory: {guest: 2Gi}}}`,
+			[]apply.Problem{problem("spec.memory.guest", "insufficient Memory resources of 1Gi provided by VirtualMachine, preference requires 2Gi")},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := effective(t, tc.vm, tc.size, tc.pref)
+			got, ok := err.(*apply.Error)
+			if !ok {
+				t.Fatalf("got error %v, want an *apply.Error", err)
+			}
+			if diff := cmp.Diff(tc.want, got.Problems); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAVirtualMachineWithoutSizeIsRefused(t *testing.T) {
+	for _, tc := range []struct {
+		name, vm string
+		want     []string
+	}{
+		{"F108 nothing", "{}", []string{"spec.cpu", "spec.memory.guest"}},
+		{"F108 memory without guest", `{cpu: {sockets: 1}, memory: {}}`, []string{"spec.memory.guest"}},
+		{"cpu without any dimension", `{cpu: {}, memory: {guest: 1Gi}}`, []string{"spec.cpu"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := effective(t, tc.vm, "", `{requirements: {memory: {guest: 1Gi}}}`)
+			if diff := cmp.Diff(tc.want, fieldsOf(t, err)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestClassGivesTheSameShape(t *testing.T) {
+	class := &vmv1alpha1.VirtualMachineClass{Spec: *parse[vmv1alpha1.VirtualMachineClassSpec](t,
+		`{cpu: {sockets: 2, cores: 2, reservation: 2G}, memory: {guest: 8Gi}, minHardwareVersion: 19, devices: {gpus: [{name: g, deviceName: x}], tpm: {}}}`)}
+	class.Name = "gold"
+	spec, err := apply.Effective(vmOf(t, `{className: gold, devices: {tpm: {enabled: false}}}`),
+		apply.Inputs{Class: class, Preference: prefOf(t, `{requirements: {cpu: {guest: 4}}}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := parse[vmv1alpha1.VirtualMachineInstanceSpec](t, `
+className: gold
+cpu: {sockets: 2, cores: 2, threads: 1, reservation: 2G}
+memory: {guest: 8Gi, reservation: 8Gi}
+minHardwareVersion: 19
+devices: {gpus: [{name: g, deviceName: x}], tpm: {enabled: false}}
+network: {interfaces: [{name: eth0, model: vmxnet3}]}`)
+	if diff := cmp.Diff(want, spec, quantities); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+
+	_, err = apply.Effective(vmOf(t, `{className: gold, cpu: {sockets: 1}, memory: {guest: 1Gi}, devices: {gpus: [{name: a, deviceName: b}]}}`), apply.Inputs{Class: class})
+	if diff := cmp.Diff([]string{"spec.cpu", "spec.memory", "spec.devices.gpus"}, fieldsOf(t, err)); diff != "" {
+		t.Errorf("conflicts with a class (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,129 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apply_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
+)
+
+func TestArrangeGivesEveryVCPUAPlace(t *testing.T) {
+	const (
+		cores      = `{cpu: {preferredCPUTopology: cores}}`
+		threads    = `{cpu: {preferredCPUTopology: threads}}`
+		spread     = `{cpu: {preferredCPUTopology: spread}}`
+		spread3    = `{cpu: {preferredCPUTopology: spread, spreadOptions: {ratio: 3}}}`
+		legacy4    = `{preferSpreadSocketToCoreRatio: 4, cpu: {preferredCPUTopology: spread}}`
+		sct        = `{cpu: {preferredCPUTopology: spread, spreadOptions: {across: SocketsCoresThreads}}}`
+		sct3       = `{cpu: {preferredCPUTopology: spread, spreadOptions: {across: SocketsCoresThreads, ratio: 3}}}`
+		sct4       = `{cpu: {preferredCPUTopology: spread, spreadOptions: {across: SocketsCoresThreads, ratio: 4}}}`
+		ct         = `{cpu: {preferredCPUTopology: spread, spreadOptions: {across: CoresThreads}}}`
+		ratioWins  = `{preferSpreadSocketToCoreRatio: 4, cpu: {preferredCPUTopology: spread, spreadOptions: {ratio: 3}}}`
+		deprecated = `{cpu: {preferredCPUTopology: preferCores}}`
+	)
+	for _, tc := range []struct {
+		name  string
+		pref  string
+		vcpus int32
+		want  apply.Topology
+	}{
+		{"F61 default topology is sockets", "", 4, apply.Topology{Sockets: 4, Cores: 1, Threads: 1}},
+		{"F61 sockets", `{cpu: {preferredCPUTopology: sockets}}`, 4, apply.Topology{Sockets: 4, Cores: 1, Threads: 1}},
+		{"F61 any behaves as sockets", `{cpu: {preferredCPUTopology: any}}`, 4, apply.Topology{Sockets: 4, Cores: 1, Threads: 1}},
+		{"F62 cores", cores, 4, apply.Topology{Sockets: 1, Cores: 4, Threads: 1}},
+		{"F62 deprecated name of cores", deprecated, 4, apply.Topology{Sockets: 1, Cores: 4, Threads: 1}},
+		{"F63 threads", threads, 4, apply.Topology{Sockets: 1, Cores: 1, Threads: 4}},
+		{"F64 spread 1", spread, 1, apply.Topology{Sockets: 1, Cores: 1, Threads: 1}},
+		{"F64 spread 2", spread, 2, apply.Topology{Sockets: 1, Cores: 2, Threads: 1}},
+		{"F64 spread 4", spread, 4, apply.Topology{Sockets: 2, Cores: 2, Threads: 1}},
+		{"F64 spread 6", spread, 6, apply.Topology{Sockets: 3, Cores: 2, Threads: 1}},
+		{"F64 spread 8", spread, 8, apply.Topology{Sockets: 4, Cores: 2, Threads: 1}},
+		{"F65 ratio 3 of 3", spread3, 3, apply.Topology{Sockets: 1, Cores: 3, Threads: 1}},
+		{"F65 ratio 3 of 6", spread3, 6, apply.Topology{Sockets: 2, Cores: 3, Threads: 1}},
+		{"F65 ratio 3 of 9", spread3, 9, apply.Topology{Sockets: 3, Cores: 3, Threads: 1}},
+		{"F65 ratio 3 of 12", spread3, 12, apply.Topology{Sockets: 4, Cores: 3, Threads: 1}},
+		{"F65 ratio 4 of 4 by the older field", legacy4, 4, apply.Topology{Sockets: 1, Cores: 4, Threads: 1}},
+		{"F65 ratio 4 of 8 by the older field", legacy4, 8, apply.Topology{Sockets: 2, Cores: 4, Threads: 1}},
+		{"F65 ratio 4 of 16 by the older field", legacy4, 16, apply.Topology{Sockets: 4, Cores: 4, Threads: 1}},
+		{"F65 spreadOptions.ratio wins over the older field", ratioWins, 12, apply.Topology{Sockets: 4, Cores: 3, Threads: 1}},
+		{"F66 ratio 2 of 4", sct, 4, apply.Topology{Sockets: 1, Cores: 2, Threads: 2}},
+		{"F66 ratio 2 of 8", sct, 8, apply.Topology{Sockets: 2, Cores: 2, Threads: 2}},
+		{"F66 ratio 3 of 6", sct3, 6, apply.Topology{Sockets: 1, Cores: 3, Threads: 2}},
+		{"F66 ratio 3 of 24", sct3, 24, apply.Topology{Sockets: 4, Cores: 3, Threads: 2}},
+		{"F66 ratio 4 of 8", sct4, 8, apply.Topology{Sockets: 1, Cores: 4, Threads: 2}},
+		{"F66 ratio 4 of 32", sct4, 32, apply.Topology{Sockets: 4, Cores: 4, Threads: 2}},
+		{"F67 2", ct, 2, apply.Topology{Sockets: 1, Cores: 1, Threads: 2}},
+		{"F67 4", ct, 4, apply.Topology{Sockets: 1, Cores: 2, Threads: 2}},
+		{"F67 6", ct, 6, apply.Topology{Sockets: 1, Cores: 3, Threads: 2}},
+		{"F67 8", ct, 8, apply.Topology{Sockets: 1, Cores: 4, Threads: 2}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			pref := prefOf(t, "{}")
+			if tc.pref != "" {
+				pref = prefOf(t, tc.pref)
+			}
+			got, err := apply.Arrange(tc.vcpus, pref)
+			if err != nil {
+				t.Fatalf("Arrange: %v", err)
+			}
+			if got != tc.want {
+				t.Errorf("got %+v, want %+v", got, tc.want)
+			}
+			if got.VCPUs() != tc.vcpus {
+				t.Errorf("%+v holds %d vCPUs, want %d", got, got.VCPUs(), tc.vcpus)
+			}
+		})
+	}
+}
+
+func TestArrangeRefusesWhatCannotBeDivided(t *testing.T) {
+	for _, tc := range []struct {
+		name, pref, want string
+		vcpus            int32
+	}{
+		{"F120 odd across SocketsCores", `{cpu: {preferredCPUTopology: spread}}`, "a multiple of 2", 3},
+		{"F120 ratio above vCPUs", `{cpu: {preferredCPUTopology: spread, spreadOptions: {ratio: 8}}}`, "a multiple of 8", 4},
+		{"F120 across CoresThreads", `{cpu: {preferredCPUTopology: spread, spreadOptions: {across: CoresThreads}}}`, "a multiple of 2", 5},
+		{"F120 across SocketsCoresThreads", `{cpu: {preferredCPUTopology: spread, spreadOptions: {across: SocketsCoresThreads, ratio: 3}}}`, "a multiple of 6", 9},
+		{"F120 half divisible across SocketsCoresThreads", `{cpu: {preferredCPUTopology: spread, spreadOptions: {across: SocketsCoresThreads}}}`, "a multiple of 4", 6},
+		{"F116 unknown topology", `{cpu: {preferredCPUTopology: ring}}`, `"ring": allowed are`, 4},
+		{"F117 unsupported across", `{cpu: {preferredCPUTopology: spread, spreadOptions: {across: Dies}}}`, `"Dies" is not supported`, 4},
+		{"F118 CoresThreads with ratio 3", `{cpu: {preferredCPUTopology: spread, spreadOptions: {across: CoresThreads, ratio: 3}}}`, "only 2 is", 6},
+		{"F118 CoresThreads with ratio 4 by the older field", `{preferSpreadSocketToCoreRatio: 4, cpu: {preferredCPUTopology: spread, spreadOptions: {across: CoresThreads}}}`, "only 2 is", 8},
+		{"ratio 0", `{cpu: {preferredCPUTopology: spread, spreadOptions: {ratio: 0}}}`, "at least 1", 4},
+		{"negative ratio", `{cpu: {preferredCPUTopology: spread, spreadOptions: {ratio: -2}}}`, "at least 1", 4},
+		{"no vCPUs", `{}`, "at least 1", 0},
+		{"negative vCPUs", `{}`, "at least 1", -1},
+		{"a ratio whose double does not fit", fmt.Sprintf(`{cpu: {preferredCPUTopology: spread, spreadOptions: {across: SocketsCoresThreads, ratio: %d}}}`, math.MaxInt32), "cannot be spread", 4},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := apply.Arrange(tc.vcpus, prefOf(t, tc.pref))
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %+v, error %v; want an error with %q", got, err, tc.want)
+			}
+		})
+	}
+}
+
+// Whatever the preference, an arrangement holds all vCPUs and no dimension is 0.
+func TestArrangeIsExactOrAnError(t *testing.T) {
+	for _, across := range []string{"SocketsCores", "SocketsCoresThreads", "CoresThreads"} {
+		for ratio := int32(1); ratio <= 8; ratio++ {
+			pref := prefOf(t, fmt.Sprintf(`{cpu: {preferredCPUTopology: spread, spreadOptions: {across: %s, ratio: %d}}}`, across, ratio))
+			for vcpus := int32(1); vcpus <= 128; vcpus++ {
+				got, err := apply.Arrange(vcpus, pref)
+				if err != nil {
+					continue
+				}
+				if got.Sockets < 1 || got.Cores < 1 || got.Threads < 1 || got.VCPUs() != vcpus {
+					t.Errorf("%d vCPUs across %s with ratio %d became %+v", vcpus, across, ratio, got)
+				}
+			}
+		}
+	}
+}
