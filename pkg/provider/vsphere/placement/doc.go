@@ -1,0 +1,10 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package placement resolves where virtual machines go and what they are made
+// from: datacenter, folder, resource pool, datastore, networks, images.
+//
+// What was found is remembered until Invalidate, so that a create asks for it
+// once per process. What was not found is never remembered. All failures of a
+// check are reported together, each under the condition that it belongs to.
+package placement

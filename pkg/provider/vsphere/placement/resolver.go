@@ -1,0 +1,245 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/vmware/govmomi/find"
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
+)
+
+// defaultFolder is made below the datacenter's VM folder when none is named.
+const defaultFolder = "slipway"
+
+// Options name the places by inventory path or name. An empty one means the
+// only one, and of the folder, one named slipway that is made if missing.
+type Options struct {
+	// Session to vCenter.
+	Session *session.Session
+	// Datacenter that everything is in.
+	Datacenter string
+	// ResourcePool of the virtual machines; a cluster's root pool works too.
+	ResourcePool string
+	// Folder that holds one folder for each namespace.
+	Folder string
+	// Datastore of the disks.
+	Datastore string
+	// Network of interfaces that name none.
+	Network string
+}
+
+
+// Resolver resolves names.
+type Resolver struct {
+	opts Options
+
+	mu         sync.Mutex
+	datacenter *object.Datacenter
+	folder     *types.ManagedObjectReference
+	folderPath string
+	pool       *types.ManagedObjectReference
+	datastore  *types.ManagedObjectReference
+	namespaces map[string]types.ManagedObjectReference
+	backings   map[string]types.BaseVirtualDeviceBackingInfo
+	images     map[string]Source
+}
+
+// New returns a Resolver; it asks nothing yet.
+func New(o Options) *Resolver {
+	r := &Resolver{opts: o}
+	r.Invalidate()
+	return r
+}
+
+// Invalidate forgets everything, after something turned out to be gone.
+func (r *Resolver) Invalidate() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.datacenter, r.folder, r.pool, r.datastore = nil, nil, nil, nil
+	r.namespaces = map[string]types.ManagedObjectReference{}
+	r.backings = map[string]types.BaseVirtualDeviceBackingInfo{}
+	r.images = map[string]Source{}
+}
+
+// remembered returns the value that get reads under the lock.
+func remembered[T any](r *Resolver, get func() (T, bool)) (T, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return get()
+}
+
+func (r *Resolver) finder(ctx context.Context) (*find.Finder, *object.Datacenter, *vim25.Client, error) {
+	c, err := r.opts.Session.Vim(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	f := find.NewFinder(c, false)
+	dc, ok := remembered(r, func() (*object.Datacenter, bool) { return r.datacenter, r.datacenter != nil })
+	if !ok {
+		dc, err = f.DatacenterOrDefault(ctx, r.opts.Datacenter)
+		if err != nil {
+			return nil, nil, nil, explain("datacenter", r.opts.Datacenter, err)
+		}
+		r.mu.Lock()
+		r.datacenter = dc
+		r.mu.Unlock()
+	}
+	return f.SetDatacenter(dc), dc, c, nil
+}
+
+// explain words the finder's errors in terms of the option.
+func explain(what, name string, err error) error {
+	var missing *find.NotFoundError
+	var many *find.DefaultMultipleFoundError
+	var none *find.DefaultNotFoundError
+	switch {
+	case errors.As(err, &many):
+		return &NotUsableError{Message: fmt.Sprintf("vSphere has more than one %s: name one", what)}
+	case errors.As(err, &missing), errors.As(err, &none), vimfault.KindOf(err) == vimfault.NotFound:
+		if name == "" {
+			return &NotUsableError{Message: "vSphere has no " + what, Missing: true}
+		}
+		return &NotUsableError{Message: fmt.Sprintf("vSphere has no %s %q", what, name), Missing: true}
+	}
+	return fmt.Errorf("finding %s %q: %w", what, name, err)
+}
+
+// NotUsableError means that a name does not lead to exactly one usable object.
+type NotUsableError struct {
+	// Message for people.
+	Message string
+	// Missing is true when there is no such object.
+	Missing bool
+}
+
+// Error implements error.
+func (e *NotUsableError) Error() string { return e.Message }
+
+// Folder returns the managed folder and its inventory path.
+func (r *Resolver) Folder(ctx context.Context) (types.ManagedObjectReference, string, error) {
+	if ref, ok := remembered(r, func() (*types.ManagedObjectReference, bool) { return r.folder, r.folder != nil }); ok {
+		return *ref, r.folderPath, nil
+	}
+	_, dc, c, err := r.finder(ctx)
+	if err != nil {
+		return types.ManagedObjectReference{}, "", err
+	}
+	p := r.opts.Folder
+	if p == "" {
+		p = defaultFolder
+	}
+	if !strings.HasPrefix(p, "/") {
+		p = path.Join(dc.InventoryPath, "vm", strings.TrimPrefix(p, "vm/"))
+	}
+	ref, err := object.NewSearchIndex(c).FindByInventoryPath(ctx, p)
+	if err != nil {
+		return types.ManagedObjectReference{}, "", explain("folder", p, err)
+	}
+	if ref == nil && r.opts.Folder == "" {
+		folders, ferr := dc.Folders(ctx)
+		if ferr != nil {
+			return types.ManagedObjectReference{}, "", fmt.Errorf("finding the VM folder of datacenter %s: %w", dc.InventoryPath, ferr)
+		}
+		made, cerr := createFolder(ctx, folders.VmFolder, defaultFolder)
+		if cerr != nil {
+			return types.ManagedObjectReference{}, "", cerr
+		}
+		ref = object.NewFolder(c, made)
+	}
+	if ref == nil || ref.Reference().Type != "Folder" {
+		return types.ManagedObjectReference{}, "", &NotUsableError{Message: fmt.Sprintf("vSphere has no folder %q", p), Missing: true}
+	}
+	found := ref.Reference()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.folder, r.folderPath = &found, p
+	return found, p, nil
+}
+
+// NamespaceFolder returns the folder of a namespace, making it if needed.
+func (r *Resolver) NamespaceFolder(ctx context.Context, namespace string) (types.ManagedObjectReference, error) {
+	if ref, ok := remembered(r, func() (types.ManagedObjectReference, bool) { v, ok := r.namespaces[namespace]; return v, ok }); ok {
+		return ref, nil
+	}
+	parent, parentPath, err := r.Folder(ctx)
+	if err != nil {
+		return types.ManagedObjectReference{}, err
+	}
+	c, err := r.opts.Session.Vim(ctx)
+	if err != nil {
+		return types.ManagedObjectReference{}, err
+	}
+	// Making it is what finds it too: a name is unique in its folder.
+	ref, err := createFolder(ctx, object.NewFolder(c, parent), namespace)
+	if err != nil {
+		return types.ManagedObjectReference{}, fmt.Errorf("folder of namespace %s in %s: %w", namespace, parentPath, err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.namespaces[namespace] = ref
+	return ref, nil
+}
+
+// createFolder makes a folder or returns the one that exists.
+func createFolder(ctx context.Context, parent *object.Folder, name string) (types.ManagedObjectReference, error) {
+	made, err := parent.CreateFolder(ctx, name)
+	if existing, ok := vimfault.Duplicate(err); ok {
+		return existing, nil
+	}
+	if err != nil {
+		return types.ManagedObjectReference{}, fmt.Errorf("creating folder %s: %w", name, err)
+	}
+	return made.Reference(), nil
+}
+
+// Pool returns the resource pool.
+func (r *Resolver) Pool(ctx context.Context) (types.ManagedObjectReference, error) {
+	if ref, ok := remembered(r, func() (*types.ManagedObjectReference, bool) { return r.pool, r.pool != nil }); ok {
+		return *ref, nil
+	}
+	f, _, _, err := r.finder(ctx)
+	if err != nil {
+		return types.ManagedObjectReference{}, err
+	}
+	pool, err := f.ResourcePoolOrDefault(ctx, r.opts.ResourcePool)
+	if err != nil {
+		return types.ManagedObjectReference{}, explain("resource pool", r.opts.ResourcePool, err)
+	}
+	ref := pool.Reference()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pool = &ref
+	return ref, nil
+}
+
+// Datastore returns the datastore.
+func (r *Resolver) Datastore(ctx context.Context) (types.ManagedObjectReference, error) {
+	if ref, ok := remembered(r, func() (*types.ManagedObjectReference, bool) { return r.datastore, r.datastore != nil }); ok {
+		return *ref, nil
+	}
+	f, _, _, err := r.finder(ctx)
+	if err != nil {
+		return types.ManagedObjectReference{}, err
+	}
+	ds, err := f.DatastoreOrDefault(ctx, r.opts.Datastore)
+	if err != nil {
+		return types.ManagedObjectReference{}, explain("datastore", r.opts.Datastore, err)
+	}
+	ref := ds.Reference()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.datastore = &ref
+	return ref, nil
+}

@@ -1,0 +1,118 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package update
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/operation"
+)
+
+// reconcileConfig applies at once what can be applied in the present power
+// state and lists what needs a power cycle.
+func reconcileConfig(in *Input, st *vmv1alpha1.VirtualMachineStatus) (*Operation, error) {
+	if err := manageable(in); err != nil {
+		in.set(st, vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, err.Error())
+		return nil, err
+	}
+	if in.Effective == nil {
+		in.setFalse(st, vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonWaitingForPrerequisites, "the effective spec cannot be resolved")
+		return nil, nil
+	}
+	if fields := configspec.Unsupported(in.Effective); len(fields) > 0 {
+		err := fmt.Errorf("not supported by this version: %s", strings.Join(fields, ", "))
+		in.setFalse(st, vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonInvalid, err.Error())
+		return nil, &provider.NoRequeueError{Err: err}
+	}
+	now, later := in.split()
+	st.RestartRequired = requirements(later)
+	if len(now) > 0 && !in.poweringOff() {
+		in.setFalse(st, vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonInProgress, "changing "+paths(now))
+		return reconfigure(now), nil
+	}
+	if len(later) > 0 {
+		in.set(st, vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionTrue, vmv1alpha1.ReasonRestartRequired,
+			"the next power cycle changes "+paths(later))
+		return nil, nil
+	}
+	in.setTrue(st, vmv1alpha1.ConditionConfigurationSynced)
+	return nil, nil
+}
+
+// manageable says whether vSphere lets anybody change the VM at all. Its
+// connection state is part of the stream, so that nobody needs to retry.
+func manageable(in *Input) error {
+	switch {
+	case !in.Facts.Connected:
+		return &provider.NoRequeueError{Err: fmt.Errorf("the vSphere VM %s is not connected: %s",
+			in.Facts.UniqueID, in.Observed.Runtime.ConnectionState)}
+	case !in.Facts.Readable:
+		return &provider.NoRequeueError{Err: fmt.Errorf("the configuration of the vSphere VM %s cannot be read", in.Facts.UniqueID)}
+	}
+	return nil
+}
+
+// split sorts the differences by when they are applied.
+func (in *Input) split() (now, later []configspec.Difference) {
+	want := in.Want
+	off := in.Facts.PowerState == vmv1alpha1.PoweredOff
+	if t, due, _ := restartDue(in); due && off && in.desired() == vmv1alpha1.PoweredOn {
+		// Powering on is the restart that was asked for.
+		want.LastRestart = t
+	}
+	for _, d := range configspec.Differences(want, in.Observed) {
+		switch {
+		case off, in.live(d):
+			now = append(now, d)
+		case !d.FirstBoot:
+			later = append(later, d)
+		}
+	}
+	return now, later
+}
+
+// live is true for a difference that a running VM takes. What only names the
+// VM is never staged: it changes nothing for the guest.
+func (in *Input) live(d configspec.Difference) bool {
+	if !d.Live || in.Facts.PowerState != vmv1alpha1.PoweredOn {
+		return false
+	}
+	return in.VM.Spec.UpdateStrategy != vmv1alpha1.UpdateStrategyStage || strings.HasPrefix(d.Path, "metadata.")
+}
+
+func reconfigure(diffs []configspec.Difference) *Operation {
+	op := &Operation{Kind: operation.Reconfigure, Upgrade: configspec.Upgrade(diffs)}
+	if !configspec.OnlyUpgrade(diffs) {
+		spec := configspec.Spec(diffs)
+		op.Spec = &spec
+	}
+	return op
+}
+
+func requirements(diffs []configspec.Difference) []vmv1alpha1.RestartRequirement {
+	var out []vmv1alpha1.RestartRequirement
+	for _, d := range diffs {
+		out = append(out, vmv1alpha1.RestartRequirement{Path: d.Path, Running: d.Running, Desired: d.Desired})
+	}
+	return out
+}
+
+// paths joins the paths, each once.
+func paths(diffs []configspec.Difference) string {
+	var out []string
+	seen := map[string]bool{}
+	for _, d := range diffs {
+		if !seen[d.Path] {
+			seen[d.Path] = true
+			out = append(out, d.Path)
+		}
+	}
+	return strings.Join(out, ", ")
+}
