@@ -1,0 +1,138 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/util/workqueue"
+	peer "sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+
+	ours "github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
+)
+
+// key is shaped like the requests of a controller.
+type key struct{ Namespace, Name string }
+
+// queue is what the workloads use of each implementation.
+type queue interface {
+	Add(k key)
+	AddPriority(k key, priority int)
+	AddAfter(k key, d time.Duration)
+	Get() (k key, shutdown bool)
+	Done(k key)
+	Len() int
+	ShutDown()
+}
+
+// implementations are the queues compared, in the order of the columns.
+var implementations = []string{"slipway", "controller-runtime", "client-go"}
+
+// newQueue makes a queue; aging holds for slipway only, which alone has it.
+func newQueue(implementation string, metrics, aging bool) queue {
+	name := ""
+	if metrics {
+		name = "bench"
+	}
+	switch implementation {
+	case "slipway":
+		var o []ours.Option[key]
+		if metrics {
+			o = append(o, ours.WithMetrics[key]())
+		}
+		if aging {
+			o = append(o, ours.WithAging[key](ours.Aging{After: time.Second}))
+		}
+		q := ours.New(name, o...)
+		if metrics {
+			prometheus.MustRegister(q.Collector())
+		}
+		return slipwayQueue{q}
+	case "controller-runtime":
+		return runtimeQueue{peer.New[key](name)}
+	case "client-go":
+		c := workqueue.TypedRateLimitingQueueConfig[key]{Name: name}
+		if metrics {
+			c.MetricsProvider = newProvider()
+		}
+		return clientQueue{workqueue.NewTypedRateLimitingQueueWithConfig(
+			workqueue.DefaultTypedControllerRateLimiter[key](), c)}
+	}
+	panic(fmt.Sprintf("no implementation %q", implementation))
+}
+
+type slipwayQueue struct{ *ours.Queue[key] }
+
+func (q slipwayQueue) AddPriority(k key, priority int) {
+	q.AddWithOpts(ours.AddOpts{Priority: priority}, k)
+}
+
+type runtimeQueue struct{ peer.PriorityQueue[key] }
+
+func (q runtimeQueue) AddPriority(k key, priority int) {
+	q.AddWithOpts(peer.AddOpts{Priority: &priority}, k)
+}
+
+type clientQueue struct {
+	workqueue.TypedRateLimitingInterface[key]
+}
+
+// AddPriority adds without priority, as client-go has none.
+func (q clientQueue) AddPriority(k key, _ int) { q.Add(k) }
+
+// provider gives client-go's queue the metrics that Kubernetes' servers give it.
+type provider struct {
+	gauges     map[string]*prometheus.GaugeVec
+	counters   map[string]*prometheus.CounterVec
+	histograms map[string]*prometheus.HistogramVec
+}
+
+func newProvider() *provider {
+	p := &provider{map[string]*prometheus.GaugeVec{}, map[string]*prometheus.CounterVec{}, map[string]*prometheus.HistogramVec{}}
+	label := []string{"name"}
+	for _, n := range []string{"depth", "unfinished_work_seconds", "longest_running_processor_seconds"} {
+		p.gauges[n] = prometheus.NewGaugeVec(prometheus.GaugeOpts{Subsystem: "client", Name: n}, label)
+		prometheus.MustRegister(p.gauges[n])
+	}
+	for _, n := range []string{"adds_total", "retries_total"} {
+		p.counters[n] = prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: "client", Name: n}, label)
+		prometheus.MustRegister(p.counters[n])
+	}
+	for _, n := range []string{"queue_duration_seconds", "work_duration_seconds"} {
+		p.histograms[n] = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Subsystem: "client", Name: n, Buckets: prometheus.ExponentialBuckets(10e-9, 10, 10)}, label)
+		prometheus.MustRegister(p.histograms[n])
+	}
+	return p
+}
+
+func (p *provider) NewDepthMetric(name string) workqueue.GaugeMetric {
+	return p.gauges["depth"].WithLabelValues(name)
+}
+
+func (p *provider) NewAddsMetric(name string) workqueue.CounterMetric {
+	return p.counters["adds_total"].WithLabelValues(name)
+}
+
+func (p *provider) NewLatencyMetric(name string) workqueue.HistogramMetric {
+	return p.histograms["queue_duration_seconds"].WithLabelValues(name)
+}
+
+func (p *provider) NewWorkDurationMetric(name string) workqueue.HistogramMetric {
+	return p.histograms["work_duration_seconds"].WithLabelValues(name)
+}
+
+func (p *provider) NewUnfinishedWorkSecondsMetric(name string) workqueue.SettableGaugeMetric {
+	return p.gauges["unfinished_work_seconds"].WithLabelValues(name)
+}
+
+func (p *provider) NewLongestRunningProcessorSecondsMetric(name string) workqueue.SettableGaugeMetric {
+	return p.gauges["longest_running_processor_seconds"].WithLabelValues(name)
+}
+
+func (p *provider) NewRetriesMetric(name string) workqueue.CounterMetric {
+	return p.counters["retries_total"].WithLabelValues(name)
+}

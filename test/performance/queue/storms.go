@@ -1,0 +1,216 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// restartStorm queues 100k keys low, and while 8 workers take 100 µs for each,
+// one key high every millisecond; it measures how long those wait.
+func restartStorm(implementation string) figures {
+	const low, high, workers = 100_000, 1000, 8
+	q := newQueue(implementation, false, false)
+	for _, k := range keys("low-", low) {
+		q.AddPriority(k, -1)
+	}
+	urgent := keys("high-", high)
+	added := make(map[key]*time.Time, high)
+	for _, k := range urgent {
+		added[k] = new(time.Time)
+	}
+	var mu sync.Mutex
+	var waits []time.Duration
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for {
+				k, shutdown := q.Get()
+				if shutdown {
+					return
+				}
+				if at, ok := added[k]; ok {
+					wait := time.Since(*at)
+					mu.Lock()
+					waits = append(waits, wait)
+					mu.Unlock()
+				}
+				time.Sleep(100 * time.Microsecond)
+				q.Done(k)
+			}
+		})
+	}
+	tick := time.NewTicker(time.Millisecond)
+	f := measured(high, func() {
+		for _, k := range urgent {
+			<-tick.C
+			*added[k] = time.Now()
+			q.AddPriority(k, 100)
+		}
+		until("the urgent keys", func() bool {
+			<-tick.C
+			mu.Lock()
+			defer mu.Unlock()
+			return len(waits) == high
+		})
+	})
+	q.ShutDown()
+	stopSoon(&wg, q)
+	f.percentiles("", waits)
+	return f
+}
+
+// stopSoon waits for workers, and helps them through what is left.
+func stopSoon(wg *sync.WaitGroup, q queue) {
+	for {
+		k, shutdown := q.Get()
+		if shutdown {
+			break
+		}
+		q.Done(k)
+	}
+	wg.Wait()
+}
+
+// delays adds 100k keys with delays up to a second and measures how late they
+// are handed out to one worker.
+func delays(implementation string) figures {
+	const n = 100_000
+	all := keys("delay-", n)
+	r := rand.New(rand.NewPCG(1, 2))
+	q := newQueue(implementation, false, false)
+	due := make(map[key]*time.Time, n)
+	for _, k := range all {
+		due[k] = new(time.Time)
+	}
+	late := make([]time.Duration, 0, n)
+	finished := make(chan struct{})
+	f := measured(n, func() {
+		go func() {
+			defer close(finished)
+			for range n {
+				k, _ := q.Get()
+				late = append(late, time.Since(*due[k]))
+				q.Done(k)
+			}
+		}()
+		for _, k := range all {
+			d := 500*time.Millisecond + time.Duration(r.Int64N(int64(time.Second)))
+			*due[k] = time.Now().Add(d)
+			q.AddAfter(k, d)
+		}
+		<-finished
+	})
+	q.ShutDown()
+	f.percentiles("", late)
+	return f
+}
+
+// preloaded holds 1M keys when 1,000 workers begin to get and finish them, and
+// adds more: rate keys per second until the preloaded ones are gone, or at full
+// speed if that is 0.
+func preloaded(rate int) workload {
+	return func(implementation string) figures {
+		const n, workers, length = 1_000_000, 1000, 1500 * time.Millisecond
+		q := newQueue(implementation, false, false)
+		for _, k := range keys("pre-", n) {
+			q.Add(k)
+		}
+		extra := keys("extra-", 2_000_000)
+		q.Len()
+		var gets atomic.Int64
+		var stop atomic.Bool
+		var wg sync.WaitGroup
+		begin := make(chan struct{})
+		for range workers {
+			wg.Go(func() {
+				<-begin
+				for !stop.Load() {
+					k, shutdown := q.Get()
+					if shutdown {
+						return
+					}
+					gets.Add(1)
+					q.Done(k)
+				}
+			})
+		}
+		var took, nothing []time.Duration
+		start := time.Now()
+		f := measured(1, func() {
+			close(begin)
+			took, nothing = addFor(q, extra, rate, length, func() bool { return rate > 0 && gets.Load() >= n-workers })
+		})
+		wall := time.Since(start)
+		n2 := float64(max(gets.Load(), 1))
+		stop.Store(true)
+		q.ShutDown()
+		stopSoon(&wg, q)
+		f["cpu-ns/get"] = f["cpu-ns/item"] / n2
+		f["gets/s"] = n2 / wall.Seconds()
+		f["adds/s"] = float64(len(took)) / wall.Seconds()
+		f.percentiles("add-", took)
+		f.percentiles("nothing-", nothing)
+		return f
+	}
+}
+
+// addFor adds keys for a time and returns how long each Add took, and how long
+// nothing took in its place just before: what the machine adds to every figure.
+// Between two adds at a rate it spins, so that its own waking is not measured.
+func addFor(q queue, extra []key, rate int, length time.Duration, drained func() bool) (took, nothing []time.Duration) {
+	took = make([]time.Duration, 0, len(extra))
+	nothing = make([]time.Duration, 0, len(extra))
+	start := time.Now()
+	for i, k := range extra {
+		before := time.Now()
+		if rate > 0 {
+			for at := start.Add(time.Duration(i) * time.Second / time.Duration(rate)); before.Before(at); before = time.Now() {
+			}
+		}
+		if before.Sub(start) > length || drained() {
+			break
+		}
+		now := time.Now()
+		nothing = append(nothing, now.Sub(before))
+		q.Add(k)
+		took = append(took, time.Since(now))
+	}
+	return took, nothing
+}
+
+// starvation keeps one worker busy with high keys, always two of them queued,
+// and measures how long a hundred low keys wait. After ten seconds it gives up,
+// and counts what was not handed out as having waited that long.
+func starvation(implementation string) figures {
+	const low, limit = 100, 4 * time.Second
+	q := newQueue(implementation, false, true)
+	start := time.Now()
+	for _, k := range keys("low-", low) {
+		q.AddPriority(k, -1)
+	}
+	high := keys("high-", 3)
+	for _, k := range high {
+		q.AddPriority(k, 100)
+	}
+	var waits []time.Duration
+	for len(waits) < low && time.Since(start) < limit {
+		k, _ := q.Get()
+		if k.Name[0] == 'l' {
+			waits = append(waits, time.Since(start))
+		} else {
+			q.AddPriority(k, 100)
+		}
+		q.Done(k)
+	}
+	f := figures{"served": float64(len(waits))}
+	if len(waits) > 0 {
+		f["first-s"], f["last-s"] = waits[0].Seconds(), waits[len(waits)-1].Seconds()
+	}
+	q.ShutDown()
+	return f
+}
