@@ -1,0 +1,33 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer/recognizer"
+
+	instancetypev1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/scheme"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// storageMediaType is how objects are kept in etcd. Protobuf is smaller and several
+// times cheaper to decode than JSON.
+const storageMediaType = runtime.ContentTypeProtobuf
+
+// storageVersions are the versions in which objects are kept.
+var storageVersions = schema.GroupVersions{vmv1alpha1.SchemeGroupVersion, instancetypev1alpha1.SchemeGroupVersion}
+
+// storageCodec writes protobuf and reads every encoding that was ever written.
+var storageCodec = newStorageCodec()
+
+func newStorageCodec() runtime.Codec {
+	info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), storageMediaType)
+	if !ok {
+		panic("the scheme has no serializer for " + storageMediaType) // a programming error
+	}
+	decoder := recognizer.NewDecoder(info.Serializer, scheme.Codecs.UniversalDeserializer())
+	return scheme.Codecs.CodecForVersions(info.Serializer, decoder, storageVersions, runtime.InternalGroupVersioner)
+}

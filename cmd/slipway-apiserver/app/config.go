@@ -1,0 +1,97 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"k8s.io/apiserver/pkg/admission"
+	apiopenapi "k8s.io/apiserver/pkg/endpoints/openapi"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	openapienablement "k8s.io/apiserver/pkg/util/openapi"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/slipway-dev/slipway/pkg/admission/protectedkeys"
+	"github.com/slipway-dev/slipway/pkg/apis/scheme"
+	"github.com/slipway-dev/slipway/pkg/generated/openapi"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine/storage"
+)
+
+const (
+	// serviceName is the Service by which the aggregator reaches the server; a
+	// certificate that the server makes itself is valid for it.
+	serviceName = "slipway-apiserver.slipway-system.svc"
+	// watchGracePeriod is how long open watches are waited for at shutdown. Their
+	// clients reconnect anyway, and without it they hold the process for a minute.
+	watchGracePeriod = time.Second
+)
+
+// config is what the server is made from.
+type config struct {
+	generic genericapiserver.CompletedConfig
+	options *Options
+	// hostConfig and host reach the host cluster; nil without one.
+	hostConfig *rest.Config
+	host       kubernetes.Interface
+	// health is asked by /readyz.
+	health *health
+}
+
+// newConfig turns options, whose etcd servers are known by now, into a configuration.
+func newConfig(o *Options) (*config, error) {
+	serving := o.Recommended.SecureServing
+	if err := serving.MaybeDefaultWithSelfSignedCerts("localhost", []string{serviceName}, []net.IP{net.IPv4(127, 0, 0, 1)}); err != nil {
+		return nil, fmt.Errorf("making the serving certificate: %w", err)
+	}
+	recommended := genericapiserver.NewRecommendedConfig(scheme.Codecs)
+	recommended.EffectiveVersion = newEffectiveVersion()
+	recommended.ShutdownWatchTerminationGracePeriod = watchGracePeriod
+	recommended.BuildHandlerChainFunc = buildHandlerChain
+
+	namer := apiopenapi.NewDefinitionNamer(scheme.Scheme)
+	definitions := openapienablement.GetOpenAPIDefinitionsWithoutDisabledFeatures(openapi.GetOpenAPIDefinitions)
+	recommended.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(definitions, namer)
+	recommended.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(definitions, namer)
+	recommended.OpenAPIConfig.Info.Title, recommended.OpenAPIConfig.Info.Version = "Slipway", version
+	recommended.OpenAPIV3Config.Info.Title, recommended.OpenAPIV3Config.Info.Version = "Slipway", version
+
+	if err := o.Recommended.ApplyTo(recommended); err != nil {
+		return nil, fmt.Errorf("applying the options: %w", err)
+	}
+	// Ours comes last, so that it judges what the plugins before it made of the object.
+	recommended.AdmissionControl = withProtectedKeys(recommended.AdmissionControl, o.PrivilegedUsers)
+
+	c := &config{options: o, health: newHealth(o.VCenter.URL != "")}
+	if recommended.ClientConfig != nil {
+		client, err := kubernetes.NewForConfig(recommended.ClientConfig)
+		if err != nil {
+			return nil, fmt.Errorf("making the client of the host cluster: %w", err)
+		}
+		c.hostConfig, c.host = recommended.ClientConfig, client
+	}
+	recommended.AddReadyzChecks(c.health.checks()...)
+	c.generic = recommended.Complete()
+	return c, nil
+}
+
+func withProtectedKeys(plugins admission.Interface, privileged []string) admission.Interface {
+	ours := protectedkeys.New(privileged...)
+	if plugins == nil {
+		return ours
+	}
+	return admission.NewChainHandler(plugins, ours)
+}
+
+// buildHandlerChain is the usual chain around handlers that know the user agent, which
+// subresources record in managed fields.
+func buildHandlerChain(api http.Handler, c *genericapiserver.Config) http.Handler {
+	withAgent := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		api.ServeHTTP(w, r.WithContext(storage.WithUserAgent(r.Context(), r.UserAgent())))
+	})
+	return genericapiserver.DefaultBuildHandlerChain(withAgent, c)
+}

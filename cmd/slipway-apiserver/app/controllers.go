@@ -1,0 +1,161 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/mux"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/klog/v2"
+)
+
+// leaseName is the Lease that the controllers run under.
+const leaseName = "slipway-controllers"
+
+// The times are those of the Kubernetes control plane: a replica that died is
+// replaced after at most leaseDuration.
+const (
+	leaseDuration = 15 * time.Second
+	renewDeadline = 10 * time.Second
+	retryPeriod   = 2 * time.Second
+)
+
+// controllerDeps is what controllers are wired from.
+type controllerDeps struct {
+	// options are the flags.
+	options *Options
+	// loopback reaches our own API as a privileged user.
+	loopback *rest.Config
+	// hostConfig and host reach the host cluster.
+	hostConfig *rest.Config
+	host       kubernetes.Interface
+	// health is told how to ask for informers and session.
+	health *health
+	// mux takes debugging pages, for example /debug/queue; authorization is as for
+	// every path.
+	mux *mux.PathRecorderMux
+}
+
+// controllerStarter wires and runs controllers and returns when ctx is done and all of
+// their goroutines have ended. An error ends the process.
+type controllerStarter func(ctx context.Context, d *controllerDeps) error
+
+// controllerStarters are the controllers by the name of their post-start hook.
+func controllerStarters() map[string]controllerStarter {
+	return map[string]controllerStarter{}
+}
+
+// leadership runs controllers while the Lease is held.
+type leadership struct {
+	deps *controllerDeps
+	// fail ends the process.
+	fail func(error)
+	// elected is closed when the controllers may run.
+	elected chan struct{}
+	// running counts the controllers, so that the Lease is kept until all have ended.
+	running sync.WaitGroup
+}
+
+// addControllers adds a post-start hook for each controller and one for the Lease.
+func addControllers(server *genericapiserver.GenericAPIServer, d *controllerDeps, fail func(error)) error {
+	starters := controllerStarters()
+	if d.options.VCenter.URL == "" || len(starters) == 0 {
+		return nil
+	}
+	l := &leadership{deps: d, fail: fail, elected: make(chan struct{})}
+	for name, start := range starters {
+		l.running.Add(1)
+		if err := server.AddPostStartHook("start-"+name, l.hook(name, start)); err != nil {
+			return fmt.Errorf("adding the controller %s: %w", name, err)
+		}
+	}
+	return server.AddPostStartHook("start-leader-election", func(hook genericapiserver.PostStartHookContext) error {
+		go l.elect(hook)
+		return nil
+	})
+}
+
+// hook waits for the Lease and runs one controller.
+func (l *leadership) hook(name string, start controllerStarter) genericapiserver.PostStartHookFunc {
+	return func(hook genericapiserver.PostStartHookContext) error {
+		go func() {
+			defer l.running.Done()
+			select {
+			case <-hook.Done():
+				return
+			case <-l.elected:
+			}
+			ctx := klog.NewContext(hook, klog.LoggerWithName(klog.FromContext(hook), name))
+			if err := start(ctx, l.deps); err != nil && hook.Err() == nil {
+				l.fail(fmt.Errorf("running the controller %s: %w", name, err))
+			}
+		}()
+		return nil
+	}
+}
+
+// elect takes the Lease and holds it until every controller has ended.
+func (l *leadership) elect(ctx context.Context) {
+	if !l.deps.options.Controllers.LeaderElect {
+		l.lead(ctx)
+		return
+	}
+	// The Lease outlives ctx: another replica must not start while ours still work.
+	held, release := context.WithCancel(context.WithoutCancel(ctx))
+	defer release()
+	go func() {
+		<-ctx.Done()
+		l.running.Wait()
+		release()
+	}()
+	identity, err := identity()
+	if err != nil {
+		l.fail(err)
+		return
+	}
+	lock, err := resourcelock.New(resourcelock.LeasesResourceLock, l.deps.options.Controllers.LeaderElectNamespace, leaseName,
+		l.deps.host.CoreV1(), l.deps.host.CoordinationV1(), resourcelock.ResourceLockConfig{Identity: identity})
+	if err != nil {
+		l.fail(fmt.Errorf("preparing the Lease %s: %w", leaseName, err))
+		return
+	}
+	leaderelection.RunOrDie(held, leaderelection.LeaderElectionConfig{
+		Lock: lock, Name: leaseName, ReleaseOnCancel: true,
+		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: l.lead,
+			OnStoppedLeading: func() {
+				if ctx.Err() == nil {
+					l.fail(errors.New("the Lease was lost: another replica may run the controllers now"))
+				}
+			},
+		},
+	})
+}
+
+func (l *leadership) lead(ctx context.Context) {
+	klog.FromContext(ctx).Info("Running the controllers")
+	l.deps.health.lead()
+	close(l.elected)
+}
+
+// identity tells replicas apart, also two in one host.
+func identity() (string, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("naming this replica: %w", err)
+	}
+	return host + "_" + uuid.NewString(), nil
+}

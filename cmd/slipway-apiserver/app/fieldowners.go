@@ -1,0 +1,50 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	openapibuilder3 "k8s.io/kube-openapi/pkg/builder3"
+	openapiutil "k8s.io/kube-openapi/pkg/util"
+
+	"github.com/slipway-dev/slipway/pkg/apis/scheme"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// machineOwners records who changed which field of a VirtualMachine through a
+// subresource whose body is another kind. For other endpoints the server does this
+// itself.
+type machineOwners struct {
+	types managedfields.TypeConverter
+}
+
+func newMachineOwners(c genericapiserver.CompletedConfig) (*machineOwners, error) {
+	schemas, err := openapibuilder3.BuildOpenAPIDefinitionsForResources(c.OpenAPIV3Config,
+		openapiutil.GetCanonicalTypeName(&vmv1alpha1.VirtualMachine{}))
+	if err != nil {
+		return nil, fmt.Errorf("building the schema of VirtualMachine: %w", err)
+	}
+	types, err := managedfields.NewTypeConverter(schemas, false)
+	if err != nil {
+		return nil, fmt.Errorf("reading the schema of VirtualMachine: %w", err)
+	}
+	return &machineOwners{types: types}, nil
+}
+
+// Record implements storage.FieldOwners. An object whose fields cannot be compared is
+// stored without the record, like at the other endpoints.
+func (o *machineOwners) Record(stored, updated runtime.Object, owner, subresource string) runtime.Object {
+	kind := vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachine")
+	hub := schema.GroupVersion{Group: kind.Group, Version: runtime.APIVersionInternal}
+	fields, err := managedfields.NewDefaultFieldManager(o.types, runtime.UnsafeObjectConvertor(scheme.Scheme), scheme.Scheme, scheme.Scheme, kind, hub, subresource, nil)
+	if err != nil {
+		return updated
+	}
+	return fields.UpdateNoErrors(stored, updated, owner)
+}

@@ -1,0 +1,74 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+
+	"k8s.io/apiserver/pkg/server/healthz"
+)
+
+// health holds what /readyz asks beside the checks of the libraries, which are etcd
+// and the informers of the host cluster. A check passes while it does not apply: the
+// replicas that do not run controllers have no informers of their own and no session.
+type health struct {
+	withVCenter bool
+
+	mu      sync.Mutex
+	leading bool
+	synced  func() bool
+	vcenter func(context.Context) error
+}
+
+func newHealth(withVCenter bool) *health { return &health{withVCenter: withVCenter} }
+
+// lead says that this replica runs the controllers now.
+func (h *health) lead() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.leading = true
+}
+
+// set says how to ask whether the controllers' informers have synced and whether
+// there is a session with vCenter.
+func (h *health) set(synced func() bool, vcenter func(context.Context) error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.synced, h.vcenter = synced, vcenter
+}
+
+func (h *health) checks() []healthz.HealthChecker {
+	checks := []healthz.HealthChecker{healthz.NamedCheck("informers", h.checkInformers)}
+	if h.withVCenter {
+		checks = append(checks, healthz.NamedCheck("vcenter-session", h.checkVCenter))
+	}
+	return checks
+}
+
+func (h *health) checkInformers(*http.Request) error {
+	h.mu.Lock()
+	leading, synced := h.leading, h.synced
+	h.mu.Unlock()
+	if !leading || synced != nil && synced() {
+		return nil
+	}
+	return errors.New("the controllers' informers have not synced yet")
+}
+
+func (h *health) checkVCenter(r *http.Request) error {
+	h.mu.Lock()
+	leading, vcenter := h.leading, h.vcenter
+	h.mu.Unlock()
+	switch {
+	case !leading:
+		return nil
+	case vcenter == nil:
+		return errors.New("there is no session with vCenter yet")
+	default:
+		return vcenter(r.Context())
+	}
+}

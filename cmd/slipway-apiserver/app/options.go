@@ -1,0 +1,158 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	genericoptions "k8s.io/apiserver/pkg/server/options"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	cliflag "k8s.io/component-base/cli/flag"
+	"k8s.io/component-base/logs"
+	logsapi "k8s.io/component-base/logs/api/v1"
+	_ "k8s.io/component-base/logs/json/register" // the flag --logging-format=json
+	"k8s.io/component-base/term"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// etcdPrefix is where objects are kept in etcd.
+const etcdPrefix = "/registry/slipway.dev"
+
+// Options are the flags of the server.
+type Options struct {
+	// Recommended are the flags that all aggregated API servers have.
+	Recommended *genericoptions.RecommendedOptions
+	// Logs are the flags of logging.
+	Logs *logs.Options
+	// DataDir holds the embedded etcd when no etcd servers are given.
+	DataDir string
+	// EtcdUnsafeNoFsync makes the embedded etcd faster and unsafe.
+	EtcdUnsafeNoFsync bool
+	// PrivilegedUsers may change protected keys.
+	PrivilegedUsers []string
+	// VCenter says how to reach vSphere.
+	VCenter VCenterOptions
+	// Controllers says how the controllers run.
+	Controllers ControllerOptions
+}
+
+// NewOptions returns the defaults.
+func NewOptions() *Options {
+	o := &Options{
+		Recommended: genericoptions.NewRecommendedOptions(etcdPrefix, storageCodec),
+		Logs:        logs.NewOptions(),
+		Controllers: newControllerOptions(),
+	}
+	o.Recommended.Etcd.StorageConfig.EncodeVersioner = storageVersions
+	o.Recommended.Etcd.DefaultStorageMediaType = storageMediaType
+	// Without a certificate the server makes one in memory, not in the working directory.
+	o.Recommended.SecureServing.ServerCert.CertDirectory = ""
+	return o
+}
+
+// NewStandaloneOptions returns the defaults of a server without a host cluster: no
+// delegated authentication and authorization, no admission plugins of the cluster, no
+// controllers. Only members of system:masters are let in. It listens on a free port of
+// the loopback interface and is meant for tests.
+func NewStandaloneOptions(dataDir string) (*Options, error) {
+	listener, _, err := genericoptions.CreateListener("tcp", "127.0.0.1:0", net.ListenConfig{})
+	if err != nil {
+		return nil, fmt.Errorf("listening on a free port: %w", err)
+	}
+	o := NewOptions()
+	o.DataDir, o.EtcdUnsafeNoFsync = dataDir, true
+	o.Recommended.CoreAPI = nil
+	o.Recommended.Admission = nil
+	o.Recommended.Authentication.RemoteKubeConfigFileOptional = true
+	o.Recommended.Authentication.SkipInClusterLookup = true
+	o.Recommended.Authorization.RemoteKubeConfigFileOptional = true
+	o.Recommended.Features.EnablePriorityAndFairness = false
+	o.Recommended.SecureServing.BindAddress = net.IPv4(127, 0, 0, 1)
+	o.Recommended.SecureServing.Listener = listener
+	return o, nil
+}
+
+// Flags returns the flags in named sections.
+func (o *Options) Flags() cliflag.NamedFlagSets {
+	var sets cliflag.NamedFlagSets
+	o.Recommended.SecureServing.AddFlags(sets.FlagSet("secure serving"))
+	o.Recommended.Authentication.AddFlags(sets.FlagSet("authentication"))
+	o.Recommended.Authorization.AddFlags(sets.FlagSet("authorization"))
+	o.Recommended.CoreAPI.AddFlags(sets.FlagSet("host cluster"))
+	o.Recommended.Admission.AddFlags(sets.FlagSet("admission"))
+	o.Recommended.Audit.AddFlags(sets.FlagSet("auditing"))
+	o.Recommended.Features.AddFlags(sets.FlagSet("features"))
+	o.Recommended.EgressSelector.AddFlags(sets.FlagSet("egress selector"))
+	o.Recommended.Traces.AddFlags(sets.FlagSet("traces"))
+
+	etcd := sets.FlagSet("etcd")
+	o.Recommended.Etcd.AddFlags(etcd)
+	// The encoding is part of the design and not to be chosen.
+	_ = etcd.MarkHidden("storage-media-type")
+	etcd.StringVar(&o.DataDir, "data-dir", o.DataDir, "Directory of the embedded etcd, which is used when --etcd-servers is empty.")
+	etcd.BoolVar(&o.EtcdUnsafeNoFsync, "etcd-unsafe-no-fsync", o.EtcdUnsafeNoFsync, "Let the embedded etcd acknowledge writes before they are on disk. For tests.")
+
+	o.VCenter.addFlags(sets.FlagSet("vcenter"))
+	o.Controllers.addFlags(sets.FlagSet("controllers"))
+	sets.FlagSet("admission").StringSliceVar(&o.PrivilegedUsers, "privileged-users", o.PrivilegedUsers,
+		"Users who, like members of system:masters, may change annotations and labels below a prefix that ends in .protected.")
+
+	utilfeature.DefaultMutableFeatureGate.AddFlag(sets.FlagSet("features"))
+	logsapi.AddFlags(o.Logs, sets.FlagSet("logs"))
+	return sets
+}
+
+// Validate returns every mistake in the flags, each with the flag named.
+func (o *Options) Validate() error {
+	var errs []error
+	servers := o.Recommended.Etcd.StorageConfig.Transport.ServerList
+	if len(servers) == 0 && o.DataDir == "" {
+		errs = append(errs, errors.New("one of --etcd-servers and --data-dir must be given"))
+	}
+	if len(servers) > 0 && o.EtcdUnsafeNoFsync {
+		errs = append(errs, errors.New("--etcd-unsafe-no-fsync is for the embedded etcd and excludes --etcd-servers"))
+	}
+	errs = append(errs, o.validateRecommended()...)
+	errs = append(errs, o.VCenter.validate()...)
+	errs = append(errs, o.Controllers.validate()...)
+	if o.Recommended.CoreAPI == nil && o.VCenter.URL != "" {
+		errs = append(errs, errors.New("--vcenter-url needs a host cluster, which keeps revisions and the Lease"))
+	}
+	return utilerrors.NewAggregate(errs)
+}
+
+// validateRecommended checks all but the etcd servers, which may be our own.
+func (o *Options) validateRecommended() []error {
+	withServer := *o.Recommended
+	etcd := *o.Recommended.Etcd
+	if len(etcd.StorageConfig.Transport.ServerList) == 0 {
+		etcd.StorageConfig.Transport.ServerList = []string{"unix://embedded"}
+	}
+	withServer.Etcd = &etcd
+	if withServer.Admission == nil {
+		// Its Validate, unlike its other methods, does not allow for nil.
+		withServer.Admission = genericoptions.NewAdmissionOptions()
+	}
+	return withServer.Validate()
+}
+
+// usageWidth is the width of the terminal for --help, 0 if there is none.
+func usageWidth() int {
+	width, _, err := term.TerminalSize(nil)
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
+// groups names the API groups in the help text.
+var groups = fmt.Sprintf("%s and instancetype.slipway.dev", v1alpha1.GroupName)
+
+// minResync keeps a mistyped resync period from becoming a busy loop.
+const minResync = time.Second

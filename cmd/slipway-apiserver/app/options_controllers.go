@@ -1,0 +1,97 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// Values of --instancetype-reference-policy.
+const (
+	// ReferencePolicyReference keeps references in spec.
+	ReferencePolicyReference = "Reference"
+	// ReferencePolicyExpand replaces them by what they say, unless they pin a revision.
+	ReferencePolicyExpand = "Expand"
+	// ReferencePolicyExpandAll replaces all of them.
+	ReferencePolicyExpandAll = "ExpandAll"
+)
+
+// ControllerOptions say how the controllers run.
+type ControllerOptions struct {
+	// Workers is the number of virtual machines reconciled at the same time.
+	Workers int
+	// ConcurrentCreates is the number of virtual machines created at the same time.
+	ConcurrentCreates int
+	// LeaderElect makes the controllers wait for the Lease.
+	LeaderElect bool
+	// LeaderElectNamespace is where the Lease is.
+	LeaderElectNamespace string
+	// ResyncPeriod is the time after which everything is looked at again.
+	ResyncPeriod time.Duration
+	// InstancetypeReferencePolicy is Reference, Expand or ExpandAll.
+	InstancetypeReferencePolicy string
+	// QueueAging is the waiting time that raises a priority by one. 0 turns it off.
+	QueueAging time.Duration
+	// QueueFairness takes turns between namespaces within a priority.
+	QueueFairness bool
+}
+
+// Defaults of the controllers.
+const (
+	defaultWorkers           = 16
+	defaultConcurrentCreates = 12
+	defaultResync            = 10 * time.Minute
+	defaultAging             = 2 * time.Second
+	defaultNamespace         = "slipway-system"
+)
+
+func newControllerOptions() ControllerOptions {
+	return ControllerOptions{
+		Workers: defaultWorkers, ConcurrentCreates: defaultConcurrentCreates,
+		LeaderElect: true, LeaderElectNamespace: defaultNamespace,
+		ResyncPeriod: defaultResync, InstancetypeReferencePolicy: ReferencePolicyReference,
+		QueueAging: defaultAging, QueueFairness: true,
+	}
+}
+
+func (o *ControllerOptions) addFlags(fs *pflag.FlagSet) {
+	fs.IntVar(&o.Workers, "controllers-workers", o.Workers, "Number of virtual machines reconciled at the same time.")
+	fs.IntVar(&o.ConcurrentCreates, "concurrent-creates", o.ConcurrentCreates, "Number of virtual machines created in vSphere at the same time.")
+	fs.BoolVar(&o.LeaderElect, "leader-elect", o.LeaderElect, "Run controllers only while holding a Lease in the host cluster. Needed with more than one replica.")
+	fs.StringVar(&o.LeaderElectNamespace, "leader-elect-namespace", o.LeaderElectNamespace, "Namespace of the Lease.")
+	fs.DurationVar(&o.ResyncPeriod, "resync-period", o.ResyncPeriod, "Time after which every virtual machine is looked at again, at the lowest priority.")
+	fs.StringVar(&o.InstancetypeReferencePolicy, "instancetype-reference-policy", o.InstancetypeReferencePolicy,
+		"What becomes of references to instance types and preferences: Reference keeps them, Expand replaces those without a revision by what they say, ExpandAll replaces all.")
+	fs.DurationVar(&o.QueueAging, "queue-aging", o.QueueAging, "Waiting time in the queue that raises the priority by one, so that low priorities wait no longer than bounded. 0 turns it off.")
+	fs.BoolVar(&o.QueueFairness, "queue-fairness", o.QueueFairness, "Let namespaces take turns within a priority.")
+}
+
+func (o *ControllerOptions) validate() []error {
+	var errs []error
+	if o.Workers < 1 {
+		errs = append(errs, fmt.Errorf("--controllers-workers %d: must be at least 1", o.Workers))
+	}
+	if o.ConcurrentCreates < 1 {
+		errs = append(errs, fmt.Errorf("--concurrent-creates %d: must be at least 1", o.ConcurrentCreates))
+	}
+	if o.LeaderElect && o.LeaderElectNamespace == "" {
+		errs = append(errs, fmt.Errorf("--leader-elect-namespace must not be empty with --leader-elect"))
+	}
+	if o.ResyncPeriod < minResync {
+		errs = append(errs, fmt.Errorf("--resync-period %s: must be at least %s", o.ResyncPeriod, minResync))
+	}
+	if o.QueueAging < 0 {
+		errs = append(errs, fmt.Errorf("--queue-aging %s: must not be negative", o.QueueAging))
+	}
+	policies := []string{ReferencePolicyReference, ReferencePolicyExpand, ReferencePolicyExpandAll}
+	if !slices.Contains(policies, o.InstancetypeReferencePolicy) {
+		errs = append(errs, fmt.Errorf("--instancetype-reference-policy %q: must be one of %s", o.InstancetypeReferencePolicy, strings.Join(policies, ", ")))
+	}
+	return errs
+}

@@ -1,0 +1,85 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// VCenterOptions say how to reach vSphere and where virtual machines go.
+type VCenterOptions struct {
+	// URL is https://host[:port]/sdk. Empty: the server serves the API only.
+	URL string
+	// CredentialsFile is a YAML file with username and password.
+	CredentialsFile string
+	// CredentialsSecret is namespace/name of a Secret with the same keys.
+	CredentialsSecret string
+	// CAFile holds the certificates that the server's certificate is checked by.
+	CAFile string
+	// Thumbprint is the SHA-1 or SHA-256 of the server's certificate, in hex.
+	Thumbprint string
+	// Datacenter, ResourcePool, Folder, Datastore and Network are inventory paths or
+	// names. Empty means the only one, or vSphere's default.
+	Datacenter, ResourcePool, Folder, Datastore, Network string
+}
+
+func (o *VCenterOptions) addFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.URL, "vcenter-url", o.URL, "URL of vCenter's SDK, https://host[:port]/sdk. Without it the API is served and no virtual machine is reconciled.")
+	fs.StringVar(&o.CredentialsFile, "vcenter-credentials-file", o.CredentialsFile, "YAML file with the keys username and password.")
+	fs.StringVar(&o.CredentialsSecret, "vcenter-credentials-secret", o.CredentialsSecret, "Secret of the host cluster, NAMESPACE/NAME, with the keys username and password.")
+	fs.StringVar(&o.CAFile, "vcenter-ca-file", o.CAFile, "PEM file with the certificate authorities of vCenter. The system's are used when neither this nor --vcenter-thumbprint is given.")
+	fs.StringVar(&o.Thumbprint, "vcenter-thumbprint", o.Thumbprint, "SHA-1 or SHA-256 of vCenter's certificate in hexadecimal, with or without colons.")
+	fs.StringVar(&o.Datacenter, "vcenter-datacenter", o.Datacenter, "Datacenter by name or inventory path. Empty: the only one.")
+	fs.StringVar(&o.ResourcePool, "vcenter-resource-pool", o.ResourcePool, "Resource pool of the virtual machines. Empty: the only one.")
+	fs.StringVar(&o.Folder, "vcenter-folder", o.Folder, "Folder of the virtual machines. Empty: the datacenter's VM folder.")
+	fs.StringVar(&o.Datastore, "vcenter-datastore", o.Datastore, "Datastore of the virtual machines. Empty: the only one.")
+	fs.StringVar(&o.Network, "vcenter-network", o.Network, "Network of interfaces that name none. Empty: the only one.")
+}
+
+func (o *VCenterOptions) validate() []error {
+	var errs []error
+	if o.URL == "" {
+		if o.CredentialsFile != "" || o.CredentialsSecret != "" || o.CAFile != "" || o.Thumbprint != "" {
+			errs = append(errs, errors.New("--vcenter-credentials-*, --vcenter-ca-file and --vcenter-thumbprint need --vcenter-url"))
+		}
+		return errs
+	}
+	if u, err := url.Parse(o.URL); err != nil {
+		errs = append(errs, fmt.Errorf("--vcenter-url %q: %w", o.URL, err))
+	} else {
+		if u.Scheme != "https" || u.Host == "" {
+			errs = append(errs, fmt.Errorf("--vcenter-url %q: must have the form https://host[:port]/sdk", u.Redacted()))
+		}
+		if u.User != nil {
+			errs = append(errs, errors.New("--vcenter-url must not hold credentials: use --vcenter-credentials-file or --vcenter-credentials-secret"))
+		}
+	}
+	if (o.CredentialsFile == "") == (o.CredentialsSecret == "") {
+		errs = append(errs, errors.New("exactly one of --vcenter-credentials-file and --vcenter-credentials-secret must be given"))
+	}
+	if o.CredentialsSecret != "" {
+		if _, err := o.Secret(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if o.CAFile != "" && o.Thumbprint != "" {
+		errs = append(errs, errors.New("at most one of --vcenter-ca-file and --vcenter-thumbprint may be given"))
+	}
+	return errs
+}
+
+// Secret parses CredentialsSecret.
+func (o *VCenterOptions) Secret() (types.NamespacedName, error) {
+	namespace, name, ok := strings.Cut(o.CredentialsSecret, "/")
+	if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
+		return types.NamespacedName{}, fmt.Errorf("--vcenter-credentials-secret %q: must have the form NAMESPACE/NAME", o.CredentialsSecret)
+	}
+	return types.NamespacedName{Namespace: namespace, Name: name}, nil
+}

@@ -1,0 +1,130 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/client-go/kubernetes"
+
+	instancetypev1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/scheme"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+	instancetyperest "github.com/slipway-dev/slipway/pkg/registry/instancetype/rest"
+	"github.com/slipway-dev/slipway/pkg/registry/standard"
+	vmrest "github.com/slipway-dev/slipway/pkg/registry/vm/rest"
+)
+
+// storeReaders reads what virtual machines refer to: our kinds from the stores, the
+// others from the host cluster. Nothing is cached, so that a subresource decides by
+// what is true now. The stores are filled in when they exist.
+type storeReaders struct {
+	instancetypes *instancetyperest.Stores
+	machines      *vmrest.Stores
+	host          kubernetes.Interface
+}
+
+// Reader implements storage.Readers.
+func (r *storeReaders) Reader(ctx context.Context) instancetype.Reader {
+	// A store names, in its errors, the resource of the request in the context,
+	// which here is another one.
+	return &requestReader{readers: r, ctx: genericapirequest.WithRequestInfo(ctx, nil)}
+}
+
+// requestReader reads for one request.
+type requestReader struct {
+	readers *storeReaders
+	ctx     context.Context //nolint:containedctx // the reader lives as long as the request
+}
+
+// Source implements instancetype.Reader.
+func (r *requestReader) Source(kind instancetype.Kind, namespace, name string) (*instancetype.Object, error) {
+	stores := r.readers.instancetypes
+	switch kind {
+	case instancetype.KindInstancetype:
+		out := &instancetypev1alpha1.VirtualMachineInstancetype{}
+		if err := r.read(stores.Instancetypes, namespace, name, out); err != nil {
+			return nil, err
+		}
+		return instancetype.FromInstancetype(out), nil
+	case instancetype.KindClusterInstancetype:
+		out := &instancetypev1alpha1.VirtualMachineClusterInstancetype{}
+		if err := r.read(stores.ClusterInstancetypes, namespace, name, out); err != nil {
+			return nil, err
+		}
+		return instancetype.FromClusterInstancetype(out), nil
+	case instancetype.KindPreference:
+		out := &instancetypev1alpha1.VirtualMachinePreference{}
+		if err := r.read(stores.Preferences, namespace, name, out); err != nil {
+			return nil, err
+		}
+		return instancetype.FromPreference(out), nil
+	case instancetype.KindClusterPreference:
+		out := &instancetypev1alpha1.VirtualMachineClusterPreference{}
+		if err := r.read(stores.ClusterPreferences, namespace, name, out); err != nil {
+			return nil, err
+		}
+		return instancetype.FromClusterPreference(out), nil
+	default:
+		return nil, fmt.Errorf("reading %s %q: not a kind of instance type or preference", kind, name)
+	}
+}
+
+// Class implements instancetype.Reader.
+func (r *requestReader) Class(namespace, name string) (*vmv1alpha1.VirtualMachineClass, error) {
+	out := &vmv1alpha1.VirtualMachineClass{}
+	if err := r.read(r.readers.machines.Classes, namespace, name, out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Image implements instancetype.Reader.
+func (r *requestReader) Image(namespace, name string) (*vmv1alpha1.VirtualMachineImage, error) {
+	out := &vmv1alpha1.VirtualMachineImage{}
+	if err := r.read(r.readers.machines.Images, namespace, name, out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Revision implements instancetype.Reader.
+func (r *requestReader) Revision(namespace, name string) (*appsv1.ControllerRevision, error) {
+	if r.readers.host == nil {
+		return nil, errNoHost
+	}
+	return r.readers.host.AppsV1().ControllerRevisions(namespace).Get(r.ctx, name, metav1.GetOptions{})
+}
+
+// PersistentVolumeClaim implements instancetype.Reader.
+func (r *requestReader) PersistentVolumeClaim(namespace, name string) (*corev1.PersistentVolumeClaim, error) {
+	if r.readers.host == nil {
+		return nil, errNoHost
+	}
+	return r.readers.host.CoreV1().PersistentVolumeClaims(namespace).Get(r.ctx, name, metav1.GetOptions{})
+}
+
+// errNoHost says that something of the host cluster is unknown, not that it is absent.
+var errNoHost = apierrors.NewServiceUnavailable("this server was started without a host cluster")
+
+// read copies the object called name into out, which has its versioned type.
+func (r *requestReader) read(from *standard.REST, namespace, name string, out runtime.Object) error {
+	obj, err := from.Get(genericapirequest.WithNamespace(r.ctx, namespace), name, &metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	// The store may hand out what its cache holds, and conversion shares memory.
+	if err := scheme.Scheme.Convert(obj.DeepCopyObject(), out, nil); err != nil {
+		return fmt.Errorf("converting %s %q: %w", from.SingularQualifiedResource, name, err)
+	}
+	return nil
+}

@@ -1,0 +1,193 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/client-go/rest"
+	cliflag "k8s.io/component-base/cli/flag"
+	"k8s.io/component-base/cli/globalflag"
+	"k8s.io/component-base/logs"
+	logsapi "k8s.io/component-base/logs/api/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/slipway-dev/slipway/pkg/apis/scheme"
+	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	instancetyperest "github.com/slipway-dev/slipway/pkg/registry/instancetype/rest"
+	vmrest "github.com/slipway-dev/slipway/pkg/registry/vm/rest"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine/storage"
+)
+
+// NewCommand returns the command line of the server, which runs until ctx is done.
+func NewCommand(ctx context.Context) *cobra.Command {
+	o := NewOptions()
+	cmd := &cobra.Command{
+		Use:   "slipway-apiserver",
+		Short: "Serve virtual machines on vSphere as Kubernetes API objects",
+		Long: "slipway-apiserver serves the API groups " + groups + ",\n" +
+			"aggregated into the API of a host cluster, and makes vSphere follow the objects.",
+		Version: version,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := logsapi.ValidateAndApply(o.Logs, nil); err != nil {
+				return err
+			}
+			cliflag.PrintFlags(cmd.Flags())
+			if err := o.Validate(); err != nil {
+				return err
+			}
+			server, err := New(ctx, o)
+			if err != nil {
+				return err
+			}
+			return server.Run(ctx)
+		},
+	}
+	sets := o.Flags()
+	globalflag.AddGlobalFlags(sets.FlagSet("global"), cmd.Name(), logs.SkipLoggingConfigurationFlags())
+	for _, set := range sets.FlagSets {
+		cmd.Flags().AddFlagSet(set)
+	}
+	cliflag.SetUsageAndHelpFunc(cmd, sets, usageWidth())
+	return cmd
+}
+
+// Server is slipway-apiserver, not yet running.
+type Server struct {
+	generic *genericapiserver.GenericAPIServer
+	etcd    *embeddedetcd.Server // nil with --etcd-servers
+	failed  chan error
+}
+
+// New starts the embedded etcd, if there is to be one, and makes the server. ctx bounds
+// the making. The caller must call Run, also when ctx is done by then.
+func New(ctx context.Context, o *Options) (*Server, error) {
+	s := &Server{failed: make(chan error, 1)}
+	transport := &o.Recommended.Etcd.StorageConfig.Transport
+	if len(transport.ServerList) == 0 {
+		etcd, err := embeddedetcd.Start(ctx, embeddedetcd.Options{Dir: o.DataDir, UnsafeNoFsync: o.EtcdUnsafeNoFsync})
+		if err != nil {
+			return nil, err
+		}
+		s.etcd = etcd
+		transport.ServerList = []string{etcd.Endpoint()}
+	}
+	if err := s.build(o); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Server) build(o *Options) error {
+	c, err := newConfig(o)
+	if err != nil {
+		return err
+	}
+	s.generic, err = c.generic.New("slipway-apiserver", genericapiserver.NewEmptyDelegate())
+	if err != nil {
+		return fmt.Errorf("making the server: %w", err)
+	}
+	if err := installAPIs(s.generic, c); err != nil {
+		return err
+	}
+	return addControllers(s.generic, &controllerDeps{
+		options: o, loopback: s.generic.LoopbackClientConfig, hostConfig: c.hostConfig, host: c.host,
+		health: c.health, mux: s.generic.Handler.NonGoRestfulMux,
+	}, s.fail)
+}
+
+// installAPIs serves all groups.
+func installAPIs(server *genericapiserver.GenericAPIServer, c *config) error {
+	owners, err := newMachineOwners(c.generic)
+	if err != nil {
+		return err
+	}
+	instancetypes, instancetypeStores, err := instancetyperest.NewAPIGroupInfo(c.generic.RESTOptionsGetter)
+	if err != nil {
+		return err
+	}
+	readers := &storeReaders{instancetypes: instancetypeStores, host: c.host}
+	machines, machineStores, err := vmrest.NewAPIGroupInfo(c.generic.RESTOptionsGetter, storage.Dependencies{
+		Sources: virtualmachine.Sources{Now: time.Now, NewUUID: uuid.NewString},
+		Typer:   scheme.Scheme,
+		Readers: readers,
+		Owners:  owners,
+	})
+	if err != nil {
+		return err
+	}
+	readers.machines = machineStores
+	if err := server.InstallAPIGroups(machines, instancetypes); err != nil {
+		return fmt.Errorf("installing the API groups: %w", err)
+	}
+	return nil
+}
+
+// LoopbackClientConfig reaches the server as a privileged user.
+func (s *Server) LoopbackClientConfig() *rest.Config {
+	return rest.CopyConfig(s.generic.LoopbackClientConfig)
+}
+
+// Run serves until ctx is done or a part fails, and returns when everything has
+// stopped. Being told to stop is no error.
+func (s *Server) Run(ctx context.Context) error {
+	defer s.close()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go s.watch(ctx, cancel)
+
+	if err := s.generic.PrepareRun().RunWithContext(ctx); err != nil {
+		return fmt.Errorf("serving the API: %w", err)
+	}
+	var failure *partError
+	if errors.As(context.Cause(ctx), &failure) {
+		return failure
+	}
+	return nil
+}
+
+// partError says which part made the server stop.
+type partError struct{ error }
+
+// Unwrap returns the cause.
+func (e *partError) Unwrap() error { return e.error }
+
+// watch ends Run when a part fails.
+func (s *Server) watch(ctx context.Context, cancel context.CancelCauseFunc) {
+	var etcd <-chan error
+	if s.etcd != nil {
+		etcd = s.etcd.Failed()
+	}
+	select {
+	case <-ctx.Done():
+	case err := <-s.failed:
+		cancel(&partError{err})
+	case err := <-etcd:
+		cancel(&partError{fmt.Errorf("embedded etcd failed: %w", err)})
+	}
+}
+
+// fail makes Run end with err. Only the first call counts.
+func (s *Server) fail(err error) {
+	select {
+	case s.failed <- err:
+	default:
+		klog.Background().Error(err, "Another part failed while the server stops")
+	}
+}
+
+func (s *Server) close() {
+	if s.etcd != nil {
+		s.etcd.Close()
+	}
+}
