@@ -1,0 +1,137 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package framework starts servers for tests.
+//
+// Guarantees: a server listens on a free port of the loopback interface, keeps its data
+// in the test's temporary directory, and has stopped when the test ends.
+package framework
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+
+	"github.com/slipway-dev/slipway/cmd/slipway-apiserver/app"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+)
+
+const (
+	// startTimeout bounds the start of a server on a loaded machine.
+	startTimeout = time.Minute
+	// allowedGroup may do everything without being privileged.
+	allowedGroup = "slipway:testers"
+)
+
+// Server is a running slipway-apiserver without a host cluster.
+type Server struct {
+	config *rest.Config
+}
+
+// StartStandalone starts a server with an empty store.
+func StartStandalone(t testing.TB) *Server {
+	t.Helper()
+	return StartStandaloneIn(t, t.TempDir())
+}
+
+// StartStandaloneIn starts a server that keeps its data in dir, where an earlier one may
+// have left some. options are changed before the start.
+func StartStandaloneIn(t testing.TB, dir string, options ...func(*app.Options)) *Server {
+	t.Helper()
+	s, stop := startStandalone(t, dir, options...)
+	t.Cleanup(stop)
+	return s
+}
+
+// StartStandaloneUntil is StartStandaloneIn for tests that stop the server themselves.
+// stop waits until everything has stopped and may be called again.
+func StartStandaloneUntil(t testing.TB, dir string) (s *Server, stop func()) {
+	t.Helper()
+	s, stop = startStandalone(t, dir)
+	t.Cleanup(stop)
+	return s, stop
+}
+
+func startStandalone(t testing.TB, dir string, options ...func(*app.Options)) (*Server, func()) {
+	t.Helper()
+	o, err := app.NewStandaloneOptions(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Recommended.Authorization.WithAlwaysAllowGroups("system:masters", allowedGroup)
+	for _, change := range options {
+		change(o)
+	}
+	if err := o.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background()) // ended by stop
+	server, err := app.New(ctx, o)
+	if err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- server.Run(ctx) }()
+	stopped := false
+	stop := func() {
+		cancel()
+		if stopped {
+			return
+		}
+		stopped = true
+		if err := <-done; err != nil {
+			t.Errorf("the server ended with: %v", err)
+		}
+	}
+	s := &Server{config: server.LoopbackClientConfig()}
+	if err := waitReady(ctx, s); err != nil {
+		stop()
+		t.Fatalf("the server did not become ready: %v", err)
+	}
+	return s, stop
+}
+
+func waitReady(ctx context.Context, s *Server) error {
+	client, err := versioned.NewForConfig(s.config)
+	if err != nil {
+		return err
+	}
+	return wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, startTimeout, true, func(ctx context.Context) (bool, error) {
+		status := 0
+		client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).StatusCode(&status)
+		return status == http.StatusOK, nil
+	})
+}
+
+// Config reaches the server as a member of system:masters, in protobuf, without a limit
+// of requests.
+func (s *Server) Config() *rest.Config {
+	c := rest.CopyConfig(s.config)
+	c.QPS = -1
+	return c
+}
+
+// ConfigFor reaches the server as an ordinary user who may do everything.
+func (s *Server) ConfigFor(user string) *rest.Config {
+	c := s.Config()
+	c.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{allowedGroup}}
+	return c
+}
+
+// Client is a clientset over Config.
+func (s *Server) Client(t testing.TB) versioned.Interface { return Client(t, s.Config()) }
+
+// Client makes a clientset over config.
+func Client(t testing.TB, config *rest.Config) versioned.Interface {
+	t.Helper()
+	c, err := versioned.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
