@@ -5,6 +5,7 @@ package vcenter
 
 import (
 	"net/netip"
+	"slices"
 	"testing"
 
 	"github.com/vmware/govmomi/fault"
@@ -36,8 +37,7 @@ func TestPoweredOnMachineGetsGuestAndLosesItWhenOff(t *testing.T) {
 		host string
 	}{{vm.Reference(), "web-0"}, {other.Reference(), "web-1"}} {
 		err := property.Wait(ctx, property.DefaultCollector(c.Client), m.ref, []string{"guest.ipAddress"}, func(changes []types.PropertyChange) bool {
-			ip, _ := changes[len(changes)-1].Val.(string)
-			return ip != ""
+			return slices.ContainsFunc(changes, func(c types.PropertyChange) bool { return c.Val != nil && c.Val != "" })
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -20,7 +20,12 @@ const idleLimit = 30 * time.Minute
 var hubRef = types.ManagedObjectReference{Type: "SlipwayUpdateHub", Value: "hub"}
 
 // Hub distributes changes of the inventory to the collectors that wait for them.
+//
+// It carries a managed object because the simulator's searches look into every
+// object of the registry and panic on one without.
 type Hub struct {
+	mo.ServiceManager
+
 	mu     sync.Mutex
 	feeds  map[*Collector]*feed
 	closed chan struct{}
@@ -32,6 +37,7 @@ type Hub struct {
 // It must be called before the simulator serves requests.
 func Install(registry *simulator.Registry, propertyCollector types.ManagedObjectReference) *Hub {
 	hub := &Hub{feeds: map[*Collector]*feed{}, closed: make(chan struct{}), kicked: make(chan struct{})}
+	hub.Self = hubRef
 	registry.Put(hub)
 	registry.AddHandler(hub)
 
@@ -45,9 +51,6 @@ func hubOf(ctx *simulator.Context) *Hub {
 	hub, _ := ctx.Map.Get(hubRef).(*Hub)
 	return hub
 }
-
-// Reference identifies the hub in the registry.
-func (h *Hub) Reference() types.ManagedObjectReference { return hubRef }
 
 // Close ends all waits, now and later, with RequestCanceled.
 func (h *Hub) Close() { h.once.Do(func() { close(h.closed) }) }

@@ -20,7 +20,12 @@ type Rebooter interface {
 }
 
 // Gate checks and carries out the operations on virtual machines.
+//
+// It carries a managed object because the simulator's searches look into every
+// object of the registry and panic on one without.
 type Gate struct {
+	mo.ServiceManager
+
 	guests Rebooter
 	macs   *macPool
 
@@ -62,6 +67,7 @@ func Install(registry *simulator.Registry, guests Rebooter) *Gate {
 			g.macs.take(vm.Config.Hardware.Device)
 		}
 	}
+	g.Self = gateRef
 	registry.Put(g)
 	registry.AddHandler(g)
 	registry.Handler = g.direct
@@ -92,9 +98,6 @@ func (g *Gate) Lock() {}
 
 // Unlock does nothing, as Lock.
 func (g *Gate) Unlock() {}
-
-// Reference identifies the gate in the registry.
-func (g *Gate) Reference() types.ManagedObjectReference { return gateRef }
 
 // PutObject is called by the registry for every new object.
 func (g *Gate) PutObject(*simulator.Context, mo.Reference) {}
