@@ -25,6 +25,10 @@ func ensureRevision(store RevisionStore, vm *vmv1alpha1.VirtualMachine, revision
 		return fmt.Errorf("creating ControllerRevision %q: %w", revision.Name, err)
 	}
 	existing, err := store.Get(revision.Namespace, revision.Name)
+	if apierrors.IsNotFound(err) {
+		// Not wrapped: nothing that the virtual machine refers to is missing.
+		return fmt.Errorf("ControllerRevision %q was deleted just now and will be captured again", revision.Name)
+	}
 	if err != nil {
 		return fmt.Errorf("reading existing ControllerRevision %q: %w", revision.Name, err)
 	}

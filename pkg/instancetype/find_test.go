@@ -1,0 +1,210 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package instancetype_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+func TestParseKind(t *testing.T) {
+	for _, tc := range []struct {
+		role instancetype.Role
+		in   string
+		want instancetype.Kind
+	}{
+		{it, "", instancetype.KindClusterInstancetype},
+		{it, "VirtualMachineInstancetype", instancetype.KindInstancetype},
+		{it, "virtualMachineInstancetypes", instancetype.KindInstancetype},
+		{it, "VIRTUALMACHINECLUSTERINSTANCETYPE", instancetype.KindClusterInstancetype},
+		{it, "virtualmachineclusterinstancetypes", instancetype.KindClusterInstancetype},
+		{pref, "", instancetype.KindClusterPreference},
+		{pref, "VirtualMachinePreference", instancetype.KindPreference},
+		{pref, "VirtualMachineClusterPreferences", instancetype.KindClusterPreference},
+	} {
+		if got, err := instancetype.ParseKind(tc.role, tc.in); err != nil || got != tc.want {
+			t.Errorf("F6 F17 ParseKind(%s, %q) = %q, %v; want %q", tc.role, tc.in, got, err, tc.want)
+		}
+	}
+	for role, want := range map[instancetype.Role]string{
+		it:   "got unexpected kind in InstancetypeMatcher: VirtualMachineFoo",
+		pref: "got unexpected kind in PreferenceMatcher: VirtualMachineFoo",
+	} {
+		_, err := instancetype.ParseKind(role, "VirtualMachineFoo")
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("F2 F13 error %v, want one with %q", err, want)
+		}
+	}
+	if _, err := instancetype.ParseKind(it, "VirtualMachinePreference"); err == nil {
+		t.Error("a preference was accepted as an instance type")
+	}
+}
+
+// The numbers are those of instance types and of preferences.
+func TestFind(t *testing.T) {
+	for _, role := range []instancetype.Role{it, pref} {
+		namespaced, cluster, spec := kinds(role)
+		setup := func(t *testing.T) (*world, *instancetype.Object, *instancetype.Object) {
+			w := newWorld()
+			return w, w.add(t, namespaced, "small", "n-uid", 1, spec), w.add(t, cluster, "small", "c-uid", 1, spec)
+		}
+		for _, tc := range []struct {
+			name, matcher string
+			wantUID       string
+			notFound      bool
+		}{
+			{"F3 F14 cluster kind", "name: small, kind: " + cluster.TypeName(), "c-uid", false},
+			{"F4 F15 empty kind means cluster", "name: small", "c-uid", false},
+			{"F5 F16 namespaced", "name: small, kind: " + namespaced.TypeName(), "n-uid", false},
+			{"F6 F17 plural in capitals", "name: small, kind: " + strings.ToUpper(namespaced.Resource()), "n-uid", false},
+			{"F8 F19 missing", "name: gone", "", true},
+		} {
+			t.Run(string(role)+" "+tc.name, func(t *testing.T) {
+				w, _, _ := setup(t)
+				found, err := instancetype.Find(vmOf(t, matched(role, tc.matcher)), role, w)
+				if tc.notFound {
+					if !apierrors.IsNotFound(err) || !instancetype.IsMissing(err) {
+						t.Errorf("error %v, want NotFound", err)
+					}
+					return
+				}
+				if err != nil || string(found.Object.Meta.UID) != tc.wantUID || found.Revision != "" {
+					t.Errorf("found %+v, %v; want the live object %s", found, err, tc.wantUID)
+				}
+			})
+		}
+		t.Run(string(role)+" F1 F12 no matcher", func(t *testing.T) {
+			w, _, _ := setup(t)
+			vm := vmOf(t, "{}")
+			if found, err := instancetype.Find(vm, role, w); found != nil || err != nil {
+				t.Errorf("found %v, %v; want nothing", found, err)
+			}
+		})
+		t.Run(string(role)+" F5 F16 not from another namespace", func(t *testing.T) {
+			w := newWorld()
+			w.addIn(t, "other", namespaced, "small", "o-uid", 1, spec)
+			_, err := instancetype.Find(vmOf(t, matched(role, "name: small, kind: "+string(namespaced))), role, w)
+			if !apierrors.IsNotFound(err) {
+				t.Errorf("error %v, want NotFound", err)
+			}
+		})
+		t.Run(string(role)+" F7 F18 a failed read is no absence", func(t *testing.T) {
+			w, _, _ := setup(t)
+			w.broken = errors.New("connection refused")
+			_, err := instancetype.Find(vmOf(t, matched(role, "name: small")), role, w)
+			if !errors.Is(err, w.broken) || instancetype.IsMissing(err) || instancetype.Reason(err) != vmv1alpha1.ReasonError {
+				t.Errorf("error %v with reason %s, want the failure itself", err, instancetype.Reason(err))
+			}
+		})
+	}
+}
+
+func TestFindPrefersTheCapturedRevision(t *testing.T) {
+	for _, role := range []instancetype.Role{it, pref} {
+		namespaced, cluster, spec := kinds(role)
+		t.Run(string(role)+" F9 F20 status ref instead of the live object", func(t *testing.T) {
+			w := newWorld()
+			vm := vmOf(t, matched(role, "name: small"))
+			revision := w.captured(t, vm, w.add(t, cluster, "small", "uid", 1, spec))
+			w.add(t, cluster, "small", "uid", 2, spec)
+			found, err := instancetype.Find(vm, role, w)
+			if err != nil || found.Revision != revision.Name || found.Object.Meta.Generation != 1 {
+				t.Errorf("found %+v, %v; want revision %s", found, err, revision.Name)
+			}
+		})
+		t.Run(string(role)+" F45 F9 also when the kind is spelt otherwise", func(t *testing.T) {
+			w := newWorld()
+			vm := vmOf(t, matched(role, "name: small, kind: "+strings.ToUpper(cluster.Resource())))
+			revision := w.captured(t, vm, w.add(t, cluster, "small", "uid", 1, spec))
+			found, err := instancetype.Find(vm, role, w)
+			if err != nil || found.Revision != revision.Name {
+				t.Errorf("found %+v, %v; want revision %s", found, err, revision.Name)
+			}
+		})
+		for _, field := range []string{"revisionName: %s", "controllerRevisionRef: {name: %s}"} {
+			t.Run(string(role)+" F10 F21 the pin of spec wins: "+field, func(t *testing.T) {
+				w := newWorld()
+				vm := vmOf(t, "{}")
+				pinned := w.store(t, vm, w.add(t, cluster, "small", "uid", 1, spec))
+				w.captured(t, vm, w.add(t, cluster, "small", "uid", 2, spec))
+				vm.Spec = vmOf(t, matched(role, "name: small, "+strings.ReplaceAll(field, "%s", pinned.Name))).Spec
+				found, err := instancetype.Find(vm, role, w)
+				if err != nil || found.Revision != pinned.Name || found.Object.Meta.Generation != 1 {
+					t.Errorf("found %+v, %v; want revision %s", found, err, pinned.Name)
+				}
+			})
+		}
+		t.Run(string(role)+" F11 F22 a status ref to another object is ignored", func(t *testing.T) {
+			w := newWorld()
+			vm := vmOf(t, matched(role, "name: big"))
+			w.captured(t, vm, w.add(t, cluster, "small", "uid", 1, spec))
+			w.add(t, cluster, "big", "big-uid", 1, spec)
+			found, err := instancetype.Find(vm, role, w)
+			if err != nil || found.Revision != "" || found.Object.Meta.Name != "big" {
+				t.Errorf("found %+v, %v; want the live big", found, err)
+			}
+			// The same when only the content of the revision is of another object.
+			instancetype.StatusRef(vm, role).Name = "big"
+			if found, err = instancetype.Find(vm, role, w); err != nil || found.Object.Meta.Name != "big" {
+				t.Errorf("found %+v, %v; want the live big", found, err)
+			}
+		})
+		t.Run(string(role)+" F23 F46 a revision of the same name but other scope is not used", func(t *testing.T) {
+			w := newWorld()
+			vm := vmOf(t, matched(role, "name: small, kind: "+namespaced.TypeName()))
+			w.captured(t, vm, w.add(t, cluster, "small", "c-uid", 1, spec))
+			w.add(t, namespaced, "small", "n-uid", 1, spec)
+			found, err := instancetype.Find(vm, role, w)
+			if err != nil || found.Revision != "" || found.Object.Meta.UID != "n-uid" {
+				t.Errorf("found %+v, %v; want the live namespaced object", found, err)
+			}
+		})
+		t.Run(string(role)+" F49 a pin that does not exist or does not fit is an error", func(t *testing.T) {
+			w := newWorld()
+			w.add(t, cluster, "small", "uid", 1, spec)
+			vm := vmOf(t, matched(role, "name: small, revisionName: nowhere"))
+			if _, err := instancetype.Find(vm, role, w); !apierrors.IsNotFound(err) {
+				t.Errorf("error %v, want NotFound", err)
+			}
+			other := w.store(t, vm, w.add(t, cluster, "big", "big-uid", 1, spec))
+			vm = vmOf(t, matched(role, "name: small, revisionName: "+other.Name))
+			_, err := instancetype.Find(vm, role, w)
+			if instancetype.Reason(err) != vmv1alpha1.ReasonInvalid || !strings.Contains(err.Error(), `"big"`) {
+				t.Errorf("error %v, want one that names what the revision holds", err)
+			}
+		})
+		t.Run(string(role)+" a lost revision is not replaced by a newer generation", func(t *testing.T) {
+			w := newWorld()
+			vm := vmOf(t, matched(role, "name: small"))
+			revision := w.captured(t, vm, w.add(t, cluster, "small", "uid", 1, spec))
+			delete(w.revisions, "default/"+revision.Name)
+			if found, err := instancetype.Find(vm, role, w); !apierrors.IsNotFound(err) {
+				t.Errorf("found %+v, %v; want NotFound", found, err)
+			}
+		})
+	}
+}
+
+func TestResolveReportsEveryMissingReference(t *testing.T) {
+	vm := vmOf(t, "{className: c, instancetype: {name: a}, preference: {name: b}}")
+	_, err := instancetype.Resolve(vm, newWorld())
+	for _, want := range []string{`class "c"`, "instance type", "preference"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("F54 error %v, want one with %q", err, want)
+		}
+	}
+	if !instancetype.IsMissing(err) {
+		t.Errorf("IsMissing(%v) is false", err)
+	}
+	vm = vmOf(t, "{instancetype: {name: a}, preference: {name: b, kind: Foo}}")
+	if _, err = instancetype.Resolve(vm, newWorld()); instancetype.IsMissing(err) {
+		t.Errorf("F53 an invalid kind counts as missing: %v", err)
+	}
+}

@@ -1,0 +1,165 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package instancetype_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+const (
+	it   = instancetype.RoleInstancetype
+	pref = instancetype.RolePreference
+)
+
+// quantities compares quantities by value.
+var quantities = cmp.Comparer(func(a, b resource.Quantity) bool { return a.Cmp(b) == 0 })
+
+// world is a Reader over values.
+type world struct {
+	sources   map[string]*instancetype.Object
+	revisions map[string]*appsv1.ControllerRevision
+	classes   map[string]*vmv1alpha1.VirtualMachineClass
+	images    map[string]*vmv1alpha1.VirtualMachineImage
+	claims    map[string]*corev1.PersistentVolumeClaim
+	// broken makes every read of a source fail.
+	broken error
+}
+
+func newWorld() *world {
+	return &world{
+		sources:   map[string]*instancetype.Object{},
+		revisions: map[string]*appsv1.ControllerRevision{},
+		classes:   map[string]*vmv1alpha1.VirtualMachineClass{},
+		images:    map[string]*vmv1alpha1.VirtualMachineImage{},
+		claims:    map[string]*corev1.PersistentVolumeClaim{},
+	}
+}
+
+func get[T any](m map[string]*T, what, key string) (*T, error) {
+	if v, ok := m[key]; ok {
+		return v, nil
+	}
+	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: what}, key)
+}
+
+func (w *world) Source(kind instancetype.Kind, namespace, name string) (*instancetype.Object, error) {
+	if w.broken != nil {
+		return nil, w.broken
+	}
+	return get(w.sources, kind.Resource(), string(kind)+"/"+namespace+"/"+name)
+}
+
+func (w *world) Revision(namespace, name string) (*appsv1.ControllerRevision, error) {
+	return get(w.revisions, "controllerrevisions", namespace+"/"+name)
+}
+
+func (w *world) Class(namespace, name string) (*vmv1alpha1.VirtualMachineClass, error) {
+	return get(w.classes, "virtualmachineclasses", namespace+"/"+name)
+}
+
+func (w *world) Image(namespace, name string) (*vmv1alpha1.VirtualMachineImage, error) {
+	return get(w.images, "virtualmachineimages", namespace+"/"+name)
+}
+
+func (w *world) PersistentVolumeClaim(namespace, name string) (*corev1.PersistentVolumeClaim, error) {
+	return get(w.claims, "persistentvolumeclaims", namespace+"/"+name)
+}
+
+// add puts a source into the world; the namespace of namespaced kinds is default.
+func (w *world) add(t testing.TB, kind instancetype.Kind, name, uid string, generation int64, spec string) *instancetype.Object {
+	t.Helper()
+	namespace := ""
+	if kind.Namespaced() {
+		namespace = "default"
+	}
+	return w.addIn(t, namespace, kind, name, uid, generation, spec)
+}
+
+func (w *world) addIn(t testing.TB, namespace string, kind instancetype.Kind, name, uid string, generation int64, spec string) *instancetype.Object {
+	t.Helper()
+	o := &instancetype.Object{Kind: kind}
+	o.Meta.Name, o.Meta.Namespace, o.Meta.UID, o.Meta.Generation = name, namespace, types.UID(uid), generation
+	if kind.Role() == pref {
+		o.Preference = parse[itv1alpha1.VirtualMachinePreferenceSpec](t, spec)
+	} else {
+		o.Instancetype = parse[itv1alpha1.VirtualMachineInstancetypeSpec](t, spec)
+	}
+	w.sources[string(kind)+"/"+namespace+"/"+name] = o
+	return o
+}
+
+func (w *world) remove(o *instancetype.Object) {
+	delete(w.sources, string(o.Kind)+"/"+o.Meta.Namespace+"/"+o.Meta.Name)
+}
+
+// captured stores the revision of o for vm and names it in the status of vm.
+func (w *world) captured(t testing.TB, vm *vmv1alpha1.VirtualMachine, o *instancetype.Object) *appsv1.ControllerRevision {
+	t.Helper()
+	revision := w.store(t, vm, o)
+	instancetype.SetStatusRef(vm, o.Kind.Role(), &vmv1alpha1.InstancetypeRef{
+		Name: o.Meta.Name, Kind: string(o.Kind), SourceUID: string(o.Meta.UID), SourceGeneration: o.Meta.Generation,
+		ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: revision.Name},
+	})
+	return revision
+}
+
+// store stores the revision of o for vm.
+func (w *world) store(t testing.TB, vm *vmv1alpha1.VirtualMachine, o *instancetype.Object) *appsv1.ControllerRevision {
+	t.Helper()
+	revision, err := instancetype.NewRevision(vm, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.revisions[vm.Namespace+"/"+revision.Name] = revision
+	return revision
+}
+
+func parse[T any](t testing.TB, manifest string) *T {
+	t.Helper()
+	out := new(T)
+	if err := yaml.UnmarshalStrict([]byte(manifest), out); err != nil {
+		t.Fatalf("parsing %q: %v", manifest, err)
+	}
+	return out
+}
+
+func vmOf(t testing.TB, spec string) *vmv1alpha1.VirtualMachine {
+	t.Helper()
+	vm := &vmv1alpha1.VirtualMachine{Spec: *parse[vmv1alpha1.VirtualMachineSpec](t, spec)}
+	vm.Name, vm.Namespace, vm.UID = "vm", "default", "vm-uid"
+	return vm
+}
+
+// size is the spec of an instance type with n vCPUs and as many GiB.
+func size(n int) string { return fmt.Sprintf("{cpu: {guest: %d}, memory: {guest: %dGi}}", n, n) }
+
+// matched is the spec of a VM with one reference in role.
+func matched(role instancetype.Role, m string) string {
+	if role == pref {
+		return "{cpu: {sockets: 1}, memory: {guest: 1Gi}, preference: {" + m + "}}"
+	}
+	return "{instancetype: {" + m + "}}"
+}
+
+// kinds returns the namespaced and the cluster kind of role, and a spec.
+func kinds(role instancetype.Role) (namespaced, cluster instancetype.Kind, spec string) {
+	if role == pref {
+		return instancetype.KindPreference, instancetype.KindClusterPreference, "{preferredSubdomain: a}"
+	}
+	return instancetype.KindInstancetype, instancetype.KindClusterInstancetype, size(2)
+}

@@ -1,0 +1,170 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package instancetype_test
+
+import (
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+func (w *world) image(name string, labels map[string]string) {
+	image := &vmv1alpha1.VirtualMachineImage{}
+	image.Name, image.Labels = name, labels
+	w.images["default/"+name] = image
+}
+
+func (w *world) claim(name, fromImage string, labels map[string]string) {
+	claim := &corev1.PersistentVolumeClaim{}
+	claim.Name, claim.Labels = name, labels
+	if fromImage != "" {
+		group := vmv1alpha1.GroupName
+		claim.Spec.DataSourceRef = &corev1.TypedObjectReference{APIGroup: &group, Kind: "VirtualMachineImage", Name: fromImage}
+	}
+	w.claims["default/"+name] = claim
+}
+
+// labelsFor are the labels that name small, of the namespaced kind if wanted.
+func labelsFor(role instancetype.Role, namespaced bool) map[string]string {
+	kind, _, _ := kinds(role)
+	name, kindLabel := vmv1alpha1.LabelDefaultInstancetype, vmv1alpha1.LabelDefaultInstancetypeKind
+	if role == pref {
+		name, kindLabel = vmv1alpha1.LabelDefaultPreference, vmv1alpha1.LabelDefaultPreferenceKind
+	}
+	labels := map[string]string{name: "small"}
+	if namespaced {
+		labels[kindLabel] = kind.TypeName()
+	}
+	return labels
+}
+
+const volumes = `, image: {name: boot}, volumes: [{name: data, persistentVolumeClaim: {claimName: pvc}}, {name: scratch, disk: {size: 1Gi}}]}`
+
+func inferring(t *testing.T, role instancetype.Role, matcher string) *vmv1alpha1.VirtualMachine {
+	t.Helper()
+	spec := matched(role, matcher)
+	return vmOf(t, spec[:len(spec)-1]+volumes)
+}
+
+func TestInferFromVolume(t *testing.T) {
+	for _, role := range []instancetype.Role{it, pref} {
+		namespaced, cluster, spec := kinds(role)
+		for _, tc := range []struct {
+			name, volume string
+			setup        func(*world)
+			want         instancetype.Kind
+		}{
+			{"F125 labels of the claim", "data", func(w *world) { w.claim("pvc", "", labelsFor(role, false)) }, cluster},
+			{"F125 with kind", "data", func(w *world) { w.claim("pvc", "", labelsFor(role, true)) }, namespaced},
+			{"F125 labels of the image of the claim", "data", func(w *world) {
+				w.claim("pvc", "base", nil)
+				w.image("base", labelsFor(role, true))
+			}, namespaced},
+			{"F125 the claim's own labels win over its image's", "data", func(w *world) {
+				w.claim("pvc", "base", labelsFor(role, false))
+				w.image("base", labelsFor(role, true))
+			}, cluster},
+			{"F125 labels of the boot image", "image", func(w *world) { w.image("boot", labelsFor(role, false)) }, cluster},
+		} {
+			t.Run(string(role)+" "+tc.name, func(t *testing.T) {
+				w := newWorld()
+				w.add(t, namespaced, "small", "n", 1, spec)
+				w.add(t, cluster, "small", "c", 1, spec)
+				tc.setup(w)
+				found, err := instancetype.Find(inferring(t, role, "inferFromVolume: "+tc.volume), role, w)
+				if err != nil || found.Object.Kind != tc.want {
+					t.Errorf("found %+v, %v; want a %s", found, err, tc.want)
+				}
+			})
+		}
+	}
+}
+
+func TestInferenceFailures(t *testing.T) {
+	const ignore, reject = ", inferFromVolumeFailurePolicy: Ignore", ", inferFromVolumeFailurePolicy: Reject"
+	noLabels := func(w *world) { w.claim("pvc", "", nil); w.image("boot", nil) }
+	for _, role := range []instancetype.Role{it, pref} {
+		for _, tc := range []struct {
+			name, matcher string
+			setup         func(*world)
+			ignored       bool
+			notFound      bool
+		}{
+			{"F126 unknown volume", "inferFromVolume: nope" + reject, noLabels, false, false},
+			{"F126 unknown volume under Ignore", "inferFromVolume: nope" + ignore, noLabels, false, false},
+			{"F126 missing claim under Ignore", "inferFromVolume: data" + ignore, func(*world) {}, false, true},
+			{"F126 missing image of the claim under Ignore", "inferFromVolume: data" + ignore, func(w *world) { w.claim("pvc", "gone", nil) }, false, true},
+			{"F126 missing boot image", "inferFromVolume: image", func(*world) {}, false, true},
+			{"F127 no label, default policy", "inferFromVolume: data", noLabels, false, false},
+			{"F127 no label under Reject", "inferFromVolume: data" + reject, noLabels, false, false},
+			{"F127 no label under Ignore", "inferFromVolume: data" + ignore, noLabels, true, false},
+			{"F127 no label on the boot image under Ignore", "inferFromVolume: image" + ignore, noLabels, true, false},
+			{"F127 unsupported type of volume", "inferFromVolume: scratch", noLabels, false, false},
+			{"F127 unsupported type of volume under Ignore", "inferFromVolume: scratch" + ignore, noLabels, true, false},
+		} {
+			t.Run(string(role)+" "+tc.name, func(t *testing.T) {
+				w := newWorld()
+				tc.setup(w)
+				found, err := instancetype.Find(inferring(t, role, tc.matcher), role, w)
+				if tc.ignored {
+					if found != nil || err != nil {
+						t.Errorf("found %v, %v; want nothing", found, err)
+					}
+					return
+				}
+				var failed *instancetype.InferError
+				if !errors.As(err, &failed) || apierrors.IsNotFound(err) != tc.notFound {
+					t.Errorf("error %v, want an *InferError, NotFound %t", err, tc.notFound)
+				}
+			})
+		}
+	}
+}
+
+func TestInferenceIsKeptUntilARefresh(t *testing.T) {
+	for _, role := range []instancetype.Role{it, pref} {
+		_, cluster, spec := kinds(role)
+		w := newWorld()
+		small := w.add(t, cluster, "small", "uid", 1, spec)
+		w.image("boot", labelsFor(role, false))
+		vm := inferring(t, role, "inferFromVolume: image")
+		before := vm.Spec.DeepCopy()
+		found, err := instancetype.Find(vm, role, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ref, create, err := instancetype.Capture(vm, role, found, w)
+		if err != nil || create == nil || ref.Name != "small" || ref.Kind != string(cluster) || ref.InferFromVolume != "image" {
+			t.Fatalf("F129 %s: reference %+v with revision %v, %v", role, ref, create, err)
+		}
+		if !equalSpecs(before, &vm.Spec) {
+			t.Errorf("F129 %s: spec was changed", role)
+		}
+		w.captured(t, vm, small)
+		instancetype.SetStatusRef(vm, role, ref)
+
+		// The image now names another one: nothing moves, until a refresh.
+		labels := labelsFor(role, false)
+		for key := range labels {
+			labels[key] = "big"
+		}
+		w.image("boot", labels)
+		w.add(t, cluster, "big", "big-uid", 1, spec)
+		if found, err = instancetype.Find(vm, role, w); err != nil || found.Revision != create.Name {
+			t.Errorf("F129 %s: found %+v, %v; want revision %s", role, found, err, create.Name)
+		}
+		plan, err := instancetype.PlanRefresh(vm, role, w)
+		if err != nil || !plan.Result.Changed || plan.Result.SourceName != "big" {
+			t.Fatalf("F130 %s: refresh %+v, %v; want a change to big", role, plan, err)
+		}
+		if found, err = instancetype.Find(plan.VM, role, w); err != nil || found.Object.Meta.Name != "big" {
+			t.Errorf("F130 %s: found %+v, %v; want big", role, found, err)
+		}
+	}
+}

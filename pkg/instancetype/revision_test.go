@@ -1,0 +1,232 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package instancetype_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+func equalSpecs(a, b *vmv1alpha1.VirtualMachineSpec) bool { return cmp.Equal(a, b, quantities) }
+
+func TestNewRevisionHoldsTheStrippedObject(t *testing.T) {
+	for _, kind := range []instancetype.Kind{
+		instancetype.KindInstancetype, instancetype.KindClusterInstancetype, instancetype.KindPreference, instancetype.KindClusterPreference,
+	} {
+		t.Run("F26 F35 F136 "+string(kind), func(t *testing.T) {
+			_, _, spec := kinds(kind.Role())
+			vm := vmOf(t, "{}")
+			o := newWorld().add(t, kind, "u1.medium", "0444161e-0000-0000-0000-000000000001", 3, spec)
+			o.Meta.Labels = map[string]string{"a": "b"}
+			o.Meta.Annotations = map[string]string{"a": "b"}
+			o.Meta.Finalizers = []string{"f/f"}
+			o.Meta.OwnerReferences = []metav1.OwnerReference{{Name: "o"}}
+			o.Meta.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m"}}
+			o.Meta.ResourceVersion = "17"
+			revision, err := instancetype.NewRevision(vm, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := "vm-u1.medium-v1alpha1-0444161e-0000-0000-0000-000000000001-3"; revision.Name != want || revision.Namespace != "default" {
+				t.Errorf("name %s/%s, want default/%s", revision.Namespace, revision.Name, want)
+			}
+			wantLabels := map[string]string{
+				instancetype.LabelObjectName: "u1.medium", instancetype.LabelObjectKind: kind.TypeName(),
+				instancetype.LabelObjectUID: "0444161e-0000-0000-0000-000000000001", instancetype.LabelObjectGeneration: "3",
+				instancetype.LabelObjectVersion: "v1alpha1",
+			}
+			if diff := cmp.Diff(wantLabels, revision.Labels); diff != "" {
+				t.Errorf("labels (-want +got):\n%s", diff)
+			}
+			yes := true
+			wantOwner := []metav1.OwnerReference{{
+				APIVersion: "vm.slipway.dev/v1alpha1", Kind: "VirtualMachine", Name: "vm", UID: "vm-uid", Controller: &yes, BlockOwnerDeletion: &yes,
+			}}
+			if diff := cmp.Diff(wantOwner, revision.OwnerReferences); diff != "" {
+				t.Errorf("owner (-want +got):\n%s", diff)
+			}
+			got, err := instancetype.DecodeRevision(kind.Role(), revision)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := *o
+			want.Meta = metav1.ObjectMeta{Name: o.Meta.Name, Namespace: o.Meta.Namespace, UID: o.Meta.UID, Generation: 3, ResourceVersion: "17"}
+			if diff := cmp.Diff(&want, got, quantities); diff != "" {
+				t.Errorf("content (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLongNamesAreShortenedAndStayApart(t *testing.T) {
+	w := newWorld()
+	long := strings.Repeat("a", 200)
+	names := map[string]bool{}
+	for _, name := range []string{long + "x", long + "y", strings.Repeat("b-", 100) + "b", "short"} {
+		for generation := int64(1); generation <= 2; generation++ {
+			vm := vmOf(t, "{}")
+			vm.Name = strings.Repeat("v", 63)
+			revision, err := instancetype.NewRevision(vm, w.add(t, instancetype.KindInstancetype, name, "0444161e-0000-0000-0000-000000000001", generation, size(1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if errs := validation.IsDNS1123Subdomain(revision.Name); errs != nil {
+				t.Errorf("F50 name %s: %v", revision.Name, errs)
+			}
+			for key, value := range revision.Labels {
+				if errs := validation.IsValidLabelValue(value); errs != nil {
+					t.Errorf("F50 label %s=%s: %v", key, value, errs)
+				}
+			}
+			names[revision.Name] = true
+		}
+	}
+	if len(names) != 8 {
+		t.Errorf("F50 8 objects got %d names", len(names))
+	}
+}
+
+func TestEqualRevisionsComparesSpecsOnly(t *testing.T) {
+	w, vm := newWorld(), vmOf(t, "{}")
+	revision := func(uid, spec string) *appsv1.ControllerRevision {
+		return w.store(t, vm, w.add(t, instancetype.KindInstancetype, "small", uid, 1, spec))
+	}
+	base := revision("a", "{cpu: {guest: 1}, memory: {guest: 1Gi}}")
+	for _, tc := range []struct {
+		name  string
+		other *appsv1.ControllerRevision
+		want  bool
+	}{
+		{"F30 same spec of another UID", revision("b", "{cpu: {guest: 1}, memory: {guest: 1Gi}}"), true},
+		{"F30 same quantity in another unit", revision("b", "{cpu: {guest: 1}, memory: {guest: 1024Mi}}"), true},
+		{"F31 another spec", revision("b", "{cpu: {guest: 2}, memory: {guest: 1Gi}}"), false},
+	} {
+		if got, err := instancetype.EqualRevisions(base, tc.other); err != nil || got != tc.want {
+			t.Errorf("%s: %t, %v; want %t", tc.name, got, err, tc.want)
+		}
+	}
+}
+
+func TestDecodeRevisionReadsOlderFormats(t *testing.T) {
+	spec := `{"cpu":{"guest":2},"memory":{"guest":"4Gi"}}`
+	labels := map[string]string{
+		"instancetype.kubevirt.io/object-kind": "VirtualMachineInstancetype", "instancetype.kubevirt.io/object-name": "small",
+		"instancetype.kubevirt.io/object-uid": "uid", "instancetype.kubevirt.io/object-generation": "4",
+	}
+	for _, tc := range []struct {
+		name, raw string
+		labels    map[string]string
+	}{
+		{"F135 whole object of KubeVirt", `{"apiVersion":"instancetype.kubevirt.io/v1beta1","kind":"VirtualMachineInstancetype","metadata":{"name":"small","uid":"uid","generation":4},"spec":` + spec + `}`, nil},
+		{"F135 spec only, in base64", `{"apiVersion":"instancetype.kubevirt.io/v1alpha1","spec":"` + base64.StdEncoding.EncodeToString([]byte(spec)) + `"}`, labels},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			revision := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: "r", Labels: tc.labels}, Data: runtime.RawExtension{Raw: []byte(tc.raw)}}
+			got, err := instancetype.DecodeRevision(it, revision)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Kind != instancetype.KindInstancetype || got.Meta.Name != "small" || got.Meta.UID != "uid" || got.Meta.Generation != 4 || got.Instancetype.CPU.Guest != 2 {
+				t.Errorf("got %+v of %+v", got.Meta, got.Instancetype)
+			}
+		})
+	}
+}
+
+func TestDecodeRevisionRefusesWhatItDoesNotKnow(t *testing.T) {
+	for _, tc := range []struct{ name, raw, want string }{
+		{"F136 empty", ``, "empty"},
+		{"F136 no JSON", `{`, "not an object"},
+		{"F136 another group", `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"x"},"spec":{}}`, `apiVersion "apps/v1"`},
+		{"F136 another kind", `{"apiVersion":"instancetype.slipway.dev/v1alpha1","kind":"Foo","metadata":{"name":"x"},"spec":{}}`, `kind "Foo"`},
+		{"F136 another role", `{"apiVersion":"instancetype.slipway.dev/v1alpha1","kind":"VirtualMachinePreference","metadata":{"name":"x"},"spec":{}}`, "no instance type"},
+		{"F136 no name", `{"apiVersion":"instancetype.slipway.dev/v1alpha1","kind":"VirtualMachineInstancetype","spec":{}}`, "metadata.name"},
+		{"F136 a spec of another shape", `{"apiVersion":"instancetype.slipway.dev/v1alpha1","kind":"VirtualMachineInstancetype","metadata":{"name":"x"},"spec":[]}`, "spec cannot be read"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := instancetype.DecodeRevision(it, &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: "r"}, Data: runtime.RawExtension{Raw: json.RawMessage(tc.raw)}})
+			if err == nil || !strings.Contains(err.Error(), tc.want) || instancetype.Reason(err) != vmv1alpha1.ReasonInvalid {
+				t.Errorf("error %v with reason %s, want Invalid with %q", err, instancetype.Reason(err), tc.want)
+			}
+		})
+	}
+}
+
+func TestUnreferenced(t *testing.T) {
+	setup := func(t *testing.T) (*world, *vmv1alpha1.VirtualMachine, []*appsv1.ControllerRevision) {
+		w := newWorld()
+		vm := vmOf(t, "{instancetype: {name: small}}")
+		old := w.store(t, vm, w.add(t, instancetype.KindClusterInstancetype, "small", "uid", 1, size(1)))
+		current := w.captured(t, vm, w.add(t, instancetype.KindClusterInstancetype, "small", "uid", 2, size(2)))
+		return w, vm, []*appsv1.ControllerRevision{old, current}
+	}
+	for _, tc := range []struct {
+		name   string
+		change func(vm *vmv1alpha1.VirtualMachine, owned []*appsv1.ControllerRevision) (*vmv1alpha1.VirtualMachineInstance, []string)
+		want   []int
+	}{
+		{"F48 a superseded revision", func(*vmv1alpha1.VirtualMachine, []*appsv1.ControllerRevision) (*vmv1alpha1.VirtualMachineInstance, []string) {
+			return nil, nil
+		}, []int{0}},
+		{"F48 F141 not while the running instance uses it", func(_ *vmv1alpha1.VirtualMachine, owned []*appsv1.ControllerRevision) (*vmv1alpha1.VirtualMachineInstance, []string) {
+			vmi := &vmv1alpha1.VirtualMachineInstance{}
+			vmi.Spec.Instancetype = &vmv1alpha1.AppliedRevision{RevisionName: owned[0].Name}
+			return vmi, nil
+		}, nil},
+		{"F48 not while spec pins it", func(vm *vmv1alpha1.VirtualMachine, owned []*appsv1.ControllerRevision) (*vmv1alpha1.VirtualMachineInstance, []string) {
+			vm.Spec.Instancetype.RevisionName = owned[0].Name
+			return nil, nil
+		}, nil},
+		{"F48 not while somebody else keeps it", func(_ *vmv1alpha1.VirtualMachine, owned []*appsv1.ControllerRevision) (*vmv1alpha1.VirtualMachineInstance, []string) {
+			return nil, []string{owned[0].Name}
+		}, nil},
+		{"F48 nothing while a capture is outstanding", func(vm *vmv1alpha1.VirtualMachine, _ []*appsv1.ControllerRevision) (*vmv1alpha1.VirtualMachineInstance, []string) {
+			vm.Status.InstancetypeRef.ControllerRevisionRef = nil
+			return nil, nil
+		}, nil},
+		{"F48 nothing before the first status", func(vm *vmv1alpha1.VirtualMachine, _ []*appsv1.ControllerRevision) (*vmv1alpha1.VirtualMachineInstance, []string) {
+			vm.Status.InstancetypeRef = nil
+			return nil, nil
+		}, nil},
+		{"F47 all once the matcher is removed", func(vm *vmv1alpha1.VirtualMachine, _ []*appsv1.ControllerRevision) (*vmv1alpha1.VirtualMachineInstance, []string) {
+			vm.Spec.Instancetype, vm.Status.InstancetypeRef = nil, nil
+			return nil, nil
+		}, []int{0, 1}},
+		{"never a revision of another virtual machine", func(vm *vmv1alpha1.VirtualMachine, _ []*appsv1.ControllerRevision) (*vmv1alpha1.VirtualMachineInstance, []string) {
+			vm.UID = "another"
+			return nil, nil
+		}, nil},
+		{"never a revision of something else", func(_ *vmv1alpha1.VirtualMachine, owned []*appsv1.ControllerRevision) (*vmv1alpha1.VirtualMachineInstance, []string) {
+			owned[0].Labels, owned[0].Data.Raw = nil, []byte(`{"spec":{}}`)
+			return nil, nil
+		}, nil},
+		{"F135 old formats too", func(_ *vmv1alpha1.VirtualMachine, owned []*appsv1.ControllerRevision) (*vmv1alpha1.VirtualMachineInstance, []string) {
+			owned[0].Labels = nil
+			return nil, nil
+		}, []int{0}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, vm, owned := setup(t)
+			vmi, keep := tc.change(vm, owned)
+			var want []string
+			for _, i := range tc.want {
+				want = append(want, owned[i].Name)
+			}
+			if diff := cmp.Diff(want, instancetype.Unreferenced(vm, vmi, owned, keep...)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
