@@ -22,8 +22,11 @@ VIOLATIONS="${ROOT}/hack/openapi-violations.list"
 # shellcheck source=/dev/null
 source "${CODEGEN}/kube_codegen.sh"
 
-SCHEMA="$(mktemp)"
-trap 'rm -f "${SCHEMA}"' EXIT
+# kube_codegen.sh leaves files behind in the temporary directory.
+TMPDIR="$(mktemp -d)"
+export TMPDIR
+trap 'rm -rf "${TMPDIR}"' EXIT
+SCHEMA="${TMPDIR}/schema.json"
 
 kube::codegen::gen_helpers --boilerplate "${BOILERPLATE}" "${ROOT}/pkg/apis"
 
