@@ -63,7 +63,11 @@ func (q *Queue[K]) handOver(now int64) (*waiter[K], handover[K]) {
 		return nil, handover[K]{}
 	}
 	p.waking.Store(true)
-	return p.pop(), handover[K]{key: key, priority: priority}
+	w := p.pop()
+	if q.core.ready > 0 && len(p.stack) > 0 {
+		p.more.Store(true)
+	}
+	return w, handover[K]{key: key, priority: priority}
 }
 
 // passOn ends a Get's way from being woken, and wakes the next if there was
