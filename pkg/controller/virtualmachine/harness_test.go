@@ -6,6 +6,7 @@ package virtualmachine
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -101,13 +102,20 @@ func ended(err error) <-chan error {
 }
 
 // journal is an event recorder that keeps "type reason: note".
-type journal struct{ lines []string }
+type journal struct {
+	mu    sync.Mutex
+	lines []string
+}
 
 func (j *journal) Eventf(_, _ runtime.Object, kind, reason, _, note string, args ...any) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	j.lines = append(j.lines, fmt.Sprintf("%s %s: %s", kind, reason, fmt.Sprintf(note, args...)))
 }
 
 func (j *journal) take() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	lines := j.lines
 	j.lines = nil
 	return lines

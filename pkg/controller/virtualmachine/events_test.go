@@ -1,0 +1,74 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+func TestEventsAreTransitions(t *testing.T) {
+	const on, off, suspended = vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, vmv1alpha1.Suspended
+	status := func(state vmv1alpha1.PowerState) func(*vmv1alpha1.VirtualMachine) {
+		return func(vm *vmv1alpha1.VirtualMachine) { vm.Status.PowerState = state }
+	}
+	restarted := func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Status.LastRestartTime = &metav1.Time{Time: time.Unix(3000, 0)}
+	}
+	message := func(text string) func(*vmv1alpha1.VirtualMachine) {
+		return func(vm *vmv1alpha1.VirtualMachine) {
+			setFalse(vm, time.Unix(0, 0), vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonNotFound, text)
+		}
+	}
+	type change = func(*vmv1alpha1.VirtualMachine)
+	tests := map[string]struct {
+		before, after []change
+		want          []string
+	}{
+		"nothing changed":            {nil, nil, nil},
+		"created, powered off":       {[]change{withoutConditions, status("")}, []change{status(off)}, []string{"Created"}},
+		"powered on":                 {[]change{status(off)}, nil, []string{"PoweredOn"}},
+		"powered off":                {nil, []change{status(off)}, []string{"PoweredOff"}},
+		"suspended":                  {nil, []change{status(suspended)}, []string{"Suspended"}},
+		"resumed":                    {[]change{status(suspended)}, []change{status(on)}, []string{"Resumed"}},
+		"restarted":                  {nil, []change{restarted}, []string{"Restarted"}},
+		"restarted before":           {[]change{restarted}, []change{restarted}, nil},
+		"failed":                     {nil, []change{failing(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonError)}, []string{"ConfigurationFailed"}},
+		"power failed":               {nil, []change{failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonError)}, []string{"PowerStateFailed"}},
+		"create failed":              {nil, []change{failing(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonError)}, []string{"CreateFailed"}},
+		"missing image":              {nil, []change{message("a")}, []string{"ImageNotReady"}},
+		"same failure, other words":  {[]change{message("a")}, []change{message("b")}, nil},
+		"waiting is no failure":      {nil, []change{failing(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating)}, nil},
+		"synchronizer":               {nil, []change{failing(vmv1alpha1.ConditionSynchronized, vmv1alpha1.ReasonError)}, []string{"SynchronizeFailed"}},
+		"the size says it by itself": {nil, []change{failing(vmv1alpha1.ConditionSynchronized, vmv1alpha1.ReasonNotFound), failing(vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ReasonNotFound)}, []string{"InstancetypeNotReady"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, e := range transitions(stable(test.before...), stable(test.after...)) {
+				got = append(got, e.reason)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestEventsAreReportedOnlyForWhatWasWritten(t *testing.T) {
+	h := newHarness(t, fresh(), photon())
+	lifeOf(h)
+	h.pass()
+	h.api.fail["update virtualmachines/status"] = errTest
+	_, _ = h.tryPass() // created, but that could not be written
+	if got := h.events.take(); len(got) != 0 {
+		t.Errorf("events %q of a state that was not written", got)
+	}
+	delete(h.api.fail, "update virtualmachines/status")
+}

@@ -1,0 +1,142 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+func bootstrap(b vmv1alpha1.VirtualMachineBootstrap) func(*vmv1alpha1.VirtualMachine) {
+	return func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Bootstrap = &b }
+}
+
+func cloudInit(secret, key string) func(*vmv1alpha1.VirtualMachine) {
+	return bootstrap(vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{
+		RawCloudConfig: &vmv1alpha1.SecretKeySelector{Name: secret, Key: key}}})
+}
+
+func TestAllMissingPrerequisitesShowAtOnce(t *testing.T) {
+	h := newHarness(t, fresh(cloudInit("data", "")))
+	result := h.pass()
+	if want := (controller.Result{RequeueAfter: lookAgainDelay}); result != want {
+		t.Errorf("result %+v, want %+v, since Secrets are not watched", result, want)
+	}
+	for conditionType, want := range map[string]string{
+		vmv1alpha1.ConditionImageReady:     "False/NotFound",
+		vmv1alpha1.ConditionBootstrapReady: "False/NotFound",
+		vmv1alpha1.ConditionCreated:        "False/WaitingForPrerequisites",
+		vmv1alpha1.ConditionReady:          "False/WaitingForPrerequisites",
+	} {
+		if got := h.condition(conditionType); got != want {
+			t.Errorf("%s is %s, want %s", conditionType, got, want)
+		}
+	}
+	if req := h.provider.requests[0]; req.PrerequisitesReady || req.Image != nil || req.Bootstrap != nil {
+		t.Errorf("request %+v, want one that creates nothing", req)
+	}
+	if s := h.vm().Status; s.Phase != vmv1alpha1.PhasePending || s.PrintableStatus != "ImageNotFound" {
+		t.Errorf("phase %s, printableStatus %s; want Pending, ImageNotFound", s.Phase, s.PrintableStatus)
+	}
+
+	h.secret("data", map[string][]byte{"user-data": []byte("#cloud-config")})
+	if err := h.api.Tracker().Add(photon()); err != nil {
+		t.Fatal(err)
+	}
+	h.pass()
+	req := h.provider.requests[1]
+	if !req.PrerequisitesReady || req.Image == nil || string(req.Bootstrap.CloudConfig) != "#cloud-config" {
+		t.Errorf("request %+v, want a complete one after both appeared", req)
+	}
+}
+
+func TestBootstrapIsReadFromTheNamedSecrets(t *testing.T) {
+	tests := map[string]struct {
+		spec vmv1alpha1.VirtualMachineBootstrap
+		want provider.BootstrapData
+	}{
+		"nothing named": {
+			vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{}},
+			provider.BootstrapData{},
+		},
+		"user data under its own key": {
+			vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{RawCloudConfig: &vmv1alpha1.SecretKeySelector{Name: "s", Key: "mine"}}},
+			provider.BootstrapData{CloudConfig: []byte("m")},
+		},
+		"answer file under the default key": {
+			vmv1alpha1.VirtualMachineBootstrap{Sysprep: &vmv1alpha1.SysprepBootstrap{RawSysprep: &vmv1alpha1.SecretKeySelector{Name: "s"}}},
+			provider.BootstrapData{Sysprep: []byte("u")},
+		},
+		"properties of the spec go before those of the Secret": {
+			vmv1alpha1.VirtualMachineBootstrap{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{RawProperties: "s", Properties: map[string]string{"mine": "spec"}}},
+			provider.BootstrapData{VAppProperties: map[string]string{"mine": "spec", "unattend": "u", "user-data": "d"}},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, fresh(bootstrap(test.spec)), photon())
+			h.secret("s", map[string][]byte{"mine": []byte("m"), "unattend": []byte("u"), "user-data": []byte("d")})
+			h.pass()
+			if diff := cmp.Diff(&test.want, h.provider.requests[0].Bootstrap); diff != "" {
+				t.Errorf("bootstrap data (-want +got):\n%s", diff)
+			}
+			if got := h.condition(vmv1alpha1.ConditionBootstrapReady); got != "True/Succeeded" {
+				t.Errorf("BootstrapReady is %s, want True/Succeeded", got)
+			}
+		})
+	}
+}
+
+func TestSecretWithoutTheKeyIsMissing(t *testing.T) {
+	h := newHarness(t, fresh(cloudInit("s", "other")), photon())
+	h.secret("s", map[string][]byte{"user-data": nil})
+	h.pass()
+	if got := findCondition(h.vm(), vmv1alpha1.ConditionBootstrapReady).Message; got != `Secret "s" in namespace "ns" has no key "other"` {
+		t.Errorf("message %q, want one that names Secret and key", got)
+	}
+}
+
+func TestUnreadableSecretIsNotAMissingOne(t *testing.T) {
+	h := newHarness(t, fresh(cloudInit("s", "")), photon())
+	h.host.PrependReactor("get", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errTest })
+	if _, err := h.tryPass(); !errors.Is(err, errTest) {
+		t.Errorf("error %v, want the read error, to be retried", err)
+	}
+	if got := h.condition(vmv1alpha1.ConditionBootstrapReady); got != "False/Error" {
+		t.Errorf("BootstrapReady is %s, want False/Error", got)
+	}
+}
+
+func TestImageIsNeededUnlessAVMIsAdopted(t *testing.T) {
+	noImage := func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Image = nil }
+	h := newHarness(t, fresh(noImage))
+	h.pass()
+	if got := h.condition(vmv1alpha1.ConditionImageReady); got != "False/Invalid" {
+		t.Errorf("ImageReady is %s, want False/Invalid", got)
+	}
+	h = newHarness(t, fresh(noImage, func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.ProviderID = "vm-7" }))
+	h.pass()
+	if !h.provider.requests[0].PrerequisitesReady {
+		t.Error("a virtual machine that is adopted waits for an image")
+	}
+}
+
+func TestCreatedVMReadsNoPrerequisites(t *testing.T) {
+	h := newHarness(t, running(cloudInit("gone", "")))
+	h.pass()
+	if got := h.host.Actions(); len(got) != 0 {
+		t.Errorf("calls of the host cluster %v, want none", got)
+	}
+	if h.condition(vmv1alpha1.ConditionImageReady) != "" || h.condition(vmv1alpha1.ConditionBootstrapReady) != "" {
+		t.Error("prerequisites of creation were evaluated after it")
+	}
+}

@@ -1,0 +1,202 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+func TestInstanceLivesWhileTheVMRuns(t *testing.T) {
+	h := newHarness(t, running(), photon())
+	h.pass()
+	vmi := h.api.vmi("vm")
+	if vmi == nil {
+		t.Fatal("a powered-on virtual machine has no instance")
+	}
+	if !metav1.IsControlledBy(vmi, h.vm()) || vmi.Spec.CPU == nil || vmi.Spec.CPU.Sockets != 1 {
+		t.Errorf("owners %v, cpu %v; want the virtual machine and its size", vmi.OwnerReferences, vmi.Spec.CPU)
+	}
+	if s := vmi.Status; s.Phase != vmv1alpha1.PhaseRunning || s.NodeName != "esx-1" || s.Network == nil || s.Network.PrimaryIP4 != "192.0.2.7" {
+		t.Errorf("status %+v, want what was observed", s)
+	}
+
+	set := func(state vmv1alpha1.PowerState) {
+		h.provider.update = func(req *provider.Request) (<-chan error, error) {
+			req.VM.Status.PowerState = state
+			return nil, nil
+		}
+		h.pass()
+	}
+	set(vmv1alpha1.Suspended)
+	if got := h.api.vmi("vm"); got == nil || got.UID != vmi.UID {
+		t.Error("a suspended virtual machine lost its instance")
+	}
+	set(vmv1alpha1.PoweredOff)
+	if h.api.vmi("vm") != nil {
+		t.Error("a powered-off virtual machine has an instance")
+	}
+	set(vmv1alpha1.PoweredOn)
+	if got := h.api.vmi("vm"); got == nil || got.UID == vmi.UID {
+		t.Error("the virtual machine runs again and has no new instance")
+	}
+}
+
+func TestInstanceOfAnEarlierVMIsReplaced(t *testing.T) {
+	earlier := fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.UID = "earlier" })
+	old := newInstance(earlier, &vmv1alpha1.VirtualMachineInstanceSpec{GuestID: "old"})
+	for name, behind := range map[string]bool{"seen in the cache": false, "found by the create": true} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, running(), photon(), old.DeepCopy())
+			if behind {
+				h.behind = true
+				if err := h.caches["virtualmachineinstances"].Replace(nil, ""); err != nil {
+					t.Fatal(err)
+				}
+			}
+			h.pass()
+			if h.provider.requests[0].Running != nil {
+				t.Error("the instance of another virtual machine was taken for this one's")
+			}
+			h.pass()
+			if got := h.api.vmi("vm"); got == nil || !metav1.IsControlledBy(got, h.vm()) {
+				t.Errorf("instance %v, want one of this virtual machine", got)
+			}
+		})
+	}
+}
+
+func TestInstanceThatTheCacheDoesNotShowIsUsed(t *testing.T) {
+	vm := running()
+	h := newHarness(t, vm, photon(), newInstance(vm, &vmv1alpha1.VirtualMachineInstanceSpec{CPU: vm.Spec.CPU}))
+	h.behind = true
+	if err := h.caches["virtualmachineinstances"].Replace(nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	h.pass()
+	if got := h.api.vmi("vm"); got.Status.Phase != vmv1alpha1.PhaseRunning {
+		t.Errorf("status %+v, want it written to the instance that exists", got.Status)
+	}
+}
+
+func TestInstanceThatAUserDeletedComesBack(t *testing.T) {
+	h := newHarness(t, running(), photon())
+	h.pass()
+	vmi := h.api.vmi("vm")
+	if err := h.api.Tracker().Delete(vmiResource, "ns", "vm"); err != nil {
+		t.Fatal(err)
+	}
+	h.vmis.handler().OnDelete(vmi)
+	h.pass()
+	if h.api.vmi("vm") == nil {
+		t.Error("the instance did not come back")
+	}
+}
+
+// The instance says what the machine runs with, so it changes only after the
+// provider has nothing left to do.
+func TestInstanceTakesALiveChangeWhenItIsApplied(t *testing.T) {
+	shares := &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
+	h := newHarness(t, running(), photon())
+	h.pass()
+	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.CPU.Shares = shares })
+
+	h.provider.update = func(*provider.Request) (<-chan error, error) { return ended(nil), nil }
+	h.pass()
+	if got := h.api.vmi("vm").Spec.CPU.Shares; got != nil {
+		t.Errorf("shares %v while the operation runs, want none", got)
+	}
+	if req := h.provider.requests[1]; req.Running.CPU.Shares != nil || req.Effective.CPU.Shares == nil {
+		t.Errorf("running %v, effective %v; want before and after", req.Running.CPU, req.Effective.CPU)
+	}
+
+	h.provider.update = nil
+	h.pass()
+	if got := h.api.vmi("vm").Spec.CPU.Shares; got == nil || got.Level != vmv1alpha1.SharesHigh {
+		t.Errorf("shares %v after the operation, want High", got)
+	}
+	if got := h.vm().Status.RestartRequired; len(got) != 0 {
+		t.Errorf("restartRequired %v, want none", got)
+	}
+}
+
+func TestChangeThatNeedsAPowerCycleIsListedUntilThen(t *testing.T) {
+	h := newHarness(t, running(), photon())
+	h.pass()
+	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Spec.CPU.Cores = 4
+		vm.Spec.UpdateStrategy = vmv1alpha1.UpdateStrategyStage
+	})
+	h.pass()
+	vm := h.vm()
+	if len(vm.Status.RestartRequired) == 0 || vm.Status.PrintableStatus != "RestartRequired" {
+		t.Errorf("restartRequired %v, printableStatus %s; want the change listed", vm.Status.RestartRequired, vm.Status.PrintableStatus)
+	}
+	if got := h.api.vmi("vm").Spec.CPU.Cores; got > 1 {
+		t.Errorf("the instance has %d cores before the restart, want what it runs with", got)
+	}
+	for _, state := range []vmv1alpha1.PowerState{vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOn} {
+		h.provider.update = func(req *provider.Request) (<-chan error, error) {
+			req.VM.Status.PowerState = state
+			return nil, nil
+		}
+		h.pass()
+	}
+	if got := h.vm().Status.RestartRequired; len(got) != 0 {
+		t.Errorf("restartRequired %v after the restart, want none", got)
+	}
+	if got := h.api.vmi("vm").Spec.CPU.Cores; got != 4 {
+		t.Errorf("the instance has %d cores after the restart, want 4", got)
+	}
+}
+
+func TestRevisionIsDeletedOnlyAfterStatusNamesAnother(t *testing.T) {
+	owner := *metav1.NewControllerRef(fresh(), vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachine"))
+	revision := func(name string) *appsv1.ControllerRevision {
+		return &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: "uid-" + "x", OwnerReferences: []metav1.OwnerReference{owner},
+			Labels: map[string]string{instancetype.LabelObjectUID: "u", instancetype.LabelObjectKind: string(instancetype.KindInstancetype)}}}
+	}
+	uses := func(name string) func(*vmv1alpha1.VirtualMachine) {
+		return func(vm *vmv1alpha1.VirtualMachine) {
+			vm.Spec.Instancetype = &vmv1alpha1.InstancetypeMatcher{Name: "small"}
+			vm.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{Name: "small", Kind: string(instancetype.KindClusterInstancetype), ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: name}}
+		}
+	}
+	h := newHarness(t, running(uses("rev-1"), power(vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOff)), photon())
+	for _, name := range []string{"rev-1", "rev-2"} {
+		r := revision(name)
+		if _, err := h.revisions.Create(r); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.revisions.informer.GetIndexer().Add(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.chain = syncFunc(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
+		vm = vm.DeepCopy()
+		uses("rev-2")(vm)
+		return vm, nil
+	})
+
+	h.api.fail["update virtualmachines/status"] = errTest
+	_, _ = h.tryPass()
+	if _, err := h.revisions.Get("ns", "rev-1"); err != nil {
+		t.Fatalf("reading the old revision after a failed write: %v", err)
+	}
+
+	delete(h.api.fail, "update virtualmachines/status")
+	_, _ = h.tryPass()
+	if _, err := h.revisions.Get("ns", "rev-1"); err == nil {
+		t.Error("the old revision is left although status names the new one")
+	}
+	if _, err := h.revisions.Get("ns", "rev-2"); err != nil {
+		t.Errorf("reading the revision in use: %v", err)
+	}
+}

@@ -1,0 +1,153 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+func failing(conditionType, reason string) func(*vmv1alpha1.VirtualMachine) {
+	return func(vm *vmv1alpha1.VirtualMachine) { setFalse(vm, time.Unix(0, 0), conditionType, reason, "why") }
+}
+
+func TestSummaryFollowsFromConditionsAndPowerState(t *testing.T) {
+	const on, off, suspended = vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, vmv1alpha1.Suspended
+	type change = func(*vmv1alpha1.VirtualMachine)
+	created := vmv1alpha1.ConditionCreated
+	tests := map[string]struct {
+		changes   []change
+		phase     vmv1alpha1.VirtualMachinePhase
+		printable string
+		ready     string
+	}{
+		"running":         {nil, vmv1alpha1.PhaseRunning, "Running", "True/Succeeded"},
+		"new":             {[]change{withoutConditions}, vmv1alpha1.PhasePending, "Pending", "False/WaitingForPrerequisites"},
+		"no image":        {[]change{failing(created, vmv1alpha1.ReasonWaitingForPrerequisites), failing(vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonNotFound)}, vmv1alpha1.PhasePending, "ImageNotFound", "False/WaitingForPrerequisites"},
+		"size first":      {[]change{failing(created, vmv1alpha1.ReasonWaitingForPrerequisites), failing(vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonNotFound), failing(vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ReasonConflict)}, vmv1alpha1.PhasePending, "InstancetypeConflict", "False/WaitingForPrerequisites"},
+		"waiting in line": {[]change{failing(created, vmv1alpha1.ReasonTooManyCreates)}, vmv1alpha1.PhasePending, "Pending", "False/TooManyCreates"},
+		"creating":        {[]change{failing(created, vmv1alpha1.ReasonCreating)}, vmv1alpha1.PhaseCreating, "Creating", "False/Creating"},
+		"create failed":   {[]change{failing(created, vmv1alpha1.ReasonError)}, vmv1alpha1.PhaseFailed, "CreateFailed", "False/Error"},
+		"powering on":     {[]change{power(on, off)}, vmv1alpha1.PhaseStarting, "Starting", "False/PoweringOn"},
+		"resuming":        {[]change{power(on, suspended)}, vmv1alpha1.PhaseStarting, "Starting", "False/PoweringOn"},
+		"power on failed": {[]change{power(on, off), failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonError)}, vmv1alpha1.PhaseStarting, "Starting", "False/Error"},
+		"powering off":    {[]change{power(off, on)}, vmv1alpha1.PhaseStopping, "Stopping", "False/PoweringOff"},
+		"suspending":      {[]change{power(suspended, on)}, vmv1alpha1.PhaseStopping, "Stopping", "False/Suspending"},
+		"powered off":     {[]change{power(off, off)}, vmv1alpha1.PhaseStopped, "Stopped", "True/PoweredOff"},
+		"suspended":       {[]change{power(suspended, suspended)}, vmv1alpha1.PhaseSuspended, "Suspended", "True/Succeeded"},
+		"no address yet":  {[]change{ips("", "")}, vmv1alpha1.PhaseRunning, "WaitingForIP", "False/WaitingForIP"},
+		"needs restart": {[]change{func(vm *vmv1alpha1.VirtualMachine) {
+			vm.Status.RestartRequired = []vmv1alpha1.RestartRequirement{{Path: "cpu.cores"}}
+		}}, vmv1alpha1.PhaseRunning, "RestartRequired", "True/Succeeded"},
+		"paused":   {[]change{failing(vmv1alpha1.ConditionReconciling, vmv1alpha1.ReasonPaused)}, vmv1alpha1.PhaseRunning, "Paused", "True/Succeeded"},
+		"deleting": {[]change{deleting}, vmv1alpha1.PhaseDeleting, "Deleting", "True/Succeeded"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			vm := stable(test.changes...)
+			setReady(vm, verdict{status: metav1.ConditionTrue, reason: vmv1alpha1.ReasonSucceeded}, time.Unix(0, 0))
+			summarize(vm)
+			if vm.Status.Phase != test.phase || vm.Status.PrintableStatus != test.printable {
+				t.Errorf("phase %s, printableStatus %s; want %s, %s", vm.Status.Phase, vm.Status.PrintableStatus, test.phase, test.printable)
+			}
+			ready := findCondition(vm, vmv1alpha1.ConditionReady)
+			if got := string(ready.Status) + "/" + ready.Reason; got != test.ready {
+				t.Errorf("Ready is %s, want %s", got, test.ready)
+			}
+		})
+	}
+}
+
+// answer is a prober with one answer.
+type answer struct{ known, ready bool }
+
+func (answer) Add(*vmv1alpha1.VirtualMachine) {}
+func (answer) Remove(types.NamespacedName)    {}
+func (a answer) Result(types.NamespacedName) (ready, known bool, message string) {
+	return a.ready, a.known, "refused"
+}
+
+func TestReadinessAsksTheGuest(t *testing.T) {
+	guest := func(tools bool, heartbeat vmv1alpha1.GuestHeartbeatStatus) *vmv1alpha1.VirtualMachineGuestStatus {
+		return &vmv1alpha1.VirtualMachineGuestStatus{ToolsRunning: tools, Heartbeat: heartbeat}
+	}
+	heart := func(threshold vmv1alpha1.GuestHeartbeatStatus) *vmv1alpha1.VirtualMachineReadinessProbe {
+		return &vmv1alpha1.VirtualMachineReadinessProbe{GuestHeartbeat: &vmv1alpha1.GuestHeartbeatAction{ThresholdStatus: threshold}}
+	}
+	tcp := &vmv1alpha1.VirtualMachineReadinessProbe{TCPSocket: &vmv1alpha1.TCPSocketAction{Port: 22}}
+	tests := map[string]struct {
+		wait   bool
+		probe  *vmv1alpha1.VirtualMachineReadinessProbe
+		guest  *vmv1alpha1.VirtualMachineGuestStatus
+		prober Prober
+		want   string
+	}{
+		"no probe":                       {want: "True/Succeeded"},
+		"tools awaited, nothing known":   {wait: true, want: "False/WaitingForTools"},
+		"tools awaited, not running":     {wait: true, guest: guest(false, ""), want: "False/WaitingForTools"},
+		"tools awaited, running":         {wait: true, guest: guest(true, ""), want: "True/Succeeded"},
+		"heartbeat green":                {probe: heart(""), guest: guest(true, vmv1alpha1.GuestHeartbeatGreen), want: "True/Succeeded"},
+		"heartbeat yellow":               {probe: heart(""), guest: guest(true, vmv1alpha1.GuestHeartbeatYellow), want: "False/NotReady"},
+		"heartbeat yellow suffices":      {probe: heart(vmv1alpha1.GuestHeartbeatYellow), guest: guest(true, vmv1alpha1.GuestHeartbeatYellow), want: "True/Succeeded"},
+		"heartbeat without tools":        {probe: heart(""), want: "False/WaitingForTools"},
+		"heartbeat not known":            {probe: heart(""), guest: guest(true, ""), want: "False/NotReady"},
+		"socket, nobody probes":          {probe: tcp, want: "Unknown/NotReady"},
+		"socket, no answer yet":          {probe: tcp, prober: answer{}, want: "Unknown/NotReady"},
+		"socket, answered no":            {probe: tcp, prober: answer{known: true}, want: "False/NotReady"},
+		"socket, answered yes":           {probe: tcp, prober: answer{known: true, ready: true}, want: "True/Succeeded"},
+		"probe without an action is met": {probe: &vmv1alpha1.VirtualMachineReadinessProbe{}, want: "True/Succeeded"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			vm := stable()
+			vm.Spec.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{WaitForTools: test.wait}
+			vm.Spec.ReadinessProbe, vm.Status.Guest = test.probe, test.guest
+			r := &reconciler{prober: test.prober}
+			setReady(vm, r.probe(vm), time.Unix(0, 0))
+			ready := findCondition(vm, vmv1alpha1.ConditionReady)
+			if got := string(ready.Status) + "/" + ready.Reason; got != test.want {
+				t.Errorf("Ready is %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestAddressesListThePrimaryOnesFirstAndNoneTwice(t *testing.T) {
+	vm := stable(func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Status.Network = &vmv1alpha1.VirtualMachineNetworkStatus{
+			HostName: "web", PrimaryIP4: "192.0.2.7", PrimaryIP6: "2001:db8::7",
+			Interfaces: []vmv1alpha1.VirtualMachineNetworkInterfaceStatus{{
+				IPAddresses: []string{"fe80::1/64", "192.0.2.7/24", "198.51.100.3/24", "not an address"}}},
+		}
+	})
+	want := []vmv1alpha1.MachineAddress{
+		{Type: "Hostname", Address: "web"},
+		{Type: "InternalIP", Address: "192.0.2.7"},
+		{Type: "InternalIP", Address: "2001:db8::7"},
+		{Type: "InternalIP", Address: "198.51.100.3"},
+	}
+	if diff := cmp.Diff(want, addresses(vm)); diff != "" {
+		t.Errorf("addresses (-want +got):\n%s", diff)
+	}
+}
+
+func TestProvisionedStaysAfterPowerOff(t *testing.T) {
+	vm := stable()
+	derive(vm)
+	if vm.Status.Initialization == nil || !*vm.Status.Initialization.Provisioned {
+		t.Fatal("a running virtual machine with an address is not provisioned")
+	}
+	power(vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOff)(vm)
+	vm.Status.Network = nil
+	derive(vm)
+	if !*vm.Status.Initialization.Provisioned {
+		t.Error("provisioned became false")
+	}
+}
