@@ -1,0 +1,158 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package instancetype_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+const hotAdd = `cpu: {sockets: 2, cores: 1, threads: 1, hotAddEnabled: true}, memory: {guest: 4Gi, reservation: 4Gi, hotAddEnabled: true}`
+
+func instanceSpec(t testing.TB, fields string) *vmv1alpha1.VirtualMachineInstanceSpec {
+	t.Helper()
+	return parse[vmv1alpha1.VirtualMachineInstanceSpec](t, "{"+fields+"}")
+}
+
+func TestStageDividesWhatCanChangeLive(t *testing.T) {
+	for _, tc := range []struct {
+		name, running, desired string
+		live, pending          []string
+	}{
+		{"F137 more sockets and memory", hotAdd,
+			`cpu: {sockets: 4, cores: 1, threads: 1, hotAddEnabled: true}, memory: {guest: 8Gi, reservation: 8Gi, hotAddEnabled: true}`,
+			[]string{"cpu.sockets", "memory.guest", "memory.reservation"}, nil},
+		{"F137 within explicit maxima",
+			`cpu: {sockets: 2, maxSockets: 4, hotAddEnabled: true}, memory: {guest: 4Gi, maxGuest: 8Gi, hotAddEnabled: true}`,
+			`cpu: {sockets: 4, maxSockets: 4, hotAddEnabled: false}, memory: {guest: 8Gi, maxGuest: 8Gi, hotAddEnabled: false}`,
+			[]string{"cpu.sockets", "memory.guest"}, []string{"cpu.hotAddEnabled", "memory.hotAddEnabled"}},
+		{"F138 above the running maximum",
+			`cpu: {sockets: 2, maxSockets: 3, hotAddEnabled: true}, memory: {guest: 4Gi, maxGuest: 6Gi, hotAddEnabled: true}`,
+			`cpu: {sockets: 4, maxSockets: 3, hotAddEnabled: true}, memory: {guest: 8Gi, maxGuest: 6Gi, hotAddEnabled: true}`,
+			nil, []string{"cpu.sockets", "memory.guest"}},
+		{"F138 decrease", hotAdd,
+			`cpu: {sockets: 1, hotAddEnabled: true}, memory: {guest: 2Gi, reservation: 2Gi, hotAddEnabled: true}`,
+			[]string{"memory.reservation"}, []string{"cpu.sockets", "memory.guest"}},
+		{"F138 without hot-add; a reservation cannot exceed the memory that is there",
+			`cpu: {sockets: 2}, memory: {guest: 4Gi, reservation: 4Gi}`, `cpu: {sockets: 4}, memory: {guest: 8Gi, reservation: 8Gi}`,
+			nil, []string{"cpu.sockets", "memory.guest", "memory.reservation"}},
+		{"F138 another shape of sockets takes the number of sockets along",
+			`cpu: {sockets: 2, cores: 2, hotAddEnabled: true}`, `cpu: {sockets: 4, cores: 1, hotAddEnabled: true}`,
+			nil, []string{"cpu.sockets", "cpu.cores"}},
+		{"reservations, limits and shares", hotAdd,
+			`cpu: {sockets: 2, hotAddEnabled: true, reservation: 1G, limit: 2G, shares: {level: High}}, memory: {guest: 4Gi, reservation: 1Gi, limit: 4Gi, shares: {level: Custom, shares: 7}, hotAddEnabled: true}`,
+			[]string{"cpu.reservation", "cpu.limit", "cpu.shares", "memory.reservation", "memory.limit", "memory.shares"}, nil},
+		{"a reservation that latency sensitivity needs",
+			`cpu: {sockets: 2, latencySensitivity: High, reservation: 4G}, memory: {guest: 4Gi, reservation: 4Gi}`,
+			`cpu: {sockets: 2}, memory: {guest: 4Gi}`,
+			nil, []string{"cpu.latencySensitivity", "cpu.reservation", "memory.reservation"}},
+		{"node selector, annotations and grace period", hotAdd,
+			hotAdd + `, nodeSelector: {a: b}, annotations: {c: d}, terminationGracePeriodSeconds: 5`,
+			[]string{"nodeSelector", "annotations", "terminationGracePeriodSeconds"}, nil},
+		{"F138 devices, firmware, buses and models",
+			hotAdd + `, firmware: {bootloader: BIOS}, volumes: [{name: a, bus: pvscsi}, {name: gone}], network: {interfaces: [{name: eth0, model: vmxnet3}]}`,
+			hotAdd + `, firmware: {bootloader: EFI, secureBoot: true}, minHardwareVersion: 21, guestID: x, volumes: [{name: a, bus: sata}], network: {interfaces: [{name: eth0, model: e1000}, {name: eth1}]}, devices: {tpm: {}, gpus: [{name: g, deviceName: d}]}`,
+			nil, []string{"devices.gpus", "devices.tpm", "firmware.bootloader", "firmware.secureBoot", "guestID", "minHardwareVersion",
+				"network.interfaces[eth0].model", "network.interfaces[eth1]", "volumes[a].bus", "volumes[gone]"}},
+		{"F149 the same BIOS UUID in other letters", hotAdd + `, firmware: {uuid: ABCD}`, hotAdd + `, firmware: {uuid: abcd}`, nil, nil},
+		{"equal values in other words", `cpu: {sockets: 1, shares: {level: Normal}, latencySensitivity: Normal}, memory: {guest: 4096Mi}`, `cpu: {cores: 1, dedicatedCPUPlacement: false}, memory: {guest: 4Gi}`, nil, nil},
+		{"the name of the source, the CPU model and the storage class make no difference",
+			hotAdd + `, instancetype: {name: a, kind: x, revisionName: r1}`,
+			`cpu: {sockets: 2, model: m}, memory: {guest: 4Gi, reservation: 4Gi}, storageClass: fast, className: c`, nil, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			running, desired := instanceSpec(t, tc.running), instanceSpec(t, tc.desired)
+			var live []string
+			for _, d := range instancetype.Diff(running, desired) {
+				if d.Effect == vmv1alpha1.RefreshEffectLive {
+					live = append(live, d.Path)
+				}
+			}
+			if diff := cmp.Diff(tc.live, live); diff != "" {
+				t.Errorf("live (-want +got):\n%s", diff)
+			}
+			target, pending := instancetype.Stage(running, desired, vmv1alpha1.UpdateStrategyLiveUpdate)
+			if diff := cmp.Diff(tc.pending, paths(pending)); diff != "" {
+				t.Errorf("pending (-want +got):\n%s", diff)
+			}
+			// After the live changes exactly what waits is left.
+			again, left := instancetype.Stage(target, desired, vmv1alpha1.UpdateStrategyLiveUpdate)
+			if diff := cmp.Diff(pending, left); diff != "" {
+				t.Errorf("F143 pending after the live changes (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(target, again, quantities); diff != "" {
+				t.Errorf("a second pass changes the target (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(instanceSpec(t, tc.running), running, quantities); diff != "" {
+				t.Errorf("the running spec was changed (-want +got):\n%s", diff)
+			}
+
+			target, pending = instancetype.Stage(running, desired, vmv1alpha1.UpdateStrategyStage)
+			if got, want := len(pending), len(tc.live)+len(tc.pending); got != want {
+				t.Errorf("F140 Stage defers %d changes, want %d", got, want)
+			}
+			if len(instancetype.Diff(running, target)) != 0 {
+				t.Errorf("F140 Stage changes the running spec: %v", instancetype.Diff(running, target))
+			}
+			if got := instancetype.Diff(desired, desired); got != nil {
+				t.Errorf("F139 a spec differs from itself: %v", got)
+			}
+		})
+	}
+}
+
+func paths(list []vmv1alpha1.RestartRequirement) []string {
+	var out []string
+	for _, r := range list {
+		out = append(out, r.Path)
+	}
+	return out
+}
+
+func TestPendingNamesBothValues(t *testing.T) {
+	_, pending := instancetype.Stage(
+		instanceSpec(t, `cpu: {cores: 2}, memory: {guest: 8192Mi}`),
+		instanceSpec(t, `cpu: {cores: 4}, memory: {guest: 4Gi, hugePageSize: 1Gi}`), vmv1alpha1.UpdateStrategyLiveUpdate)
+	want := []vmv1alpha1.RestartRequirement{
+		{Path: "cpu.cores", Running: "2", Desired: "4"},
+		{Path: "memory.guest", Running: "8Gi", Desired: "4Gi"},
+		{Path: "memory.hugePageSize", Running: "", Desired: "1Gi"},
+	}
+	if diff := cmp.Diff(want, pending); diff != "" {
+		t.Errorf("F143 (-want +got):\n%s", diff)
+	}
+}
+
+func TestTargetNamesTheSourcesOnceAllIsInEffect(t *testing.T) {
+	running := instanceSpec(t, hotAdd+`, instancetype: {name: small, kind: k, revisionName: r1}`)
+	desired := instanceSpec(t, `cpu: {sockets: 16, cores: 1, threads: 1}, memory: {guest: 4Gi, reservation: 4Gi}, instancetype: {name: big, kind: k, revisionName: r2}`)
+	target, pending := instancetype.Stage(running, desired, vmv1alpha1.UpdateStrategyLiveUpdate)
+	if len(pending) != 0 || target.Instancetype.RevisionName != "r2" || target.CPU.Sockets != 16 {
+		t.Errorf("target %+v of %+v, pending %v", target.CPU, target.Instancetype, pending)
+	}
+	if target.CPU.HotAddEnabled == nil || !*target.CPU.HotAddEnabled {
+		t.Error("hot-add, which is still on in the running VM, was forgotten")
+	}
+	desired.CPU.Cores = 2
+	target, _ = instancetype.Stage(running, desired, vmv1alpha1.UpdateStrategyLiveUpdate)
+	if target.Instancetype.RevisionName != "r1" {
+		t.Errorf("F141 while something waits the running revision is %s, want r1", target.Instancetype.RevisionName)
+	}
+}
+
+func BenchmarkDiff(b *testing.B) {
+	running := instanceSpec(b, hotAdd+`, volumes: [{name: a, bus: pvscsi}], network: {interfaces: [{name: eth0, model: vmxnet3}]}`)
+	desired := running.DeepCopy()
+	desired.CPU.Sockets = 4
+	b.ReportAllocs()
+	for b.Loop() {
+		if len(instancetype.Diff(running, desired)) != 1 {
+			b.Fatal("want one difference")
+		}
+	}
+}

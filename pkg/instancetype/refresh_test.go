@@ -1,0 +1,208 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package instancetype_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
+)
+
+const (
+	clusterIT   = instancetype.KindClusterInstancetype
+	clusterPref = instancetype.KindClusterPreference
+)
+
+// outdated is a VM whose instance type and preference have newer generations.
+func outdated(t testing.TB, newSize, newPref string) (*world, *vmv1alpha1.VirtualMachine) {
+	t.Helper()
+	w := newWorld()
+	vm := vmOf(t, "{instancetype: {name: small}, preference: {name: linux}}")
+	w.captured(t, vm, w.add(t, clusterIT, "small", "it-uid", 1, size(2)))
+	w.captured(t, vm, w.add(t, clusterPref, "linux", "p-uid", 1, "{}"))
+	w.add(t, clusterIT, "small", "it-uid", 2, newSize)
+	w.add(t, clusterPref, "linux", "p-uid", 2, newPref)
+	return w, vm
+}
+
+func TestRefreshMovesToTheNewGeneration(t *testing.T) {
+	w, vm := outdated(t, size(4), "{devices: {preferredTPM: {}}}")
+	before := vm.DeepCopy()
+	plan, err := instancetype.PlanRefresh(vm, it, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &vmv1alpha1.RefreshResult{
+		SourceName: "small", SourceKind: string(clusterIT),
+		OldRevision: "vm-small-v1alpha1-it-uid-1", OldGeneration: 1,
+		NewRevision: "vm-small-v1alpha1-it-uid-2", NewGeneration: 2,
+		Changed: true,
+		Fields: []vmv1alpha1.RefreshField{
+			{Path: "cpu.sockets", Old: "2", New: "4", Effect: vmv1alpha1.RefreshEffectLive},
+			{Path: "memory.guest", Old: "2Gi", New: "4Gi", Effect: vmv1alpha1.RefreshEffectLive},
+			{Path: "memory.reservation", Old: "2Gi", New: "4Gi", Effect: vmv1alpha1.RefreshEffectLive},
+		},
+	}
+	want.Name, want.Namespace = "vm", "default"
+	if diff := cmp.Diff(want, plan.Result); diff != "" {
+		t.Errorf("F142 F150 F157 result (-want +got):\n%s", diff)
+	}
+	stored := before.DeepCopy()
+	stored.Status.InstancetypeRef.ControllerRevisionRef = nil
+	if diff := cmp.Diff(stored, plan.VM, quantities); diff != "" {
+		t.Errorf("F150 F152 only the instance type's revision is cleared (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(before, vm, quantities); diff != "" {
+		t.Errorf("the argument was changed (-want +got):\n%s", diff)
+	}
+
+	found, err := instancetype.Find(plan.VM, it, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref, create, err := instancetype.Capture(plan.VM, it, found, w)
+	if err != nil || create == nil || ref.ControllerRevisionRef.Name != plan.Result.NewRevision || ref.Name != "small" || ref.SourceGeneration != 2 || ref.Outdated {
+		t.Errorf("F150 the next capture is %+v, %v", ref, err)
+	}
+
+	if plan, err = instancetype.PlanRefresh(vm, pref, w); err != nil || plan.VM.Status.PreferenceRef.ControllerRevisionRef != nil ||
+		plan.VM.Status.InstancetypeRef.ControllerRevisionRef == nil {
+		t.Errorf("F152 refresh of the preference: %+v, %v", plan, err)
+	}
+	if got := plan.Result.Fields; len(got) != 1 || got[0].Path != "devices.tpm" || got[0].Effect != vmv1alpha1.RefreshEffectRestart {
+		t.Errorf("F159 a TPM needs a restart: %v", got)
+	}
+	vm.Spec.UpdateStrategy = vmv1alpha1.UpdateStrategyStage
+	if plan, err = instancetype.PlanRefresh(vm, it, w); err != nil || plan.Result.Fields[0].Effect != vmv1alpha1.RefreshEffectRestart {
+		t.Errorf("F140 with Stage nothing is live: %+v, %v", plan, err)
+	}
+}
+
+func TestRefreshOfTheNewestIsNothing(t *testing.T) {
+	w := newWorld()
+	vm := vmOf(t, "{instancetype: {name: small, kind: virtualMachineClusterInstancetypes}}")
+	w.captured(t, vm, w.add(t, clusterIT, "small", "uid", 1, size(2)))
+	plan, err := instancetype.PlanRefresh(vm, it, w)
+	if err != nil || plan.VM != nil || plan.Result.Changed || plan.Result.NewRevision != plan.Result.OldRevision || plan.Result.NewGeneration != 1 {
+		t.Errorf("F151 refresh %+v, %v; want no change", plan, err)
+	}
+	w.add(t, clusterIT, "small", "recreated", 1, size(2))
+	if plan, err = instancetype.PlanRefresh(vm, it, w); err != nil || !plan.Result.Changed {
+		t.Errorf("F161 a recreated source: %+v, %v; want a change", plan, err)
+	}
+}
+
+func TestRefreshClearsPins(t *testing.T) {
+	for _, field := range []string{"revisionName: ", "controllerRevisionRef: {name: "} {
+		w, vm := outdated(t, size(4), "{}")
+		name := vm.Status.InstancetypeRef.ControllerRevisionRef.Name
+		end := ""
+		if field[len(field)-6:] == "name: " {
+			end = "}"
+		}
+		vm.Spec = vmOf(t, "{instancetype: {name: small, "+field+name+end+"}, preference: {name: linux}}").Spec
+		plan, err := instancetype.PlanRefresh(vm, it, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := plan.VM.Spec.Instancetype
+		if !plan.Result.SpecPinCleared || m.ControllerRevisionRef != nil || m.RevisionName != "" || m.Name != "small" || plan.Result.OldRevision != name {
+			t.Errorf("F155 %s: result %+v, matcher %+v", field, plan.Result, m)
+		}
+	}
+}
+
+func TestRefusedRefreshes(t *testing.T) {
+	t.Run("F153 no such reference", func(t *testing.T) {
+		var want *instancetype.NoMatcherError
+		if _, err := instancetype.PlanRefresh(vmOf(t, "{}"), pref, newWorld()); !errors.As(err, &want) {
+			t.Errorf("error %v, want %T", err, want)
+		}
+	})
+	t.Run("F154 source deleted, the old revision stays in use", func(t *testing.T) {
+		w, vm := outdated(t, size(4), "{}")
+		w.remove(w.sources[string(clusterIT)+"//small"])
+		var want *instancetype.SourceGoneError
+		if _, err := instancetype.PlanRefresh(vm, it, w); !errors.As(err, &want) {
+			t.Errorf("error %v, want %T", err, want)
+		}
+		if found, err := instancetype.Find(vm, it, w); err != nil || found.Object.Meta.Generation != 1 {
+			t.Errorf("found %+v, %v; want generation 1", found, err)
+		}
+	})
+	t.Run("a failed read refuses nothing, it is an error", func(t *testing.T) {
+		w, vm := outdated(t, size(4), "{}")
+		w.broken = errors.New("timeout")
+		var gone *instancetype.SourceGoneError
+		if _, err := instancetype.PlanRefresh(vm, it, w); !errors.Is(err, w.broken) || errors.As(err, &gone) {
+			t.Errorf("error %v, want the failure itself", err)
+		}
+	})
+	t.Run("restored form that would become invalid", func(t *testing.T) {
+		w, vm := outdated(t, size(4), "{}")
+		vm.Spec.Instancetype.InferFromVolume = "image"
+		var want *instancetype.RefreshRefusedError
+		if _, err := instancetype.PlanRefresh(vm, it, w); !errors.As(err, &want) {
+			t.Errorf("error %v, want %T", err, want)
+		}
+	})
+	for _, tc := range []struct {
+		name, size, pref string
+		role             instancetype.Role
+		vm               func(*vmv1alpha1.VirtualMachine)
+		kind             apply.ProblemKind
+	}{
+		{"F111 requirements of a new preference", size(4), `{requirements: {cpu: {guest: 64}}}`, pref, nil, apply.RequirementProblem},
+		{"F111 spread of a new preference", size(4), `{cpu: {preferredCPUTopology: spread, spreadOptions: {ratio: 3}}}`, pref, nil, apply.InvalidProblem},
+		{"F111 conflicts with a new instance type", `{cpu: {guest: 2, maxSockets: 4}, memory: {guest: 2Gi}}`, `{}`, it,
+			func(vm *vmv1alpha1.VirtualMachine) {
+				maxSockets := int32(8)
+				vm.Spec.CPU = &vmv1alpha1.VirtualMachineCPU{MaxSockets: &maxSockets}
+			}, apply.ConflictProblem},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w, vm := outdated(t, tc.size, tc.pref)
+			if tc.vm != nil {
+				tc.vm(vm)
+			}
+			before := vm.DeepCopy()
+			_, err := instancetype.PlanRefresh(vm, tc.role, w)
+			var problems *apply.Error
+			if !errors.As(err, &problems) || !problems.Has(tc.kind) {
+				t.Errorf("error %v, want an *apply.Error with a %s", err, tc.kind)
+			}
+			if diff := cmp.Diff(before, vm, quantities); diff != "" {
+				t.Errorf("F111 a refused refresh changed (-want +got):\n%s", diff)
+			}
+			if found, err := instancetype.Find(vm, tc.role, w); err != nil || found.Object.Meta.Generation != 1 {
+				t.Errorf("F111 found %+v, %v; want the old revision", found, err)
+			}
+		})
+	}
+	t.Run("F111 requirements of the captured preference against a smaller instance type", func(t *testing.T) {
+		w := newWorld()
+		vm := vmOf(t, "{instancetype: {name: small}, preference: {name: linux}}")
+		w.captured(t, vm, w.add(t, clusterIT, "small", "it-uid", 1, size(2)))
+		w.captured(t, vm, w.add(t, clusterPref, "linux", "p-uid", 1, "{requirements: {cpu: {guest: 2}}}"))
+		w.add(t, clusterIT, "small", "it-uid", 2, size(1))
+		var problems *apply.Error
+		if _, err := instancetype.PlanRefresh(vm, it, w); !errors.As(err, &problems) || !problems.Has(apply.RequirementProblem) {
+			t.Errorf("error %v, want a requirement", err)
+		}
+	})
+}
+
+func TestRefreshRepairsALostRevision(t *testing.T) {
+	w, vm := outdated(t, size(4), "{}")
+	delete(w.revisions, "default/"+vm.Status.InstancetypeRef.ControllerRevisionRef.Name)
+	plan, err := instancetype.PlanRefresh(vm, it, w)
+	if err != nil || !plan.Result.Changed || plan.Result.Fields != nil {
+		t.Errorf("refresh %+v, %v; want a change without comparison", plan, err)
+	}
+}
