@@ -1,0 +1,253 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package synchronizer_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+func TestFirstSyncCapturesBothReferences(t *testing.T) {
+	for _, tc := range []struct {
+		name             string
+		itKind, prefKind instancetype.Kind
+		itSpelt          string
+	}{
+		{"F26 F51 namespaced", instancetype.KindInstancetype, instancetype.KindPreference, "VirtualMachineInstancetype"},
+		{"F26 F35 F51 cluster", clusterIT, clusterPref, "virtualMachineClusterInstancetypes"},
+		{"F27 kind omitted", clusterIT, clusterPref, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld()
+			w.add(t, tc.itKind, "small", "it-uid", 4, small)
+			w.add(t, tc.prefKind, "linux", "p-uid", 1, "{}")
+			vm := vmOf(t, "{instancetype: {name: small, kind: "+tc.itSpelt+"}, preference: {name: linux, kind: "+string(tc.prefKind)+"}}")
+			out := mustSync(t, w, vm)
+			wantIT := &vmv1alpha1.InstancetypeRef{
+				Name: "small", Kind: string(tc.itKind), SourceUID: "it-uid", SourceGeneration: 4, LatestGeneration: 4,
+				ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "vm-small-v1alpha1-it-uid-4"},
+			}
+			wantPref := &vmv1alpha1.PreferenceRef{
+				Name: "linux", Kind: string(tc.prefKind), SourceUID: "p-uid", SourceGeneration: 1, LatestGeneration: 1,
+				ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "vm-linux-v1alpha1-p-uid-1"},
+			}
+			if diff := cmp.Diff(wantIT, out.Status.InstancetypeRef); diff != "" {
+				t.Errorf("instance type (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(wantPref, out.Status.PreferenceRef); diff != "" {
+				t.Errorf("preference (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff([]string{"vm-small-v1alpha1-it-uid-4", "vm-linux-v1alpha1-p-uid-1"}, w.created); diff != "" {
+				t.Errorf("created (-want +got):\n%s", diff)
+			}
+			want := map[string]string{"InstancetypeReady": "True Succeeded", "PreferenceReady": "True Succeeded", "Synchronized": "True Succeeded"}
+			if diff := cmp.Diff(want, reasons(out)); diff != "" {
+				t.Errorf("conditions (-want +got):\n%s", diff)
+			}
+			if r := out.Status.Resources; r == nil || r.VCPUs != 2 || r.Memory.String() != "4Gi" {
+				t.Errorf("resources %+v, want 2 vCPUs and 4Gi", r)
+			}
+			// The second pass finds nothing to do and says so by identity.
+			if again := mustSync(t, w, out); again != out {
+				t.Errorf("F42 a second pass changed (-want +got):\n%s", cmp.Diff(out, again, quantities))
+			}
+		})
+	}
+}
+
+func TestSyncWithoutReferences(t *testing.T) {
+	w := newWorld()
+	vm := vmOf(t, "{cpu: {sockets: 2}, memory: {guest: 1Gi}}")
+	out := mustSync(t, w, vm)
+	if out.Status.InstancetypeRef != nil || out.Status.PreferenceRef != nil || w.created != nil || out.Status.Resources.VCPUs != 2 {
+		t.Errorf("F25 F34 status %+v, created %v", out.Status, w.created)
+	}
+}
+
+func TestReferencesStayAndMove(t *testing.T) {
+	type step struct {
+		name    string
+		do      func(t *testing.T, w *world, vm *vmv1alpha1.VirtualMachine)
+		want    string // revision of the instance type; "" is no reference
+		created int
+	}
+	matcher := func(m string) func(*testing.T, *world, *vmv1alpha1.VirtualMachine) {
+		return func(t *testing.T, _ *world, vm *vmv1alpha1.VirtualMachine) {
+			vm.Spec.Instancetype = parse[vmv1alpha1.InstancetypeMatcher](t, m)
+		}
+	}
+	steps := []step{
+		{"captured", func(*testing.T, *world, *vmv1alpha1.VirtualMachine) {}, "vm-small-v1alpha1-s-1", 1},
+		{"F57 the source changes: pinned, and marked", func(t *testing.T, w *world, _ *vmv1alpha1.VirtualMachine) {
+			w.add(t, clusterIT, "small", "s", 2, big)
+		}, "vm-small-v1alpha1-s-1", 1},
+		{"F45 another spelling of the kind", matcher("{name: small, kind: VIRTUALMACHINECLUSTERINSTANCETYPES}"), "vm-small-v1alpha1-s-1", 1},
+		{"F45 the kind written out", matcher("{name: small, kind: VirtualMachineClusterInstancetype}"), "vm-small-v1alpha1-s-1", 1},
+		{"F46 another scope", matcher("{name: small, kind: VirtualMachineInstancetype}"), "vm-small-v1alpha1-n-1", 2},
+		{"F46 the kind removed", matcher("{name: small}"), "vm-small-v1alpha1-s-2", 3},
+		{"F44 another name", matcher("{name: big}"), "vm-big-v1alpha1-b-1", 4},
+		{"F44 and back: the newest", matcher("{name: small}"), "vm-small-v1alpha1-s-2", 4},
+		{"F28 a pin is mirrored, nothing is created", matcher("{name: small, revisionName: vm-small-v1alpha1-s-1}"), "vm-small-v1alpha1-s-1", 4},
+		{"F28 the newer kind of pin", matcher("{name: small, controllerRevisionRef: {name: vm-small-v1alpha1-s-2}}"), "vm-small-v1alpha1-s-2", 4},
+		{"the pin is removed: what it pinned stays", matcher("{name: small}"), "vm-small-v1alpha1-s-2", 4},
+		{"F47 the matcher is removed", func(t *testing.T, _ *world, vm *vmv1alpha1.VirtualMachine) {
+			vm.Spec.Instancetype = nil
+			vm.Spec.CPU, vm.Spec.Memory = parse[vmv1alpha1.VirtualMachineCPU](t, "{sockets: 1}"), parse[vmv1alpha1.VirtualMachineMemory](t, "{guest: 1Gi}")
+		}, "", 4},
+	}
+	w := newWorld()
+	w.add(t, clusterIT, "small", "s", 1, small)
+	w.add(t, instancetype.KindInstancetype, "small", "n", 1, small)
+	w.add(t, clusterIT, "big", "b", 1, big)
+	vm := vmOf(t, "{instancetype: {name: small}}")
+	for _, s := range steps {
+		vm = vm.DeepCopy()
+		s.do(t, w, vm)
+		vm = mustSync(t, w, vm)
+		got := ""
+		if ref := vm.Status.InstancetypeRef; ref != nil {
+			got = ref.ControllerRevisionRef.Name
+			if want := ref.SourceGeneration != ref.LatestGeneration; ref.Outdated != want {
+				t.Errorf("%s: outdated %t with generations %d, %d", s.name, ref.Outdated, ref.SourceGeneration, ref.LatestGeneration)
+			}
+		}
+		if got != s.want || len(w.created) != s.created {
+			t.Errorf("%s: revision %q after %d creates, want %q after %d", s.name, got, len(w.created), s.want, s.created)
+		}
+	}
+	if vm.Status.Conditions[0].Type != vmv1alpha1.ConditionSynchronized || len(vm.Status.Conditions) != 1 {
+		t.Errorf("F47 conditions %v, want Synchronized only", reasons(vm))
+	}
+}
+
+func TestDriftIsShown(t *testing.T) {
+	w := newWorld()
+	o := w.add(t, clusterIT, "small", "s", 1, small)
+	vm := mustSync(t, w, vmOf(t, "{instancetype: {name: small}}"))
+	w.add(t, clusterIT, "small", "s", 2, big)
+	vm = mustSync(t, w, vm)
+	if ref := vm.Status.InstancetypeRef; !ref.Outdated || ref.LatestGeneration != 2 || ref.SourceGeneration != 1 {
+		t.Errorf("newer generation: %+v", ref)
+	}
+	w.add(t, clusterIT, "small", "recreated", 1, big)
+	vm = mustSync(t, w, vm)
+	if ref := vm.Status.InstancetypeRef; !ref.Outdated || ref.LatestGeneration != 1 {
+		t.Errorf("F161 recreated source: %+v", ref)
+	}
+	delete(w.sources, string(o.Kind)+"//small")
+	vm = mustSync(t, w, vm)
+	if ref := vm.Status.InstancetypeRef; ref.Outdated || ref.LatestGeneration != 0 || ref.ControllerRevisionRef == nil {
+		t.Errorf("F58 the source is gone and the VM goes on: %+v", ref)
+	}
+}
+
+func TestInferencePolicyIsMirrored(t *testing.T) {
+	w := newWorld()
+	w.add(t, clusterIT, "small", "s", 1, small)
+	image := &vmv1alpha1.VirtualMachineImage{}
+	image.Labels = map[string]string{vmv1alpha1.LabelDefaultInstancetype: "small"}
+	w.images["boot"] = image
+	vm := mustSync(t, w, vmOf(t, "{image: {name: boot}, instancetype: {inferFromVolume: image}}"))
+	if ref := vm.Status.InstancetypeRef; ref.Name != "small" || ref.InferFromVolume != "image" || ref.InferFromVolumeFailurePolicy != nil {
+		t.Fatalf("F129 reference %+v", ref)
+	}
+	for _, policy := range []vmv1alpha1.InferFromVolumeFailurePolicy{vmv1alpha1.InferFromVolumeFailureReject, vmv1alpha1.InferFromVolumeFailureIgnore} {
+		vm = vm.DeepCopy()
+		vm.Spec.Instancetype.InferFromVolumeFailurePolicy = &policy
+		vm = mustSync(t, w, vm)
+		if got := vm.Status.InstancetypeRef.InferFromVolumeFailurePolicy; got == nil || *got != policy || len(w.created) != 1 {
+			t.Errorf("F33 F34 policy %v after %d creates, want %s after 1", got, len(w.created), policy)
+		}
+	}
+}
+
+func TestExistingRevisions(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		change func(t *testing.T, w *world, vm *vmv1alpha1.VirtualMachine)
+		want   string
+	}{
+		{"F30 F39 F52 an equal one is reused", func(*testing.T, *world, *vmv1alpha1.VirtualMachine) {}, ""},
+		{"F31 F40 an unequal one is refused", func(t *testing.T, w *world, vm *vmv1alpha1.VirtualMachine) {
+			for name := range w.revisions {
+				other, err := instancetype.NewRevision(vm, newWorld().add(t, clusterIT, "small", "s", 1, big))
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.revisions[name].Data = other.Data
+			}
+		}, "found existing ControllerRevision with unexpected data: vm-small-v1alpha1-s-1"},
+		{"one of an earlier virtual machine of the same name is refused", func(_ *testing.T, w *world, _ *vmv1alpha1.VirtualMachine) {
+			for name := range w.revisions {
+				w.revisions[name].OwnerReferences[0].UID = "earlier"
+			}
+		}, "belongs to another owner"},
+		{"one that is being deleted is refused", func(_ *testing.T, w *world, _ *vmv1alpha1.VirtualMachine) {
+			for name := range w.revisions {
+				w.revisions[name].DeletionTimestamp = &metav1.Time{}
+			}
+		}, "is being deleted"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld()
+			w.add(t, clusterIT, "small", "s", 1, small)
+			vm := vmOf(t, "{instancetype: {name: small}}")
+			mustSync(t, w, vm)
+			tc.change(t, w, vm)
+			out, err := sync(t, w, vm)
+			if tc.want == "" {
+				if err != nil || out.Status.InstancetypeRef == nil || len(w.created) != 1 {
+					t.Errorf("reference %+v, %v; want the revision reused", out.Status.InstancetypeRef, err)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), tc.want) || out.Status.InstancetypeRef != nil {
+				t.Errorf("reference %+v, error %v; want none and an error with %q", out.Status.InstancetypeRef, err, tc.want)
+			}
+			if got := reasons(out)["InstancetypeReady"]; got != "False Error" {
+				t.Errorf("InstancetypeReady is %s", got)
+			}
+		})
+	}
+	t.Run("a failing store leaves status alone", func(t *testing.T) {
+		w := newWorld()
+		w.add(t, clusterIT, "small", "s", 1, small)
+		w.broken = errors.New("quota")
+		out, err := sync(t, w, vmOf(t, "{instancetype: {name: small}}"))
+		if !errors.Is(err, w.broken) || out.Status.InstancetypeRef != nil {
+			t.Errorf("reference %+v, error %v", out.Status.InstancetypeRef, err)
+		}
+	})
+}
+
+func TestOldRevisionsAreUpgraded(t *testing.T) {
+	w := newWorld()
+	o := w.add(t, clusterIT, "small", "s", 1, small)
+	vm := vmOf(t, "{instancetype: {name: small}}")
+	old, err := instancetype.NewRevision(vm, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old.Name, old.Labels = "vm-small-s-1", nil
+	w.revisions[old.Name] = old
+	vm.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{Name: "small", Kind: string(clusterIT), ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: old.Name}}
+
+	for _, name := range []string{"F135 upgraded", "F135 repeated when the status was not written"} {
+		out := mustSync(t, w, vm)
+		if got := out.Status.InstancetypeRef.ControllerRevisionRef.Name; got != "vm-small-v1alpha1-s-1" || len(w.created) != 1 {
+			t.Errorf("%s: revision %s after %d creates", name, got, len(w.created))
+		}
+	}
+	out := mustSync(t, w, vm)
+	if again := mustSync(t, w, out); again != out {
+		t.Errorf("F135 an upgraded one is changed again:\n%s", cmp.Diff(out, again, quantities))
+	}
+}

@@ -1,0 +1,116 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package synchronizer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+func TestFailuresBecomeConditions(t *testing.T) {
+	for _, tc := range []struct {
+		name, vm string
+		want     map[string]string
+		message  string
+	}{
+		{"F54 F56 F29 missing instance type", "{instancetype: {name: gone}}",
+			map[string]string{"InstancetypeReady": "False NotFound", "Synchronized": "False NotFound"}, `"gone"`},
+		{"F54 F38 missing preference", "{instancetype: {name: small}, preference: {name: gone}}",
+			map[string]string{"InstancetypeReady": "True Succeeded", "PreferenceReady": "False NotFound", "Synchronized": "False NotFound"}, `"gone"`},
+		{"F24 F53 bad kind", "{instancetype: {name: small, kind: Foo}}",
+			map[string]string{"InstancetypeReady": "False Invalid", "Synchronized": "False Invalid"}, "got unexpected kind in InstancetypeMatcher: Foo"},
+		{"F36 F53 bad kind of preference", "{instancetype: {name: small}, preference: {name: linux, kind: Foo}}",
+			map[string]string{"InstancetypeReady": "True Succeeded", "PreferenceReady": "False Invalid", "Synchronized": "False Invalid"}, "got unexpected kind in PreferenceMatcher: Foo"},
+		{"F32 F55 conflict", "{instancetype: {name: small}, cpu: {cores: 2}}",
+			map[string]string{"InstancetypeReady": "False Conflict", "Synchronized": "False Conflict"}, "spec.cpu.cores"},
+		{"requirements", "{instancetype: {name: small}, preference: {name: greedy}}",
+			map[string]string{"InstancetypeReady": "True Succeeded", "PreferenceReady": "False RequirementsNotMet", "Synchronized": "False RequirementsNotMet"}, "preference requires 64 vCPU"},
+		{"F49 pin that does not exist", "{instancetype: {name: small, revisionName: nowhere}}",
+			map[string]string{"InstancetypeReady": "False NotFound", "Synchronized": "False NotFound"}, `"nowhere"`},
+		{"missing class", "{className: gone}",
+			map[string]string{"ClassReady": "False NotFound", "Synchronized": "False NotFound"}, `class "gone"`},
+		{"class and own size", "{className: gold, cpu: {sockets: 1}}",
+			map[string]string{"ClassReady": "False Conflict", "Synchronized": "False Conflict"}, "spec.cpu"},
+		{"no size", "{}", map[string]string{"Synchronized": "False Invalid"}, "set className, instancetype, or cpu and memory"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld()
+			w.add(t, clusterIT, "small", "s", 1, small)
+			w.add(t, clusterPref, "linux", "l", 1, "{}")
+			w.add(t, clusterPref, "greedy", "g", 1, "{requirements: {cpu: {guest: 64}}}")
+			w.classes["gold"] = &vmv1alpha1.VirtualMachineClass{Spec: *parse[vmv1alpha1.VirtualMachineClassSpec](t, "{cpu: {sockets: 2}, memory: {guest: 1Gi}}")}
+			out, err := sync(t, w, vmOf(t, tc.vm))
+			if err == nil || !strings.Contains(err.Error(), tc.message) {
+				t.Errorf("error %v, want one with %q", err, tc.message)
+			}
+			if diff := cmp.Diff(tc.want, reasons(out)); diff != "" {
+				t.Errorf("conditions (-want +got):\n%s", diff)
+			}
+			c := condition(t, out, "Synchronized")
+			if !strings.Contains(c.Message, tc.message) || strings.Contains(c.Message, "\n") || c.ObservedGeneration != 3 || !c.LastTransitionTime.Equal(&start) {
+				t.Errorf("condition %+v", c)
+			}
+			if out.Status.InstancetypeRef != nil || out.Status.PreferenceRef != nil || w.created != nil {
+				t.Errorf("F29 F32 F49 stored %+v, %+v, %v", out.Status.InstancetypeRef, out.Status.PreferenceRef, w.created)
+			}
+		})
+	}
+}
+
+func TestTheVirtualMachineGoesOnWhenTheSourceAppears(t *testing.T) {
+	for _, kind := range []instancetype.Kind{clusterIT, instancetype.KindInstancetype} {
+		w := newWorld()
+		vm, err := sync(t, w, vmOf(t, "{instancetype: {name: small, kind: "+string(kind)+"}}"))
+		if err == nil {
+			t.Fatal("a missing source is no error")
+		}
+		w.add(t, kind, "small", "s", 1, small)
+		vm = mustSync(t, w, vm)
+		want := map[string]string{"InstancetypeReady": "True Succeeded", "Synchronized": "True Succeeded"}
+		if diff := cmp.Diff(want, reasons(vm)); diff != "" {
+			t.Errorf("F56 (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// A switch to something that cannot be used leaves the captured revision in
+// status, and facts about it go on being updated.
+func TestAFailingSwitchKeepsTheCapturedRevision(t *testing.T) {
+	w := newWorld()
+	w.add(t, clusterIT, "small", "s", 1, small)
+	w.add(t, clusterIT, "odd", "o", 1, "{cpu: {guest: 3}, memory: {guest: 1Gi}}")
+	w.add(t, clusterPref, "spread", "p", 1, "{cpu: {preferredCPUTopology: spread}}")
+	vm := mustSync(t, w, vmOf(t, "{instancetype: {name: small}, preference: {name: spread}}")).DeepCopy()
+	for _, m := range []string{"{name: odd}", "{name: gone}", "{name: small, revisionName: nowhere}", "{name: small, kind: Foo}"} {
+		vm.Spec.Instancetype = parse[vmv1alpha1.InstancetypeMatcher](t, m)
+		out, err := sync(t, w, vm)
+		if err == nil || out.Status.InstancetypeRef.ControllerRevisionRef.Name != "vm-small-v1alpha1-s-1" || out.Status.PreferenceRef == nil {
+			t.Errorf("%s: references %+v, %+v, error %v", m, out.Status.InstancetypeRef, out.Status.PreferenceRef, err)
+		}
+		if got := condition(t, out, "InstancetypeReady"); got.Status != metav1.ConditionFalse {
+			t.Errorf("%s: condition %+v", m, got)
+		}
+	}
+	if len(w.created) != 2 {
+		t.Errorf("created %v, want the first two only", w.created)
+	}
+}
+
+func TestAConflictIsSeenAlsoForACapturedRevision(t *testing.T) {
+	w := newWorld()
+	w.add(t, clusterIT, "small", "s", 1, small)
+	vm := mustSync(t, w, vmOf(t, "{instancetype: {name: small}}")).DeepCopy()
+	w.add(t, clusterIT, "small", "s", 2, small)
+	vm.Spec.CPU = &vmv1alpha1.VirtualMachineCPU{Cores: 2}
+	out, err := sync(t, w, vm)
+	if err == nil || !out.Status.InstancetypeRef.Outdated || reasons(out)["InstancetypeReady"] != "False Conflict" {
+		t.Errorf("reference %+v, conditions %v, error %v", out.Status.InstancetypeRef, reasons(out), err)
+	}
+}

@@ -1,0 +1,193 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package synchronizer_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+const (
+	it   = instancetype.RoleInstancetype
+	pref = instancetype.RolePreference
+)
+
+var quantities = cmp.Comparer(func(a, b resource.Quantity) bool { return a.Cmp(b) == 0 })
+
+// world is a Reader and a RevisionStore over values.
+type world struct {
+	sources   map[string]*instancetype.Object
+	revisions map[string]*appsv1.ControllerRevision
+	classes   map[string]*vmv1alpha1.VirtualMachineClass
+	images    map[string]*vmv1alpha1.VirtualMachineImage
+	created   []string
+	broken    error
+}
+
+func newWorld() *world {
+	return &world{
+		sources:   map[string]*instancetype.Object{},
+		revisions: map[string]*appsv1.ControllerRevision{},
+		classes:   map[string]*vmv1alpha1.VirtualMachineClass{},
+		images:    map[string]*vmv1alpha1.VirtualMachineImage{},
+	}
+}
+
+func lookUp[T any](m map[string]*T, what, key string) (*T, error) {
+	if v, ok := m[key]; ok {
+		return v, nil
+	}
+	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: what}, key)
+}
+
+func (w *world) Source(kind instancetype.Kind, namespace, name string) (*instancetype.Object, error) {
+	return lookUp(w.sources, kind.Resource(), string(kind)+"/"+namespace+"/"+name)
+}
+
+func (w *world) Revision(namespace, name string) (*appsv1.ControllerRevision, error) {
+	return w.Get(namespace, name)
+}
+
+func (w *world) Class(_, name string) (*vmv1alpha1.VirtualMachineClass, error) {
+	return lookUp(w.classes, "virtualmachineclasses", name)
+}
+
+func (w *world) Image(_, name string) (*vmv1alpha1.VirtualMachineImage, error) {
+	return lookUp(w.images, "virtualmachineimages", name)
+}
+
+func (w *world) PersistentVolumeClaim(_, name string) (*corev1.PersistentVolumeClaim, error) {
+	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "persistentvolumeclaims"}, name)
+}
+
+func (w *world) Get(_, name string) (*appsv1.ControllerRevision, error) {
+	return lookUp(w.revisions, "controllerrevisions", name)
+}
+
+func (w *world) Create(revision *appsv1.ControllerRevision) (*appsv1.ControllerRevision, error) {
+	if w.broken != nil {
+		return nil, w.broken
+	}
+	if _, ok := w.revisions[revision.Name]; ok {
+		return nil, apierrors.NewAlreadyExists(schema.GroupResource{Resource: "controllerrevisions"}, revision.Name)
+	}
+	w.revisions[revision.Name] = revision
+	w.created = append(w.created, revision.Name)
+	return revision, nil
+}
+
+func (w *world) add(t testing.TB, kind instancetype.Kind, name, uid string, generation int64, spec string) *instancetype.Object {
+	t.Helper()
+	o := &instancetype.Object{Kind: kind}
+	o.Meta.Name, o.Meta.UID, o.Meta.Generation = name, types.UID(uid), generation
+	if kind.Namespaced() {
+		o.Meta.Namespace = "default"
+	}
+	if kind.Role() == pref {
+		o.Preference = parse[itv1alpha1.VirtualMachinePreferenceSpec](t, spec)
+	} else {
+		o.Instancetype = parse[itv1alpha1.VirtualMachineInstancetypeSpec](t, spec)
+	}
+	w.sources[string(kind)+"/"+o.Meta.Namespace+"/"+name] = o
+	return o
+}
+
+func parse[T any](t testing.TB, manifest string) *T {
+	t.Helper()
+	out := new(T)
+	if err := yaml.UnmarshalStrict([]byte(manifest), out); err != nil {
+		t.Fatalf("parsing %q: %v", manifest, err)
+	}
+	return out
+}
+
+// vmOf is a complete VM, so that only references are left to synchronize.
+func vmOf(t testing.TB, spec string) *vmv1alpha1.VirtualMachine {
+	t.Helper()
+	vm := &vmv1alpha1.VirtualMachine{Spec: *parse[vmv1alpha1.VirtualMachineSpec](t, spec)}
+	vm.Name, vm.Namespace, vm.UID, vm.Generation = "vm", "default", "vm-uid", 3
+	if vm.Spec.Network == nil {
+		vm.Spec.Network = &vmv1alpha1.VirtualMachineNetworkSpec{Disabled: true}
+	}
+	if vm.Spec.Firmware == nil {
+		vm.Spec.Firmware = &vmv1alpha1.VirtualMachineFirmware{UUID: "11111111-2222-3333-4444-555555555555"}
+	}
+	return vm
+}
+
+var start = metav1.NewTime(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
+
+func chain(w *world, policy synchronizer.Policy) synchronizer.Chain {
+	return synchronizer.New(synchronizer.Options{
+		Reader: w, Revisions: w, Policy: policy, Now: func() metav1.Time { return start },
+	})
+}
+
+// sync runs the chain and checks that the argument and, but for an expansion,
+// the spec stay as they are.
+func sync(t testing.TB, w *world, vm *vmv1alpha1.VirtualMachine) (*vmv1alpha1.VirtualMachine, error) {
+	t.Helper()
+	before := vm.DeepCopy()
+	out, err := chain(w, synchronizer.PolicyReference).Sync(vm, nil)
+	if diff := cmp.Diff(before, vm, quantities); diff != "" {
+		t.Errorf("the argument was changed (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(before.Spec, out.Spec, quantities); diff != "" {
+		t.Errorf("F60 spec was changed (-want +got):\n%s", diff)
+	}
+	return out, err
+}
+
+func mustSync(t testing.TB, w *world, vm *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachine {
+	t.Helper()
+	out, err := sync(t, w, vm)
+	if err != nil {
+		t.Fatalf("Sync: %v", err)
+	}
+	return out
+}
+
+// reasons returns status and reason of every condition.
+func reasons(vm *vmv1alpha1.VirtualMachine) map[string]string {
+	out := map[string]string{}
+	for _, c := range vm.Status.Conditions {
+		out[c.Type] = string(c.Status) + " " + c.Reason
+	}
+	return out
+}
+
+func condition(t testing.TB, vm *vmv1alpha1.VirtualMachine, conditionType string) metav1.Condition {
+	t.Helper()
+	c := meta.FindStatusCondition(vm.Status.Conditions, conditionType)
+	if c == nil {
+		t.Fatalf("no condition %s in %v", conditionType, vm.Status.Conditions)
+	}
+	return *c
+}
+
+const (
+	small = "{cpu: {guest: 2}, memory: {guest: 4Gi}}"
+	big   = "{cpu: {guest: 8}, memory: {guest: 16Gi}}"
+)
+
+const (
+	clusterIT   = instancetype.KindClusterInstancetype
+	clusterPref = instancetype.KindClusterPreference
+)

@@ -1,0 +1,156 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package synchronizer_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
+)
+
+func TestPolicies(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		policy   synchronizer.Policy
+		captured bool
+		expanded bool
+	}{
+		{"F131 default keeps references", "", false, false},
+		{"F131 Reference keeps references", synchronizer.PolicyReference, false, false},
+		{"F132 Expand expands what has no revision", synchronizer.PolicyExpand, false, true},
+		{"F132 Expand leaves what has one", synchronizer.PolicyExpand, true, false},
+		{"F132 ExpandAll expands all", synchronizer.PolicyExpandAll, true, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld()
+			w.add(t, clusterIT, "small", "s", 1, small)
+			w.add(t, clusterPref, "linux", "l", 1, "{devices: {preferredDiskBus: sata}}")
+			vm := vmOf(t, "{instancetype: {name: small}, preference: {name: linux}, volumes: [{name: d, disk: {size: 1Gi}}]}")
+			if tc.captured {
+				vm = mustSync(t, w, vm)
+			}
+			out, err := chain(w, tc.policy).Sync(vm, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !tc.expanded {
+				if out.Spec.Instancetype == nil || out.Spec.Instancetype.RevisionName != "" || out.Status.InstancetypeRef == nil || out.Status.PreferenceRef == nil {
+					t.Errorf("spec %+v, status %+v; want references in both", out.Spec.Instancetype, out.Status.InstancetypeRef)
+				}
+				return
+			}
+			if out.Spec.Instancetype != nil || out.Spec.Preference != nil || out.Status.InstancetypeRef != nil || out.Status.PreferenceRef != nil {
+				t.Errorf("references are left in %+v, %+v", out.Spec, out.Status)
+			}
+			if out.Spec.CPU.Sockets != 2 || out.Spec.Memory.Guest.String() != "4Gi" || out.Spec.Volumes[0].Bus != "sata" || out.Status.Resources.VCPUs != 2 {
+				t.Errorf("expanded to %+v, %+v, %+v", out.Spec.CPU, out.Spec.Memory, out.Spec.Volumes)
+			}
+			if again, err := chain(w, tc.policy).Sync(out, nil); err != nil || again != out {
+				t.Errorf("a second pass changed (%v):\n%s", err, cmp.Diff(out, again, quantities))
+			}
+		})
+	}
+}
+
+func TestNetworkSynchronizer(t *testing.T) {
+	eth0 := &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0"}}}
+	for _, tc := range []struct {
+		name     string
+		network  *vmv1alpha1.VirtualMachineNetworkSpec
+		deleting bool
+		want     *vmv1alpha1.VirtualMachineNetworkSpec
+	}{
+		{"F148 no network", nil, false, eth0},
+		{"F148 no interface", &vmv1alpha1.VirtualMachineNetworkSpec{}, false, eth0},
+		{"F148 disabled", &vmv1alpha1.VirtualMachineNetworkSpec{Disabled: true}, false, &vmv1alpha1.VirtualMachineNetworkSpec{Disabled: true}},
+		{"F148 own interfaces", &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "lan"}}}, false,
+			&vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "lan"}}}},
+		{"F124 being deleted", nil, true, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			vm := &vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{Network: tc.network}}
+			if tc.deleting {
+				vm.DeletionTimestamp = &metav1.Time{}
+			}
+			before := vm.DeepCopy()
+			out, err := (&synchronizer.Network{}).Sync(vm, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, out.Spec.Network); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if !cmp.Equal(before, vm) || (out == vm) != cmp.Equal(before, out) {
+				t.Error("the argument was changed, or an unchanged result is a copy")
+			}
+		})
+	}
+}
+
+func TestFirmwareSynchronizer(t *testing.T) {
+	f := &synchronizer.Firmware{}
+	vm := &vmv1alpha1.VirtualMachine{}
+	vm.UID = "a"
+	first, err := f.Sync(vm, nil)
+	if err != nil || first.Spec.Firmware.UUID == "" || vm.Spec.Firmware != nil {
+		t.Fatalf("F149 missing UUID: %+v, %v", first.Spec.Firmware, err)
+	}
+	if again, _ := f.Sync(vm, nil); again.Spec.Firmware.UUID != first.Spec.Firmware.UUID {
+		t.Errorf("F149 a repeated pass chose %s after %s", again.Spec.Firmware.UUID, first.Spec.Firmware.UUID)
+	}
+	if kept, _ := f.Sync(first, nil); kept != first {
+		t.Error("F149 an existing UUID was touched")
+	}
+	vm.UID = "b"
+	if other, _ := f.Sync(vm, nil); other.Spec.Firmware.UUID == first.Spec.Firmware.UUID {
+		t.Error("F149 two objects got the same UUID")
+	}
+	vm.UID = ""
+	if out, err := f.Sync(vm, nil); err == nil || out != vm {
+		t.Errorf("F149 without UID: %+v, %v; want an error and the VM unchanged", out, err)
+	}
+}
+
+func TestClassSynchronizer(t *testing.T) {
+	w := newWorld()
+	class := &vmv1alpha1.VirtualMachineClass{Spec: *parse[vmv1alpha1.VirtualMachineClassSpec](t, "{cpu: {sockets: 4}, memory: {guest: 8Gi}}")}
+	class.Name, class.Generation = "gold", 7
+	w.classes["gold"] = class
+	vm := mustSync(t, w, vmOf(t, "{className: gold}"))
+	if got := vm.Status.Class; got == nil || *got != (vmv1alpha1.VirtualMachineClassStatus{Name: "gold", Generation: 7}) || vm.Status.Resources.VCPUs != 4 {
+		t.Errorf("class %+v, resources %+v", got, vm.Status.Resources)
+	}
+	if got := reasons(vm)["ClassReady"]; got != "True Succeeded" {
+		t.Errorf("ClassReady is %s", got)
+	}
+	vm = vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}}")
+	vm.Status.Class = &vmv1alpha1.VirtualMachineClassStatus{Name: "gold"}
+	vm = mustSync(t, w, vm)
+	if _, ok := reasons(vm)["ClassReady"]; ok || vm.Status.Class != nil {
+		t.Errorf("class %+v, conditions %v of a VM without class", vm.Status.Class, reasons(vm))
+	}
+}
+
+// All synchronizers run although two of them fail.
+func TestAllSynchronizersRun(t *testing.T) {
+	vm := &vmv1alpha1.VirtualMachine{Spec: *parse[vmv1alpha1.VirtualMachineSpec](t, "{instancetype: {name: gone}, className: gone}")}
+	vm.Name, vm.Namespace, vm.UID = "vm", "default", "uid"
+	out, err := chain(newWorld(), "").Sync(vm, nil)
+	if err == nil || out.Spec.Network == nil || out.Spec.Firmware == nil || out.Spec.Firmware.UUID == "" {
+		t.Errorf("F59 network %+v, firmware %+v, error %v", out.Spec.Network, out.Spec.Firmware, err)
+	}
+	want := map[string]string{"InstancetypeReady": "False NotFound", "ClassReady": "False NotFound", "Synchronized": "False NotFound"}
+	if diff := cmp.Diff(want, reasons(out)); diff != "" {
+		t.Errorf("F59 conditions (-want +got):\n%s", diff)
+	}
+	var joined interface{ Unwrap() []error }
+	if !errors.As(err, &joined) || len(joined.Unwrap()) != 2 {
+		t.Errorf("F59 error %v, want both failures", err)
+	}
+}
