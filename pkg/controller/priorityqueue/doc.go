@@ -3,7 +3,8 @@
 
 // Package priorityqueue is a workqueue for controllers that hands out keys by
 // priority. It has the methods of client-go's rate-limited workqueue, and with
-// equal priorities it hands out in the same order.
+// equal priorities it hands out in the same order, but for keys that are added
+// while in process: see 3.
 //
 // What it guarantees:
 //

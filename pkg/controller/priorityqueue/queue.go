@@ -26,8 +26,8 @@ type Queue[K comparable] struct {
 	mu      sync.Mutex
 	pending pending[K]
 	core    *core[K]
-	park parking[K]
-	wake alarm
+	park    parking[K]
+	wake    alarm
 	// closed: adds are ignored, and a Get that finds nothing returns.
 	closed bool
 	// drained is closed when a draining queue is empty and nothing is in

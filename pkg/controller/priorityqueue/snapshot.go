@@ -36,8 +36,9 @@ type LevelSnapshot struct {
 	Priority int `json:"priority"`
 	// Depth counts the ready keys, those in process too.
 	Depth int `json:"depth"`
-	// Oldest is the next key, or with fairness the one of the groups' next keys
-	// that waits longest; empty if all ready keys are in process.
+	// Oldest is the next key in order, or with fairness the one of the groups'
+	// next keys that waits longest. It can be in process, see Held. It is empty
+	// if all keys have been passed over as they are.
 	Oldest string `json:"oldest,omitempty"`
 	// OldestSeconds is how long that key has been ready.
 	OldestSeconds float64 `json:"oldestSeconds"`

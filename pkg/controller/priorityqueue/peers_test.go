@@ -1,0 +1,319 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package priorityqueue
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// This file has one test for each defect on record of the queues that others
+// use, showing that this one does not have it. The names in comments are the
+// issues and pull requests: CR is kubernetes-sigs/controller-runtime, k8s is
+// kubernetes/kubernetes.
+
+// handOuts gets and finishes all ready keys and returns them in order.
+func handOuts[K comparable](q *Queue[K]) []K {
+	var keys []K
+	for q.Len() > 0 {
+		key, _ := q.Get()
+		q.Done(key)
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+func want(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// CR v0.25.2: a second ShutDown panics. CR #3239, #3250, #3337, #3538: Get hangs
+// or deadlocks at shutdown.
+func TestShutDownTwiceFromManySides(t *testing.T) {
+	for range 200 {
+		q := New[int]("")
+		var all sync.WaitGroup
+		for i := range 4 {
+			all.Go(func() {
+				for {
+					key, shutdown := q.Get()
+					if shutdown {
+						return
+					}
+					q.Done(key)
+				}
+			})
+			all.Go(func() { q.Add(i); q.AddAfter(i, time.Hour) })
+			all.Go(q.ShutDown)
+			all.Go(q.ShutDownWithDrain)
+		}
+		all.Wait()
+		want(t, "keys left", q.Len(), 0)
+	}
+}
+
+// CR v0.25.2: the options and keys of AddWithOpts are kept, and the caller
+// changes what is queued by changing them.
+func TestWhatTheCallerChangesAfterAnAddIsNotQueued(t *testing.T) {
+	q := New[string]("")
+	o := AddOpts{Priority: 5}
+	keys := []string{"foo"}
+	q.AddWithOpts(o, keys...)
+	keys[0], o.Priority = "x", -7
+	key, priority, _ := q.GetWithPriority()
+	want(t, "key", key, "foo")
+	want(t, "priority", priority, 5)
+}
+
+// CR v0.25.2: NumRequeues after AddRateLimited is 0, and a Forget right after it
+// leaves a failure behind for ever.
+func TestTheRateLimiterIsAskedBeforeAddRateLimitedReturns(t *testing.T) {
+	q := New[string]("")
+	q.AddRateLimited("a")
+	want(t, "requeues", q.NumRequeues("a"), 1)
+	q.Forget("a")
+	want(t, "requeues after Forget", q.NumRequeues("a"), 0)
+}
+
+// CR v0.25.2: ShutDownWithDrain drops everything. k8s PR 141079: client-go's
+// returns before all is handed out.
+func TestShutDownWithDrainHandsOutWhatIsReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New[int]("")
+		for i := range 3 {
+			q.Add(i)
+		}
+		done := 0
+		go func() {
+			for {
+				key, shutdown := q.Get()
+				if shutdown {
+					return
+				}
+				<-time.After(time.Second)
+				done++
+				q.Done(key)
+			}
+		}()
+		q.ShutDownWithDrain()
+		want(t, "keys done when ShutDownWithDrain returned", done, 3)
+	})
+}
+
+// k8s PR 141079: a Done too many makes a key run twice at a time.
+func TestASpuriousDoneDuplicatesNothing(t *testing.T) {
+	q := New[string]("")
+	q.Add("a")
+	q.Done("a")
+	want(t, "keys", handOuts(q), []string{"a"})
+	q.Done("a")
+	want(t, "keys", handOuts(q), []string(nil))
+}
+
+// CR v0.25.2: every hand-out walks the keys in process that are queued again.
+// Here each is passed over once, whatever the number of hand-outs.
+func TestKeysInProcessAreNotWalkedAgainAndAgain(t *testing.T) {
+	c := newCore[int](nil, nil, nil)
+	for i := range 1000 {
+		c.add(c.hash(i), i, "", 0, 0, 0)
+	}
+	for range 1000 {
+		c.pop(0)
+	}
+	for i := range 1000 {
+		c.add(c.hash(i), i, "", 0, 0, 0)
+	}
+	c.add(c.hash(1000), 1000, "", 0, 0, 0)
+	if key, _, _ := c.pop(0); key != 1000 {
+		t.Fatalf("handed out %d, want 1000", key)
+	}
+	if lane := c.lane[0]; lane.head != none {
+		t.Errorf("key %d is still linked after it was passed over", c.slab.at(lane.head).key)
+	}
+}
+
+// CR v0.25.2: the buffer of adds has no bound, and hand-outs wait for it to be
+// emptied.
+func TestAddsLeftToTheHolderOfTheLockAreBounded(t *testing.T) {
+	q := New[int]("")
+	q.mu.Lock()
+	for i := range maxPending {
+		if !q.leave(operation[int]{key: i, hash: q.core.hash(i)}) {
+			t.Fatalf("the list is full with %d adds, want %d", i, maxPending)
+		}
+	}
+	if q.leave(operation[int]{key: -1, hash: q.core.hash(-1)}) {
+		t.Error("the list takes more adds than its bound")
+	}
+	q.applyPending()
+	q.release()
+	keys := handOuts(q)
+	want(t, "number of keys", len(keys), maxPending)
+	want(t, "last key", keys[len(keys)-1], maxPending-1)
+}
+
+// CR v0.25.2: a delay begins when a goroutine gets to it, not with the call.
+func TestADelayBeginsWithTheCallEvenIfTheLockIsTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New[string]("")
+		q.mu.Lock()
+		q.AddAfter("a", 50*time.Millisecond)
+		<-time.After(60 * time.Millisecond)
+		q.applyPending()
+		q.release()
+		want(t, "ready keys", q.Len(), 1)
+	})
+}
+
+// CR #3396, #3419: a series for each priority ever used; v0.25.2: wrong depths
+// after the 26th.
+func TestDepthsStayRightWithManyPriorities(t *testing.T) {
+	q := New("", WithMetrics[int]())
+	for round := range 2 {
+		for i := range 100 {
+			q.AddWithOpts(AddOpts{Priority: i}, i)
+		}
+		r, _ := q.readStats()
+		want(t, "number of series", len(r.priorities), statPriorities+1)
+		want(t, "depth of priority 3", r.priorities["3"].depth, 1)
+		want(t, "depth of the others", r.priorities[otherPriorities].depth, 100-statPriorities)
+		handOuts(q)
+		r, _ = q.readStats()
+		for name, p := range r.priorities {
+			want(t, fmt.Sprintf("depth of %s after drain %d", name, round), p.depth, 0)
+		}
+	}
+}
+
+// CR #3060 and others: negative depths, and a panic from changes during a walk.
+func TestDepthFollowsRaisesRemovalsAndKeysInProcess(t *testing.T) {
+	q := New("", WithMetrics[string]())
+	depths := func() map[string]int {
+		r, _ := q.readStats()
+		d := map[string]int{}
+		for name, p := range r.priorities {
+			if p.depth != 0 {
+				d[name] = p.depth
+			}
+		}
+		return d
+	}
+	q.Add("a")
+	q.Get()
+	q.Add("a")
+	want(t, "in process and queued again", depths(), map[string]int{"0": 1})
+	q.AddWithOpts(AddOpts{Priority: 7}, "a")
+	want(t, "raised", depths(), map[string]int{"7": 1})
+	q.Remove("a")
+	want(t, "removed", depths(), map[string]int{})
+	q.Done("a")
+	want(t, "done", depths(), map[string]int{})
+}
+
+// CR #3330, #3363: a key whose delay has ended is sorted behind lower ones, or
+// the wrong key is returned. CR #3408: a raised key keeps its old place.
+func TestKeysWhoseDelayEndedAndRaisedKeysTakeTheirPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New[string]("")
+		q.AddWithOpts(AddOpts{Priority: 1, After: time.Second}, "delayed")
+		q.AddWithOpts(AddOpts{Priority: -1}, "low", "raised")
+		q.AddWithOpts(AddOpts{Priority: 1}, "first")
+		<-time.After(time.Second)
+		q.AddWithOpts(AddOpts{Priority: 1}, "raised")
+		want(t, "keys", handOuts(q), []string{"first", "delayed", "raised", "low"})
+	})
+}
+
+// k8s #126027: an add with delay and one without are two runs.
+func TestADelayedAndAnImmediateAddAreOneRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New[string]("")
+		q.AddAfter("a", time.Second)
+		q.Add("a")
+		want(t, "keys", handOuts(q), []string{"a"})
+		<-time.After(time.Minute)
+		want(t, "keys a minute later", handOuts(q), []string(nil))
+	})
+}
+
+// CR #3496, miroir #122: low priorities starve for ever under a steady load.
+func TestWithAgingLowPrioritiesAreServedUnderFullLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New("", WithAging[string](Aging{}))
+		start := time.Now()
+		for i := range 20 {
+			q.AddWithOpts(AddOpts{Priority: -1}, "low"+strconv.Itoa(i))
+		}
+		q.AddWithOpts(AddOpts{Priority: 1}, "high", "high too")
+		served := 0
+		for range 600 {
+			key, priority, _ := q.GetWithPriority()
+			<-time.After(10 * time.Millisecond)
+			if priority == 1 {
+				q.AddWithOpts(AddOpts{Priority: 1}, key)
+			} else if served++; served == 1 {
+				want(t, "first hand-out", time.Since(start).Round(100*time.Millisecond), DefaultAgingAfter)
+			}
+			q.Done(key)
+		}
+		want(t, "low keys served", served, 20)
+	})
+}
+
+// CR #3415: an Add takes 10 ms beside 1,000 workers. Here it does not even wait
+// for the lock.
+func TestAnAddReturnsWhileTheLockIsTaken(t *testing.T) {
+	q := New[string]("")
+	q.mu.Lock()
+	q.Add("a")
+	q.AddWithOpts(AddOpts{Priority: 1}, "b", "c")
+	q.mu.Unlock()
+	want(t, "keys", handOuts(q), []string{"b", "c", "a"})
+}
+
+// knative #3253: two lanes have a wrong depth and hand a key out twice.
+func TestAKeyOfTwoPrioritiesIsOneKey(t *testing.T) {
+	q := New[string]("")
+	q.AddWithOpts(AddOpts{Priority: -1}, "a")
+	q.Add("a")
+	want(t, "Len", q.Len(), 1)
+	want(t, "keys", handOuts(q), []string{"a"})
+}
+
+// k8s #25744 and others: one tenant's keys delay those of all.
+func TestWithFairnessATenantDelaysAnotherByOneKey(t *testing.T) {
+	q := New("", WithFairness(func(key [2]string) string { return key[0] }))
+	for i := range 10_000 {
+		q.Add([2]string{"big", strconv.Itoa(i)})
+	}
+	q.Add([2]string{"small", "0"})
+	q.Get()
+	key, _ := q.Get()
+	want(t, "second key", key, [2]string{"small", "0"})
+}
+
+// A delay longer than the clock can tell does not become a short one.
+func TestAnEndlessDelayStaysDelayed(t *testing.T) {
+	q := New("", WithRateLimiter[string](endless{}))
+	q.AddAfter("a", math.MaxInt64)
+	q.AddRateLimited("b")
+	want(t, "Len", q.Len(), 0)
+}
+
+type endless struct {
+	workqueue.TypedRateLimiter[string]
+}
+
+func (endless) When(string) time.Duration { return math.MaxInt64 }

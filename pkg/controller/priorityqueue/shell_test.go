@@ -1,0 +1,294 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package priorityqueue
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+// The test adds and finishes at random on both queues and compares what they hand
+// out. Keys in process are added again only right before their Done, as
+// client-go's queue gives them their place then, and ours at the Add.
+func TestWithEqualPrioritiesTheOrderIsClientGos(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		ours, theirs := New[int](""), workqueue.NewTyped[int]()
+		var held []int
+		for range 2000 {
+			switch op := r.IntN(5); {
+			case op < 2:
+				key := r.IntN(100)
+				for _, h := range held {
+					if h == key {
+						key = -1
+					}
+				}
+				if key >= 0 {
+					ours.Add(key)
+					theirs.Add(key)
+				}
+			case op == 2 && theirs.Len() > 0:
+				a, _ := ours.Get()
+				b, _ := theirs.Get()
+				if a != b {
+					t.Fatalf("seed %d: ours hands out %d, client-go's %d", seed, a, b)
+				}
+				held = append(held, a)
+			case len(held) > 0:
+				i := r.IntN(len(held))
+				if op == 3 {
+					ours.Add(held[i])
+					theirs.Add(held[i])
+				}
+				ours.Done(held[i])
+				theirs.Done(held[i])
+				held = append(held[:i], held[i+1:]...)
+			}
+		}
+		theirs.ShutDown()
+	}
+}
+
+// A thousand workers and many producers: no key is with two workers, and the
+// state at the last Add of each key is seen by a worker.
+func TestAThousandWorkersSeeEveryAddAndShareNoKey(t *testing.T) {
+	const workers, producers, keys, adds = 1000, 8, 200, 2000
+	for name, options := range map[string][]Option[int]{
+		"plain": nil,
+		"all options": {WithMetrics[int](), WithAging[int](Aging{After: time.Millisecond}),
+			WithFairness(func(key int) string { return string(rune('a' + key%5)) })},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := New("", options...)
+			var version, seen [keys]atomic.Int64
+			var held [keys]atomic.Bool
+			var working, producing sync.WaitGroup
+			for range workers {
+				working.Go(func() {
+					for {
+						key, shutdown := q.Get()
+						if shutdown {
+							return
+						}
+						if held[key].Swap(true) {
+							t.Errorf("key %d is with two workers", key)
+						}
+						seen[key].Store(version[key].Load())
+						held[key].Store(false)
+						q.Done(key)
+					}
+				})
+			}
+			for p := range producers {
+				producing.Go(func() {
+					r := rand.New(rand.NewPCG(uint64(p), 1))
+					for range adds {
+						key := r.IntN(keys)
+						version[key].Add(1)
+						o := AddOpts{Priority: r.IntN(3)}
+						if r.IntN(10) == 0 {
+							o.After = time.Duration(r.IntN(1000)) * time.Microsecond
+						}
+						q.AddWithOpts(o, key)
+					}
+				})
+			}
+			producing.Wait()
+			for key := range keys {
+				q.Add(key) // for keys whose last add was delayed, which shutdown drops
+			}
+			q.ShutDownWithDrain()
+			working.Wait()
+			for key := range keys {
+				if s, v := seen[key].Load(), version[key].Load(); s != v {
+					t.Errorf("key %d: workers saw version %d of %d", key, s, v)
+				}
+			}
+		})
+	}
+}
+
+// Adds of many goroutines meet a taken lock, and are queued when they return.
+func TestAnAddThatReturnedIsSeenAtOnce(t *testing.T) {
+	q := New[int]("")
+	var all sync.WaitGroup
+	for g := range 16 {
+		all.Go(func() {
+			for i := range 2000 {
+				key := g*2000 + i
+				q.Add(key)
+				if !q.Remove(key) {
+					t.Errorf("the Add of %d has returned and the key is not queued", key)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	want(t, "Len", q.Len(), 0)
+}
+
+func TestAnIdleQueueHasNoGoroutineAndNoTimer(t *testing.T) {
+	before := runtime.NumGoroutine()
+	q := New("", WithMetrics[int](), WithAging[int](Aging{}))
+	q.AddAfter(1, time.Hour)
+	q.Add(2)
+	q.Get()
+	q.Done(2)
+	want(t, "goroutines", runtime.NumGoroutine(), before)
+	if q.wake.timer != nil {
+		t.Error("a timer runs while no Get waits")
+	}
+}
+
+func TestATimerRunsOnlyWhileAGetWaitsForADelayedKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New[int]("")
+		got := make(chan int)
+		go func() {
+			for range 2 {
+				key, _ := q.Get()
+				got <- key
+			}
+		}()
+		synctest.Wait()
+		alarm := func() time.Duration {
+			q.mu.Lock()
+			defer q.mu.Unlock()
+			return time.Duration(q.wake.at)
+		}
+		want(t, "alarm of a Get without delayed keys", alarm(), time.Duration(math.MaxInt64))
+		q.AddAfter(1, time.Hour)
+		q.AddAfter(2, time.Minute)
+		want(t, "alarm", alarm(), time.Minute)
+		want(t, "key", <-got, 2)
+		synctest.Wait()
+		want(t, "alarm", alarm(), time.Hour)
+		want(t, "key", <-got, 1)
+		q.ShutDown()
+	})
+}
+
+func TestManyDelaysThatEndTogetherAllBecomeReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New[int]("")
+		for i := range 10 * promoteBatch {
+			q.AddAfter(i, time.Second)
+		}
+		var got []int
+		for range 10 * promoteBatch {
+			key, _ := q.Get()
+			q.Done(key)
+			if len(got) != key {
+				t.Fatalf("hand-out %d is of key %d, want the order of the adds", len(got), key)
+			}
+			got = append(got, key)
+		}
+	})
+}
+
+func TestAConsumerThatPanicsAndCallsDoneKeepsTheQueueGoing(t *testing.T) {
+	q := New[string]("")
+	q.Add("a")
+	func() {
+		defer func() { want(t, "panic", recover(), any("broken")) }()
+		key, _ := q.Get()
+		defer q.Done(key)
+		panic("broken")
+	}()
+	q.Add("a")
+	want(t, "keys", handOuts(q), []string{"a"})
+}
+
+func TestAKeyThatCannotBeComparedPanicsAndHarmsNothing(t *testing.T) {
+	q := New[any]("")
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("adding a slice did not panic")
+			}
+		}()
+		q.Add([]int{1})
+	}()
+	q.Add(1)
+	want(t, "keys", handOuts(q), []any{1})
+}
+
+func TestTheClockCanBeSet(t *testing.T) {
+	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
+	q := New("", WithClock[string](clock))
+	q.AddAfter("a", time.Hour)
+	got := make(chan string)
+	go func() {
+		key, _ := q.Get()
+		got <- key
+	}()
+	for !clock.HasWaiters() {
+		runtime.Gosched()
+	}
+	clock.Step(time.Hour)
+	want(t, "key", <-got, "a")
+}
+
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	q := New("", WithMetrics[int](), WithAging[int](Aging{}))
+	i := 0
+	for name, f := range map[string]func(){
+		"add, get and done": func() {
+			i++
+			q.Add(i)
+			key, _ := q.Get()
+			q.Done(key)
+		},
+		"raise": func() {
+			q.Add(-1)
+			q.AddWithOpts(AddOpts{Priority: 3}, -1)
+			q.AddWithOpts(AddOpts{Priority: 5}, -1)
+			handOne(q)
+		},
+		"delay": func() {
+			q.AddAfter(-2, time.Nanosecond)
+			handOne(q)
+		},
+	} {
+		f()
+		if n := testing.AllocsPerRun(1000, f); n != 0 {
+			t.Errorf("%s: %v allocations, want none", name, n)
+		}
+	}
+}
+
+func handOne(q *Queue[int]) {
+	key, _ := q.Get()
+	q.Done(key)
+}
+
+func TestADrainedQueueGivesItsMemoryBack(t *testing.T) {
+	q := New[int]("")
+	for i := range 100_000 {
+		q.AddWithOpts(AddOpts{Priority: i % 1000, After: time.Duration(i % 2)}, i)
+	}
+	handOuts(q)
+	want(t, "chunks", len(q.core.slab.chunks), keptChunks)
+	entries := 0
+	for _, s := range q.core.index.shard {
+		entries += len(s.entries)
+	}
+	if entries > shards*keptTable {
+		t.Errorf("the index keeps %d entries, want at most %d", entries, shards*keptTable)
+	}
+	if lanes := len(q.core.lane) - len(q.core.freeLanes); lanes > keptLanes {
+		t.Errorf("%d lanes are kept, want at most %d", lanes, keptLanes)
+	}
+}
