@@ -70,6 +70,12 @@ func (f *feed) signal() {
 	}
 }
 
+func (f *feed) hasPending() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.pending.touched) != 0 || len(f.pending.gone) != 0
+}
+
 func (f *feed) take() batch {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -91,7 +91,7 @@ func (s *stream) await(ctx *simulator.Context, c *Collector, hub *Hub, w waitFor
 	ticker := time.NewTicker(sessionCheck)
 	defer ticker.Stop()
 	var gathered <-chan time.Time
-	if w.once {
+	if w.once || s.feed.hasPending() { // the last wait may have ended while it gathered
 		gathered = time.After(0)
 	}
 	for {

@@ -21,14 +21,17 @@ type Guests struct {
 	delay    time.Duration
 
 	mu     sync.Mutex
-	boots  map[types.ManagedObjectReference]*time.Timer
+	boots  map[types.ManagedObjectReference]*boot
 	closed bool
 }
+
+// boot is a guest on its way up.
+type boot struct{ timer *time.Timer }
 
 // Install makes every virtual machine that is powered on boot a guest after
 // delay, those that are powered on already included.
 func Install(registry *simulator.Registry, delay time.Duration) *Guests {
-	g := &Guests{registry: registry, delay: delay, boots: map[types.ManagedObjectReference]*time.Timer{}}
+	g := &Guests{registry: registry, delay: delay, boots: map[types.ManagedObjectReference]*boot{}}
 	registry.AddHandler(g)
 	for _, e := range registry.All("VirtualMachine") {
 		if vm, ok := e.(*simulator.VirtualMachine); ok && vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn {
@@ -43,8 +46,8 @@ func (g *Guests) Close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.closed = true
-	for ref, timer := range g.boots {
-		timer.Stop()
+	for ref, b := range g.boots {
+		b.timer.Stop()
 		delete(g.boots, ref)
 	}
 }
@@ -63,25 +66,21 @@ func (g *Guests) boot(ref types.ManagedObjectReference) {
 	if g.closed {
 		return
 	}
-	if timer := g.boots[ref]; timer != nil {
-		timer.Stop()
+	if b := g.boots[ref]; b != nil {
+		b.timer.Stop()
 	}
-	var timer *time.Timer
-	timer = time.AfterFunc(g.delay, func() {
-		if g.current(ref, timer) {
-			g.booted(ref, timer)
-		}
-	})
-	g.boots[ref] = timer
+	b := &boot{}
+	b.timer = time.AfterFunc(g.delay, func() { g.booted(ref, b) })
+	g.boots[ref] = b
 }
 
-func (g *Guests) current(ref types.ManagedObjectReference, timer *time.Timer) bool {
+func (g *Guests) current(ref types.ManagedObjectReference, b *boot) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.boots[ref] == timer
+	return g.boots[ref] == b
 }
 
-func (g *Guests) booted(ref types.ManagedObjectReference, timer *time.Timer) {
+func (g *Guests) booted(ref types.ManagedObjectReference, b *boot) {
 	ctx := &simulator.Context{Context: context.Background(), Map: g.registry}
 	vm, ok := g.registry.Get(ref).(*simulator.VirtualMachine)
 	if !ok {
@@ -89,7 +88,7 @@ func (g *Guests) booted(ref types.ManagedObjectReference, timer *time.Timer) {
 		return
 	}
 	ctx.WithLock(vm, func() {
-		if !g.current(ref, timer) || vm.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOn {
+		if !g.current(ref, b) || vm.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOn {
 			return
 		}
 		g.halt(ref)
@@ -100,8 +99,8 @@ func (g *Guests) booted(ref types.ManagedObjectReference, timer *time.Timer) {
 func (g *Guests) halt(ref types.ManagedObjectReference) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if timer := g.boots[ref]; timer != nil {
-		timer.Stop()
+	if b := g.boots[ref]; b != nil {
+		b.timer.Stop()
 		delete(g.boots, ref)
 	}
 }
