@@ -89,6 +89,12 @@ func (s source) declaration(decl ast.Decl) []string {
 	return found
 }
 
+// maySleep is true where sleeping advances the fake clock of testing/synctest, and
+// for benchmarks, where it stands for work.
+func (s source) maySleep() bool {
+	return strings.Contains(s.text, `"testing/synctest"`) || strings.HasPrefix(s.path, "test/performance/")
+}
+
 func (s source) isTest() bool { return strings.HasSuffix(s.path, "_test.go") }
 
 // exportedReceiver is true for functions, and for methods of exported types.
