@@ -40,7 +40,6 @@ type Options struct {
 	Network string
 }
 
-
 // Resolver resolves names.
 type Resolver struct {
 	opts Options

@@ -156,25 +156,8 @@ func (s *Session) note(err error) error {
 	return err
 }
 
-// Run keeps the session alive until ctx is done, then logs out.
-func (s *Session) Run(ctx context.Context) {
-	tick := time.NewTicker(s.opts.KeepAlive)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			s.logout()
-			return
-		case <-tick.C:
-			if err := s.probe(ctx); err != nil && ctx.Err() == nil {
-				klog.FromContext(ctx).Error(err, "Keeping the vCenter session alive failed")
-			}
-		}
-	}
-}
-
-// logout ends the sessions in vCenter, so that restarts do not use them up.
-func (s *Session) logout() {
+// Close logs out, so that restarts do not use up vCenter's sessions.
+func (s *Session) Close() {
 	c := s.current()
 	if c == nil {
 		return
@@ -190,6 +173,23 @@ func (s *Session) logout() {
 	plain := &vim25.Client{Client: c.Client, ServiceContent: c.ServiceContent, RoundTripper: c.Client}
 	_ = session.NewManager(plain).Logout(ctx)
 	s.soap.CloseIdleConnections()
+}
+
+// Run makes a call at every interval of Options.KeepAlive until ctx is done, so
+// that vCenter does not end a session that is merely idle.
+func (s *Session) Run(ctx context.Context) {
+	tick := time.NewTicker(s.opts.KeepAlive)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if err := s.probe(ctx); err != nil && ctx.Err() == nil {
+				klog.FromContext(ctx).Error(err, "Keeping the vCenter session alive failed")
+			}
+		}
+	}
 }
 
 // probe makes one cheap call that needs a session.

@@ -90,6 +90,13 @@ func Plan(in Input) (vmv1alpha1.VirtualMachineStatus, *Operation, error) {
 	return st, nil, errors.Join(failures...)
 }
 
+// Status returns the status of the facts alone, for a pass that must not plan.
+func Status(in Input) vmv1alpha1.VirtualMachineStatus {
+	st := *in.VM.Status.DeepCopy()
+	_, _ = reconcileStatus(&in, &st)
+	return st
+}
+
 // desired is the desired power state, with its default.
 func (in *Input) desired() vmv1alpha1.PowerState {
 	if in.VM.Spec.PowerState == "" {

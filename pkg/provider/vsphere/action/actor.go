@@ -1,0 +1,138 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/inventory"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
+)
+
+const (
+	// DefaultGracePeriod bounds the wait for the guest, as the API documents.
+	DefaultGracePeriod = 5 * time.Minute
+	// settleTime is how long the stream may take to show a result before it is
+	// read directly.
+	settleTime = 3 * time.Second
+)
+
+// Actor changes vSphere VMs.
+type Actor struct {
+	// Session to vCenter.
+	Session *session.Session
+	// Inventory that shows the results.
+	Inventory *inventory.Inventory
+	// GracePeriod bounds the wait for the guest; DefaultGracePeriod when 0.
+	GracePeriod time.Duration
+}
+
+// task starts a task and waits for its end.
+func (a *Actor) task(ctx context.Context, start func(*vim25.Client) (types.ManagedObjectReference, error)) (types.AnyType, error) {
+	c, err := a.Session.Vim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ref, err := start(c)
+	if err != nil {
+		return nil, err
+	}
+	return a.Inventory.WaitTask(ctx, ref)
+}
+
+// settle waits until the inventory shows the result of an action.
+func (a *Actor) settle(ctx context.Context, vm types.ManagedObjectReference, shown func(*mo.VirtualMachine) bool) error {
+	wctx, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	if a.Inventory.WaitFor(wctx, vm, shown) == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	_, err := a.Inventory.Refresh(ctx, vm)
+	return err
+}
+
+// Settle waits until the inventory has a complete record of a new VM, and
+// returns it.
+func (a *Actor) Settle(ctx context.Context, vm types.ManagedObjectReference) (*mo.VirtualMachine, error) {
+	err := a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool { return vm != nil && vm.Config != nil })
+	return a.Inventory.Get(vm), err
+}
+
+// after refreshes the inventory when an action failed because of what the
+// inventory does not show, and returns the error.
+func (a *Actor) after(ctx context.Context, vm types.ManagedObjectReference, err error) error {
+	switch vimfault.KindOf(err) {
+	case vimfault.WrongState, vimfault.NotFound:
+		if _, rerr := a.Inventory.Refresh(ctx, vm); rerr != nil {
+			return fmt.Errorf("%w; and then %w", err, rerr)
+		}
+	}
+	return err
+}
+
+// Reconfigure applies spec.
+func (a *Actor) Reconfigure(ctx context.Context, vm types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) error {
+	before := version(a.Inventory.Get(vm))
+	_, err := a.task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
+		res, err := methods.ReconfigVM_Task(ctx, c, &types.ReconfigVM_Task{This: vm, Spec: spec})
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		return res.Returnval, nil
+	})
+	if err != nil {
+		return a.after(ctx, vm, fmt.Errorf("reconfiguring %s: %w", vm.Value, err))
+	}
+	return a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool { return vm == nil || version(vm) != before })
+}
+
+// Upgrade upgrades the virtual hardware of a powered-off VM.
+func (a *Actor) Upgrade(ctx context.Context, vm types.ManagedObjectReference, to string) error {
+	_, err := a.task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
+		res, err := methods.UpgradeVM_Task(ctx, c, &types.UpgradeVM_Task{This: vm, Version: to})
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		return res.Returnval, nil
+	})
+	if err != nil {
+		return a.after(ctx, vm, fmt.Errorf("upgrading the hardware of %s to %s: %w", vm.Value, to, err))
+	}
+	_, err = a.Inventory.Refresh(ctx, vm)
+	return err
+}
+
+// Destroy removes the VM with its files.
+func (a *Actor) Destroy(ctx context.Context, vm types.ManagedObjectReference) error {
+	_, err := a.task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
+		res, err := methods.Destroy_Task(ctx, c, &types.Destroy_Task{This: vm})
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		return res.Returnval, nil
+	})
+	if err != nil && vimfault.KindOf(err) != vimfault.NotFound {
+		return a.after(ctx, vm, fmt.Errorf("destroying %s: %w", vm.Value, err))
+	}
+	a.Inventory.Forget(vm)
+	return nil
+}
+
+func version(vm *mo.VirtualMachine) string {
+	if vm == nil || vm.Config == nil {
+		return ""
+	}
+	return vm.Config.ChangeVersion
+}

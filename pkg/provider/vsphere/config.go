@@ -1,0 +1,48 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"time"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
+)
+
+// defaultConcurrentCreates is vCenter's documented number of provisioning
+// operations that eight hosts take at once, halved for other clients and
+// rounded up.
+const defaultConcurrentCreates = 12
+
+// Config configures a Provider.
+type Config struct {
+	// URL of vCenter's SDK endpoint.
+	URL string
+	// CAFile is a PEM file with the authorities to trust.
+	CAFile string
+	// CAPEM holds the authorities to trust.
+	CAPEM []byte
+	// Thumbprint pins the server's certificate: SHA-256 or SHA-1 in hexadecimal.
+	Thumbprint string
+	// Credentials are asked for at every login.
+	Credentials session.Credentials
+
+	// Datacenter, ResourcePool, Folder, Datastore and Network name where virtual
+	// machines go, by inventory path or name. Empty means the only one, and of
+	// the folder, one named slipway that is made if missing.
+	Datacenter, ResourcePool, Folder, Datastore, Network string
+
+	// ConcurrentCreates bounds creates that run at once. Defaults to 12.
+	ConcurrentCreates int
+	// MaxCalls bounds concurrent calls to vCenter. Defaults to 32.
+	MaxCalls int
+	// GracePeriod bounds the wait for a guest that was asked to shut down or to
+	// stand by. Defaults to five minutes.
+	GracePeriod time.Duration
+	// MaxWait bounds one wait for changes, in seconds. Defaults to 30.
+	MaxWait int32
+	// OnCall, if set, is called with the name of every call before it is sent.
+	OnCall func(method string)
+	// Now is the clock of pauses after failures; time.Now when nil.
+	Now func() time.Time
+}

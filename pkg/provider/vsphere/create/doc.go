@@ -1,0 +1,15 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package create makes vSphere VMs from images, powered off.
+//
+// Guarantees:
+//
+//  1. It looks for the instance UUID in vSphere before it makes anything, so
+//     that a repeated create, also one after a crash, finds the first one's VM.
+//  2. The instance UUID and the owner are part of the request that makes the
+//     VM, so that there is no moment in which it belongs to nobody.
+//  3. The inventory path is deterministic: the managed folder, the namespace,
+//     the name. A foreign VM at that path is left alone and reported.
+//  4. What a failed create left behind is removed, and only that.
+package create

@@ -1,0 +1,169 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/create"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/operation"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/update"
+)
+
+// create handles a virtual machine that vSphere does not have.
+func (p *Provider) create(ctx context.Context, key types.NamespacedName, req *provider.Request) (<-chan error, error) {
+	forgetVM(&req.VM.Status)
+	p.applyReport(key, req)
+	if _, busy := p.ops.Running(key); busy {
+		return nil, provider.ErrReconcileInProgress
+	}
+	if fields := configspec.Unsupported(req.Effective); len(fields) > 0 {
+		err := fmt.Errorf("not supported by this version: %s", strings.Join(fields, ", "))
+		notCreated(req, vmv1alpha1.ReasonInvalid, err.Error())
+		return nil, &provider.NoRequeueError{Err: err}
+	}
+	if !req.PrerequisitesReady || req.Effective == nil || req.Image == nil {
+		notCreated(req, vmv1alpha1.ReasonWaitingForPrerequisites, "other conditions are not True")
+		return p.check(ctx, key, req, false)
+	}
+	print := fingerprint("create", req.Effective, req.Image.Spec)
+	if wait, err := p.attempts.pause(key, print); wait > 0 {
+		notCreated(req, vmv1alpha1.ReasonError, err.Error())
+		return nil, &provider.RequeueError{After: wait, Reason: "the last create failed: " + err.Error()}
+	}
+	want := p.want(req)
+	effective, image := req.Effective.DeepCopy(), req.Image.DeepCopy()
+	want.Effective = effective
+	ch, err := p.ops.StartCreate(ctx, key, req.Priority, func(ctx context.Context) error {
+		rep := p.places.Check(ctx, effective, image)
+		p.keepReport(key, checked{rep: rep})
+		if err := rep.Err(); err != nil {
+			return err
+		}
+		err := p.creator.Create(ctx, want, rep)
+		if create.Gone(err) {
+			p.places.Invalidate()
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, provider.ErrTooManyCreates):
+		notCreated(req, vmv1alpha1.ReasonTooManyCreates, "other virtual machines are created first")
+		return nil, err
+	case err != nil:
+		return nil, err
+	}
+	p.attempts.started(key, print)
+	notCreated(req, vmv1alpha1.ReasonCreating, "")
+	return ch, nil
+}
+
+// want is the configuration that req asks for.
+func (p *Provider) want(req *provider.Request) configspec.Want {
+	w := configspec.Want{
+		Name:         req.VM.Name,
+		Owner:        observe.Owner{Key: keyOf(req), UID: string(req.VM.UID)},
+		InstanceUUID: instanceUUID(req),
+		Effective:    req.Effective,
+	}
+	if req.Bootstrap != nil {
+		w.UserData = req.Bootstrap.CloudConfig
+	}
+	return w
+}
+
+// forgetVM clears what status says of a vSphere VM that is not there.
+func forgetVM(st *vmv1alpha1.VirtualMachineStatus) {
+	st.PowerState, st.UniqueID, st.BiosUUID, st.InstanceUUID, st.HardwareVersion = "", "", "", "", 0
+	st.Guest, st.Network, st.Storage, st.Addresses = nil, nil, nil, nil
+	st.NodeName, st.RestartRequired = "", nil
+}
+
+func notCreated(req *provider.Request, reason, message string) {
+	condition(req, vmv1alpha1.ConditionCreated, metav1.ConditionFalse, reason, message)
+}
+
+func condition(req *provider.Request, kind string, status metav1.ConditionStatus, reason, message string) {
+	update.SetCondition(&req.VM.Status, req.VM.Generation, req.Now, kind, status, reason, message)
+}
+
+// checked is the outcome of a check.
+type checked struct {
+	rep         *placement.Report
+	fingerprint string
+	at          time.Time
+	networkOnly bool
+}
+
+// recheck is how long an outcome counts while nothing of what was checked
+// changes. What an event cannot tell is found by looking again.
+const recheck = time.Minute
+
+// check resolves what a create would need and reports it, without creating.
+func (p *Provider) check(ctx context.Context, key types.NamespacedName, req *provider.Request, networkOnly bool) (<-chan error, error) {
+	print := fingerprint("check", placement.NetworkNames(req.Effective), req.Image, networkOnly)
+	p.mu.Lock()
+	last, ok := p.reports[key]
+	p.mu.Unlock()
+	if ok && last.fingerprint == print && req.Now.Sub(last.at) < recheck {
+		return nil, nil
+	}
+	effective, image, now := req.Effective.DeepCopy(), req.Image.DeepCopy(), req.Now
+	return p.ops.Start(ctx, key, operation.Info{Kind: operation.Check}, func(ctx context.Context) error {
+		rep := &placement.Report{Failures: map[string]error{}}
+		if networkOnly {
+			_, err := p.places.Backings(ctx, placement.NetworkNames(effective))
+			rep.Failures[vmv1alpha1.ConditionNetworkReady] = err
+		} else {
+			rep = p.places.Check(ctx, effective, image)
+			if image == nil {
+				// Whether the object exists is for the caller to say.
+				delete(rep.Failures, vmv1alpha1.ConditionImageReady)
+			}
+		}
+		p.keepReport(key, checked{rep: rep, fingerprint: print, at: now, networkOnly: networkOnly})
+		return nil
+	})
+}
+
+func (p *Provider) keepReport(key types.NamespacedName, c checked) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reports[key] = c
+}
+
+// applyReport puts the outcome of the last check into the conditions.
+func (p *Provider) applyReport(key types.NamespacedName, req *provider.Request) {
+	p.mu.Lock()
+	c, ok := p.reports[key]
+	p.mu.Unlock()
+	if !ok {
+		return
+	}
+	for kind, err := range c.rep.Failures {
+		var unusable *placement.NotUsableError
+		switch {
+		case err == nil:
+			condition(req, kind, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
+		case errors.As(err, &unusable) && unusable.Missing:
+			condition(req, kind, metav1.ConditionFalse, vmv1alpha1.ReasonNotFound, err.Error())
+		case errors.As(err, &unusable):
+			condition(req, kind, metav1.ConditionFalse, vmv1alpha1.ReasonInvalid, err.Error())
+		default:
+			condition(req, kind, metav1.ConditionFalse, vmv1alpha1.ReasonError, err.Error())
+		}
+	}
+}

@@ -1,0 +1,179 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	vimtypes "github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/action"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/create"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/inventory"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/operation"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
+)
+
+// shutdownGrace is how long operations may go on after the end of Run.
+const shutdownGrace = 5 * time.Second
+
+// Provider reconciles virtual machines against one vCenter.
+type Provider struct {
+	session   *session.Session
+	inventory *inventory.Inventory
+	places    *placement.Resolver
+	ops       *operation.Runner
+	actor     *action.Actor
+	creator   *create.Creator
+	attempts  *attempts
+	hints     hints
+
+	mu sync.Mutex
+	// reports are the outcomes of checks, until a pass has put them into status.
+	reports map[types.NamespacedName]checked
+	// gone are deleted virtual machines, by UID, until a pass has seen it.
+	gone map[types.NamespacedName]types.UID
+	// pending wait for the inventory to be read.
+	pending map[types.NamespacedName]struct{}
+}
+
+var _ provider.Provider = (*Provider)(nil)
+
+// New returns a Provider that does nothing before Run.
+func New(c Config) (*Provider, error) {
+	s, err := session.New(session.Options{
+		URL: c.URL, CAFile: c.CAFile, CAPEM: c.CAPEM, Thumbprint: c.Thumbprint,
+		Credentials: c.Credentials, MaxCalls: c.MaxCalls, OnCall: c.OnCall,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if c.ConcurrentCreates <= 0 {
+		c.ConcurrentCreates = defaultConcurrentCreates
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	p := &Provider{
+		session:  s,
+		attempts: newAttempts(c.Now),
+		reports:  map[types.NamespacedName]checked{},
+		gone:     map[types.NamespacedName]types.UID{},
+		pending:  map[types.NamespacedName]struct{}{},
+	}
+	p.places = placement.New(placement.Options{
+		Session: s, Datacenter: c.Datacenter, ResourcePool: c.ResourcePool,
+		Folder: c.Folder, Datastore: c.Datastore, Network: c.Network,
+	})
+	p.inventory = inventory.New(inventory.Options{
+		Session: s, MaxWait: c.MaxWait, Changed: p.changed, Synced: p.synced,
+		Folder: func(ctx context.Context) (vimtypes.ManagedObjectReference, error) {
+			ref, _, err := p.places.Folder(ctx)
+			return ref, err
+		},
+	})
+	p.ops = operation.NewRunner(operation.Options{
+		CreateSlots: c.ConcurrentCreates, Ended: p.ended, Now: c.Now,
+		SlotFree: func(key types.NamespacedName) { p.hints.send(provider.Hint{Key: key}) },
+	})
+	p.actor = &action.Actor{Session: s, Inventory: p.inventory, GracePeriod: c.GracePeriod}
+	p.creator = &create.Creator{Actor: p.actor, Places: p.places}
+	return p, nil
+}
+
+// Run keeps session and inventory until ctx is done; then it ends the
+// operations that run and logs out.
+func (p *Provider) Run(ctx context.Context) {
+	// Operations need session and stream until they have ended.
+	parts, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	var wg sync.WaitGroup
+	wg.Go(func() { p.session.Run(parts) })
+	wg.Go(func() { p.inventory.Run(parts) })
+	<-ctx.Done()
+	grace, cancel := context.WithTimeout(parts, shutdownGrace)
+	defer cancel()
+	p.ops.Shutdown(grace)
+	stop()
+	wg.Wait()
+	p.session.Close()
+}
+
+// Watch implements provider.Provider.
+func (p *Provider) Watch(ctx context.Context, changed func(provider.Hint)) {
+	p.hints.watch(ctx, changed)
+}
+
+// Healthy implements provider.Provider.
+func (p *Provider) Healthy(ctx context.Context) error {
+	if err := p.session.Healthy(ctx); err != nil {
+		return err
+	}
+	if !p.inventory.Synced() {
+		return errors.New("the inventory of vCenter was not read yet")
+	}
+	return nil
+}
+
+// CreateOrUpdateVirtualMachine implements provider.Provider.
+func (p *Provider) CreateOrUpdateVirtualMachine(ctx context.Context, req *provider.Request) error {
+	ch, err := p.CreateOrUpdateVirtualMachineAsync(ctx, req)
+	if ch == nil {
+		return err
+	}
+	select {
+	case oerr := <-ch:
+		if err := errors.Join(err, oerr); err != nil {
+			return err
+		}
+		return &provider.RequeueError{Reason: "an operation has ended"}
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// CreateOrUpdateVirtualMachineAsync implements provider.Provider.
+func (p *Provider) CreateOrUpdateVirtualMachineAsync(ctx context.Context, req *provider.Request) (<-chan error, error) {
+	key := keyOf(req)
+	// A create slot that was offered and is not used goes to the next.
+	defer p.ops.Passed(key)
+	vm, state := p.inventory.Find(req.VM.Status.UniqueID, instanceUUID(req))
+	switch state {
+	case inventory.Unknown:
+		return nil, p.unknown(key)
+	case inventory.Absent:
+		return p.create(ctx, key, req)
+	}
+	return p.update(ctx, key, req, vm)
+}
+
+// unknown remembers that key wants to be called when the inventory is read.
+func (p *Provider) unknown(key types.NamespacedName) error {
+	p.mu.Lock()
+	p.pending[key] = struct{}{}
+	p.mu.Unlock()
+	if p.inventory.Synced() {
+		p.synced() // It was read in between.
+	}
+	return provider.ErrUnknownState
+}
+
+func keyOf(req *provider.Request) types.NamespacedName {
+	return types.NamespacedName{Namespace: req.VM.Namespace, Name: req.VM.Name}
+}
+
+// instanceUUID is the identity of the virtual machine in vSphere.
+func instanceUUID(req *provider.Request) string {
+	if req.VM.Spec.InstanceUUID != "" {
+		return strings.ToLower(req.VM.Spec.InstanceUUID)
+	}
+	return strings.ToLower(string(req.VM.UID))
+}

@@ -1,0 +1,146 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"context"
+
+	"github.com/vmware/govmomi/vim25/mo"
+	vimtypes "github.com/vmware/govmomi/vim25/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/operation"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/update"
+)
+
+// update handles a virtual machine that vSphere has.
+func (p *Provider) update(ctx context.Context, key types.NamespacedName, req *provider.Request, vm *mo.VirtualMachine) (<-chan error, error) {
+	p.applyReport(key, req)
+	names := placement.NetworkNames(req.Effective)
+	backings, complete := p.places.KnownBackings(names)
+	in := update.Input{
+		VM: req.VM, Effective: req.Effective, Observed: vm,
+		Facts: observe.Of(vm, p.inventory.HostName), Want: p.want(req), Now: req.Now,
+	}
+	in.Want.Backings = backings
+	if info, busy := p.ops.Running(key); busy {
+		req.VM.Status = update.Status(in)
+		if outdated(info, req.VM) {
+			p.ops.Cancel(key)
+		}
+		return nil, provider.ErrReconcileInProgress
+	}
+	if in.Facts.Paused {
+		req.VM.Status = update.Status(in)
+		return nil, provider.ErrPaused
+	}
+	if !complete {
+		if ch, err := p.check(ctx, key, req, true); ch != nil || err != nil {
+			req.VM.Status = update.Status(in)
+			return ch, err
+		}
+	} else {
+		p.forgetReport(key)
+	}
+	st, op, err := update.Plan(in)
+	req.VM.Status = st
+	if op == nil {
+		return nil, err
+	}
+	return p.start(ctx, key, req, vm.Self, op)
+}
+
+// forgetReport drops a report that status holds.
+func (p *Provider) forgetReport(key types.NamespacedName) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.reports, key)
+}
+
+// outdated is true for an operation that waits for the guest although this is
+// no longer what is wanted.
+func outdated(info operation.Info, vm *vmv1alpha1.VirtualMachine) bool {
+	switch info.Kind {
+	case operation.PowerOff:
+		return vm.Spec.PowerState != vmv1alpha1.PoweredOff ||
+			info.Detail != string(vmv1alpha1.PowerOpModeHard) && vm.Spec.PowerOffMode == vmv1alpha1.PowerOpModeHard
+	case operation.Suspend:
+		return vm.Spec.PowerState != vmv1alpha1.Suspended ||
+			info.Detail != string(vmv1alpha1.PowerOpModeHard) && vm.Spec.SuspendMode == vmv1alpha1.PowerOpModeHard
+	}
+	return false
+}
+
+// start starts the planned operation, unless it failed a moment ago.
+func (p *Provider) start(ctx context.Context, key types.NamespacedName, req *provider.Request, ref vimtypes.ManagedObjectReference, op *update.Operation) (<-chan error, error) {
+	print := fingerprint(op.Kind, op.Mode, op.Upgrade, op.Spec, req.VM.Spec.NextRestartTime)
+	if wait, err := p.attempts.pause(key, print); wait > 0 {
+		condition(req, conditionOf(op.Kind), metav1.ConditionFalse, vmv1alpha1.ReasonError, err.Error())
+		return nil, &provider.RequeueError{After: wait, Reason: "the last attempt to " + string(op.Kind) + " failed: " + err.Error()}
+	}
+	p.attempts.started(key, print)
+	return p.ops.Start(ctx, key, operation.Info{Kind: op.Kind, Detail: string(op.Mode)}, func(ctx context.Context) error {
+		return p.execute(ctx, ref, op)
+	})
+}
+
+func conditionOf(kind operation.Kind) string {
+	if kind == operation.Reconfigure {
+		return vmv1alpha1.ConditionConfigurationSynced
+	}
+	return vmv1alpha1.ConditionPowerStateSynced
+}
+
+// execute carries out an operation.
+func (p *Provider) execute(ctx context.Context, ref vimtypes.ManagedObjectReference, op *update.Operation) error {
+	switch op.Kind {
+	case operation.Reconfigure:
+		return p.configure(ctx, ref, op)
+	case operation.PowerOn:
+		return p.actor.PowerOn(ctx, ref)
+	case operation.PowerOff:
+		return p.actor.PowerOff(ctx, ref, op.Mode, op.GracePeriod)
+	case operation.Suspend:
+		return p.actor.Suspend(ctx, ref, op.Mode, op.GracePeriod)
+	}
+	return p.restart(ctx, ref, op)
+}
+
+func (p *Provider) configure(ctx context.Context, ref vimtypes.ManagedObjectReference, op *update.Operation) error {
+	if op.Upgrade != "" {
+		if err := p.actor.Upgrade(ctx, ref, op.Upgrade); err != nil {
+			return err
+		}
+	}
+	if op.Spec == nil {
+		return nil
+	}
+	return p.actor.Reconfigure(ctx, ref, *op.Spec)
+}
+
+// restart restarts, by a power cycle if something waits for one, and records
+// it, so that the same request does not restart again.
+func (p *Provider) restart(ctx context.Context, ref vimtypes.ManagedObjectReference, op *update.Operation) error {
+	if op.Spec == nil && op.Upgrade == "" {
+		if err := p.actor.Reboot(ctx, ref, op.Mode); err != nil {
+			return err
+		}
+		return p.actor.Reconfigure(ctx, ref, *op.Record)
+	}
+	if err := p.actor.PowerOff(ctx, ref, op.Mode, op.GracePeriod); err != nil {
+		return err
+	}
+	if err := p.configure(ctx, ref, op); err != nil {
+		return err
+	}
+	if err := p.actor.Reconfigure(ctx, ref, *op.Record); err != nil {
+		return err
+	}
+	return p.actor.PowerOn(ctx, ref)
+}
