@@ -56,6 +56,16 @@ func account() *url.Userinfo { return url.UserPassword(DefaultUsername, DefaultP
 // connect returns a client that is logged in and trusts only the server's certificate.
 func connect(ctx context.Context, t *testing.T, s *Server) *govmomi.Client {
 	t.Helper()
+	c := dial(ctx, t, s)
+	if err := c.Login(ctx, account()); err != nil {
+		t.Fatalf("log in: %v", err)
+	}
+	return c
+}
+
+// dial returns a client without a session.
+func dial(ctx context.Context, t *testing.T, s *Server) *govmomi.Client {
+	t.Helper()
 	u, err := soap.ParseURL(s.Ready().URL)
 	if err != nil {
 		t.Fatal(err)
@@ -68,11 +78,7 @@ func connect(ctx context.Context, t *testing.T, s *Server) *govmomi.Client {
 	if err != nil {
 		t.Fatalf("connect: %v", err)
 	}
-	c := &govmomi.Client{Client: vim, SessionManager: session.NewManager(vim)}
-	if err := c.Login(ctx, account()); err != nil {
-		t.Fatalf("log in: %v", err)
-	}
-	return c
+	return &govmomi.Client{Client: vim, SessionManager: session.NewManager(vim)}
 }
 
 func connectREST(ctx context.Context, t *testing.T, c *govmomi.Client) *rest.Client {
