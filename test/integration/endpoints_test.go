@@ -1,0 +1,206 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	applyvm "github.com/slipway-dev/slipway/pkg/generated/applyconfiguration/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/test/integration/framework"
+)
+
+var randomUUID = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+
+func TestCreationFillsIdentityAndDropsStatus(t *testing.T) {
+	c := framework.StartStandalone(t).Client(t)
+	asked := inlineVM("filled")
+	asked.Status.Phase = vmv1alpha1.PhaseRunning
+	got := createVM(t, c, asked)
+
+	if got.Status.Phase != "" {
+		t.Errorf("status.phase = %q, want it dropped", got.Status.Phase)
+	}
+	if got.Generation != 1 {
+		t.Errorf("generation = %d, want 1", got.Generation)
+	}
+	if diff := cmp.Diff([]string{vmv1alpha1.VirtualMachineFinalizer}, got.Finalizers); diff != "" {
+		t.Errorf("finalizers (-want +got):\n%s", diff)
+	}
+	if got.Spec.Firmware == nil || !randomUUID.MatchString(got.Spec.Firmware.UUID) {
+		t.Errorf("spec.firmware = %+v, want a random UUID in lower case", got.Spec.Firmware)
+	}
+	want := []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0"}}
+	if got.Spec.Network == nil {
+		t.Error("spec.network is nil, want the default interface")
+	} else if diff := cmp.Diff(want, got.Spec.Network.Interfaces); diff != "" {
+		t.Errorf("spec.network.interfaces (-want +got):\n%s", diff)
+	}
+	if got.Spec.PowerState != vmv1alpha1.PoweredOn {
+		t.Errorf("spec.powerState = %q, want the default", got.Spec.PowerState)
+	}
+}
+
+func TestCreationKeepsWhatTheUserGave(t *testing.T) {
+	c := framework.StartStandalone(t).Client(t)
+	asked := inlineVM("given")
+	asked.Spec.Firmware = &vmv1alpha1.VirtualMachineFirmware{UUID: "11111111-2222-4333-8444-555555555555"}
+	asked.Spec.Network = &vmv1alpha1.VirtualMachineNetworkSpec{Disabled: true}
+	got := createVM(t, c, asked)
+	if got.Spec.Firmware.UUID != asked.Spec.Firmware.UUID {
+		t.Errorf("spec.firmware.uuid = %q, want %q", got.Spec.Firmware.UUID, asked.Spec.Firmware.UUID)
+	}
+	if len(got.Spec.Network.Interfaces) != 0 {
+		t.Errorf("a VM with network.disabled got interfaces %v", got.Spec.Network.Interfaces)
+	}
+}
+
+func TestMainEndpointKeepsStatusAndCountsSpecChanges(t *testing.T) {
+	c := framework.StartStandalone(t).Client(t)
+	vms := c.VmV1alpha1().VirtualMachines(namespace)
+	vm := createVM(t, c, inlineVM("main"))
+
+	vm.Status.Phase = vmv1alpha1.PhaseRunning
+	vm.Labels = map[string]string{"a": "b"}
+	vm, err := vms.Update(t.Context(), vm, metav1.UpdateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if vm.Status.Phase != "" || vm.Labels["a"] != "b" || vm.Generation != 1 {
+		t.Errorf("after a change of status and labels: phase %q, labels %v, generation %d; want the status dropped and generation 1",
+			vm.Status.Phase, vm.Labels, vm.Generation)
+	}
+	vm.Spec.CPU.Sockets = 4
+	if vm, err = vms.Update(t.Context(), vm, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if vm.Generation != 2 {
+		t.Errorf("generation after a change of spec = %d, want 2", vm.Generation)
+	}
+	vm.ResourceVersion = ""
+	if _, err = vms.Update(t.Context(), vm, metav1.UpdateOptions{}); !apierrors.IsInvalid(err) {
+		t.Errorf("update without a resource version: %v, want Invalid", err)
+	}
+}
+
+func TestStatusEndpointKeepsEverythingElse(t *testing.T) {
+	c := framework.StartStandalone(t).Client(t)
+	vms := c.VmV1alpha1().VirtualMachines(namespace)
+	created := createVM(t, c, inlineVM("status"))
+
+	vm := created.DeepCopy()
+	vm.Spec.CPU.Sockets = 8
+	vm.Labels = map[string]string{"a": "b"}
+	vm.Annotations = map[string]string{"a": "b"}
+	vm.Finalizers = nil
+	vm.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "y"}}
+	vm.Status.Phase = vmv1alpha1.PhaseRunning
+	got, err := vms.UpdateStatus(t.Context(), vm, metav1.UpdateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Status.Phase != vmv1alpha1.PhaseRunning || got.Generation != 1 {
+		t.Errorf("phase %q, generation %d; want the status stored and generation 1", got.Status.Phase, got.Generation)
+	}
+	if diff := cmp.Diff(created.Spec, got.Spec); diff != "" {
+		t.Errorf("the status endpoint changed spec (-before +after):\n%s", diff)
+	}
+	if len(got.Labels)+len(got.Annotations)+len(got.OwnerReferences) != 0 || len(got.Finalizers) != 1 {
+		t.Errorf("the status endpoint changed metadata: %+v", got.ObjectMeta)
+	}
+
+	patch := []byte(`{"spec":{"guestID":"evil"},"status":{"nodeName":"esx-1"}}`)
+	if got, err = vms.Patch(t.Context(), "status", types.MergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil {
+		t.Fatal(err)
+	}
+	if got.Spec.GuestID != "" || got.Status.NodeName != "esx-1" {
+		t.Errorf("a patch of status gave guestID %q and nodeName %q", got.Spec.GuestID, got.Status.NodeName)
+	}
+}
+
+func TestApplyMergesByKeyReportsConflictsAndOwnsNoStatus(t *testing.T) {
+	c := framework.StartStandalone(t).Client(t)
+	vms := c.VmV1alpha1().VirtualMachines(namespace)
+	apply := func(manager string, spec *applyvm.VirtualMachineSpecApplyConfiguration) (*vmv1alpha1.VirtualMachine, error) {
+		config := applyvm.VirtualMachine("applied", namespace).WithSpec(spec).
+			WithStatus(applyvm.VirtualMachineStatus().WithNodeName("mine"))
+		return vms.Apply(t.Context(), config, metav1.ApplyOptions{FieldManager: manager})
+	}
+	size := func() *applyvm.VirtualMachineSpecApplyConfiguration {
+		return applyvm.VirtualMachineSpec().WithCPU(applyvm.VirtualMachineCPU().WithSockets(2)).
+			WithMemory(applyvm.VirtualMachineMemory().WithGuest(resource.MustParse("1Gi")))
+	}
+	nic := func(name string) *applyvm.VirtualMachineNetworkInterfaceApplyConfiguration {
+		return applyvm.VirtualMachineNetworkInterface().WithName(name)
+	}
+	if _, err := apply("first", size().WithNetwork(applyvm.VirtualMachineNetworkSpec().WithInterfaces(nic("a")))); err != nil {
+		t.Fatal(err)
+	}
+	vm, err := apply("second", applyvm.VirtualMachineSpec().WithNetwork(applyvm.VirtualMachineNetworkSpec().WithInterfaces(nic("b"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, i := range vm.Spec.Network.Interfaces {
+		names = append(names, i.Name)
+	}
+	if diff := cmp.Diff([]string{"a", "b"}, names); diff != "" {
+		t.Errorf("interfaces after two appliers (-want +got):\n%s", diff)
+	}
+	if vm.Status.NodeName != "" {
+		t.Errorf("apply wrote status.nodeName = %q", vm.Status.NodeName)
+	}
+	for _, entry := range vm.ManagedFields {
+		if regexp.MustCompile(`"f:status"`).Match(entry.FieldsV1.Raw) {
+			t.Errorf("%s owns status by way of %q: %s", entry.Manager, entry.Subresource, entry.FieldsV1.Raw)
+		}
+	}
+	_, err = apply("second", applyvm.VirtualMachineSpec().WithCPU(applyvm.VirtualMachineCPU().WithSockets(4)))
+	if !apierrors.IsConflict(err) {
+		t.Errorf("applying a field of another manager: %v, want a conflict", err)
+	}
+}
+
+func TestFinalizerHoldsTheObjectUntilTheControllerIsDone(t *testing.T) {
+	c := framework.StartStandalone(t).Client(t)
+	vms := c.VmV1alpha1().VirtualMachines(namespace)
+	createVM(t, c, inlineVM("doomed"))
+	if err := vms.Delete(t.Context(), "doomed", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	vm := getVM(t, c, "doomed")
+	if vm.DeletionTimestamp == nil {
+		t.Fatal("the VM has no deletion timestamp")
+	}
+	_, err := vms.Start(t.Context(), "doomed", &vmv1alpha1.PowerOptions{}, metav1.CreateOptions{})
+	if !apierrors.IsConflict(err) {
+		t.Errorf("starting a VM that is being deleted: %v, want a conflict", err)
+	}
+	vm.Finalizers = nil
+	if _, err := vms.Update(t.Context(), vm, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := vms.Get(t.Context(), "doomed", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("after the finalizer was removed: %v, want NotFound", err)
+	}
+}
+
+func TestObjectsSurviveARestartInProtobuf(t *testing.T) {
+	dir := t.TempDir()
+	first, stop := framework.StartStandaloneUntil(t, dir)
+	before := createVM(t, first.Client(t), inlineVM("kept"))
+	stop()
+
+	second := framework.StartStandaloneIn(t, dir)
+	if diff := cmp.Diff(before, getVM(t, second.Client(t), "kept")); diff != "" {
+		t.Errorf("after a restart (-before +after):\n%s", diff)
+	}
+}
