@@ -30,6 +30,7 @@ func reconcileStatus(in *Input, st *vmv1alpha1.VirtualMachineStatus) (*Operation
 	st.Network = nameInterfaces(in)
 	st.Addresses = addresses(st)
 	tools(in, st)
+	promotion(in, st)
 	if f.PowerState == vmv1alpha1.PoweredOn && hasAddress(st) && st.Initialization == nil {
 		yes := true
 		st.Initialization = &vmv1alpha1.VirtualMachineInitialization{Provisioned: &yes}
