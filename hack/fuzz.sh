@@ -10,6 +10,6 @@ duration="${1:-10s}"
 grep -rlE '^func Fuzz[A-Z]' --include='*_test.go' cmd pkg test | sort | while read -r file; do
 	grep -oE '^func Fuzz[A-Za-z0-9_]+' "${file}" | cut -d' ' -f2 | while read -r target; do
 		echo "fuzzing ${target} in $(dirname "${file}") for ${duration}"
-		go test -run '^$' -fuzz "^${target}\$" -fuzztime "${duration}" "./$(dirname "${file}")"
+		go test -run '^$' -fuzz "^${target}\$" -fuzztime "${duration}" -fuzzminimizetime 20x "./$(dirname "${file}")"
 	done
 done
