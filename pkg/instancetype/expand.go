@@ -5,6 +5,7 @@ package instancetype
 
 import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
 // Expand returns a copy of vm whose spec holds itself what its instance type
@@ -31,10 +32,13 @@ func Expand(vm *vmv1alpha1.VirtualMachine, resolved *Resolved) (*vmv1alpha1.Virt
 	spec.Bootstrap = effective.Bootstrap
 	spec.StorageClass = effective.StorageClass
 	spec.MinHardwareVersion = effective.MinHardwareVersion
-	if len(effective.Annotations) > 0 && out.Annotations == nil {
-		out.Annotations = make(map[string]string, len(effective.Annotations))
-	}
 	for key, value := range effective.Annotations {
+		if apply.IsSourceAnnotation(key) {
+			continue
+		}
+		if out.Annotations == nil {
+			out.Annotations = make(map[string]string, len(effective.Annotations))
+		}
 		out.Annotations[key] = value
 	}
 	out.Status.InstancetypeRef, out.Status.PreferenceRef = nil, nil

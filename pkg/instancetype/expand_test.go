@@ -60,7 +60,7 @@ func TestExpandedVirtualMachineIsTheSame(t *testing.T) {
 			if diff := cmp.Diff(before, after, quantities); diff != "" {
 				t.Errorf("F132 (-want +got):\n%s", diff)
 			}
-			if out.Annotations["a"] != "b" || vm.Annotations != nil {
+			if !cmp.Equal(out.Annotations, map[string]string{"a": "b"}) || vm.Annotations != nil {
 				t.Errorf("annotations %v of the result, %v of the argument", out.Annotations, vm.Annotations)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
 // bootImage, as the volume to infer from, means the image of the virtual machine.
@@ -57,7 +58,9 @@ func named(m *vmv1alpha1.InstancetypeMatcher, role Role) (*identity, error) {
 		return nil, err
 	}
 	if m.Name == "" {
-		return nil, fmt.Errorf("spec.%s needs a name or inferFromVolume", role)
+		return nil, &apply.Error{Problems: []apply.Problem{{
+			Kind: apply.InvalidProblem, Field: "spec." + string(role), Message: "a name or inferFromVolume is needed",
+		}}}
 	}
 	return &identity{kind: kind, name: m.Name}, nil
 }

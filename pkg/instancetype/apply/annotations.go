@@ -24,6 +24,17 @@ const (
 	AnnotationClusterPreference = "kubevirt.io/cluster-preference-name"
 )
 
+// IsSourceAnnotation reports whether key names an instance type or preference
+// as the source of an effective spec.
+func IsSourceAnnotation(key string) bool {
+	switch key {
+	case AnnotationInstancetype, AnnotationClusterInstancetype, AnnotationPreference, AnnotationClusterPreference:
+		return true
+	default:
+		return false
+	}
+}
+
 // applyAnnotations adds the annotations of the instance type. The same value on
 // both sides is fine.
 func applyAnnotations(

@@ -20,6 +20,9 @@ const (
 	percent    = 100
 )
 
+// pageSizes are the large pages that ESXi has; others are not applied.
+var pageSizes = map[string]bool{"2Mi": true, "1Gi": true}
+
 // applyMemory gives memory the size of the instance type. memory holds what the
 // virtual machine set; own is that spec itself, nil when it has no memory.
 func applyMemory(memory, own *vmv1alpha1.VirtualMachineMemory, it *itv1alpha1.VirtualMachineInstancetypeSpec, found *problems) {
@@ -38,7 +41,7 @@ func applyMemory(memory, own *vmv1alpha1.VirtualMachineMemory, it *itv1alpha1.Vi
 	}
 	memory.Guest = resource.NewQuantity(guest, resource.BinarySI)
 	memory.Reservation = resource.NewQuantity(Reservation(guest, it.Memory.OvercommitPercent), resource.BinarySI)
-	if it.Memory.Hugepages != nil {
+	if it.Memory.Hugepages != nil && pageSizes[it.Memory.Hugepages.PageSize] {
 		memory.HugePageSize = it.Memory.Hugepages.PageSize
 	}
 	if it.Memory.MaxGuest != nil {

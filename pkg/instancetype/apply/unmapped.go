@@ -24,6 +24,7 @@ func UnmappedInstancetype(spec *itv1alpha1.VirtualMachineInstancetypeSpec) []str
 	u.when(spec.CPU.Model != nil, "spec.cpu.model")
 	u.when(spec.CPU.IsolateEmulatorThread != nil, "spec.cpu.isolateEmulatorThread")
 	u.when(spec.CPU.Realtime != nil && spec.CPU.Realtime.Mask != "", "spec.cpu.realtime.mask")
+	u.when(spec.Memory.Hugepages != nil && !pageSizes[spec.Memory.Hugepages.PageSize], "spec.memory.hugepages.pageSize")
 	u.when(spec.IOThreads != nil, "spec.ioThreads")
 	u.when(spec.IOThreadsPolicy != nil, "spec.ioThreadsPolicy")
 	u.when(spec.LaunchSecurity != nil, "spec.launchSecurity")

@@ -14,10 +14,10 @@ import (
 func TestUnmappedNamesOnlyWhatMeansNothing(t *testing.T) {
 	size := sizeOf(t, `{schedulerName: s, ioThreadsPolicy: auto, ioThreads: {supplementalPoolThreadCount: 1}, launchSecurity: {sev: {}},
 	  cpu: {guest: 1, model: m, isolateEmulatorThread: true, realtime: {mask: "0"}, maxSockets: 2, dedicatedCPUPlacement: true},
-	  memory: {guest: 1Gi, maxGuest: 2Gi}, gpus: [{name: g, deviceName: d, tag: t}, {name: plain, deviceName: d}], hostDevices: [{name: h, tag: t}]}`)
+	  memory: {guest: 1Gi, maxGuest: 2Gi, hugepages: {pageSize: 16Gi}}, gpus: [{name: g, deviceName: d, tag: t}, {name: plain, deviceName: d}], hostDevices: [{name: h, tag: t}]}`)
 	want := []string{
 		"spec.schedulerName", "spec.cpu.model", "spec.cpu.isolateEmulatorThread", "spec.cpu.realtime.mask",
-		"spec.ioThreads", "spec.ioThreadsPolicy", "spec.launchSecurity",
+		"spec.memory.hugepages.pageSize", "spec.ioThreads", "spec.ioThreadsPolicy", "spec.launchSecurity",
 		"spec.gpus[g]: virtualGPUOptions, tag, claimName, requestName", "spec.hostDevices[h]: tag, claimName, requestName",
 	}
 	if diff := cmp.Diff(want, apply.UnmappedInstancetype(size)); diff != "" {

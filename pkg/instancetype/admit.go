@@ -1,0 +1,100 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package instancetype
+
+import (
+	"errors"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
+)
+
+// Admit returns why vm may not be created (old is nil) or updated: conflicts
+// with its instance type or class, vCPUs that cannot be arranged as the
+// preference asks for, unmet requirements, and references that can never be
+// resolved. What is merely missing is admitted, because it may appear later.
+//
+// An update is judged only when it changes more than metadata and power state,
+// and only by problems that it brings: nothing that went wrong elsewhere keeps a
+// virtual machine from being powered off, edited or deleted.
+//
+// The error is a read that failed; it says nothing about vm.
+func Admit(vm, old *vmv1alpha1.VirtualMachine, r Reader) (field.ErrorList, error) {
+	if vm.DeletionTimestamp != nil || old != nil && sameButPower(&vm.Spec, &old.Spec) {
+		return nil, nil
+	}
+	_, err := Effective(vm, r)
+	found, err := admissionErrors(err)
+	if err != nil || len(found) == 0 || old == nil {
+		return found, err
+	}
+	_, oldErr := Effective(old, r)
+	before, oldErr := admissionErrors(oldErr)
+	if oldErr != nil {
+		return nil, oldErr
+	}
+	return slices.DeleteFunc(found, func(e *field.Error) bool {
+		return slices.ContainsFunc(before, func(o *field.Error) bool { return o.Error() == e.Error() })
+	}), nil
+}
+
+// sameButPower reports whether two specs differ at most in what is done with
+// the power state.
+func sameButPower(a, b *vmv1alpha1.VirtualMachineSpec) bool {
+	left, right := *a, *b
+	for _, s := range []*vmv1alpha1.VirtualMachineSpec{&left, &right} {
+		s.PowerState, s.NextRestartTime = "", ""
+		s.PowerOffMode, s.SuspendMode, s.RestartMode = "", "", ""
+	}
+	return equality.Semantic.DeepEqual(&left, &right)
+}
+
+// admissionErrors turns an error of Effective into those of an admission
+// answer. The second result is a read that failed.
+func admissionErrors(err error) (field.ErrorList, error) {
+	var (
+		problems *apply.Error
+		kind     *KindError
+		revision *RevisionError
+		infer    *InferError
+		role     *RoleError
+	)
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all field.ErrorList
+		for _, e := range joined.Unwrap() {
+			list, failed := admissionErrors(e)
+			if failed != nil {
+				return nil, failed
+			}
+			all = append(all, list...)
+		}
+		return all, nil
+	}
+	path := field.NewPath("spec")
+	if errors.As(err, &role) {
+		path = path.Child(string(role.Role))
+	}
+	switch {
+	case err == nil, IsMissing(err):
+		return nil, nil
+	case errors.As(err, &problems):
+		return problems.ErrorList(), nil
+	case errors.As(err, &kind):
+		return field.ErrorList{field.Invalid(path.Child("kind"), kind.Kind, kind.Error())}, nil
+	case errors.As(err, &revision):
+		return field.ErrorList{field.Invalid(path.Child("controllerRevisionRef"), revision.Name, revision.Error())}, nil
+	case errors.As(err, &infer) && !apiFailure(infer.Err):
+		// A volume that says nothing yet may be labelled later.
+		if infer.Ignorable {
+			return nil, nil
+		}
+		return field.ErrorList{field.Invalid(path.Child("inferFromVolume"), infer.Volume, infer.Err.Error())}, nil
+	default:
+		return nil, err
+	}
+}

@@ -1,0 +1,104 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package instancetype_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+// admissionWorld has instance types of 2, 3 and 4 vCPUs and preferences with
+// demands.
+func admissionWorld(t *testing.T) *world {
+	t.Helper()
+	w := newWorld()
+	w.add(t, clusterIT, "two", "2", 1, size(2))
+	w.add(t, clusterIT, "three", "3", 1, size(3))
+	w.add(t, clusterIT, "four", "4", 1, size(4))
+	w.add(t, clusterPref, "spread", "s", 1, "{cpu: {preferredCPUTopology: spread}}")
+	w.add(t, clusterPref, "greedy", "g", 1, "{requirements: {cpu: {guest: 4}}}")
+	return w
+}
+
+func TestAdmitOnCreate(t *testing.T) {
+	for _, tc := range []struct {
+		name, vm string
+		want     []string
+	}{
+		{"fine", "{instancetype: {name: two}, preference: {name: spread}}", nil},
+		{"F120 vCPUs that cannot be spread", "{instancetype: {name: three}, preference: {name: spread}}", []string{"spec.instancetype"}},
+		{"F120 spread without instance type", "{cpu: {sockets: 3}, memory: {guest: 1Gi}, preference: {name: spread}}", nil},
+		{"F121 conflicts", "{instancetype: {name: two}, cpu: {reservation: 1G, limit: 2G}, memory: {reservation: 1Gi, limit: 1Gi}}",
+			[]string{"spec.cpu.reservation", "spec.cpu.limit", "spec.memory.reservation", "spec.memory.limit"}},
+		{"requirements", "{instancetype: {name: two}, preference: {name: greedy}}", []string{"spec.instancetype"}},
+		{"F56 missing sources are admitted", "{instancetype: {name: gone}, preference: {name: gone}, className: gone}", nil},
+		{"F53 bad kind", "{instancetype: {name: two, kind: Foo}}", []string{"spec.instancetype.kind"}},
+		{"F122 neither name nor inferFromVolume", "{instancetype: {}}", []string{"spec.instancetype"}},
+		{"F126 unknown volume", "{instancetype: {inferFromVolume: nope}}", []string{"spec.instancetype.inferFromVolume"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			errs, err := instancetype.Admit(vmOf(t, tc.vm), nil, admissionWorld(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var fields []string
+			for _, e := range errs {
+				fields = append(fields, e.Field)
+			}
+			if diff := cmp.Diff(tc.want, fields); diff != "" {
+				t.Errorf("(-want +got):\n%s\n%v", diff, errs)
+			}
+		})
+	}
+}
+
+func TestAdmitOnUpdate(t *testing.T) {
+	for _, tc := range []struct {
+		name, old, vm string
+		refused       bool
+	}{
+		{"F110 switch to an instance type that is too small", "{instancetype: {name: four}, preference: {name: greedy}}", "{instancetype: {name: two}, preference: {name: greedy}}", true},
+		{"F110 inline size that becomes too small", "{cpu: {sockets: 4}, memory: {guest: 1Gi}, preference: {name: greedy}}", "{cpu: {sockets: 2}, memory: {guest: 1Gi}, preference: {name: greedy}}", true},
+		{"switch to one that fits", "{instancetype: {name: two}, preference: {name: spread}}", "{instancetype: {name: four}, preference: {name: spread}}", false},
+		{"F59 power off with an old problem", "{instancetype: {name: two}, preference: {name: greedy}, powerState: PoweredOn}", "{instancetype: {name: two}, preference: {name: greedy}, powerState: PoweredOff}", false},
+		{"an old problem does not refuse another change", "{instancetype: {name: two}, preference: {name: greedy}}", "{instancetype: {name: two}, preference: {name: greedy}, guestID: x}", false},
+		{"a new problem beside an old one", "{instancetype: {name: two}, preference: {name: greedy}}", "{instancetype: {name: two}, preference: {name: greedy}, cpu: {cores: 2}}", true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			errs, err := instancetype.Admit(vmOf(t, tc.vm), vmOf(t, tc.old), admissionWorld(t))
+			if err != nil || (len(errs) > 0) != tc.refused {
+				t.Errorf("errors %v, %v; want refused %t", errs, err, tc.refused)
+			}
+		})
+	}
+	t.Run("F110 also when revisions were captured", func(t *testing.T) {
+		w := admissionWorld(t)
+		old := vmOf(t, "{instancetype: {name: four}, preference: {name: greedy}}")
+		w.captured(t, old, w.add(t, clusterIT, "four", "4", 1, size(4)))
+		vm := old.DeepCopy()
+		vm.Spec.Instancetype.Name = "two"
+		if errs, err := instancetype.Admit(vm, old, w); err != nil || len(errs) != 1 {
+			t.Errorf("errors %v, %v; want the unmet requirement", errs, err)
+		}
+	})
+	t.Run("F124 a VM that is being deleted", func(t *testing.T) {
+		vm := vmOf(t, "{instancetype: {name: two}, cpu: {cores: 2}}")
+		vm.DeletionTimestamp = &metav1.Time{}
+		if errs, err := instancetype.Admit(vm, nil, admissionWorld(t)); err != nil || errs != nil {
+			t.Errorf("errors %v, %v", errs, err)
+		}
+	})
+	t.Run("a failed read is no verdict", func(t *testing.T) {
+		w := admissionWorld(t)
+		w.broken = errors.New("timeout")
+		if errs, err := instancetype.Admit(vmOf(t, "{instancetype: {name: two}}"), nil, w); !errors.Is(err, w.broken) || errs != nil {
+			t.Errorf("errors %v, %v; want the failure", errs, err)
+		}
+	})
+}
