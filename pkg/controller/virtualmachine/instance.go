@@ -6,6 +6,7 @@ package virtualmachine
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -31,13 +32,22 @@ func ownInstance(vm *vmv1alpha1.VirtualMachine, vmi *vmv1alpha1.VirtualMachineIn
 	return vmi
 }
 
-// stage returns what the running virtual machine may be brought to now, and what
-// waits for a power cycle.
-func stage(vm *vmv1alpha1.VirtualMachine, running, desired *vmv1alpha1.VirtualMachineInstanceSpec) (*vmv1alpha1.VirtualMachineInstanceSpec, []vmv1alpha1.RestartRequirement) {
-	if running == nil || desired == nil {
-		return desired, nil
+// runningSpec returns what a running virtual machine runs with now: all that is
+// desired when the provider, who has compared it with the hardware, has nothing
+// left that needs a power cycle; else what it ran with and what changed live.
+// When the provider lists something that should have changed live, the hardware
+// refused it, and what it runs with stays as it was.
+func runningSpec(vm *vmv1alpha1.VirtualMachine, running, desired *vmv1alpha1.VirtualMachineInstanceSpec) *vmv1alpha1.VirtualMachineInstanceSpec {
+	if len(vm.Status.RestartRequired) == 0 {
+		return desired
 	}
-	return instancetype.Stage(running, desired, vm.Spec.UpdateStrategy)
+	target, pending := instancetype.Stage(running, desired, vm.Spec.UpdateStrategy)
+	for _, r := range vm.Status.RestartRequired {
+		if !slices.ContainsFunc(pending, func(p vmv1alpha1.RestartRequirement) bool { return p.Path == r.Path }) {
+			return running
+		}
+	}
+	return target
 }
 
 // reconcileInstance makes the instance of a running virtual machine, keeps it up
@@ -104,15 +114,17 @@ func (r *reconciler) createInstance(ctx context.Context, p *pass) (*vmv1alpha1.V
 // updateInstance records a live change that was applied, and what was observed.
 func (r *reconciler) updateInstance(ctx context.Context, p *pass, vmi *vmv1alpha1.VirtualMachineInstance) error {
 	client := r.client.VirtualMachineInstances(vmi.Namespace)
-	if target, _ := stage(p.vm, &vmi.Spec, p.effective); target != nil && applied(p) && !equality.Semantic.DeepEqual(vmi.Spec, *target) {
-		next := vmi.DeepCopy()
-		next.Spec = *target.DeepCopy()
-		updated, err := client.Update(ctx, next, metav1.UpdateOptions{})
-		if err != nil {
-			return ignoreRaced(p, fmt.Errorf("updating virtual machine instance %s: %w", p.key(), err))
+	if applied(p) {
+		if now := runningSpec(p.vm, &vmi.Spec, p.effective); !equality.Semantic.DeepEqual(&vmi.Spec, now) {
+			next := vmi.DeepCopy()
+			next.Spec = *now.DeepCopy()
+			updated, err := client.Update(ctx, next, metav1.UpdateOptions{})
+			if err != nil {
+				return ignoreRaced(p, fmt.Errorf("updating virtual machine instance %s: %w", p.key(), err))
+			}
+			r.vmis.wrote(updated)
+			vmi = updated
 		}
-		r.vmis.wrote(updated)
-		vmi = updated
 	}
 	status := instanceStatus(p.vm)
 	if equality.Semantic.DeepEqual(vmi.Status, status) {
@@ -131,7 +143,7 @@ func (r *reconciler) updateInstance(ctx context.Context, p *pass, vmi *vmv1alpha
 // applied says whether the provider has brought the running virtual machine to
 // what it was asked for, so that the instance may say so.
 func applied(p *pass) bool {
-	return p.settled && isTrue(p.vm, vmv1alpha1.ConditionConfigurationSynced)
+	return p.settled && p.effective != nil && isTrue(p.vm, vmv1alpha1.ConditionConfigurationSynced)
 }
 
 // ignoreRaced asks for another pass when somebody else changed or removed the

@@ -127,33 +127,65 @@ func TestInstanceTakesALiveChangeWhenItIsApplied(t *testing.T) {
 	}
 }
 
-func TestChangeThatNeedsAPowerCycleIsListedUntilThen(t *testing.T) {
+// waitsFor makes the provider list paths as waiting for a power cycle.
+func (h *harness) waitsFor(paths ...string) {
+	h.provider.update = func(req *provider.Request) (<-chan error, error) {
+		req.VM.Status.RestartRequired = nil
+		for _, path := range paths {
+			req.VM.Status.RestartRequired = append(req.VM.Status.RestartRequired, vmv1alpha1.RestartRequirement{Path: path})
+		}
+		return nil, nil
+	}
+}
+
+func TestInstanceKeepsWhatWaitsForAPowerCycle(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.pass()
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Spec.CPU.Cores = 4
-		vm.Spec.UpdateStrategy = vmv1alpha1.UpdateStrategyStage
+		vm.Spec.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
 	})
+	h.waitsFor("cpu.cores")
 	h.pass()
 	vm := h.vm()
-	if len(vm.Status.RestartRequired) == 0 || vm.Status.PrintableStatus != "RestartRequired" {
+	if len(vm.Status.RestartRequired) != 1 || vm.Status.PrintableStatus != "RestartRequired" {
 		t.Errorf("restartRequired %v, printableStatus %s; want the change listed", vm.Status.RestartRequired, vm.Status.PrintableStatus)
 	}
-	if got := h.api.vmi("vm").Spec.CPU.Cores; got > 1 {
-		t.Errorf("the instance has %d cores before the restart, want what it runs with", got)
+	if cpu := h.api.vmi("vm").Spec.CPU; cpu.Cores > 1 || cpu.Shares == nil {
+		t.Errorf("the instance has cpu %+v, want the shares changed and the cores as they run", cpu)
 	}
-	for _, state := range []vmv1alpha1.PowerState{vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOn} {
-		h.provider.update = func(req *provider.Request) (<-chan error, error) {
-			req.VM.Status.PowerState = state
-			return nil, nil
-		}
-		h.pass()
+
+	h.waitsFor() // restarted in one operation: it was never seen powered off
+	h.pass()
+	if got := h.api.vmi("vm").Spec.CPU.Cores; got != 4 {
+		t.Errorf("the instance has %d cores after the restart, want 4", got)
 	}
 	if got := h.vm().Status.RestartRequired; len(got) != 0 {
 		t.Errorf("restartRequired %v after the restart, want none", got)
 	}
-	if got := h.api.vmi("vm").Spec.CPU.Cores; got != 4 {
-		t.Errorf("the instance has %d cores after the restart, want 4", got)
+}
+
+func TestInstanceStaysWhenTheHardwareRefusedALiveChange(t *testing.T) {
+	h := newHarness(t, running(), photon())
+	h.pass()
+	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Spec.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
+	})
+	h.waitsFor("cpu.shares")
+	h.pass()
+	if got := h.api.vmi("vm").Spec.CPU.Shares; got != nil {
+		t.Errorf("the instance has shares %v, want none", got)
+	}
+}
+
+func TestPowerOffForgetsWhatNeededIt(t *testing.T) {
+	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Status.RestartRequired = []vmv1alpha1.RestartRequirement{{Path: "cpu.cores"}}
+		vm.Spec.PowerState, vm.Status.PowerState = vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOff
+	}))
+	h.pass()
+	if got := h.vm().Status.RestartRequired; len(got) != 0 {
+		t.Errorf("restartRequired %v of a virtual machine that is powered off, want none", got)
 	}
 }
 

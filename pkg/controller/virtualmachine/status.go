@@ -17,11 +17,8 @@ import (
 // finish computes, from what synchronizers and provider reported, the parts of the
 // status that the controller owns.
 func (r *reconciler) finish(p *pass) {
-	switch {
-	case !runs(p.vm):
+	if !runs(p.vm) {
 		p.vm.Status.RestartRequired = nil
-	case p.vmi != nil && p.effective != nil:
-		_, p.vm.Status.RestartRequired = stage(p.vm, &p.vmi.Spec, p.effective)
 	}
 	derive(p.vm)
 	setReady(p.vm, r.probe(p.vm), p.now)
