@@ -35,9 +35,7 @@ type storeReaders struct {
 
 // Reader implements storage.Readers.
 func (r *storeReaders) Reader(ctx context.Context) instancetype.Reader {
-	// A store names, in its errors, the resource of the request in the context,
-	// which here is another one.
-	return &requestReader{readers: r, ctx: genericapirequest.WithRequestInfo(ctx, nil)}
+	return &requestReader{readers: r, ctx: ctx}
 }
 
 // requestReader reads for one request.
@@ -118,7 +116,13 @@ var errNoHost = apierrors.NewServiceUnavailable("this server was started without
 
 // read copies the object called name into out, which has its versioned type.
 func (r *requestReader) read(from *standard.REST, namespace, name string, out runtime.Object) error {
-	obj, err := from.Get(genericapirequest.WithNamespace(r.ctx, namespace), name, &metav1.GetOptions{})
+	// A store names, in its errors, the resource of the request in the context, which
+	// is not the one that is read here.
+	ctx := genericapirequest.WithRequestInfo(r.ctx, &genericapirequest.RequestInfo{
+		IsResourceRequest: true, Verb: "get", Namespace: namespace, Name: name,
+		APIGroup: from.DefaultQualifiedResource.Group, Resource: from.DefaultQualifiedResource.Resource,
+	})
+	obj, err := from.Get(genericapirequest.WithNamespace(ctx, namespace), name, &metav1.GetOptions{})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/property"
 	"github.com/vmware/govmomi/vim25/types"
 )
 
@@ -173,5 +174,34 @@ func TestReconfigureObeysHotAddFlagsAndIsAtomic(t *testing.T) {
 	wait(ctx, t, task, err)
 	if got := read(ctx, t, c, machines["hot"]).Config.Hardware; got.NumCPU != 2 || got.MemoryMB != 4096 {
 		t.Errorf("hot-add gave %d CPUs and %d MB", got.NumCPU, got.MemoryMB)
+	}
+}
+
+func TestFolderIsDestroyedWithItsMachines(t *testing.T) {
+	ctx := testContext(t)
+	c := connect(ctx, t, startServer(t, Options{}))
+	p := findPlaces(ctx, t, c)
+	sub, err := p.folder.CreateFolder(ctx, "namespace-b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.folder = sub
+	vm := create(ctx, t, c, p, machine("inside"))
+	task, err := vm.PowerOn(ctx)
+	wait(ctx, t, task, err)
+	task, err = sub.Destroy(ctx)
+	if err := faultOf(ctx, task, err); !fault.Is(err, &types.InvalidPowerState{}) {
+		t.Fatalf("destroy with a running machine: got %v, want InvalidPowerState", err)
+	}
+	task, err = vm.PowerOff(ctx)
+	wait(ctx, t, task, err)
+	task, err = sub.Destroy(ctx)
+	wait(ctx, t, task, err)
+	for _, o := range []object.Reference{vm, sub} {
+		var content []types.ObjectContent
+		err := property.DefaultCollector(c.Client).RetrieveOne(ctx, o.Reference(), []string{"name"}, &content)
+		if !fault.Is(err, &types.ManagedObjectNotFound{}) {
+			t.Errorf("reading %s: got %v, want ManagedObjectNotFound", o.Reference(), err)
+		}
 	}
 }

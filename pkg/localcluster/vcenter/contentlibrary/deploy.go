@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/google/uuid"
 	"github.com/vmware/govmomi/fault"
@@ -48,6 +49,8 @@ type Deployer struct {
 	Creator  Creator
 	// Datacenter is where deployments without a folder go.
 	Datacenter types.ManagedObjectReference
+
+	descriptors sync.Map // item identifier to the path of its OVF descriptor
 }
 
 // ServeHTTP answers deployments, and passes everything else on.
@@ -99,27 +102,42 @@ func (d *Deployer) envelope(id string) (*ovf.Envelope, error) {
 	if _, err := uuid.Parse(id); err != nil {
 		return nil, os.ErrNotExist
 	}
+	path, err := d.descriptor(id)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read library item %s: %w", id, err)
+	}
+	defer f.Close()
+	envelope, err := ovf.Unmarshal(f)
+	if err != nil {
+		return nil, fmt.Errorf("parse the OVF descriptor of library item %s: %w", id, err)
+	}
+	return envelope, nil
+}
+
+// descriptor finds the file of an item's descriptor. It is remembered, as the
+// search goes through the directories of all virtual machines.
+func (d *Deployer) descriptor(id string) (string, error) {
+	if known, ok := d.descriptors.Load(id); ok {
+		if path, ok := known.(string); ok {
+			return path, nil
+		}
+	}
 	for _, e := range d.Registry.All("Datastore") {
 		ds, ok := e.(*simulator.Datastore)
 		if !ok {
 			continue
 		}
 		found, err := filepath.Glob(filepath.Join(ds.Summary.Url, "contentlib-*", id, "*.ovf"))
-		if err != nil || len(found) == 0 {
-			continue
+		if err == nil && len(found) != 0 {
+			d.descriptors.Store(id, found[0])
+			return found[0], nil
 		}
-		f, err := os.Open(found[0])
-		if err != nil {
-			return nil, fmt.Errorf("read library item %s: %w", id, err)
-		}
-		defer f.Close()
-		envelope, err := ovf.Unmarshal(f)
-		if err != nil {
-			return nil, fmt.Errorf("parse the OVF descriptor of library item %s: %w", id, err)
-		}
-		return envelope, nil
 	}
-	return nil, os.ErrNotExist
+	return "", os.ErrNotExist
 }
 
 func (d *Deployer) deploy(ctx context.Context, envelope *ovf.Envelope, deploy *vcenter.Deploy) (types.ManagedObjectReference, error) {

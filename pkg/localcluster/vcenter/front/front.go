@@ -76,8 +76,10 @@ func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 var (
-	methodPattern    = regexp.MustCompile(`<(?:\w+:)?Body[^>]*>\s*<(?:\w+:)?(\w+)`)
-	collectorPattern = regexp.MustCompile(`<_this[^>]*type="PropertyCollector"[^>]*>([^<]+)<`)
+	methodPattern = regexp.MustCompile(`<(?:\w+:)?Body[^>]*>\s*<(?:\w+:)?(\w+)`)
+	// Only collectors that a session made: the standard one has the same
+	// reference in all sessions.
+	collectorPattern = regexp.MustCompile(`<_this[^>]*type="PropertyCollector"[^>]*>(session\[[^<]+)<`)
 )
 
 func (f *Front) serveSOAP(w http.ResponseWriter, r *http.Request) {

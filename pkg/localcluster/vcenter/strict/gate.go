@@ -43,7 +43,7 @@ type slot struct {
 
 // handled are the calls that go through the gate, by the kind of their target.
 var handled = map[string]map[string]bool{
-	"Folder":       {"CreateVM_Task": true, "RegisterVM_Task": true},
+	"Folder":       {"CreateVM_Task": true, "RegisterVM_Task": true, "Destroy_Task": true},
 	"ResourcePool": {"ImportVApp": true},
 	"VirtualApp":   {"ImportVApp": true, "CreateChildVM_Task": true},
 	"VirtualMachine": {
@@ -80,16 +80,15 @@ func (g *Gate) direct(ctx *simulator.Context, method *simulator.Method) (mo.Refe
 	if ctx.Session == nil {
 		return nil, nil
 	}
-	if !handled[method.This.Type][method.Name] {
-		return nil, checkCall(method)
-	}
-	if ctx.Map.Get(method.This) == nil {
+	if ctx.Session.Get(method.This) == nil {
 		return nil, nil // the simulator's answer to an unknown target is right
 	}
-	if fault := checkReferences(ctx, method.Body); fault != nil {
+	if fault := checkCall(ctx, method); fault != nil {
 		return nil, fault
 	}
-	method.This = gateRef
+	if handled[method.This.Type][method.Name] {
+		method.This = gateRef
+	}
 	return nil, nil
 }
 

@@ -5,6 +5,7 @@ package strict
 
 import (
 	"reflect"
+	"strings"
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/types"
@@ -97,15 +98,26 @@ func checkVMFolder(ctx *simulator.Context, ref *types.ManagedObjectReference, pr
 	return &types.InvalidArgument{InvalidProperty: property}
 }
 
-// checkCall refuses calls outside the gate that are known to leave a lock of
-// the simulator held for ever.
-func checkCall(method *simulator.Method) types.BaseMethodFault {
-	post, ok := method.Body.(*types.PostEvent)
-	if !ok {
-		return nil
+// checkCall refuses calls that would end the simulator, or leave one of its
+// locks held for ever. Reads are not looked at: there an unknown object is
+// answered as it should be.
+func checkCall(ctx *simulator.Context, method *simulator.Method) types.BaseMethodFault {
+	switch body := method.Body.(type) {
+	case *types.PostEvent:
+		if event, ok := body.EventToPost.(*types.EventEx); ok && (event.ObjectType == "" || event.ObjectId == "") {
+			return &types.InvalidArgument{InvalidProperty: "eventToPost"}
+		}
+	case *types.PlaceVm:
+		// The simulator picks from the hosts of the cluster, whatever is given.
+		if len(body.PlacementSpec.Hosts) != 0 {
+			return &types.NotSupported{}
+		}
+		return checkReferences(ctx, method.Body)
+	case *types.ImportVApp, *types.MarkAsVirtualMachine:
+		return checkReferences(ctx, method.Body)
 	}
-	if event, ok := post.EventToPost.(*types.EventEx); ok && (event.ObjectType == "" || event.ObjectId == "") {
-		return &types.InvalidArgument{InvalidProperty: "eventToPost"}
+	if strings.HasSuffix(method.Name, "_Task") {
+		return checkReferences(ctx, method.Body)
 	}
 	return nil
 }

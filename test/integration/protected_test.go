@@ -1,0 +1,71 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-dev/slipway/cmd/slipway-apiserver/app"
+	"github.com/slipway-dev/slipway/test/integration/framework"
+)
+
+func TestProtectedKeysAreForPrivilegedUsers(t *testing.T) {
+	const key = "vm.slipway.dev.protected/skip-delete-platform-resource"
+	s := framework.StartStandaloneIn(t, t.TempDir(), func(o *app.Options) { o.PrivilegedUsers = []string{"operator"} })
+	patches := map[string]string{
+		"set an annotation":    `{"metadata":{"annotations":{"` + key + `":"1"}}}`,
+		"change an annotation": `{"metadata":{"annotations":{"x.protected/kept":"2"}}}`,
+		"remove an annotation": `{"metadata":{"annotations":{"x.protected/kept":null}}}`,
+		"set a label":          `{"metadata":{"labels":{"` + key + `":"1"}}}`,
+	}
+	for name, patch := range patches {
+		t.Run(name, func(t *testing.T) {
+			vm := inlineVM("")
+			vm.GenerateName = "protected-"
+			vm.Annotations = map[string]string{"x.protected/kept": "1"}
+			vm = createVM(t, s.Client(t), vm)
+			apply := func(user string) error {
+				vms := framework.Client(t, s.ConfigFor(user)).VmV1alpha1().VirtualMachines(namespace)
+				_, err := vms.Patch(t.Context(), vm.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+				return err
+			}
+			if err := apply("alice"); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), ".protected/") {
+				t.Errorf("as an ordinary user: %v, want Forbidden that names the key", err)
+			}
+			if err := apply("operator"); err != nil {
+				t.Errorf("as a privileged user: %v", err)
+			}
+		})
+	}
+	t.Run("keys that stay refuse nothing", func(t *testing.T) {
+		vm := inlineVM("stays")
+		vm.Annotations = map[string]string{key: "1"}
+		createVM(t, s.Client(t), vm)
+		vms := framework.Client(t, s.ConfigFor("alice")).VmV1alpha1().VirtualMachines(namespace)
+		if _, err := vms.Patch(t.Context(), "stays", types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("creation by an ordinary user", func(t *testing.T) {
+		vm := inlineVM("created")
+		vm.Annotations = map[string]string{key: "1"}
+		_, err := framework.Client(t, s.ConfigFor("alice")).VmV1alpha1().VirtualMachines(namespace).Create(t.Context(), vm, metav1.CreateOptions{})
+		if !apierrors.IsForbidden(err) {
+			t.Errorf("answer %v, want Forbidden", err)
+		}
+	})
+	t.Run("every kind", func(t *testing.T) {
+		it := createClusterInstancetype(t, s.Client(t), "small", 1, "1Gi")
+		its := framework.Client(t, s.ConfigFor("alice")).InstancetypeV1alpha1().VirtualMachineClusterInstancetypes()
+		_, err := its.Patch(t.Context(), it.Name, types.MergePatchType, []byte(patches["set a label"]), metav1.PatchOptions{})
+		if !apierrors.IsForbidden(err) {
+			t.Errorf("answer %v, want Forbidden", err)
+		}
+	})
+}

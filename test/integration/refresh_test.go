@@ -1,0 +1,172 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	instancetypev1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	"github.com/slipway-dev/slipway/test/integration/framework"
+)
+
+// capture writes the status that the controller writes when it captured source.
+func capture(t *testing.T, c versioned.Interface, vm *vmv1alpha1.VirtualMachine, source *instancetypev1alpha1.VirtualMachineClusterInstancetype) *vmv1alpha1.VirtualMachine {
+	t.Helper()
+	vm = vm.DeepCopy()
+	vm.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{
+		Name: source.Name, Kind: "virtualmachineclusterinstancetype",
+		ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "old-revision"},
+		SourceUID:             string(source.UID), SourceGeneration: source.Generation,
+	}
+	got, err := c.VmV1alpha1().VirtualMachines(namespace).UpdateStatus(t.Context(), vm, metav1.UpdateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func grow(t *testing.T, c versioned.Interface, source *instancetypev1alpha1.VirtualMachineClusterInstancetype) {
+	t.Helper()
+	source = source.DeepCopy()
+	source.Spec.CPU.Guest *= 2
+	if _, err := c.InstancetypeV1alpha1().VirtualMachineClusterInstancetypes().Update(t.Context(), source, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRefreshLetsGoOfTheRevisionInSpecAndStatusAtOnce(t *testing.T) {
+	c := framework.StartStandalone(t).Client(t)
+	vms := c.VmV1alpha1().VirtualMachines(namespace)
+	source := createClusterInstancetype(t, c, "small", 2, "2Gi")
+	vm := typedVM("pinned", "small")
+	vm.Spec.Instancetype.ControllerRevisionRef = &vmv1alpha1.ControllerRevisionRef{Name: "old-revision"}
+	before := capture(t, c, createVM(t, c, vm), source)
+	grow(t, c, source)
+
+	for _, dryRun := range []struct {
+		name string
+		body vmv1alpha1.RefreshOptions
+		opts metav1.CreateOptions
+	}{
+		{name: "in the body", body: vmv1alpha1.RefreshOptions{DryRun: []string{metav1.DryRunAll}}},
+		{name: "in the query", opts: metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}},
+	} {
+		result, err := vms.RefreshInstancetype(t.Context(), vm.Name, &dryRun.body, dryRun.opts)
+		if err != nil {
+			t.Fatalf("dry run %s: %v", dryRun.name, err)
+		}
+		if !result.DryRun || !result.Changed {
+			t.Errorf("dry run %s: dryRun %v, changed %v; want both true", dryRun.name, result.DryRun, result.Changed)
+		}
+		if diff := cmp.Diff(before, getVM(t, c, vm.Name)); diff != "" {
+			t.Fatalf("the dry run %s changed the VM (-before +after):\n%s", dryRun.name, diff)
+		}
+	}
+
+	result, err := vms.RefreshInstancetype(t.Context(), vm.Name, &vmv1alpha1.RefreshOptions{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !result.Changed || !result.SpecPinCleared || result.DryRun || result.OldRevision != "old-revision" || result.OldGeneration != 1 || result.NewGeneration != 2 || result.NewRevision == "" {
+		t.Errorf("result = %+v", result)
+	}
+	after := getVM(t, c, vm.Name)
+	if after.Spec.Instancetype.ControllerRevisionRef != nil || after.Status.InstancetypeRef.ControllerRevisionRef != nil {
+		t.Errorf("the revision is still named: spec %+v, status %+v", after.Spec.Instancetype, after.Status.InstancetypeRef)
+	}
+	if after.Generation != before.Generation+1 {
+		t.Errorf("generation = %d, want %d because spec changed", after.Generation, before.Generation+1)
+	}
+	after.Spec.Instancetype.ControllerRevisionRef = before.Spec.Instancetype.ControllerRevisionRef
+	after.Status.InstancetypeRef.ControllerRevisionRef = before.Status.InstancetypeRef.ControllerRevisionRef
+	if diff := cmp.Diff(before.Spec, after.Spec) + cmp.Diff(before.Status, after.Status); diff != "" {
+		t.Errorf("the refresh changed more than the references (-before +after):\n%s", diff)
+	}
+}
+
+func TestRefreshOfTheNewestRevisionWritesNothing(t *testing.T) {
+	c := framework.StartStandalone(t).Client(t)
+	source := createClusterInstancetype(t, c, "small", 2, "2Gi")
+	before := capture(t, c, createVM(t, c, typedVM("newest", "small")), source)
+	result, err := c.VmV1alpha1().VirtualMachines(namespace).RefreshInstancetype(t.Context(), "newest", &vmv1alpha1.RefreshOptions{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Changed {
+		t.Error("changed = true, want false")
+	}
+	if diff := cmp.Diff(before, getVM(t, c, "newest")); diff != "" {
+		t.Errorf("the VM was written (-before +after):\n%s", diff)
+	}
+}
+
+func TestRefusedRefreshNamesTheFieldAndChangesNothing(t *testing.T) {
+	c := framework.StartStandalone(t).Client(t)
+	vms := c.VmV1alpha1().VirtualMachines(namespace)
+	source := createClusterInstancetype(t, c, "small", 2, "2Gi")
+	demanding := &instancetypev1alpha1.VirtualMachineClusterPreference{ObjectMeta: metav1.ObjectMeta{Name: "demanding"}}
+	demanding.Spec.Requirements = &instancetypev1alpha1.PreferenceRequirements{
+		Memory: &instancetypev1alpha1.MemoryPreferenceRequirement{Guest: resource.MustParse("64Gi")},
+	}
+	if _, err := c.InstancetypeV1alpha1().VirtualMachineClusterPreferences().Create(t.Context(), demanding, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	grow(t, c, source)
+
+	for name, tc := range map[string]struct {
+		vm    *vmv1alpha1.VirtualMachine
+		field string
+	}{
+		"no instance type":      {vm: inlineVM("inline"), field: "spec.instancetype"},
+		"source does not exist": {vm: typedVM("gone", "gone"), field: "spec.instancetype"},
+		"requirements are not met": {vm: func() *vmv1alpha1.VirtualMachine {
+			v := typedVM("poor", "small")
+			v.Spec.Preference = &vmv1alpha1.PreferenceMatcher{Name: "demanding"}
+			return v
+		}(), field: "spec"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := createVM(t, c, tc.vm)
+			_, err := vms.RefreshInstancetype(t.Context(), tc.vm.Name, &vmv1alpha1.RefreshOptions{}, metav1.CreateOptions{})
+			if !apierrors.IsInvalid(err) || !anyBelow(causes(err), tc.field) {
+				t.Errorf("answer %v (fields %q), want Invalid that names %s", err, causes(err), tc.field)
+			}
+			if diff := cmp.Diff(before, getVM(t, c, tc.vm.Name)); diff != "" {
+				t.Errorf("the refused refresh changed the VM (-before +after):\n%s", diff)
+			}
+		})
+	}
+	_, err := vms.RefreshPreference(t.Context(), "nobody", &vmv1alpha1.RefreshOptions{}, metav1.CreateOptions{})
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("refreshing a VM that does not exist: %v, want NotFound", err)
+	}
+}
+
+func TestExpandShowsTheSizeAndStoresNothing(t *testing.T) {
+	c := framework.StartStandalone(t).Client(t)
+	vms := c.VmV1alpha1().VirtualMachines(namespace)
+	createClusterInstancetype(t, c, "small", 2, "2Gi")
+	before := createVM(t, c, typedVM("short", "small"))
+
+	got, err := vms.ExpandSpec(t.Context(), "short", vmv1alpha1.ExpandOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Spec.Instancetype != nil || got.Spec.CPU == nil || got.Spec.CPU.Sockets != 2 || got.Spec.Memory == nil || got.Spec.Memory.Guest.String() != "2Gi" {
+		t.Errorf("expanded spec: instancetype %v, cpu %+v, memory %+v", got.Spec.Instancetype, got.Spec.CPU, got.Spec.Memory)
+	}
+	if diff := cmp.Diff(before, getVM(t, c, "short")); diff != "" {
+		t.Errorf("expand-spec stored something (-before +after):\n%s", diff)
+	}
+	if _, err := vms.ExpandSpec(t.Context(), "short", vmv1alpha1.ExpandOptions{Generation: "oldest"}); !apierrors.IsInvalid(err) {
+		t.Errorf("generation=oldest: %v, want Invalid", err)
+	}
+}
