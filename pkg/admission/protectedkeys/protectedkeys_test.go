@@ -1,0 +1,79 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package protectedkeys
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm"
+)
+
+func TestIsProtected(t *testing.T) {
+	for key, want := range map[string]bool{
+		"vm.slipway.dev.protected/x":  true,
+		"VM.slipway.dev.Protected/x":  true,
+		"protected/x":                 true,
+		"a.protected/":                true,
+		"vm.slipway.dev/x.protected":  false,
+		"vm.slipway.dev/protected":    false,
+		"unprotected/x":               false,
+		"protected.slipway.dev/x":     false,
+		"no-prefix.protected":         false,
+		"a.protected.slipway.dev/key": false,
+	} {
+		if got := isProtected(key); got != want {
+			t.Errorf("isProtected(%q) = %v, want %v", key, got, want)
+		}
+	}
+}
+
+func TestChangedKeys(t *testing.T) {
+	const a, b, open = "x.protected/a", "x.protected/b", "x/open"
+	for name, tc := range map[string]struct {
+		stored, updated map[string]string
+		want            []string
+	}{
+		"nothing":           {},
+		"added and removed": {map[string]string{b: "1"}, map[string]string{a: "1"}, []string{a, b}},
+		"changed":           {map[string]string{a: "1"}, map[string]string{a: "2"}, []string{a}},
+		"added empty":       {nil, map[string]string{a: ""}, []string{a}},
+		"kept":              {map[string]string{a: "1", open: "1"}, map[string]string{a: "1", open: "2"}, nil},
+	} {
+		if diff := cmp.Diff(tc.want, changedKeys(tc.stored, tc.updated)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestWhoMayChangeProtectedKeys(t *testing.T) {
+	marked := &vm.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"x.protected/a": "1"}}}
+	for name, tc := range map[string]struct {
+		who     user.Info
+		object  runtime.Object
+		allowed bool
+	}{
+		"ordinary user":         {&user.DefaultInfo{Name: "alice"}, marked, false},
+		"no user":               {nil, marked, false},
+		"named user":            {&user.DefaultInfo{Name: "operator"}, marked, true},
+		"member of masters":     {&user.DefaultInfo{Name: "alice", Groups: []string{user.SystemPrivilegedGroup}}, marked, true},
+		"no protected key":      {&user.DefaultInfo{Name: "alice"}, &vm.VirtualMachine{}, true},
+		"object without keys":   {&user.DefaultInfo{Name: "alice"}, &vm.ExpandOptions{}, true},
+		"request has no object": {&user.DefaultInfo{Name: "alice"}, nil, true},
+	} {
+		request := admission.NewAttributesRecord(tc.object, nil, schema.GroupVersionKind{}, "n", "v",
+			schema.GroupVersionResource{Resource: "virtualmachines"}, "", admission.Create, nil, false, tc.who)
+		err := New("operator").Validate(t.Context(), request, nil)
+		if (err == nil) != tc.allowed || err != nil && !apierrors.IsForbidden(err) {
+			t.Errorf("%s: answer %v, want allowed = %v", name, err, tc.allowed)
+		}
+	}
+}

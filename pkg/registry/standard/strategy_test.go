@@ -1,0 +1,71 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package standard_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/slipway-dev/slipway/pkg/apis/scheme"
+	"github.com/slipway-dev/slipway/pkg/apis/vm"
+	"github.com/slipway-dev/slipway/pkg/registry/standard"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineclass"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineinstance"
+)
+
+func instance(phase vm.VirtualMachinePhase, guestID string) *vm.VirtualMachineInstance {
+	return &vm.VirtualMachineInstance{
+		ObjectMeta: metav1.ObjectMeta{Name: "i", Generation: 4, Labels: map[string]string{"g": guestID}},
+		Spec:       vm.VirtualMachineInstanceSpec{GuestID: guestID},
+		Status:     vm.VirtualMachineInstanceStatus{Phase: phase},
+	}
+}
+
+func TestMainKeepsStatusAndCountsSpec(t *testing.T) {
+	s := standard.NewStrategy(scheme.Scheme, virtualmachineinstance.Kind())
+	got := instance(vm.PhaseFailed, "new")
+	s.PrepareForUpdate(t.Context(), got, instance(vm.PhaseRunning, "old"))
+	want := instance(vm.PhaseRunning, "new")
+	want.Generation = 5
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("to be stored (-want +got):\n%s", diff)
+	}
+	got = instance(vm.PhaseFailed, "same")
+	s.PrepareForUpdate(t.Context(), got, instance(vm.PhaseRunning, "same"))
+	if got.Generation != 4 {
+		t.Errorf("generation = %d though spec is the same, want 4", got.Generation)
+	}
+}
+
+func TestStatusKeepsSpecAndMetadata(t *testing.T) {
+	s := standard.StatusStrategy[*vm.VirtualMachineInstance]{Strategy: standard.NewStrategy(scheme.Scheme, virtualmachineinstance.Kind())}
+	got := instance(vm.PhaseFailed, "new")
+	s.PrepareForUpdate(t.Context(), got, instance(vm.PhaseRunning, "old"))
+	if diff := cmp.Diff(instance(vm.PhaseFailed, "old"), got); diff != "" {
+		t.Errorf("to be stored (-want +got):\n%s", diff)
+	}
+}
+
+func TestCreationDropsStatus(t *testing.T) {
+	got := instance(vm.PhaseRunning, "x")
+	standard.NewStrategy(scheme.Scheme, virtualmachineinstance.Kind()).PrepareForCreate(t.Context(), got)
+	want := instance("", "x")
+	want.Generation = 1
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("to be stored (-want +got):\n%s", diff)
+	}
+}
+
+func TestKindWithoutStatusResetsNothing(t *testing.T) {
+	if got := standard.NewStrategy(scheme.Scheme, virtualmachineclass.Kind()).GetResetFields(); len(got) != 0 {
+		t.Errorf("a kind without status resets %v", got)
+	}
+	got := standard.NewStrategy(scheme.Scheme, virtualmachineinstance.Kind()).GetResetFields()
+	if set := got["vm.slipway.dev/v1alpha1"]; set == nil || !set.Has(fieldpath.MakePathOrDie("status")) {
+		t.Errorf("a kind with status resets %v, want status", got)
+	}
+}

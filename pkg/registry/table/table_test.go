@@ -1,0 +1,71 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package table
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm"
+)
+
+func convertor() *Convertor[*vm.VirtualMachineClass] {
+	return New(
+		Column[*vm.VirtualMachineClass]{Name: "Wide", Type: "string", Wide: true, Value: func(*vm.VirtualMachineClass) any { return "w" }},
+		Column[*vm.VirtualMachineClass]{Name: "Unset", Type: "string", Value: func(*vm.VirtualMachineClass) any { return nil }},
+	)
+}
+
+func TestColumnsAreNameOwnAgeWide(t *testing.T) {
+	list := &vm.VirtualMachineClassList{
+		ListMeta: metav1.ListMeta{ResourceVersion: "9", Continue: "c"},
+		Items:    []vm.VirtualMachineClass{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, {ObjectMeta: metav1.ObjectMeta{Name: "b"}}},
+	}
+	got, err := convertor().ConvertToTable(t.Context(), list, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var headers []string
+	var priorities []int32
+	for _, h := range got.ColumnDefinitions {
+		headers, priorities = append(headers, h.Name), append(priorities, h.Priority)
+	}
+	if diff := cmp.Diff([]string{"Name", "Unset", "Age", "Wide"}, headers); diff != "" {
+		t.Errorf("headers (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]int32{0, 0, 0, 1}, priorities); diff != "" {
+		t.Errorf("priorities (-want +got):\n%s", diff)
+	}
+	if got.ResourceVersion != "9" || got.Continue != "c" {
+		t.Errorf("list metadata = %+v", got.ListMeta)
+	}
+	var cells [][]any
+	for _, row := range got.Rows {
+		cells = append(cells, row.Cells)
+	}
+	if diff := cmp.Diff([][]any{{"a", "", "<unknown>", "w"}, {"b", "", "<unknown>", "w"}}, cells); diff != "" {
+		t.Errorf("cells (-want +got):\n%s", diff)
+	}
+}
+
+func TestSingleObjectAndNoHeaders(t *testing.T) {
+	one := &vm.VirtualMachineClass{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "3"}}
+	got, err := convertor().ConvertToTable(t.Context(), one, &metav1.TableOptions{NoHeaders: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.ColumnDefinitions) != 0 || len(got.Rows) != 1 || got.ResourceVersion != "3" {
+		t.Errorf("%d headers, %d rows, resource version %q; want none, 1 and 3", len(got.ColumnDefinitions), len(got.Rows), got.ResourceVersion)
+	}
+}
+
+func TestOtherKindIsAnError(t *testing.T) {
+	var other runtime.Object = &vm.VirtualMachineImage{}
+	if _, err := convertor().ConvertToTable(t.Context(), other, nil); err == nil {
+		t.Error("a table of another kind succeeded")
+	}
+}

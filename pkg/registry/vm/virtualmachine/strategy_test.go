@@ -1,0 +1,186 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/slipway-dev/slipway/pkg/apis/scheme"
+	"github.com/slipway-dev/slipway/pkg/apis/vm"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+var now = time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC)
+
+const uuid = "7c0bd8ea-5a31-4b33-8f3e-0d3c1fcd1b4e"
+
+func strategy() Strategy {
+	return NewStrategy(scheme.Scheme, Sources{
+		Now:     func() time.Time { return now },
+		NewUUID: func() string { return uuid },
+	})
+}
+
+func stored() *vm.VirtualMachine {
+	return &vm.VirtualMachine{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "v", Namespace: "n", Generation: 3, ResourceVersion: "7",
+			Labels: map[string]string{"l": "1"}, Annotations: map[string]string{"a": "1"}, Finalizers: []string{Finalizer},
+		},
+		Spec: vm.VirtualMachineSpec{
+			Instancetype: &vm.InstancetypeMatcher{Name: "i", RevisionName: "old", ControllerRevisionRef: &vm.ControllerRevisionRef{Name: "r"}},
+			Preference:   &vm.PreferenceMatcher{Name: "p", ControllerRevisionRef: &vm.ControllerRevisionRef{Name: "rp"}},
+			PowerState:   vm.PoweredOn,
+			GuestID:      "ubuntu64Guest",
+		},
+		Status: vm.VirtualMachineStatus{
+			Phase:           vm.PhaseRunning,
+			InstancetypeRef: &vm.InstancetypeRef{Name: "i", ControllerRevisionRef: &vm.ControllerRevisionRef{Name: "r"}},
+			PreferenceRef:   &vm.PreferenceRef{Name: "p", ControllerRevisionRef: &vm.ControllerRevisionRef{Name: "rp"}},
+		},
+	}
+}
+
+// everythingChanged is stored with every part changed, as a greedy client sends it.
+func everythingChanged() *vm.VirtualMachine {
+	v := stored()
+	v.Labels, v.Annotations = map[string]string{"l": "2"}, map[string]string{"a": "2"}
+	v.Finalizers, v.OwnerReferences = nil, []metav1.OwnerReference{{Name: "o"}}
+	v.Spec.GuestID, v.Spec.PowerState, v.Spec.PowerOffMode = "other", vm.PoweredOff, vm.PowerOpModeHard
+	v.Spec.Instancetype = &vm.InstancetypeMatcher{Name: "other"}
+	v.Spec.Preference = &vm.PreferenceMatcher{Name: "other"}
+	v.Status.Phase = vm.PhaseFailed
+	v.Status.InstancetypeRef = &vm.InstancetypeRef{Name: "other"}
+	v.Status.PreferenceRef = &vm.PreferenceRef{Name: "other"}
+	return v
+}
+
+func TestEachEndpointChangesOnlyWhatItOwns(t *testing.T) {
+	for name, tc := range map[string]struct {
+		strategy rest.RESTUpdateStrategy
+		// change makes of the stored object what must be stored.
+		change func(*vm.VirtualMachine)
+	}{
+		"main keeps status": {strategy(), func(v *vm.VirtualMachine) {
+			changed := everythingChanged()
+			v.ObjectMeta, v.Spec = changed.ObjectMeta, changed.Spec
+			v.Generation++
+		}},
+		"status keeps spec and metadata": {NewStatusStrategy(strategy()), func(v *vm.VirtualMachine) {
+			v.Status = everythingChanged().Status
+		}},
+		"power keeps all but power": {NewPowerStrategy(strategy()), func(v *vm.VirtualMachine) {
+			v.Spec.PowerState, v.Spec.PowerOffMode = vm.PoweredOff, vm.PowerOpModeHard
+			v.Generation++
+		}},
+		"refresh of the instance type keeps all but its revision": {NewRefreshStrategy(strategy(), AspectInstancetype), func(v *vm.VirtualMachine) {
+			v.Spec.Instancetype.ControllerRevisionRef, v.Spec.Instancetype.RevisionName = nil, ""
+			v.Status.InstancetypeRef.ControllerRevisionRef = nil
+			v.Generation++
+		}},
+		"refresh of the preference keeps all but its revision": {NewRefreshStrategy(strategy(), AspectPreference), func(v *vm.VirtualMachine) {
+			v.Spec.Preference.ControllerRevisionRef = nil
+			v.Status.PreferenceRef.ControllerRevisionRef = nil
+			v.Generation++
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, want := everythingChanged(), stored()
+			tc.change(want)
+			tc.strategy.PrepareForUpdate(t.Context(), got, stored())
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("to be stored (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestGenerationStaysWhileSpecStays(t *testing.T) {
+	for name, s := range map[string]rest.RESTUpdateStrategy{
+		"main": strategy(), "status": NewStatusStrategy(strategy()), "power": NewPowerStrategy(strategy()),
+		"refresh": NewRefreshStrategy(strategy(), AspectInstancetype),
+	} {
+		got := stored()
+		got.Labels = map[string]string{"l": "2"}
+		got.Status.Phase = vm.PhaseFailed
+		s.PrepareForUpdate(t.Context(), got, stored())
+		if got.Generation != 3 {
+			t.Errorf("%s: generation = %d, want 3", name, got.Generation)
+		}
+	}
+}
+
+func TestCreationFillsOnlyWhatIsMissing(t *testing.T) {
+	for name, tc := range map[string]struct {
+		given, want vm.VirtualMachineSpec
+	}{
+		"nothing given": {
+			want: vm.VirtualMachineSpec{
+				Firmware: &vm.VirtualMachineFirmware{UUID: uuid},
+				Network:  &vm.VirtualMachineNetworkSpec{Interfaces: []vm.VirtualMachineNetworkInterface{{Name: "eth0"}}},
+			},
+		},
+		"UUID and interface given": {
+			given: vm.VirtualMachineSpec{
+				Firmware: &vm.VirtualMachineFirmware{UUID: "mine"},
+				Network:  &vm.VirtualMachineNetworkSpec{Interfaces: []vm.VirtualMachineNetworkInterface{{Name: "lan"}}},
+			},
+			want: vm.VirtualMachineSpec{
+				Firmware: &vm.VirtualMachineFirmware{UUID: "mine"},
+				Network:  &vm.VirtualMachineNetworkSpec{Interfaces: []vm.VirtualMachineNetworkInterface{{Name: "lan"}}},
+			},
+		},
+		"bootloader without UUID, network disabled, restart now": {
+			given: vm.VirtualMachineSpec{
+				Firmware:        &vm.VirtualMachineFirmware{Bootloader: vm.BootloaderEFI},
+				Network:         &vm.VirtualMachineNetworkSpec{Disabled: true},
+				NextRestartTime: "now",
+			},
+			want: vm.VirtualMachineSpec{
+				Firmware:        &vm.VirtualMachineFirmware{Bootloader: vm.BootloaderEFI, UUID: uuid},
+				Network:         &vm.VirtualMachineNetworkSpec{Disabled: true},
+				NextRestartTime: "2026-01-02T03:04:05Z",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := &vm.VirtualMachine{Spec: tc.given, Status: vm.VirtualMachineStatus{Phase: vm.PhaseRunning}}
+			strategy().PrepareForCreate(t.Context(), got)
+			want := &vm.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Generation: 1, Finalizers: []string{Finalizer}}, Spec: tc.want}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("to be stored (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestResetFieldsNameWhatEndpointsIgnore(t *testing.T) {
+	for name, tc := range map[string]struct {
+		strategy     rest.ResetFieldsStrategy
+		ignores, not fieldpath.Path
+	}{
+		"main":   {strategy(), fieldpath.MakePathOrDie("status"), fieldpath.MakePathOrDie("spec")},
+		"status": {NewStatusStrategy(strategy()), fieldpath.MakePathOrDie("spec"), fieldpath.MakePathOrDie("status")},
+	} {
+		set := tc.strategy.GetResetFields()[apiVersion]
+		if !set.Has(tc.ignores) || set.Has(tc.not) {
+			t.Errorf("%s resets %s, want %s in and %s out", name, set, tc.ignores, tc.not)
+		}
+	}
+}
+
+func TestConstantsEqualThoseOfTheVersion(t *testing.T) {
+	if Finalizer != vmv1alpha1.VirtualMachineFinalizer {
+		t.Errorf("the finalizer is %q, clients know %q", Finalizer, vmv1alpha1.VirtualMachineFinalizer)
+	}
+	if conditionReady != vmv1alpha1.ConditionReady {
+		t.Errorf("the condition is %q, clients know %q", conditionReady, vmv1alpha1.ConditionReady)
+	}
+}
