@@ -65,44 +65,49 @@ func TestStageDividesWhatCanChangeLive(t *testing.T) {
 			hotAdd + `, instancetype: {name: a, kind: x, revisionName: r1}`,
 			`cpu: {sockets: 2, model: m}, memory: {guest: 4Gi, reservation: 4Gi}, storageClass: fast, className: c`, nil, nil},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			running, desired := instanceSpec(t, tc.running), instanceSpec(t, tc.desired)
-			var live []string
-			for _, d := range instancetype.Diff(running, desired) {
-				if d.Effect == vmv1alpha1.RefreshEffectLive {
-					live = append(live, d.Path)
-				}
-			}
-			if diff := cmp.Diff(tc.live, live); diff != "" {
-				t.Errorf("live (-want +got):\n%s", diff)
-			}
-			target, pending := instancetype.Stage(running, desired, vmv1alpha1.UpdateStrategyLiveUpdate)
-			if diff := cmp.Diff(tc.pending, paths(pending)); diff != "" {
-				t.Errorf("pending (-want +got):\n%s", diff)
-			}
-			// After the live changes exactly what waits is left.
-			again, left := instancetype.Stage(target, desired, vmv1alpha1.UpdateStrategyLiveUpdate)
-			if diff := cmp.Diff(pending, left); diff != "" {
-				t.Errorf("F143 pending after the live changes (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(target, again, quantities); diff != "" {
-				t.Errorf("a second pass changes the target (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(instanceSpec(t, tc.running), running, quantities); diff != "" {
-				t.Errorf("the running spec was changed (-want +got):\n%s", diff)
-			}
+		t.Run(tc.name, func(t *testing.T) { checkStage(t, tc.running, tc.desired, tc.live, tc.pending) })
+	}
+}
 
-			target, pending = instancetype.Stage(running, desired, vmv1alpha1.UpdateStrategyStage)
-			if got, want := len(pending), len(tc.live)+len(tc.pending); got != want {
-				t.Errorf("F140 Stage defers %d changes, want %d", got, want)
-			}
-			if len(instancetype.Diff(running, target)) != 0 {
-				t.Errorf("F140 Stage changes the running spec: %v", instancetype.Diff(running, target))
-			}
-			if got := instancetype.Diff(desired, desired); got != nil {
-				t.Errorf("F139 a spec differs from itself: %v", got)
-			}
-		})
+// checkStage compares what is live and what waits, and that repeated passes
+// come to rest.
+func checkStage(t *testing.T, runningSpec, desiredSpec string, wantLive, wantPending []string) {
+	t.Helper()
+	running, desired := instanceSpec(t, runningSpec), instanceSpec(t, desiredSpec)
+	var live []string
+	for _, d := range instancetype.Diff(running, desired) {
+		if d.Effect == vmv1alpha1.RefreshEffectLive {
+			live = append(live, d.Path)
+		}
+	}
+	if diff := cmp.Diff(wantLive, live); diff != "" {
+		t.Errorf("live (-want +got):\n%s", diff)
+	}
+	target, pending := instancetype.Stage(running, desired, vmv1alpha1.UpdateStrategyLiveUpdate)
+	if diff := cmp.Diff(wantPending, paths(pending)); diff != "" {
+		t.Errorf("pending (-want +got):\n%s", diff)
+	}
+	// After the live changes exactly what waits is left.
+	again, left := instancetype.Stage(target, desired, vmv1alpha1.UpdateStrategyLiveUpdate)
+	if diff := cmp.Diff(pending, left); diff != "" {
+		t.Errorf("F143 pending after the live changes (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(target, again, quantities); diff != "" {
+		t.Errorf("a second pass changes the target (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(instanceSpec(t, runningSpec), running, quantities); diff != "" {
+		t.Errorf("the running spec was changed (-want +got):\n%s", diff)
+	}
+
+	target, pending = instancetype.Stage(running, desired, vmv1alpha1.UpdateStrategyStage)
+	if got, want := len(pending), len(wantLive)+len(wantPending); got != want {
+		t.Errorf("F140 Stage defers %d changes, want %d", got, want)
+	}
+	if len(instancetype.Diff(running, target)) != 0 {
+		t.Errorf("F140 Stage changes the running spec: %v", instancetype.Diff(running, target))
+	}
+	if got := instancetype.Diff(desired, desired); got != nil {
+		t.Errorf("F139 a spec differs from itself: %v", got)
 	}
 }
 

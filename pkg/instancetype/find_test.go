@@ -108,7 +108,7 @@ func TestFind(t *testing.T) {
 
 func TestFindPrefersTheCapturedRevision(t *testing.T) {
 	for _, role := range []instancetype.Role{it, pref} {
-		namespaced, cluster, spec := kinds(role)
+		_, cluster, spec := kinds(role)
 		t.Run(string(role)+" F9 F20 status ref instead of the live object", func(t *testing.T) {
 			w := newWorld()
 			vm := vmOf(t, matched(role, "name: small"))
@@ -141,6 +141,12 @@ func TestFindPrefersTheCapturedRevision(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+func TestFindRefusesRevisionsOfOtherObjects(t *testing.T) {
+	for _, role := range []instancetype.Role{it, pref} {
+		namespaced, cluster, spec := kinds(role)
 		t.Run(string(role)+" F11 F22 a status ref to another object is ignored", func(t *testing.T) {
 			w := newWorld()
 			vm := vmOf(t, matched(role, "name: big"))

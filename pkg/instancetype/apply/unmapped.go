@@ -55,13 +55,15 @@ func UnmappedPreference(spec *itv1alpha1.VirtualMachinePreferenceSpec) []string 
 	unmappedFeatures(spec.Features, &u)
 	if spec.Firmware != nil {
 		u.when(spec.Firmware.PreferredUseBiosSerial != nil, "spec.firmware.preferredUseBiosSerial")
-		u.when(spec.Firmware.PreferredEfi != nil && spec.Firmware.PreferredEfi.Persistent != nil, "spec.firmware.preferredEfi.persistent")
+		// vSphere always keeps the variables.
+		efi := spec.Firmware.PreferredEfi
+		u.when(efi != nil && efi.Persistent != nil && !*efi.Persistent, "spec.firmware.preferredEfi.persistent")
 	}
 	if spec.Machine != nil && spec.Machine.PreferredMachineType != "" {
 		_, ok := hardwareVersion(spec.Machine.PreferredMachineType)
 		u.when(!ok, "spec.machine.preferredMachineType")
 	}
-	u.when(spec.PreferredArchitecture != nil, "spec.preferredArchitecture")
+	u.when(spec.PreferredArchitecture != nil && *spec.PreferredArchitecture != Architecture(""), "spec.preferredArchitecture")
 	u.when(spec.PreferredLaunchSecurity != nil, "spec.preferredLaunchSecurity")
 	return u
 }

@@ -4,10 +4,16 @@
 package apply_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/slipway-dev/slipway/pkg/apis/instancetype"
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/instancetype/validation"
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
@@ -23,12 +29,12 @@ func TestUnmappedNamesOnlyWhatMeansNothing(t *testing.T) {
 	if diff := cmp.Diff(want, apply.UnmappedInstancetype(size)); diff != "" {
 		t.Errorf("instance type (-want +got):\n%s", diff)
 	}
-	pref := prefOf(t, `{clock: {preferredTimer: {}}, preferredArchitecture: amd64, machine: {preferredMachineType: q35},
-	  features: {preferredAcpi: {}, preferredHyperv: {}}, firmware: {preferredUseBiosSerial: true},
+	pref := prefOf(t, `{clock: {preferredTimer: {}}, preferredArchitecture: s390x, machine: {preferredMachineType: q35},
+	  features: {preferredAcpi: {}, preferredHyperv: {}}, firmware: {preferredUseBiosSerial: true, preferredEfi: {persistent: false}},
 	  devices: {preferredRng: {}, preferredDiskBus: virtio, preferredInterfaceModel: rtl8139, preferredVideoType: vga, preferredTPM: {}}}`)
 	want = []string{
 		"spec.clock.preferredTimer", "spec.devices.preferredInterfaceModel", "spec.devices.preferredRng", "spec.devices.preferredVideoType",
-		"spec.features.preferredAcpi", "spec.features.preferredHyperv", "spec.firmware.preferredUseBiosSerial",
+		"spec.features.preferredAcpi", "spec.features.preferredHyperv", "spec.firmware.preferredUseBiosSerial", "spec.firmware.preferredEfi.persistent",
 		"spec.machine.preferredMachineType", "spec.preferredArchitecture",
 	}
 	if diff := cmp.Diff(want, apply.UnmappedPreference(pref)); diff != "" {
@@ -36,6 +42,37 @@ func TestUnmappedNamesOnlyWhatMeansNothing(t *testing.T) {
 	}
 	if got := apply.UnmappedInstancetype(sizeOf(t, small)); got != nil {
 		t.Errorf("a plain instance type has unmapped fields %v", got)
+	}
+}
+
+// What is not applied is warned of at admission: the two lists must not drift apart.
+func TestEveryUnmappedFieldIsWarnedOf(t *testing.T) {
+	size := sizeOf(t, `{schedulerName: s, ioThreadsPolicy: auto, ioThreads: {supplementalPoolThreadCount: 1}, launchSecurity: {sev: {}},
+	  cpu: {guest: 1, model: m, isolateEmulatorThread: true, realtime: {mask: "0"}}, memory: {guest: 1Gi, hugepages: {pageSize: 16Gi}},
+	  gpus: [{name: g, tag: t}], hostDevices: [{name: h, tag: t}]}`)
+	pref := prefOf(t, `{clock: {preferredTimer: {}}, cpu: {preferredCPUFeatures: [{name: f}]}, preferredArchitecture: s390x, preferredLaunchSecurity: {sev: {}},
+	  machine: {preferredMachineType: vmx-99}, firmware: {preferredUseBiosSerial: true, preferredEfi: {persistent: false}},
+	  features: {preferredAcpi: {}, preferredApic: {}, preferredHyperv: {}, preferredKvm: {}, preferredPvspinlock: {}, preferredSmm: {}},
+	  devices: {preferredAutoattachMemBalloon: true, preferredAutoattachInputDevice: true, preferredVirtualGPUOptions: {}, preferredSoundModel: ich9,
+	    preferredUseVirtioTransitional: true, preferredInputBus: usb, preferredInputType: tablet, preferredDiskBus: usb, preferredLunBus: scsi,
+	    preferredCdromBus: sata, preferredDiskDedicatedIoThread: true, preferredDiskCache: none, preferredDiskIO: native, preferredDiskBlockSize: {},
+	    preferredInterfaceModel: rtl8139, preferredRng: {}, preferredBlockMultiQueue: true, preferredNetworkInterfaceMultiQueue: true,
+	    preferredInterfaceMasquerade: {}, preferredPanicDeviceModel: isa, preferredVideoType: vga}}`)
+	var internalSize instancetype.VirtualMachineInstancetypeSpec
+	var internalPref instancetype.VirtualMachinePreferenceSpec
+	if err := itv1alpha1.Convert_v1alpha1_VirtualMachineInstancetypeSpec_To_instancetype_VirtualMachineInstancetypeSpec(size, &internalSize, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := itv1alpha1.Convert_v1alpha1_VirtualMachinePreferenceSpec_To_instancetype_VirtualMachinePreferenceSpec(pref, &internalPref, nil); err != nil {
+		t.Fatal(err)
+	}
+	warnings := append(validation.InstancetypeWarnings(&internalSize, field.NewPath("spec")), validation.PreferenceWarnings(&internalPref, field.NewPath("spec"))...)
+	for _, path := range append(apply.UnmappedInstancetype(size), apply.UnmappedPreference(pref)...) {
+		// Lists are reported by name here and by index there.
+		path, _, _ = strings.Cut(path, "[")
+		if !slices.ContainsFunc(warnings, func(w string) bool { return strings.HasPrefix(w, path) }) {
+			t.Errorf("no warning about %s in %q", path, warnings)
+		}
 	}
 }
 

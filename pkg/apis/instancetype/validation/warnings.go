@@ -16,6 +16,10 @@ import (
 // noMeaning is the warning for a field that is stored but never applied.
 const noMeaning = "has no meaning on vSphere; it is stored and not applied"
 
+// hardwareVersions are the machine types that spec.minHardwareVersion of a
+// virtual machine allows.
+var hardwareVersions = sets.New("vmx-13", "vmx-14", "vmx-15", "vmx-16", "vmx-17", "vmx-18", "vmx-19", "vmx-20", "vmx-21", "vmx-22")
+
 // topologyNames are the names that replace the deprecated ones.
 var topologyNames = map[instancetype.PreferredCPUTopology]instancetype.PreferredCPUTopology{
 	instancetype.DeprecatedPreferSockets: instancetype.Sockets,
@@ -58,11 +62,13 @@ func InstancetypeWarnings(spec *instancetype.VirtualMachineInstancetypeSpec, pat
 		w.add(gpu.ClaimName != nil, gpuPath.Child("claimName"), noMeaning)
 		w.add(gpu.RequestName != nil, gpuPath.Child("requestName"), noMeaning)
 		w.add(gpu.VirtualGPUOptions != nil, gpuPath.Child("virtualGPUOptions"), noMeaning)
+		w.add(gpu.Tag != "", gpuPath.Child("tag"), noMeaning)
 	}
 	for i := range spec.HostDevices {
 		device, devicePath := &spec.HostDevices[i], path.Child("hostDevices").Index(i)
 		w.add(device.ClaimName != nil, devicePath.Child("claimName"), noMeaning)
 		w.add(device.RequestName != nil, devicePath.Child("requestName"), noMeaning)
+		w.add(device.Tag != "", devicePath.Child("tag"), noMeaning)
 	}
 	return w
 }
@@ -85,10 +91,13 @@ func PreferenceWarnings(spec *instancetype.VirtualMachinePreferenceSpec, path *f
 		w.add(spec.Firmware.DeprecatedPreferredUseEfi != nil, firmware.Child("preferredUseEfi"), "deprecated; use preferredEfi")
 		w.add(spec.Firmware.DeprecatedPreferredUseSecureBoot != nil, firmware.Child("preferredUseSecureBoot"), "deprecated; use preferredEfi.secureBoot")
 		w.add(spec.Firmware.PreferredUseBiosSerial != nil, firmware.Child("preferredUseBiosSerial"), noMeaning)
+		if efi := spec.Firmware.PreferredEfi; efi != nil {
+			w.add(efi.Persistent != nil && !*efi.Persistent, firmware.Child("preferredEfi", "persistent"), "vSphere always keeps the EFI variables")
+		}
 	}
 	if spec.Machine != nil {
 		machine := spec.Machine.PreferredMachineType
-		w.add(machine != "" && !strings.HasPrefix(machine, "vmx-"), path.Child("machine", "preferredMachineType"),
+		w.add(machine != "" && !hardwareVersions.Has(strings.ToLower(machine)), path.Child("machine", "preferredMachineType"),
 			machine+" is no hardware version of vSphere, for example vmx-21; it is stored and not applied")
 	}
 	if spec.Features != nil {
@@ -103,6 +112,10 @@ func PreferenceWarnings(spec *instancetype.VirtualMachinePreferenceSpec, path *f
 	if spec.Devices != nil {
 		w.addDevices(spec.Devices, path.Child("devices"))
 	}
+	if arch := spec.PreferredArchitecture; arch != nil {
+		w.add(*arch != "amd64", path.Child("preferredArchitecture"), noMeaning)
+	}
+	w.add(spec.PreferredLaunchSecurity != nil, path.Child("preferredLaunchSecurity"), noMeaning)
 	return w
 }
 
@@ -121,6 +134,7 @@ func (w *warnings) addDevices(devices *instancetype.DevicePreferences, path *fie
 		{devices.PreferredInputType != "", "preferredInputType"},
 		{devices.PreferredDiskBus == instancetype.DiskBusUSB, "preferredDiskBus"},
 		{devices.PreferredLunBus != "", "preferredLunBus"},
+		{devices.PreferredCdromBus != "", "preferredCdromBus"},
 		{devices.PreferredDiskDedicatedIoThread != nil, "preferredDiskDedicatedIoThread"},
 		{devices.PreferredDiskCache != "", "preferredDiskCache"},
 		{devices.PreferredDiskIO != "", "preferredDiskIO"},
@@ -131,6 +145,7 @@ func (w *warnings) addDevices(devices *instancetype.DevicePreferences, path *fie
 		{devices.PreferredNetworkInterfaceMultiQueue != nil, "preferredNetworkInterfaceMultiQueue"},
 		{devices.PreferredInterfaceMasquerade != nil, "preferredInterfaceMasquerade"},
 		{devices.PreferredPanicDeviceModel != nil, "preferredPanicDeviceModel"},
+		{devices.PreferredVideoType != "" && devices.PreferredVideoType != "svga", "preferredVideoType"},
 	} {
 		w.add(f.set, path.Child(f.name), noMeaning)
 	}
