@@ -101,4 +101,12 @@ func TestAdmitOnUpdate(t *testing.T) {
 			t.Errorf("errors %v, %v; want the failure", errs, err)
 		}
 	})
+	t.Run("F59 power off needs no reads", func(t *testing.T) {
+		w := admissionWorld(t)
+		w.broken = errors.New("timeout")
+		old, vm := vmOf(t, "{instancetype: {name: two}}"), vmOf(t, "{instancetype: {name: two}, powerState: PoweredOff, powerOffMode: Hard}")
+		if errs, err := instancetype.Admit(vm, old, w); err != nil || errs != nil {
+			t.Errorf("errors %v, %v", errs, err)
+		}
+	})
 }

@@ -206,6 +206,7 @@ func TestReservationIsExact(t *testing.T) {
 		{128 << 20, 15, 109 << 20},
 		{100 << 20, 50, 50 << 20},
 		{4 << 20, 99, 1 << 20},
+		{2<<20 + 1, 50, 2 << 20}, // half a byte above 1 MiB
 		{maxGuest, 0, maxGuest},
 		{-1, 10, 0},
 	} {
