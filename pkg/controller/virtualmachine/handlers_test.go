@@ -235,13 +235,14 @@ func TestHintsAndRequeuesEvaluateTheState(t *testing.T) {
 	})
 }
 
-func TestRelatedObjectsWakeTheVMsThatReferToThem(t *testing.T) {
+// referring returns virtual machines named after the object that each refers to.
+func referring() []runtime.Object {
 	bySize := func(name string, change func(*vmv1alpha1.VirtualMachineSpec)) *vmv1alpha1.VirtualMachine {
 		vm := stable(named(name))
 		change(&vm.Spec)
 		return vm
 	}
-	objects := []runtime.Object{
+	return []runtime.Object{
 		stable(named("none")),
 		bySize("of-class", func(s *vmv1alpha1.VirtualMachineSpec) { s.ClassName = "c" }),
 		bySize("of-image", func(s *vmv1alpha1.VirtualMachineSpec) { s.Image = &vmv1alpha1.VirtualMachineImageRef{Name: "i"} }),
@@ -261,8 +262,11 @@ func TestRelatedObjectsWakeTheVMsThatReferToThem(t *testing.T) {
 			vm.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{Name: "t", Kind: "virtualmachineclusterinstancetype"}
 		}),
 	}
+}
+
+func TestRelatedObjectsWakeTheVMsThatReferToThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := assemble(t, objects...)
+		a := assemble(t, referring()...)
 		a.watch(t)
 		a.drain()
 		ctx, in := t.Context(), func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "ns", Name: name} }
