@@ -18,7 +18,7 @@ const (
 	AnnotationDelayedPowerOn = "vm.slipway.dev/power-on-not-before"
 )
 
-// ExtraConfigPausedKey, set to TRUE in the extraConfig of a vSphere VM, is an
+// ExtraConfigPausedKey with the value TRUE in the extraConfig of a vSphere VM is an
 // administrator's way to stop all changes of it.
 const ExtraConfigPausedKey = "slipway.paused"
 
