@@ -16,7 +16,7 @@ import (
 const (
 	DefaultListen         = "127.0.0.1:0"
 	DefaultUsername       = "administrator@vsphere.local"
-	DefaultPassword       = "slipway-dev" //nolint:gosec // a simulator on loopback, documented
+	DefaultPassword       = "slipway-dev" // no secret: it opens a simulator on loopback
 	DefaultGuestBootDelay = 500 * time.Millisecond
 )
 

@@ -72,7 +72,17 @@ func startProgram(t *testing.T, state string, args ...string) *program {
 		_, _ = io.Copy(io.Discard, stderr)
 		p.exited <- cmd.Wait()
 	}()
-	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	t.Cleanup(func() {
+		if cmd.Process.Signal(syscall.SIGTERM) != nil {
+			return // it has ended
+		}
+		select {
+		case <-p.exited:
+		case <-time.After(testTimeout):
+			_ = cmd.Process.Kill()
+			t.Error("the program did not end when asked to")
+		}
+	})
 	select {
 	case <-listening:
 	case err := <-p.exited:

@@ -68,7 +68,11 @@ func (g *Gate) create(ctx *simulator.Context, req *types.CreateVM_Task) (types.M
 	}
 	g.macs.assign(req.Config.DeviceChange)
 
-	folder := ctx.Map.Get(req.This).(*simulator.Folder) //nolint:forcetypeassert // checkVMFolder has seen it
+	folder, ok := ctx.Map.Get(req.This).(*simulator.Folder)
+	if !ok { // destroyed since it was checked
+		release(types.TaskInfo{State: types.TaskInfoStateError})
+		return types.ManagedObjectReference{}, &types.ManagedObjectNotFound{Obj: req.This}
+	}
 	var task types.ManagedObjectReference
 	ctx.WithLock(folder, func() {
 		if res, ok := folder.CreateVMTask(ctx, req).(*methods.CreateVM_TaskBody); ok && res.Res != nil {
@@ -189,7 +193,10 @@ func (g *Gate) RegisterVMTask(ctx *simulator.Context, req *types.RegisterVM_Task
 	if fault != nil {
 		return &methods.RegisterVM_TaskBody{Fault_: simulator.Fault("", fault)}
 	}
-	folder := ctx.Map.Get(req.This).(*simulator.Folder) //nolint:forcetypeassert // checkVMFolder has seen it
+	folder, ok := ctx.Map.Get(req.This).(*simulator.Folder)
+	if !ok { // destroyed since it was checked
+		return &methods.RegisterVM_TaskBody{Fault_: simulator.Fault("", &types.ManagedObjectNotFound{Obj: req.This})}
+	}
 	var res soap.HasFault
 	ctx.WithLock(folder, func() { res = folder.RegisterVMTask(ctx, req) })
 	return res
