@@ -207,7 +207,28 @@ func Effective(vm *vmv1alpha1.VirtualMachine, r Reader) (*vmv1alpha1.VirtualMach
 // Compute returns the effective spec that vm has with what its references lead
 // to. The error is an *apply.Error.
 func Compute(vm *vmv1alpha1.VirtualMachine, resolved *Resolved) (*vmv1alpha1.VirtualMachineInstanceSpec, error) {
+	m := vm.Spec.Instancetype
+	if resolved.Instancetype != nil && m != nil && m.InferFromVolume != "" && ignores(m) {
+		vm = withoutFallback(vm)
+	}
 	return apply.Effective(vm, resolved.inputs())
+}
+
+// withoutFallback returns vm without the size that its spec holds for the case
+// that no instance type can be inferred. The rest is shared with vm.
+func withoutFallback(vm *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachine {
+	out := *vm
+	if vm.Spec.CPU != nil {
+		cpu := *vm.Spec.CPU
+		cpu.Sockets, cpu.Cores, cpu.Threads = 0, 0, 0
+		out.Spec.CPU = &cpu
+	}
+	if vm.Spec.Memory != nil {
+		memory := *vm.Spec.Memory
+		memory.Guest = nil
+		out.Spec.Memory = &memory
+	}
+	return &out
 }
 
 // Resources returns the size of an effective spec, nil for nil.

@@ -168,3 +168,39 @@ func TestInferenceIsKeptUntilARefresh(t *testing.T) {
 		}
 	}
 }
+
+func TestFallbackSizeOfAnIgnorablyInferredInstancetype(t *testing.T) {
+	const fallback = "cpu: {sockets: 1}, memory: {guest: 1Gi}"
+	for _, tc := range []struct {
+		name, policy string
+		labelled     bool
+		want         int32 // 0: refused
+	}{
+		{"F128 inferred: the fallback is not used", "Ignore", true, 2},
+		{"F127 F128 not inferred: the fallback is the size", "Ignore", false, 1},
+		{"F128 under Reject an own size conflicts", "Reject", true, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld()
+			w.add(t, instancetype.KindClusterInstancetype, "small", "uid", 1, size(2))
+			w.image("boot", nil)
+			if tc.labelled {
+				w.image("boot", labelsFor(it, false))
+			}
+			vm := vmOf(t, "{image: {name: boot}, instancetype: {inferFromVolume: image, inferFromVolumeFailurePolicy: "+tc.policy+"}, "+fallback+"}")
+			spec, err := instancetype.Effective(vm, w)
+			if tc.want == 0 {
+				if instancetype.Reason(err) != vmv1alpha1.ReasonConflict {
+					t.Errorf("error %v, want a conflict", err)
+				}
+				return
+			}
+			if err != nil || spec.CPU.Sockets != tc.want {
+				t.Errorf("%+v, %v; want %d sockets", spec, err, tc.want)
+			}
+			if vm.Spec.CPU.Sockets != 1 || vm.Spec.Memory.Guest == nil {
+				t.Error("F60 the fallback was removed from the spec")
+			}
+		})
+	}
+}

@@ -25,7 +25,7 @@ func TestNewRevisionHoldsTheStrippedObject(t *testing.T) {
 	for _, kind := range []instancetype.Kind{
 		instancetype.KindInstancetype, instancetype.KindClusterInstancetype, instancetype.KindPreference, instancetype.KindClusterPreference,
 	} {
-		t.Run("F26 F35 F136 "+string(kind), func(t *testing.T) {
+		t.Run("F26 F36 F136 "+string(kind), func(t *testing.T) {
 			_, _, spec := kinds(kind.Role())
 			vm := vmOf(t, "{}")
 			o := newWorld().add(t, kind, "u1.medium", "0444161e-0000-0000-0000-000000000001", 3, spec)

@@ -51,6 +51,10 @@ func TestRequirementsThatAreNotMet(t *testing.T) {
 			},
 		},
 		{
+			"F102 F109 the architecture is the guest's, whatever is preferred", "{}", small, `{preferredArchitecture: arm64, requirements: {architecture: arm64}}`,
+			[]apply.Problem{problem("spec.preference", "preference requires architecture arm64 but amd64 is being requested")},
+		},
+		{
 			"F107 sockets", `{cpu: {sockets: 1}, memory: {guest: 1Gi}}`, "", `{requirements: {cpu: {guest: 2}}}`,
 			[]apply.Problem{problem("spec.cpu.sockets", "insufficient CPU resources of 1 vCPU provided by VirtualMachine, preference requires 2 vCPU")},
 		},

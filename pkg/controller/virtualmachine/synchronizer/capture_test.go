@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -20,16 +21,17 @@ func TestFirstSyncCapturesBothReferences(t *testing.T) {
 		name             string
 		itKind, prefKind instancetype.Kind
 		itSpelt          string
+		prefSpelt        string
 	}{
-		{"F26 F51 namespaced", instancetype.KindInstancetype, instancetype.KindPreference, "VirtualMachineInstancetype"},
-		{"F26 F35 F51 cluster", clusterIT, clusterPref, "virtualMachineClusterInstancetypes"},
-		{"F27 kind omitted", clusterIT, clusterPref, ""},
+		{"F26 F36 F51 namespaced", instancetype.KindInstancetype, instancetype.KindPreference, "VirtualMachineInstancetype", "VIRTUALMACHINEPREFERENCE"},
+		{"F26 F36 F51 cluster", clusterIT, clusterPref, "virtualMachineClusterInstancetypes", "VirtualMachineClusterPreference"},
+		{"F27 F37 kind omitted", clusterIT, clusterPref, "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld()
 			w.add(t, tc.itKind, "small", "it-uid", 4, small)
 			w.add(t, tc.prefKind, "linux", "p-uid", 1, "{}")
-			vm := vmOf(t, "{instancetype: {name: small, kind: "+tc.itSpelt+"}, preference: {name: linux, kind: "+string(tc.prefKind)+"}}")
+			vm := vmOf(t, "{instancetype: {name: small, kind: "+tc.itSpelt+"}, preference: {name: linux, kind: "+tc.prefSpelt+"}}")
 			out := mustSync(t, w, vm)
 			wantIT := &vmv1alpha1.InstancetypeRef{
 				Name: "small", Kind: string(tc.itKind), SourceUID: "it-uid", SourceGeneration: 4, LatestGeneration: 4,
@@ -68,7 +70,7 @@ func TestSyncWithoutReferences(t *testing.T) {
 	vm := vmOf(t, "{cpu: {sockets: 2}, memory: {guest: 1Gi}}")
 	out := mustSync(t, w, vm)
 	if out.Status.InstancetypeRef != nil || out.Status.PreferenceRef != nil || w.created != nil || out.Status.Resources.VCPUs != 2 {
-		t.Errorf("F25 F34 status %+v, created %v", out.Status, w.created)
+		t.Errorf("F25 F35 status %+v, created %v", out.Status, w.created)
 	}
 }
 
@@ -170,62 +172,84 @@ func TestInferencePolicyIsMirrored(t *testing.T) {
 }
 
 func TestExistingRevisions(t *testing.T) {
+	// Of each role: kind, content, another content and the spec of a VM.
+	type subject struct{ kind, content, other, vm string }
+	subjects := map[instancetype.Role]subject{
+		it:   {string(clusterIT), small, big, "{instancetype: {name: small}}"},
+		pref: {string(clusterPref), "{}", "{preferredSubdomain: a}", "{cpu: {sockets: 1}, memory: {guest: 1Gi}, preference: {name: small}}"},
+	}
 	for _, tc := range []struct {
 		name   string
-		change func(t *testing.T, w *world, vm *vmv1alpha1.VirtualMachine)
+		change func(t *testing.T, revision *appsv1.ControllerRevision, vm *vmv1alpha1.VirtualMachine, s subject)
 		want   string
 	}{
-		{"F30 F39 F52 an equal one is reused", func(*testing.T, *world, *vmv1alpha1.VirtualMachine) {}, ""},
-		{"F31 F40 an unequal one is refused", func(t *testing.T, w *world, vm *vmv1alpha1.VirtualMachine) {
-			for name := range w.revisions {
-				other, err := instancetype.NewRevision(vm, newWorld().add(t, clusterIT, "small", "s", 1, big))
-				if err != nil {
-					t.Fatal(err)
-				}
-				w.revisions[name].Data = other.Data
+		{"F30 F40 F52 an equal one is reused", func(*testing.T, *appsv1.ControllerRevision, *vmv1alpha1.VirtualMachine, subject) {}, ""},
+		{"F31 F41 an unequal one is refused", func(t *testing.T, revision *appsv1.ControllerRevision, vm *vmv1alpha1.VirtualMachine, s subject) {
+			other, err := instancetype.NewRevision(vm, newWorld().add(t, instancetype.Kind(s.kind), "small", "s", 1, s.other))
+			if err != nil {
+				t.Fatal(err)
 			}
+			revision.Data = other.Data
 		}, "found existing ControllerRevision with unexpected data: vm-small-v1alpha1-s-1"},
-		{"one of an earlier virtual machine of the same name is refused", func(_ *testing.T, w *world, _ *vmv1alpha1.VirtualMachine) {
-			for name := range w.revisions {
-				w.revisions[name].OwnerReferences[0].UID = "earlier"
-			}
+		{"one of an earlier virtual machine of the same name is refused", func(_ *testing.T, revision *appsv1.ControllerRevision, _ *vmv1alpha1.VirtualMachine, _ subject) {
+			revision.OwnerReferences[0].UID = "earlier"
 		}, "belongs to another owner"},
-		{"one that is being deleted is refused", func(_ *testing.T, w *world, _ *vmv1alpha1.VirtualMachine) {
-			for name := range w.revisions {
-				w.revisions[name].DeletionTimestamp = &metav1.Time{}
-			}
+		{"one that is being deleted is refused", func(_ *testing.T, revision *appsv1.ControllerRevision, _ *vmv1alpha1.VirtualMachine, _ subject) {
+			revision.DeletionTimestamp = &metav1.Time{}
 		}, "is being deleted"},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			w := newWorld()
-			w.add(t, clusterIT, "small", "s", 1, small)
-			vm := vmOf(t, "{instancetype: {name: small}}")
-			mustSync(t, w, vm)
-			tc.change(t, w, vm)
-			out, err := sync(t, w, vm)
-			if tc.want == "" {
-				if err != nil || out.Status.InstancetypeRef == nil || len(w.created) != 1 {
-					t.Errorf("reference %+v, %v; want the revision reused", out.Status.InstancetypeRef, err)
+		for role, s := range subjects {
+			t.Run(string(role)+" "+tc.name, func(t *testing.T) {
+				w := newWorld()
+				w.add(t, instancetype.Kind(s.kind), "small", "s", 1, s.content)
+				vm := vmOf(t, s.vm)
+				mustSync(t, w, vm)
+				tc.change(t, w.revisions["vm-small-v1alpha1-s-1"], vm, s)
+				out, err := sync(t, w, vm)
+				ref := instancetype.StatusRef(out, role)
+				if tc.want == "" {
+					if err != nil || ref == nil || len(w.created) != 1 {
+						t.Errorf("reference %+v, %v; want the revision reused", ref, err)
+					}
+					return
 				}
-				return
-			}
-			if err == nil || !strings.Contains(err.Error(), tc.want) || out.Status.InstancetypeRef != nil {
-				t.Errorf("reference %+v, error %v; want none and an error with %q", out.Status.InstancetypeRef, err, tc.want)
-			}
-			if got := reasons(out)["InstancetypeReady"]; got != "False Error" {
-				t.Errorf("InstancetypeReady is %s", got)
-			}
-		})
-	}
-	t.Run("a failing store leaves status alone", func(t *testing.T) {
-		w := newWorld()
-		w.add(t, clusterIT, "small", "s", 1, small)
-		w.broken = errors.New("quota")
-		out, err := sync(t, w, vmOf(t, "{instancetype: {name: small}}"))
-		if !errors.Is(err, w.broken) || out.Status.InstancetypeRef != nil {
-			t.Errorf("reference %+v, error %v", out.Status.InstancetypeRef, err)
+				if err == nil || !strings.Contains(err.Error(), tc.want) || ref != nil {
+					t.Errorf("reference %+v, error %v; want none and an error with %q", ref, err, tc.want)
+				}
+				ready := map[instancetype.Role]string{it: "InstancetypeReady", pref: "PreferenceReady"}[role]
+				if got := reasons(out)[ready]; got != "False Error" {
+					t.Errorf("%s is %s", ready, got)
+				}
+			})
 		}
-	})
+	}
+}
+
+func TestAFailingStoreLeavesStatusAlone(t *testing.T) {
+	w := newWorld()
+	w.add(t, clusterIT, "small", "s", 1, small)
+	w.broken = errors.New("quota")
+	out, err := sync(t, w, vmOf(t, "{instancetype: {name: small}}"))
+	if !errors.Is(err, w.broken) || out.Status.InstancetypeRef != nil {
+		t.Errorf("reference %+v, error %v", out.Status.InstancetypeRef, err)
+	}
+}
+
+func TestPinOfAPreferenceIsMirrored(t *testing.T) {
+	for _, pin := range []string{"revisionName: vm-linux-v1alpha1-l-1", "controllerRevisionRef: {name: vm-linux-v1alpha1-l-1}"} {
+		w := newWorld()
+		vm := vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}, preference: {name: linux, "+pin+"}}")
+		revision, err := instancetype.NewRevision(vm, w.add(t, clusterPref, "linux", "l", 1, "{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.revisions[revision.Name] = revision
+		w.add(t, clusterPref, "linux", "l", 2, "{}")
+		out := mustSync(t, w, vm)
+		if ref := out.Status.PreferenceRef; ref == nil || ref.ControllerRevisionRef.Name != revision.Name || !ref.Outdated || w.created != nil {
+			t.Errorf("F38 %s: reference %+v after creating %v", pin, ref, w.created)
+		}
+	}
 }
 
 func TestOldRevisionsAreUpgraded(t *testing.T) {

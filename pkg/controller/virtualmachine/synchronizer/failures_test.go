@@ -22,11 +22,11 @@ func TestFailuresBecomeConditions(t *testing.T) {
 	}{
 		{"F54 F56 F29 missing instance type", "{instancetype: {name: gone}}",
 			map[string]string{"InstancetypeReady": "False NotFound", "Synchronized": "False NotFound"}, `"gone"`},
-		{"F54 F38 missing preference", "{instancetype: {name: small}, preference: {name: gone}}",
+		{"F54 F39 missing preference", "{instancetype: {name: small}, preference: {name: gone}}",
 			map[string]string{"InstancetypeReady": "True Succeeded", "PreferenceReady": "False NotFound", "Synchronized": "False NotFound"}, `"gone"`},
 		{"F24 F53 bad kind", "{instancetype: {name: small, kind: Foo}}",
 			map[string]string{"InstancetypeReady": "False Invalid", "Synchronized": "False Invalid"}, "got unexpected kind in InstancetypeMatcher: Foo"},
-		{"F36 F53 bad kind of preference", "{instancetype: {name: small}, preference: {name: linux, kind: Foo}}",
+		{"F53 bad kind of preference", "{instancetype: {name: small}, preference: {name: linux, kind: Foo}}",
 			map[string]string{"InstancetypeReady": "True Succeeded", "PreferenceReady": "False Invalid", "Synchronized": "False Invalid"}, "got unexpected kind in PreferenceMatcher: Foo"},
 		{"F32 F55 conflict", "{instancetype: {name: small}, cpu: {cores: 2}}",
 			map[string]string{"InstancetypeReady": "False Conflict", "Synchronized": "False Conflict"}, "spec.cpu.cores"},
