@@ -29,6 +29,10 @@ const (
 	// watchGracePeriod is how long open watches are waited for at shutdown. Their
 	// clients reconnect anyway, and without it they hold the process for a minute.
 	watchGracePeriod = time.Second
+	// hostQPS and hostBurst bound the calls to the host cluster, per second. Each new
+	// virtual machine takes a few, and client-go's default of 5 would decide the pace.
+	hostQPS   = 200
+	hostBurst = 400
 )
 
 // config is what the server is made from.
@@ -68,6 +72,7 @@ func newConfig(o *Options) (*config, error) {
 
 	c := &config{options: o, health: newHealth(o.VCenter.URL != "")}
 	if recommended.ClientConfig != nil {
+		recommended.ClientConfig.QPS, recommended.ClientConfig.Burst = hostQPS, hostBurst
 		client, err := kubernetes.NewForConfig(recommended.ClientConfig)
 		if err != nil {
 			return nil, fmt.Errorf("making the client of the host cluster: %w", err)

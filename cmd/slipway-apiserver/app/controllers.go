@@ -54,7 +54,7 @@ type controllerStarter func(ctx context.Context, d *controllerDeps) error
 
 // controllerStarters are the controllers by the name of their post-start hook.
 func controllerStarters() map[string]controllerStarter {
-	return map[string]controllerStarter{}
+	return map[string]controllerStarter{"virtualmachine-controller": runVirtualMachines}
 }
 
 // leadership runs controllers while the Lease is held.
@@ -68,30 +68,29 @@ type leadership struct {
 	running sync.WaitGroup
 }
 
-// addControllers adds a post-start hook for each controller and one for the Lease.
-func addControllers(server *genericapiserver.GenericAPIServer, d *controllerDeps, fail func(error)) error {
-	starters := controllerStarters()
-	if d.options.VCenter.URL == "" || len(starters) == 0 {
-		return nil
-	}
+// addControllers adds a post-start hook for each controller and one for the Lease. It
+// returns what waits until all controllers have ended.
+func addControllers(server *genericapiserver.GenericAPIServer, d *controllerDeps, fail func(error)) (wait func(), err error) {
 	l := &leadership{deps: d, fail: fail, elected: make(chan struct{})}
-	for name, start := range starters {
-		l.running.Add(1)
+	if d.options.VCenter.URL == "" {
+		return l.running.Wait, nil
+	}
+	for name, start := range controllerStarters() {
 		if err := server.AddPostStartHook("start-"+name, l.hook(name, start)); err != nil {
-			return fmt.Errorf("adding the controller %s: %w", name, err)
+			return nil, fmt.Errorf("adding the controller %s: %w", name, err)
 		}
 	}
-	return server.AddPostStartHook("start-leader-election", func(hook genericapiserver.PostStartHookContext) error {
+	err = server.AddPostStartHook("start-leader-election", func(hook genericapiserver.PostStartHookContext) error {
 		go l.elect(hook)
 		return nil
 	})
+	return l.running.Wait, err
 }
 
 // hook waits for the Lease and runs one controller.
 func (l *leadership) hook(name string, start controllerStarter) genericapiserver.PostStartHookFunc {
 	return func(hook genericapiserver.PostStartHookContext) error {
-		go func() {
-			defer l.running.Done()
+		l.running.Go(func() {
 			select {
 			case <-hook.Done():
 				return
@@ -101,7 +100,7 @@ func (l *leadership) hook(name string, start controllerStarter) genericapiserver
 			if err := start(ctx, l.deps); err != nil && hook.Err() == nil {
 				l.fail(fmt.Errorf("running the controller %s: %w", name, err))
 			}
-		}()
+		})
 		return nil
 	}
 }

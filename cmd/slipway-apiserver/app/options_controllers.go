@@ -36,7 +36,8 @@ type ControllerOptions struct {
 	ResyncPeriod time.Duration
 	// InstancetypeReferencePolicy is Reference, Expand or ExpandAll.
 	InstancetypeReferencePolicy string
-	// QueueAging is the waiting time that raises a priority by one. 0 turns it off.
+	// QueueAging is how long the default priorities may get nothing before a share of
+	// the queue is guaranteed to them. 0 keeps the order strict.
 	QueueAging time.Duration
 	// QueueFairness takes turns between namespaces within a priority.
 	QueueFairness bool
@@ -68,7 +69,7 @@ func (o *ControllerOptions) addFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.ResyncPeriod, "resync-period", o.ResyncPeriod, "Time after which every virtual machine is looked at again, at the lowest priority.")
 	fs.StringVar(&o.InstancetypeReferencePolicy, "instancetype-reference-policy", o.InstancetypeReferencePolicy,
 		"What becomes of references to instance types and preferences: Reference keeps them, Expand replaces those without a revision by what they say, ExpandAll replaces all.")
-	fs.DurationVar(&o.QueueAging, "queue-aging", o.QueueAging, "Waiting time in the queue that raises the priority by one, so that low priorities wait no longer than bounded. 0 turns it off.")
+	fs.DurationVar(&o.QueueAging, "queue-aging", o.QueueAging, "How long the default priorities, -1 to -4, may get nothing before they are guaranteed one in 16 of the virtual machines taken from the queue. 0 keeps the order strict.")
 	fs.BoolVar(&o.QueueFairness, "queue-fairness", o.QueueFairness, "Let namespaces take turns within a priority.")
 }
 

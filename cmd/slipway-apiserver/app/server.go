@@ -27,11 +27,14 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine/storage"
 )
 
+// serverName is what the server calls itself to others.
+const serverName = "slipway-apiserver"
+
 // NewCommand returns the command line of the server, which runs until ctx is done.
 func NewCommand(ctx context.Context) *cobra.Command {
 	o := NewOptions()
 	cmd := &cobra.Command{
-		Use:   "slipway-apiserver",
+		Use:   serverName,
 		Short: "Serve virtual machines on vSphere as Kubernetes API objects",
 		Long: "slipway-apiserver serves the API groups " + groups + ",\n" +
 			"aggregated into the API of a host cluster, and makes vSphere follow the objects.",
@@ -66,6 +69,8 @@ type Server struct {
 	generic *genericapiserver.GenericAPIServer
 	etcd    *embeddedetcd.Server // nil with --etcd-servers
 	failed  chan error
+	// controllers waits until all of them have ended.
+	controllers func()
 }
 
 // New starts the embedded etcd, if there is to be one, and makes the server. ctx bounds
@@ -93,17 +98,18 @@ func (s *Server) build(o *Options) error {
 	if err != nil {
 		return err
 	}
-	s.generic, err = c.generic.New("slipway-apiserver", genericapiserver.NewEmptyDelegate())
+	s.generic, err = c.generic.New(serverName, genericapiserver.NewEmptyDelegate())
 	if err != nil {
 		return fmt.Errorf("making the server: %w", err)
 	}
 	if err := installAPIs(s.generic, c); err != nil {
 		return err
 	}
-	return addControllers(s.generic, &controllerDeps{
+	s.controllers, err = addControllers(s.generic, &controllerDeps{
 		options: o, loopback: s.generic.LoopbackClientConfig, hostConfig: c.hostConfig, host: c.host,
 		health: c.health, mux: s.generic.Handler.NonGoRestfulMux,
 	}, s.fail)
+	return err
 }
 
 // installAPIs serves all groups.
@@ -146,7 +152,10 @@ func (s *Server) Run(ctx context.Context) error {
 	defer cancel(nil)
 	go s.watch(ctx, cancel)
 
-	if err := s.generic.PrepareRun().RunWithContext(ctx); err != nil {
+	err := s.generic.PrepareRun().RunWithContext(ctx)
+	cancel(nil)
+	s.controllers()
+	if err != nil {
 		return fmt.Errorf("serving the API: %w", err)
 	}
 	var failure *partError

@@ -1,0 +1,81 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/yaml"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
+)
+
+// secretTimeout bounds reading the Secret, so that a host cluster that does not answer
+// is reported rather than waited for.
+const secretTimeout = 30 * time.Second
+
+// vcenterCredentials is the content of --vcenter-credentials-file.
+type vcenterCredentials struct {
+	Username string `json:"username"`
+	Password string `json:"password"`
+}
+
+// credentials returns what reads user name and password, again at every login so that
+// a changed password needs no restart.
+func (o *VCenterOptions) credentials(host kubernetes.Interface) (session.Credentials, error) {
+	if o.CredentialsFile != "" {
+		path := o.CredentialsFile
+		return func(context.Context) (string, string, error) { return readCredentialsFile(path) }, nil
+	}
+	secret, err := o.Secret()
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (string, string, error) {
+		ctx, cancel := context.WithTimeout(ctx, secretTimeout)
+		defer cancel()
+		s, err := host.CoreV1().Secrets(secret.Namespace).Get(ctx, secret.Name, metav1.GetOptions{})
+		if err != nil {
+			return "", "", fmt.Errorf("reading vCenter's credentials from Secret %s: %w", secret, err)
+		}
+		c := vcenterCredentials{Username: string(s.Data["username"]), Password: string(s.Data["password"])}
+		if err := c.check(); err != nil {
+			return "", "", fmt.Errorf("reading vCenter's credentials from Secret %s: %w", secret, err)
+		}
+		return c.Username, c.Password, nil
+	}, nil
+}
+
+func readCredentialsFile(path string) (user, password string, err error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", "", fmt.Errorf("reading vCenter's credentials: %w", err)
+	}
+	var c vcenterCredentials
+	if yaml.UnmarshalStrict(data, &c) != nil {
+		// The parser's error may quote the file, which holds a password.
+		return "", "", fmt.Errorf("reading vCenter's credentials from %s: not YAML with the keys username and password only", path)
+	}
+	if err := c.check(); err != nil {
+		return "", "", fmt.Errorf("reading vCenter's credentials from %s: %w", path, err)
+	}
+	return c.Username, c.Password, nil
+}
+
+func (c vcenterCredentials) check() error {
+	switch {
+	case c.Username == "":
+		return errors.New("the key username is missing or empty")
+	case c.Password == "":
+		return errors.New("the key password is missing or empty")
+	default:
+		return nil
+	}
+}
