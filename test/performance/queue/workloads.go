@@ -123,9 +123,8 @@ func wakeUp(workers int) workload {
 		f := measured(n, func() {
 			for i := range n {
 				// The worker that was woken goes back to Get first.
-				for range 10 {
-					runtime.Gosched()
-				}
+				runtime.Gosched()
+				runtime.Gosched()
 				start := time.Now()
 				q.Add(all[i%len(all)])
 				waits = append(waits, (<-got).at.Sub(start))
