@@ -98,6 +98,9 @@ func (c components) slipway(v VCenter) process.Spec {
 		"--data-dir=" + c.dir.slipwayData(),
 		"--vcenter-url=" + v.URL, "--vcenter-ca-file=" + v.CAFile,
 		"--vcenter-credentials-file=" + c.dir.vcenterCredentials(),
+		// The simulated inventory has more than one of these.
+		"--vcenter-datastore=/DC0/datastore/LocalDS_0", "--vcenter-network=/DC0/network/VM Network",
+		"--vcenter-folder=/DC0/vm/slipway", "--vcenter-resource-pool=/DC0/host/DC0_C0/Resources",
 	}
 	if c.options.UnsafeNoFsync {
 		args = append(args, "--etcd-unsafe-no-fsync")
