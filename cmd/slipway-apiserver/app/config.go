@@ -70,7 +70,7 @@ func newConfig(o *Options) (*config, error) {
 	// Ours comes last, so that it judges what the plugins before it made of the object.
 	recommended.AdmissionControl = withProtectedKeys(recommended.AdmissionControl, o.PrivilegedUsers)
 
-	c := &config{options: o, health: newHealth(o.VCenter.URL != "")}
+	c := &config{options: o, host: o.Host, health: newHealth(o.VCenter.URL != "")}
 	if recommended.ClientConfig != nil {
 		recommended.ClientConfig.QPS, recommended.ClientConfig.Burst = hostQPS, hostBurst
 		client, err := kubernetes.NewForConfig(recommended.ClientConfig)

@@ -12,6 +12,7 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/kubernetes"
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/component-base/logs"
 	logsapi "k8s.io/component-base/logs/api/v1"
@@ -40,6 +41,9 @@ type Options struct {
 	VCenter VCenterOptions
 	// Controllers says how the controllers run.
 	Controllers ControllerOptions
+	// Host, if not nil, stands for the host cluster where a subresource or an admission
+	// check reads from it. It is no flag: tests without a host cluster set it.
+	Host kubernetes.Interface
 }
 
 // NewOptions returns the defaults.

@@ -27,20 +27,40 @@ func fillAtCreation(created *vm.VirtualMachine, sources Sources) {
 	if !slices.Contains(created.Finalizers, Finalizer) {
 		created.Finalizers = append(created.Finalizers, Finalizer)
 	}
-	spec := &created.Spec
+	if created.Spec.Firmware == nil || created.Spec.Firmware.UUID == "" {
+		setFirmwareUUID(&created.Spec, sources.NewUUID())
+	}
+	fillInterface(&created.Spec)
+	fillRestartTime(&created.Spec, sources.Now)
+}
+
+// fillAtUpdate keeps what the creation filled when a client, which replaces the object
+// by its own manifest, knows nothing of it.
+func fillAtUpdate(updated, stored *vm.VirtualMachine, sources Sources) {
+	known := stored.Spec.Firmware != nil && stored.Spec.Firmware.UUID != ""
+	if known && (updated.Spec.Firmware == nil || updated.Spec.Firmware.UUID == "") {
+		setFirmwareUUID(&updated.Spec, stored.Spec.Firmware.UUID)
+	}
+	if stored.Spec.Network != nil {
+		fillInterface(&updated.Spec)
+	}
+	fillRestartTime(&updated.Spec, sources.Now)
+}
+
+func setFirmwareUUID(spec *vm.VirtualMachineSpec, uuid string) {
 	if spec.Firmware == nil {
 		spec.Firmware = &vm.VirtualMachineFirmware{}
 	}
-	if spec.Firmware.UUID == "" {
-		spec.Firmware.UUID = sources.NewUUID()
-	}
+	spec.Firmware.UUID = uuid
+}
+
+func fillInterface(spec *vm.VirtualMachineSpec) {
 	if spec.Network == nil {
 		spec.Network = &vm.VirtualMachineNetworkSpec{}
 	}
 	if !spec.Network.Disabled && len(spec.Network.Interfaces) == 0 {
 		spec.Network.Interfaces = []vm.VirtualMachineNetworkInterface{{Name: defaultInterface}}
 	}
-	fillRestartTime(spec, sources.Now)
 }
 
 // fillRestartTime replaces the word now by the time of the request, in whole

@@ -77,11 +77,11 @@ func (s Strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
 	fillAtCreation(created, s.sources)
 }
 
-// PrepareForUpdate keeps the stored status.
+// PrepareForUpdate keeps the stored status and what the creation filled.
 func (s Strategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	updated, stored := obj.(*vm.VirtualMachine), old.(*vm.VirtualMachine)
 	updated.Status = stored.Status
-	fillRestartTime(&updated.Spec, s.sources.Now)
+	fillAtUpdate(updated, stored, s.sources)
 	bumpGeneration(updated, stored)
 }
 

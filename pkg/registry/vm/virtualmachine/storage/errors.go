@@ -27,6 +27,7 @@ func statusError(name string, err error) error {
 		revision *instancetype.RevisionError
 		infer    *instancetype.InferError
 		role     *instancetype.RoleError
+		status   apierrors.APIStatus
 	)
 	switch spec := field.NewPath("spec"); {
 	case errors.As(err, &problems):
@@ -47,8 +48,11 @@ func statusError(name string, err error) error {
 		return invalid(name, field.Invalid(spec.Child(string(role.Role)), "", role.Error()))
 	case instancetype.IsMissing(err):
 		return apierrors.NewConflict(vm.Resource("virtualmachines"), name, err)
-	case apierrors.ReasonForError(err) != "":
-		return err
+	case errors.As(err, &status):
+		// The server answers with the status itself only, not with one that is wrapped.
+		answer := status.Status()
+		answer.Message = err.Error()
+		return &apierrors.StatusError{ErrStatus: answer}
 	default:
 		return apierrors.NewInternalError(err)
 	}

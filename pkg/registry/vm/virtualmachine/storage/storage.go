@@ -90,7 +90,7 @@ func New(optsGetter generic.RESTOptionsGetter, d Dependencies) (*Storage, error)
 		}
 	}
 	return &Storage{
-		VirtualMachine:      &REST{Store: store},
+		VirtualMachine:      &REST{Store: store, readers: d.Readers},
 		Status:              standard.NewStatusREST(store, virtualmachine.NewStatusStrategy(strategy)),
 		Start:               power(verbStart),
 		Stop:                power(verbStop),
@@ -103,7 +103,10 @@ func New(optsGetter generic.RESTOptionsGetter, d Dependencies) (*Storage, error)
 }
 
 // REST is the main endpoint.
-type REST struct{ *genericregistry.Store }
+type REST struct {
+	*genericregistry.Store
+	readers Readers
+}
 
 var (
 	_ rest.StandardStorage      = &REST{}

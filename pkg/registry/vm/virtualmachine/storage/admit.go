@@ -1,0 +1,81 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+// Create stores a new VM unless it contradicts the instance type, preference or class
+// that it refers to.
+func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+	return r.Store.Create(ctx, obj, r.admitCreate(validate), options)
+}
+
+// Update stores a changed VM unless the change contradicts what it refers to.
+func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	return r.Store.Update(ctx, name, info, r.admitCreate(create), r.admitUpdate(update), forceAllowCreate, options)
+}
+
+// admitCreate judges after all other admission, by what will be stored.
+func (r *REST) admitCreate(before rest.ValidateObjectFunc) rest.ValidateObjectFunc {
+	return func(ctx context.Context, obj runtime.Object) error {
+		if before != nil {
+			if err := before(ctx, obj); err != nil {
+				return err
+			}
+		}
+		return r.admit(ctx, obj, nil)
+	}
+}
+
+func (r *REST) admitUpdate(before rest.ValidateObjectUpdateFunc) rest.ValidateObjectUpdateFunc {
+	return func(ctx context.Context, obj, old runtime.Object) error {
+		if before != nil {
+			if err := before(ctx, obj, old); err != nil {
+				return err
+			}
+		}
+		return r.admit(ctx, obj, old)
+	}
+}
+
+func (r *REST) admit(ctx context.Context, obj, old runtime.Object) error {
+	updated, err := toVersioned(obj)
+	if err != nil {
+		return err
+	}
+	var stored *vmv1alpha1.VirtualMachine
+	if old != nil {
+		if stored, err = toVersioned(old); err != nil {
+			return err
+		}
+	}
+	problems, err := instancetype.Admit(updated, stored, r.readers.Reader(ctx))
+	if err != nil {
+		return statusError(updated.Name, fmt.Errorf("checking VirtualMachine %s/%s against what it refers to: %w", updated.Namespace, updated.Name, err))
+	}
+	if len(problems) > 0 {
+		return apierrors.NewInvalid(vm.Kind("VirtualMachine"), updated.Name, problems)
+	}
+	return nil
+}
+
+func toVersioned(obj runtime.Object) (*vmv1alpha1.VirtualMachine, error) {
+	v, ok := obj.(*vm.VirtualMachine)
+	if !ok {
+		return nil, fmt.Errorf("admitting a VirtualMachine: got a %T", obj)
+	}
+	return versioned(v)
+}
