@@ -204,3 +204,21 @@ func TestObjectsSurviveARestartInProtobuf(t *testing.T) {
 		t.Errorf("after a restart (-before +after):\n%s", diff)
 	}
 }
+
+func TestReplacingByTheManifestKeepsWhatCreationFilled(t *testing.T) {
+	c := framework.StartStandalone(t).Client(t)
+	created := createVM(t, c, inlineVM("replaced"))
+	manifest := inlineVM("replaced")
+	manifest.ResourceVersion = created.ResourceVersion
+	manifest.Finalizers = created.Finalizers
+	got, err := c.VmV1alpha1().VirtualMachines(namespace).Update(t.Context(), manifest, metav1.UpdateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(created.Spec, got.Spec); diff != "" {
+		t.Errorf("spec after the replacement (-before +after):\n%s", diff)
+	}
+	if got.Generation != 1 {
+		t.Errorf("generation = %d, want 1 because nothing changed", got.Generation)
+	}
+}

@@ -4,33 +4,53 @@
 package integration
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/slipway-dev/slipway/cmd/slipway-apiserver/app"
 	instancetypev1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// capture writes the status that the controller writes when it captured source.
-func capture(t *testing.T, c versioned.Interface, vm *vmv1alpha1.VirtualMachine, source *instancetypev1alpha1.VirtualMachineClusterInstancetype) *vmv1alpha1.VirtualMachine {
+// capture does what the controller does when it captures source: a revision in the
+// host cluster, and a status that names it.
+func capture(t *testing.T, c versioned.Interface, host kubernetes.Interface, vm *vmv1alpha1.VirtualMachine, source *instancetypev1alpha1.VirtualMachineClusterInstancetype) *vmv1alpha1.VirtualMachine {
 	t.Helper()
-	vm = vm.DeepCopy()
-	vm.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{
-		Name: source.Name, Kind: "virtualmachineclusterinstancetype",
-		ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "old-revision"},
-		SourceUID:             string(source.UID), SourceGeneration: source.Generation,
-	}
-	got, err := c.VmV1alpha1().VirtualMachines(namespace).UpdateStatus(t.Context(), vm, metav1.UpdateOptions{})
+	revision, err := instancetype.NewRevision(vm, instancetype.FromClusterInstancetype(source))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return got
+	if _, err := host.AppsV1().ControllerRevisions(namespace).Create(t.Context(), revision, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	vm = vm.DeepCopy()
+	vm.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{
+		Name: source.Name, Kind: string(instancetype.KindClusterInstancetype),
+		ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: revision.Name},
+		SourceUID:             string(source.UID), SourceGeneration: source.Generation,
+	}
+	if vm, err = c.VmV1alpha1().VirtualMachines(namespace).UpdateStatus(t.Context(), vm, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return vm
+}
+
+// startWithHost starts a server that reads from an empty host cluster.
+func startWithHost(t *testing.T) (versioned.Interface, kubernetes.Interface) {
+	t.Helper()
+	host := fake.NewClientset()
+	s := framework.StartStandaloneIn(t, t.TempDir(), func(o *app.Options) { o.Host = host })
+	return s.Client(t), host
 }
 
 func grow(t *testing.T, c versioned.Interface, source *instancetypev1alpha1.VirtualMachineClusterInstancetype) {
@@ -43,12 +63,16 @@ func grow(t *testing.T, c versioned.Interface, source *instancetypev1alpha1.Virt
 }
 
 func TestRefreshLetsGoOfTheRevisionInSpecAndStatusAtOnce(t *testing.T) {
-	c := framework.StartStandalone(t).Client(t)
+	c, host := startWithHost(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	source := createClusterInstancetype(t, c, "small", 2, "2Gi")
-	vm := typedVM("pinned", "small")
-	vm.Spec.Instancetype.ControllerRevisionRef = &vmv1alpha1.ControllerRevisionRef{Name: "old-revision"}
-	before := capture(t, c, createVM(t, c, vm), source)
+	vm := capture(t, c, host, createVM(t, c, typedVM("pinned", "small")), source)
+	oldRevision := vm.Status.InstancetypeRef.ControllerRevisionRef.Name
+	vm.Spec.Instancetype.ControllerRevisionRef = &vmv1alpha1.ControllerRevisionRef{Name: oldRevision}
+	before, err := vms.Update(t.Context(), vm, metav1.UpdateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	grow(t, c, source)
 
 	for _, dryRun := range []struct {
@@ -75,8 +99,13 @@ func TestRefreshLetsGoOfTheRevisionInSpecAndStatusAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !result.Changed || !result.SpecPinCleared || result.DryRun || result.OldRevision != "old-revision" || result.OldGeneration != 1 || result.NewGeneration != 2 || result.NewRevision == "" {
+	if !result.Changed || !result.SpecPinCleared || result.DryRun || result.OldRevision != oldRevision || result.OldGeneration != 1 || result.NewGeneration != 2 || result.NewRevision == "" {
 		t.Errorf("result = %+v", result)
+	}
+	if !slices.ContainsFunc(result.Fields, func(f vmv1alpha1.RefreshField) bool {
+		return f.Path == "cpu.sockets" && f.Old == "2" && f.New == "4"
+	}) {
+		t.Errorf("fields = %+v, want cpu.sockets from 2 to 4", result.Fields)
 	}
 	after := getVM(t, c, vm.Name)
 	if after.Spec.Instancetype.ControllerRevisionRef != nil || after.Status.InstancetypeRef.ControllerRevisionRef != nil {
@@ -93,9 +122,9 @@ func TestRefreshLetsGoOfTheRevisionInSpecAndStatusAtOnce(t *testing.T) {
 }
 
 func TestRefreshOfTheNewestRevisionWritesNothing(t *testing.T) {
-	c := framework.StartStandalone(t).Client(t)
+	c, host := startWithHost(t)
 	source := createClusterInstancetype(t, c, "small", 2, "2Gi")
-	before := capture(t, c, createVM(t, c, typedVM("newest", "small")), source)
+	before := capture(t, c, host, createVM(t, c, typedVM("newest", "small")), source)
 	result, err := c.VmV1alpha1().VirtualMachines(namespace).RefreshInstancetype(t.Context(), "newest", &vmv1alpha1.RefreshOptions{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -112,39 +141,41 @@ func TestRefusedRefreshNamesTheFieldAndChangesNothing(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	source := createClusterInstancetype(t, c, "small", 2, "2Gi")
-	demanding := &instancetypev1alpha1.VirtualMachineClusterPreference{ObjectMeta: metav1.ObjectMeta{Name: "demanding"}}
-	demanding.Spec.Requirements = &instancetypev1alpha1.PreferenceRequirements{
+	prefs := c.InstancetypeV1alpha1().VirtualMachineClusterPreferences()
+	preference, err := prefs.Create(t.Context(), &instancetypev1alpha1.VirtualMachineClusterPreference{ObjectMeta: metav1.ObjectMeta{Name: "modest"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	poor := typedVM("poor", "small")
+	poor.Spec.Preference = &vmv1alpha1.PreferenceMatcher{Name: "modest"}
+	for _, vm := range []*vmv1alpha1.VirtualMachine{poor, inlineVM("inline"), typedVM("gone", "gone")} {
+		createVM(t, c, vm)
+	}
+	preference.Spec.Requirements = &instancetypev1alpha1.PreferenceRequirements{
 		Memory: &instancetypev1alpha1.MemoryPreferenceRequirement{Guest: resource.MustParse("64Gi")},
 	}
-	if _, err := c.InstancetypeV1alpha1().VirtualMachineClusterPreferences().Create(t.Context(), demanding, metav1.CreateOptions{}); err != nil {
+	if _, err := prefs.Update(t.Context(), preference, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	grow(t, c, source)
 
-	for name, tc := range map[string]struct {
-		vm    *vmv1alpha1.VirtualMachine
-		field string
-	}{
-		"no instance type":      {vm: inlineVM("inline"), field: "spec.instancetype"},
-		"source does not exist": {vm: typedVM("gone", "gone"), field: "spec.instancetype"},
-		"requirements are not met": {vm: func() *vmv1alpha1.VirtualMachine {
-			v := typedVM("poor", "small")
-			v.Spec.Preference = &vmv1alpha1.PreferenceMatcher{Name: "demanding"}
-			return v
-		}(), field: "spec"},
+	for name, tc := range map[string]struct{ vm, field string }{
+		"no instance type":         {"inline", "spec.instancetype"},
+		"source does not exist":    {"gone", "spec.instancetype"},
+		"requirements are not met": {"poor", "spec.instancetype"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			before := createVM(t, c, tc.vm)
-			_, err := vms.RefreshInstancetype(t.Context(), tc.vm.Name, &vmv1alpha1.RefreshOptions{}, metav1.CreateOptions{})
+			before := getVM(t, c, tc.vm)
+			_, err := vms.RefreshInstancetype(t.Context(), tc.vm, &vmv1alpha1.RefreshOptions{}, metav1.CreateOptions{})
 			if !apierrors.IsInvalid(err) || !anyBelow(causes(err), tc.field) {
 				t.Errorf("answer %v (fields %q), want Invalid that names %s", err, causes(err), tc.field)
 			}
-			if diff := cmp.Diff(before, getVM(t, c, tc.vm.Name)); diff != "" {
+			if diff := cmp.Diff(before, getVM(t, c, tc.vm)); diff != "" {
 				t.Errorf("the refused refresh changed the VM (-before +after):\n%s", diff)
 			}
 		})
 	}
-	_, err := vms.RefreshPreference(t.Context(), "nobody", &vmv1alpha1.RefreshOptions{}, metav1.CreateOptions{})
+	_, err = vms.RefreshPreference(t.Context(), "nobody", &vmv1alpha1.RefreshOptions{}, metav1.CreateOptions{})
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("refreshing a VM that does not exist: %v, want NotFound", err)
 	}
