@@ -12,16 +12,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/operation"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
-	"github.com/slipway-dev/slipway/pkg/provider/vsphere/operation"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// hints delivers hints to those that watch.
+// hints delivers hints to those that watch. What is sent while nobody does is
+// kept, the last hint of each virtual machine, for the first that watches.
 type hints struct {
 	mu       sync.Mutex
 	next     int
 	watchers map[int]func(provider.Hint)
+	kept     map[types.NamespacedName]provider.Hint
 }
 
 // watch delivers to changed until ctx is done.
@@ -33,6 +35,10 @@ func (h *hints) watch(ctx context.Context, changed func(provider.Hint)) {
 	id := h.next
 	h.next++
 	h.watchers[id] = changed
+	for _, hint := range h.kept {
+		changed(hint)
+	}
+	h.kept = nil
 	h.mu.Unlock()
 	<-ctx.Done()
 	h.mu.Lock()
@@ -43,6 +49,12 @@ func (h *hints) watch(ctx context.Context, changed func(provider.Hint)) {
 func (h *hints) send(hint provider.Hint) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if len(h.watchers) == 0 {
+		if h.kept == nil {
+			h.kept = map[types.NamespacedName]provider.Hint{}
+		}
+		h.kept[hint.Key] = hint
+	}
 	for _, w := range h.watchers {
 		w(hint)
 	}

@@ -77,9 +77,13 @@ func TestVirtualMachineLifecycle(t *testing.T) {
 			restart(t, l, req)
 
 			req.VM.Spec.PowerState = vmv1alpha1.Suspended
-			l.until("the VM is suspended", func() bool { return st.PowerState == vmv1alpha1.Suspended && isTrue(st, vmv1alpha1.ConditionPowerStateSynced) }, req)
+			l.until("the VM is suspended", func() bool {
+				return st.PowerState == vmv1alpha1.Suspended && isTrue(st, vmv1alpha1.ConditionPowerStateSynced)
+			}, req)
 			req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
-			l.until("the VM is off", func() bool { return st.PowerState == vmv1alpha1.PoweredOff && isTrue(st, vmv1alpha1.ConditionPowerStateSynced) }, req)
+			l.until("the VM is off", func() bool {
+				return st.PowerState == vmv1alpha1.PoweredOff && isTrue(st, vmv1alpha1.ConditionPowerStateSynced)
+			}, req)
 			if st.Network != nil && st.Network.PrimaryIP4 != "" {
 				t.Errorf("a powered-off VM reports address %s", st.Network.PrimaryIP4)
 			}

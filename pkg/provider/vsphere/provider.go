@@ -14,10 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/operation"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/action"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/create"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/inventory"
-	"github.com/slipway-dev/slipway/pkg/provider/vsphere/operation"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )

@@ -11,8 +11,8 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/operation"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
-	"github.com/slipway-dev/slipway/pkg/provider/vsphere/operation"
 )
 
 // reconcileConfig applies at once what can be applied in the present power

@@ -9,8 +9,8 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/operation"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
-	"github.com/slipway-dev/slipway/pkg/provider/vsphere/operation"
 )
 
 // reconcilePower makes the power state as desired, and restarts on request.

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package operation runs what waits for vSphere away from the workers.
+// Package operation runs what waits for the hypervisor away from the workers.
 //
 // Guarantees:
 //

@@ -1,0 +1,183 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// Run runs the suite.
+func Run(t *testing.T, make MakeTarget) {
+	t.Helper()
+	for _, c := range []struct {
+		name string
+		run  func(*testing.T, MakeTarget)
+	}{
+		{"what cannot be read is unknown", unknown},
+		{"a create runs once however often it is asked for", createsOnce},
+		{"a steady pass starts and asks nothing", steady},
+		{"creates are bounded and the next is called", bounded},
+		{"power follows the spec", power},
+		{"without an effective spec only power goes off", unresolved},
+		{"without prerequisites nothing is created", prerequisites},
+		{"deleting ends a create and leaves nothing", deletesCreate},
+		{"deleting what is not there succeeds", deletesNothing},
+		{"the blocking call waits", blocking},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(t, make) })
+	}
+}
+
+func unknown(t *testing.T, make MakeTarget) {
+	o := observe(t, make(t, 1))
+	req := o.Request("vm")
+	if ch, err := o.pass(req); ch != nil || !errors.Is(err, provider.ErrUnknownState) {
+		t.Fatalf("pass = %v, want ErrUnknownState and nothing started", err)
+	}
+	if err := o.Provider.DeleteVirtualMachine(t.Context(), req); !errors.Is(err, provider.ErrUnknownState) {
+		t.Fatalf("delete = %v, want ErrUnknownState", err)
+	}
+	if err := o.Provider.Healthy(t.Context()); err == nil && !o.readable() {
+		t.Error("Healthy = nil although nothing was read")
+	}
+	o.Start()
+	o.until("the VM runs", on(req), req)
+}
+
+// readable reports whether a pass gets beyond ErrUnknownState.
+func (o *observer) readable() bool {
+	probe := o.Request("probe")
+	probe.PrerequisitesReady = false
+	_, err := o.pass(probe)
+	return !errors.Is(err, provider.ErrUnknownState)
+}
+
+func createsOnce(t *testing.T, make MakeTarget) {
+	o := start(t, make, 2)
+	req := o.Request("vm")
+	o.until("the hypervisor is read", func() bool { return o.known(req) }, req)
+	o.until("the VM runs", on(req), req)
+	if n := o.Count(string(req.VM.UID)); n != 1 {
+		t.Errorf("the hypervisor has %d VMs, want 1", n)
+	}
+	again := o.Request("vm")
+	again.VM.UID = req.VM.UID // What a new process knows: the object, no status.
+	o.until("the VM is found", on(again), again)
+	if n := o.Count(string(req.VM.UID)); n != 1 {
+		t.Errorf("after a repeated create the hypervisor has %d VMs, want 1", n)
+	}
+	if again.VM.Status.UniqueID != req.VM.Status.UniqueID {
+		t.Errorf("found %s, want %s", again.VM.Status.UniqueID, req.VM.Status.UniqueID)
+	}
+}
+
+// known is true once the provider says anything about Created.
+func (o *observer) known(req *provider.Request) bool {
+	return meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated) != nil
+}
+
+func steady(t *testing.T, make MakeTarget) {
+	o := start(t, make, 1)
+	req := o.Request("vm")
+	o.until("the VM runs", on(req), req)
+	o.until("nothing is left to do", func() bool { ch, err := o.pass(req); return ch == nil && err == nil }, req)
+	calls, status := o.Calls(), req.VM.Status.DeepCopy()
+	for range 10 {
+		if ch, err := o.pass(req); ch != nil || err != nil {
+			t.Fatalf("a steady pass started something or failed: %v", err)
+		}
+	}
+	if got := o.Calls(); got != calls {
+		t.Errorf("10 steady passes asked the hypervisor %d times", got-calls)
+	}
+	if diff := cmp.Diff(status, &req.VM.Status); diff != "" {
+		t.Errorf("a steady pass changed status (-before +after):\n%s", diff)
+	}
+}
+
+func bounded(t *testing.T, make MakeTarget) {
+	o := start(t, make, 2)
+	warm := o.Request("warm")
+	o.until("the first VM runs", on(warm), warm)
+	release := o.Hold()
+	reqs := []*provider.Request{}
+	refused := 0
+	before := o.Calls()
+	for i := range 5 {
+		req := o.Request(fmt.Sprintf("vm-%d", i))
+		reqs = append(reqs, req)
+		switch _, err := o.pass(req); {
+		case errors.Is(err, provider.ErrTooManyCreates):
+			refused++
+			c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated)
+			if c == nil || c.Reason != vmv1alpha1.ReasonTooManyCreates {
+				t.Errorf("Created = %+v, want reason TooManyCreates", c)
+			}
+		case err != nil:
+			t.Fatal(err)
+		}
+		if _, err := o.pass(req); i < 2 && !errors.Is(err, provider.ErrReconcileInProgress) {
+			t.Errorf("second pass over vm-%d = %v, want ErrReconcileInProgress", i, err)
+		}
+	}
+	if refused != 3 {
+		t.Errorf("%d creates were refused, want 3 of 5 with 2 slots", refused)
+	}
+	if n := o.Calls() - before; n > 2 {
+		t.Errorf("5 creates with 2 slots asked the hypervisor %d times before any could go on", n)
+	}
+	release()
+	o.until("all VMs run", on(reqs...), reqs...)
+}
+
+func power(t *testing.T, make MakeTarget) {
+	o := start(t, make, 1)
+	req := o.Request("vm")
+	st := &req.VM.Status
+	for _, want := range []vmv1alpha1.PowerState{
+		vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOn, vmv1alpha1.Suspended, vmv1alpha1.PoweredOn, vmv1alpha1.Suspended, vmv1alpha1.PoweredOff,
+	} {
+		req.VM.Spec.PowerState = want
+		o.until("the VM is "+string(want), func() bool {
+			return st.PowerState == want && meta.IsStatusConditionTrue(st.Conditions, vmv1alpha1.ConditionPowerStateSynced)
+		}, req)
+	}
+	req.VM.Spec.PowerState = vmv1alpha1.Suspended
+	if ch, err := o.pass(req); ch != nil || !provider.IsNoRequeue(err) {
+		t.Errorf("suspending a VM that is off = %v, want a NoRequeueError", err)
+	}
+}
+
+func unresolved(t *testing.T, make MakeTarget) {
+	o := start(t, make, 1)
+	req := o.Request("vm")
+	o.until("the VM runs", on(req), req)
+	req.Effective = nil
+	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+	o.until("the VM is off", func() bool { return req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, req)
+	req.VM.Spec.PowerState = vmv1alpha1.PoweredOn
+	if ch, _ := o.pass(req); ch != nil {
+		t.Error("a VM without an effective spec was powered on")
+	}
+}
+
+func prerequisites(t *testing.T, make MakeTarget) {
+	o := start(t, make, 1)
+	req := o.Request("vm")
+	req.PrerequisitesReady = false
+	o.until("the hypervisor is read", func() bool { return o.known(req) }, req)
+	if n := o.Count(string(req.VM.UID)); n != 0 {
+		t.Errorf("the hypervisor has %d VMs, want none", n)
+	}
+	req.PrerequisitesReady = true
+	o.until("the VM runs", on(req), req)
+}

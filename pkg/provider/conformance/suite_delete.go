@@ -1,0 +1,91 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// remove deletes at first and at every hint, until nothing is left.
+func (o *observer) remove(req *provider.Request) {
+	o.t.Helper()
+	deadline := time.NewTimer(timeout)
+	defer deadline.Stop()
+	for {
+		req.Now = time.Now()
+		err := o.Provider.DeleteVirtualMachine(o.t.Context(), req)
+		if err == nil {
+			return
+		}
+		after, again := provider.AsRequeue(err)
+		if !again && !errors.Is(err, provider.ErrReconcileInProgress) && !errors.Is(err, provider.ErrUnknownState) {
+			o.t.Fatalf("delete: %v", err)
+		}
+		if !again {
+			after = timeout
+		}
+		retry := time.NewTimer(after)
+		select {
+		case <-o.wake:
+		case <-retry.C:
+		case <-deadline.C:
+			o.t.Fatalf("no hint led to the end of deleting; last error: %v", err)
+		}
+		retry.Stop()
+	}
+}
+
+func deletesCreate(t *testing.T, make MakeTarget) {
+	o := start(t, make, 1)
+	warm := o.Request("warm")
+	o.until("the first VM runs", on(warm), warm)
+	release := o.Hold()
+	req := o.Request("vm")
+	if ch, err := o.pass(req); ch == nil {
+		t.Fatalf("no create was started: %v", err)
+	}
+	if err := o.Provider.DeleteVirtualMachine(t.Context(), req); !errors.Is(err, provider.ErrReconcileInProgress) {
+		t.Errorf("delete during a create = %v, want ErrReconcileInProgress", err)
+	}
+	release()
+	o.remove(req)
+	if n := o.Count(string(req.VM.UID)); n != 0 {
+		t.Errorf("the hypervisor has %d VMs, want none", n)
+	}
+	o.remove(warm)
+	if n := o.Count(string(warm.VM.UID)); n != 0 {
+		t.Errorf("after deleting a VM that ran the hypervisor has %d, want none", n)
+	}
+	// The slot of the create that was ended is free.
+	next := o.Request("next")
+	o.until("the next VM runs", on(next), next)
+}
+
+func deletesNothing(t *testing.T, make MakeTarget) {
+	o := start(t, make, 1)
+	req := o.Request("never-made")
+	o.remove(req)
+	o.remove(req)
+}
+
+func blocking(t *testing.T, make MakeTarget) {
+	o := start(t, make, 1)
+	req := o.Request("vm")
+	o.until("the hypervisor is read", o.readable)
+	for range 20 {
+		req.Now = time.Now()
+		err := o.Provider.CreateOrUpdateVirtualMachine(t.Context(), req)
+		if err == nil {
+			break
+		}
+		if _, again := provider.AsRequeue(err); !again {
+			t.Fatalf("CreateOrUpdateVirtualMachine: %v", err)
+		}
+	}
+	o.until("the VM runs", on(req), req)
+}
