@@ -1,0 +1,84 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/vmware/govmomi/object"
+
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/conformance"
+)
+
+// gate holds calls back.
+type gate struct {
+	calls
+	mu   sync.Mutex
+	held chan struct{}
+}
+
+// pass counts a call and, for the first call of a create, waits while held.
+func (g *gate) pass(method string) {
+	g.count(method)
+	if method != "FindByUuid" {
+		return
+	}
+	g.mu.Lock()
+	held := g.held
+	g.mu.Unlock()
+	if held != nil {
+		<-held
+	}
+}
+
+func (g *gate) hold() func() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	held := make(chan struct{})
+	g.held = held
+	return sync.OnceFunc(func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.held = nil
+		close(held)
+	})
+}
+
+func TestConformance(t *testing.T) {
+	conformance.Run(t, func(t *testing.T, createSlots int) *conformance.Target {
+		ready := startVCenter(t)
+		g := &gate{}
+		p, err := New(Config{
+			URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials, ConcurrentCreates: createSlots,
+			Datastore: "LocalDS_0", Network: "VM Network", Folder: "/DC0/vm/slipway", MaxWait: 5, OnCall: g.pass,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &conformance.Target{
+			Provider: p,
+			Start:    func() { run(t, p) },
+			Request:  func(name string) *provider.Request { return newRequest(name, libraryImage()) },
+			Hold:     g.hold,
+			Count: func(id string) int {
+				c := admin(t, ready)
+				instance := true
+				refs, err := object.NewSearchIndex(c.Client).FindAllByUuid(t.Context(), nil, id, true, &instance)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return len(refs)
+			},
+			Calls: func() int {
+				n := 0
+				for _, v := range g.snapshot() {
+					n += v
+				}
+				return n
+			},
+		}
+	})
+}

@@ -1,0 +1,285 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/operation"
+)
+
+// dropSessions ends all sessions but that of the test.
+func dropSessions(t *testing.T, ready vcenter.Ready) {
+	t.Helper()
+	c := admin(t, ready)
+	me, err := c.SessionManager.UserSession(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m mo.SessionManager
+	if err := mo.RetrieveProperties(t.Context(), c.Client, c.ServiceContent.PropertyCollector, *c.ServiceContent.SessionManager, &m); err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, s := range m.SessionList {
+		if s.Key != me.Key {
+			ids = append(ids, s.Key)
+		}
+	}
+	if len(ids) == 0 {
+		t.Fatal("vCenter has no other session")
+	}
+	if err := c.SessionManager.TerminateSession(t.Context(), ids); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestASessionThatIsDroppedComesBack(t *testing.T) {
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	first := newRequest("first", libraryImage())
+	l.until("the first VM runs", running(first), first)
+
+	dropSessions(t, ready)
+	second := newRequest("second", libraryImage())
+	l.until("the second VM runs", running(second), second)
+	first.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+	l.until("the first VM is off", func() bool { return first.VM.Status.PowerState == vmv1alpha1.PoweredOff }, first)
+	if n := counted.snapshot()["CreatePropertyCollector"]; n < 2 {
+		t.Errorf("the stream was built %d times, want it rebuilt after the session was dropped", n)
+	}
+	if err := p.Healthy(t.Context()); err != nil {
+		t.Errorf("Healthy = %v", err)
+	}
+}
+
+func TestManyCreatesAfterADroppedSessionLogInOnce(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	warm := newRequest("warm", libraryImage())
+	l.until("the VM runs", running(warm), warm)
+	dropSessions(t, ready)
+	var reqs []*provider.Request
+	for i := range 30 {
+		reqs = append(reqs, newRequest(fmt.Sprintf("vm-%02d", i), libraryImage()))
+	}
+	l.until("all VMs run", running(reqs...), reqs...)
+	if got := len(inVCenter(t, ready)); got != 31 {
+		t.Errorf("vCenter has %d VMs, want 31", got)
+	}
+}
+
+func TestAProcessThatDiesInTheMiddleOfCreatesMakesNothingTwice(t *testing.T) {
+	ready := startVCenter(t)
+	image := map[bool]*vmv1alpha1.VirtualMachineImage{true: libraryImage(), false: templateImage()}
+	var reqs []*provider.Request
+	for i := range 20 {
+		reqs = append(reqs, newRequest(fmt.Sprintf("vm-%02d", i), image[i%2 == 0]))
+	}
+	frozen, freeze := make(chan struct{}), &deathAfter{deploys: 3}
+	first, err := New(Config{
+		URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials, ConcurrentCreates: 20,
+		Datastore: "LocalDS_0", Network: "VM Network",
+		OnCall: func(method string) {
+			if freeze.dead(method) {
+				<-frozen // A dead process sends nothing more.
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := run(t, first)
+	t.Cleanup(func() { close(frozen); stop() })
+	l := newLoop(t, first)
+	l.until("the process has died", func() bool { return freeze.dead("") }, reqs...)
+
+	// The next process has the objects, with whatever status was written.
+	for _, r := range reqs {
+		r.VM.Status = vmv1alpha1.VirtualMachineStatus{}
+	}
+	second, _ := startProvider(t, ready, nil)
+	l = newLoop(t, second)
+	l.until("all VMs run", running(reqs...), reqs...)
+	vms := inVCenter(t, ready) // fails for two VMs at one path
+	if len(vms) != len(reqs) {
+		t.Errorf("vCenter has %d VMs, want %d", len(vms), len(reqs))
+	}
+	ids := map[string]bool{}
+	for _, vm := range vms {
+		ids[vm.Config.InstanceUuid] = true
+	}
+	for _, r := range reqs {
+		if !ids[string(r.VM.UID)] {
+			t.Errorf("no VM has the instance UUID of %s", r.VM.Name)
+		}
+	}
+}
+
+// deathAfter lets a process die after its third deployment was sent.
+type deathAfter struct {
+	calls
+	deploys int
+}
+
+func (d *deathAfter) dead(method string) bool {
+	n := d.snapshot()["rest.DeployLibraryItem"]
+	d.count(method)
+	return n >= d.deploys
+}
+
+func TestAForeignVMAtThePathIsLeftAlone(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	first := newRequest("web", libraryImage())
+	l.until("the VM runs", running(first), first)
+	other := newRequest("web", libraryImage()) // another UID, as after a delete that left the VM
+	l.until("the conflict is reported", func() bool {
+		return reason(&other.VM.Status, vmv1alpha1.ConditionCreated) == "False Error"
+	}, other)
+	if got := len(inVCenter(t, ready)); got != 1 {
+		t.Errorf("vCenter has %d VMs, want the first one only", got)
+	}
+}
+
+func TestAllMissingPrerequisitesAreReportedTogether(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, func(c *Config) { c.Datastore, c.ResourcePool = "nope", "nopool" })
+	l := newLoop(t, p)
+	req := newRequest("web", templateImage())
+	req.Image.Spec.Template.InventoryPath = "templates/none"
+	req.Effective.Network.Interfaces[0].Network = "nonet"
+	l.until("the create has failed", func() bool {
+		return reason(&req.VM.Status, vmv1alpha1.ConditionCreated) == "False Error"
+	}, req)
+	got := map[string]string{}
+	for _, c := range req.VM.Status.Conditions {
+		got[c.Type] = c.Reason + ": " + c.Message
+	}
+	want := map[string]string{
+		vmv1alpha1.ConditionPlacementReady: `NotFound: vSphere has no resource pool "nopool"`,
+		vmv1alpha1.ConditionStorageReady:   `NotFound: vSphere has no datastore "nope"`,
+		vmv1alpha1.ConditionNetworkReady:   `NotFound: vSphere has no network "nonet"`,
+		vmv1alpha1.ConditionImageReady:     `NotFound: vSphere has no template "/DC0/vm/templates/none"`,
+		vmv1alpha1.ConditionCreated: "Error: vSphere has no resource pool \"nopool\"\nvSphere has no datastore \"nope\"\n" +
+			"vSphere has no network \"nonet\"\nvSphere has no template \"/DC0/vm/templates/none\"",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("conditions (-want +got):\n%s", diff)
+	}
+	req.Now = time.Now()
+	if _, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req); err == nil {
+		t.Error("the failed create was repeated at once")
+	} else if after, ok := provider.AsRequeue(err); !ok || after <= 0 {
+		t.Errorf("the pass after a failed create = %v, want a RequeueError with a pause", err)
+	}
+}
+
+func TestAChangeBehindTheProvidersBackComesAsAHint(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("web", libraryImage())
+	l.until("the VM runs", running(req), req)
+	c := admin(t, ready)
+	ref := types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}
+	if _, err := methods.PowerOffVM_Task(t.Context(), c.Client, &types.PowerOffVM_Task{This: ref}); err != nil {
+		t.Fatal(err)
+	}
+	sawOff := false
+	l.until("the VM was seen off and runs again", func() bool {
+		sawOff = sawOff || req.VM.Status.PowerState == vmv1alpha1.PoweredOff
+		return sawOff && running(req)()
+	}, req)
+}
+
+func TestAnAdministratorsPauseStopsChangesAndDeletion(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("web", libraryImage())
+	l.until("the VM runs", running(req), req)
+	ref := types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}
+	if err := p.actor.Reconfigure(t.Context(), ref, types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{
+		&types.OptionValue{Key: vmv1alpha1.ExtraConfigPausedKey, Value: "TRUE"},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+	if ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch != nil || err != provider.ErrPaused {
+		t.Errorf("pass = %v, want ErrPaused", err)
+	}
+	if err := p.DeleteVirtualMachine(t.Context(), req); err != provider.ErrPaused {
+		t.Errorf("delete = %v, want ErrPaused", err)
+	}
+}
+
+func TestASoftPowerOffAsksTheGuestAndDeletionDoesNotWaitForEver(t *testing.T) {
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, func(c *Config) { c.GracePeriod = 200 * time.Millisecond })
+	l := newLoop(t, p)
+	req := newRequest("web", libraryImage())
+	req.VM.Spec.PowerOffMode = vmv1alpha1.PowerOpModeSoft
+	l.until("the VM runs", running(req), req)
+	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+	l.until("the VM is off", func() bool { return req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, req)
+	if n := counted.snapshot(); n["ShutdownGuest"] != 1 || n["PowerOffVM_Task"] != 0 {
+		t.Errorf("calls = %v, want one ShutdownGuest and no PowerOffVM_Task", n)
+	}
+	l.remove(req)
+}
+
+func TestShutdownEndsOperations(t *testing.T) {
+	ready := startVCenter(t)
+	p, err := New(Config{URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials, Datastore: "LocalDS_0", Network: "VM Network"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := run(t, p)
+	l := newLoop(t, p)
+	req := newRequest("web", libraryImage())
+	l.until("the VM runs", running(req), req)
+	stop()
+	if _, err := p.ops.Start(t.Context(), keyOf(req), operation.Info{Kind: operation.Check}, func(context.Context) error { return nil }); err == nil {
+		t.Error("an operation started after the end of Run")
+	}
+}
+
+func TestWrongCertificatesAreRefused(t *testing.T) {
+	ready := startVCenter(t)
+	for name, c := range map[string]Config{
+		"another thumbprint": {Thumbprint: strings.Repeat("ab", 32)},
+		"an unknown CA":      {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.URL, c.Credentials = ready.URL, credentials
+			p, err := New(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Healthy(t.Context()); err == nil || !strings.Contains(err.Error(), "certificate") {
+				t.Errorf("Healthy = %v, want a refusal of the certificate", err)
+			}
+		})
+	}
+	t.Run("the right thumbprint", func(t *testing.T) {
+		p, _ := startProvider(t, ready, func(c *Config) { c.CAFile, c.Thumbprint = "", ready.Thumbprint })
+		eventually(t, "the provider is healthy", func() bool { return p.Healthy(t.Context()) == nil })
+	})
+}
