@@ -1,0 +1,102 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package instancetype_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+// Whatever was stored, there is an effective spec with a usable topology or an
+// error, and expanding it changes nothing that the hardware shows.
+func FuzzEffectiveAndExpand(f *testing.F) {
+	f.Add(`{}`, `{"cpu":{"guest":4},"memory":{"guest":"4Gi"}}`, `{}`)
+	f.Add(`{"cpu":{"maxSockets":8},"volumes":[{"name":"a"}],"network":{"interfaces":[{"name":"x"}]}}`,
+		`{"cpu":{"guest":6,"maxSockets":3,"dedicatedCPUPlacement":true},"memory":{"guest":"1G","overcommitPercent":7}}`,
+		`{"cpu":{"preferredCPUTopology":"spread","spreadOptions":{"ratio":3}},"devices":{"preferredDiskBus":"sata"},"firmware":{"preferredEfi":{}}}`)
+	f.Add(`{"cpu":{"sockets":2},"memory":{"guest":"1Gi"}}`, ``, `{"requirements":{"cpu":{"guest":2}}}`)
+	f.Add(`{"firmware":{"secureBoot":true},"bootstrap":{"linuxPrep":{}}}`, `{"cpu":{"guest":-1},"memory":{"guest":"-1"}}`, `{"clock":{"preferredClockOffset":{"utc":{}}}}`)
+	f.Fuzz(func(t *testing.T, vmJSON, sizeJSON, prefJSON string) {
+		vm := &vmv1alpha1.VirtualMachine{}
+		var size itv1alpha1.VirtualMachineInstancetypeSpec
+		var preference itv1alpha1.VirtualMachinePreferenceSpec
+		if json.Unmarshal([]byte(vmJSON), &vm.Spec) != nil || json.Unmarshal([]byte(prefJSON), &preference) != nil {
+			return
+		}
+		vm.Spec.ClassName, vm.Spec.Instancetype = "", nil
+		vm.Spec.Preference = &vmv1alpha1.PreferenceMatcher{Name: "p"}
+		resolved := &instancetype.Resolved{Preference: &instancetype.Found{Object: &instancetype.Object{Kind: clusterPref, Preference: &preference}}}
+		if sizeJSON != "" {
+			if json.Unmarshal([]byte(sizeJSON), &size) != nil {
+				return
+			}
+			vm.Spec.Instancetype = &vmv1alpha1.InstancetypeMatcher{Name: "i"}
+			resolved.Instancetype = &instancetype.Found{Object: &instancetype.Object{Kind: clusterIT, Instancetype: &size}}
+		}
+		spec, err := instancetype.Compute(vm, resolved)
+		if err != nil {
+			return
+		}
+		if spec.CPU.Sockets < 1 || spec.CPU.Cores < 1 || spec.CPU.Threads < 1 || spec.Memory.Guest == nil {
+			t.Fatalf("unusable size %+v, %+v", spec.CPU, spec.Memory)
+		}
+		if resolved.Instancetype != nil && spec.CPU.Sockets*spec.CPU.Cores*spec.CPU.Threads != size.CPU.Guest {
+			t.Fatalf("%d vCPUs became %+v", size.CPU.Guest, spec.CPU)
+		}
+		expanded, err := instancetype.Expand(vm, resolved)
+		if err != nil {
+			t.Fatalf("expanding what has an effective spec: %v", err)
+		}
+		again, err := instancetype.Compute(expanded, &instancetype.Resolved{})
+		if err != nil {
+			t.Fatalf("the expanded virtual machine has none: %v", err)
+		}
+		for _, d := range instancetype.Diff(spec, again) {
+			switch d.Path {
+			case "nodeSelector", "annotations", "terminationGracePeriodSeconds":
+			default:
+				t.Errorf("expanding changed %+v", d)
+			}
+		}
+	})
+}
+
+// A revision of any content is decoded or refused, and what is decoded can be
+// captured again with the same spec.
+func FuzzDecodeRevision(f *testing.F) {
+	f.Add([]byte(`{"apiVersion":"instancetype.slipway.dev/v1alpha1","kind":"VirtualMachineInstancetype","metadata":{"name":"a"},"spec":{"cpu":{"guest":1},"memory":{"guest":"1Gi"}}}`))
+	f.Add([]byte(`{"apiVersion":"instancetype.kubevirt.io/v1beta1","kind":"VirtualMachineClusterPreference","metadata":{"name":"a"},"spec":{"cpu":{}}}`))
+	f.Add([]byte(`{"apiVersion":"instancetype.kubevirt.io/v1alpha1","spec":"e30="}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		revision := &appsv1.ControllerRevision{Data: runtime.RawExtension{Raw: raw}}
+		for _, role := range []instancetype.Role{it, pref} {
+			object, err := instancetype.DecodeRevision(role, revision)
+			if err != nil {
+				continue
+			}
+			again, err := instancetype.NewRevision(&vmv1alpha1.VirtualMachine{}, object)
+			if err != nil {
+				t.Fatalf("capturing what was decoded: %v", err)
+			}
+			decoded, err := instancetype.DecodeRevision(role, again)
+			if err != nil {
+				t.Fatalf("decoding what was captured: %v", err)
+			}
+			if diff := cmp.Diff(object.Instancetype, decoded.Instancetype, quantities); diff != "" {
+				t.Errorf("instance type (-first +again):\n%s", diff)
+			}
+			if equal, err := instancetype.EqualRevisions(again, again); err != nil || !equal {
+				t.Errorf("a revision differs from itself: %v", err)
+			}
+		}
+	})
+}
