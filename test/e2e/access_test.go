@@ -43,7 +43,7 @@ func TestOrdinaryUserEditsVirtualMachinesAndNothingElse(t *testing.T) {
 		}
 		return nil
 	})
-	u.kubectl("wait", "--for=condition=Ready", "vm/hers", "--timeout=240s")
+	u.kubectl("wait", "--for=condition=Ready", "vm/hers", "--timeout=90s")
 
 	alice.refused("", []string{"patch", "vm/hers", "--subresource=status", "--type=merge", "-p", `{"status":{"powerState":"PoweredOff"}}`},
 		"forbidden", "virtualmachines/status")

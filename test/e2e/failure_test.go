@@ -21,7 +21,7 @@ const crowd = 50
 // none twice, all powered on and all Ready.
 func allRun(t *testing.T, u user) {
 	t.Helper()
-	u.kubectl("wait", "--for=condition=Ready", "vm", "--all", "--timeout=240s")
+	u.kubectl("wait", "--for=condition=Ready", "vm", "--all", "--timeout=90s")
 	vms := inventory(t, u.namespace) // fails on a name that is there twice
 	if len(vms) != crowd {
 		t.Errorf("the vCenter has %d VMs, want %d", len(vms), crowd)

@@ -18,7 +18,7 @@ func TestVirtualMachineLivesFromApplyToDelete(t *testing.T) {
 		}
 	}
 	u.apply(catalogue + vmManifest("web"))
-	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=240s")
+	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
 
 	vm, ok := inventory(t, u.namespace)["web"]
 	if !ok {
@@ -46,14 +46,14 @@ func TestVirtualMachineLivesFromApplyToDelete(t *testing.T) {
 		t.Errorf("kubectl explain vm.spec.instancetype says:\n%s", text)
 	}
 
-	u.kubectl("delete", "vm/web", "--timeout=240s")
+	u.kubectl("delete", "vm/web", "--timeout=90s")
 	gone(t, u.namespace)
 }
 
 func TestPowerFollowsVirtctlAndTheSpec(t *testing.T) {
 	u := admin(t)
 	u.apply(catalogue + vmManifest("web"))
-	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=240s")
+	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
 
 	if out := u.virtctl("stop", "web", "--mode", "Hard"); !strings.Contains(out, "will be powered off") {
 		t.Errorf("virtctl stop printed %q", out)
@@ -83,13 +83,13 @@ func TestPowerFollowsVirtctlAndTheSpec(t *testing.T) {
 		return nil
 	})
 	u.wants("vm/web", ".status.powerState", "PoweredOn")
-	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=240s")
+	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
 }
 
 func TestVirtualMachineIsClonedFromATemplate(t *testing.T) {
 	u := admin(t)
 	u.apply(catalogue + inlineVM("db", "ubuntu-24.04"))
-	u.kubectl("wait", "--for=condition=Ready", "vm/db", "--timeout=240s")
+	u.kubectl("wait", "--for=condition=Ready", "vm/db", "--timeout=90s")
 	vm := inventory(t, u.namespace)["db"]
 	if vm.Config == nil || vm.Config.Hardware.NumCPU != 1 || vm.Config.Hardware.MemoryMB != 1024 {
 		t.Errorf("the vCenter has %+v, want 1 vCPU and 1024 MB", vm.Config)
@@ -109,7 +109,7 @@ func TestVirtualMachineWaitsForWhatItRefersToAndGoesOnByItself(t *testing.T) {
 		t.Errorf("the vCenter has %d VMs before the references exist", len(vms))
 	}
 	u.apply(catalogue)
-	u.kubectl("wait", "--for=condition=Ready", "vm/early", "--timeout=240s")
+	u.kubectl("wait", "--for=condition=Ready", "vm/early", "--timeout=90s")
 }
 
 func TestServerSideApplyKeepsTheSpecAsItsOwnerWroteIt(t *testing.T) {
@@ -117,7 +117,7 @@ func TestServerSideApplyKeepsTheSpecAsItsOwnerWroteIt(t *testing.T) {
 	manifest := vmManifest("gitops")
 	u.apply(catalogue)
 	u.apply(manifest, "--server-side")
-	u.kubectl("wait", "--for=condition=Ready", "vm/gitops", "--timeout=240s")
+	u.kubectl("wait", "--for=condition=Ready", "vm/gitops", "--timeout=90s")
 	out, errOut, err := u.try(manifest, "kubectl", "diff", "--server-side", "-f", "-")
 	if err != nil || out != "" {
 		t.Errorf("kubectl diff of the manifest against the running VM: %v\n%s%s", err, out, errOut)
@@ -130,7 +130,7 @@ func TestServerSideApplyKeepsTheSpecAsItsOwnerWroteIt(t *testing.T) {
 func TestNamespaceWithVirtualMachinesIsDeleted(t *testing.T) {
 	u := admin(t)
 	u.apply(catalogue + vmManifest("a") + vmManifest("b") + vmManifest("c"))
-	u.kubectl("wait", "--for=condition=Ready", "vm", "--all", "--timeout=240s")
-	u.kubectl("delete", "namespace", u.namespace, "--timeout=240s")
+	u.kubectl("wait", "--for=condition=Ready", "vm", "--all", "--timeout=90s")
+	u.kubectl("delete", "namespace", u.namespace, "--timeout=90s")
 	gone(t, u.namespace)
 }

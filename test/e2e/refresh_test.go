@@ -12,7 +12,7 @@ import (
 func TestRefreshMovesAVirtualMachineToTheNewGeneration(t *testing.T) {
 	u := admin(t)
 	u.apply(catalogue + vmManifest("web"))
-	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=240s")
+	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
 	old := u.get("vm/web", ".status.instancetypeRef.controllerRevisionRef.name")
 	if got := u.get("controllerrevision/"+old, ".metadata.name"); old == "" || got != old {
 		t.Fatalf("status names the revision %q, and the cluster has %q", old, got)
@@ -48,7 +48,7 @@ func TestRefreshMovesAVirtualMachineToTheNewGeneration(t *testing.T) {
 	u.wants("vm/web", ".status.powerState", "PoweredOff")
 	u.virtctl("start", "web")
 	u.wants("vm/web", ".status.powerState", "PoweredOn")
-	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=240s")
+	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
 	if hw := inventory(t, u.namespace)["web"].Config.Hardware; hw.NumCPU != 4 || hw.MemoryMB != 4096 {
 		t.Errorf("after refresh and restart the vCenter has %d vCPUs and %d MB, want 4 and 4096", hw.NumCPU, hw.MemoryMB)
 	}
@@ -67,7 +67,7 @@ func TestRefreshMovesAVirtualMachineToTheNewGeneration(t *testing.T) {
 func TestRefreshOfAGoneSourceChangesNothing(t *testing.T) {
 	u := admin(t)
 	u.apply(catalogue + vmManifest("web"))
-	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=240s")
+	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
 	old := u.get("vm/web", ".status.instancetypeRef.controllerRevisionRef.name")
 	u.kubectl("delete", "virtualmachineinstancetype/small")
 	out, errOut, err := u.try("", "virtctl", "refresh", "instancetype", "web")
@@ -80,7 +80,7 @@ func TestRefreshOfAGoneSourceChangesNothing(t *testing.T) {
 	u.virtctl("stop", "web", "--mode", "Hard")
 	u.wants("vm/web", ".status.powerState", "PoweredOff")
 	u.virtctl("start", "web")
-	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=240s")
+	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
 }
 
 func TestExpandPrintsTheSizeOfTheInstanceType(t *testing.T) {

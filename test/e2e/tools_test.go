@@ -21,7 +21,7 @@ import (
 // waits this long has failed.
 const (
 	short = 60 * time.Second
-	long  = 4 * time.Minute
+	long  = 2 * time.Minute
 )
 
 // run executes a program of the environment and returns what it printed.
