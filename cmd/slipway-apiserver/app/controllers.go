@@ -24,13 +24,12 @@ import (
 // leaseName is the Lease that the controllers run under.
 const leaseName = "slipway-controllers"
 
-// The times are those of the Kubernetes control plane: a replica that died is
-// replaced after at most leaseDuration.
-const (
-	leaseDuration = 15 * time.Second
-	renewDeadline = 10 * time.Second
-	retryPeriod   = 2 * time.Second
-)
+// leaseTimes say how fast a replica that died is replaced, and how long one that
+// cannot reach the host cluster goes on.
+type leaseTimes struct{ duration, renewDeadline, retryPeriod time.Duration }
+
+// defaultLeaseTimes are those of the Kubernetes control plane.
+var defaultLeaseTimes = leaseTimes{duration: 15 * time.Second, renewDeadline: 10 * time.Second, retryPeriod: 2 * time.Second}
 
 // controllerDeps is what controllers are wired from.
 type controllerDeps struct {
@@ -59,7 +58,8 @@ func controllerStarters() map[string]controllerStarter {
 
 // leadership runs controllers while the Lease is held.
 type leadership struct {
-	deps *controllerDeps
+	deps  *controllerDeps
+	times leaseTimes
 	// fail ends the process.
 	fail func(error)
 	// elected is closed when the controllers may run.
@@ -71,7 +71,7 @@ type leadership struct {
 // addControllers adds a post-start hook for each controller and one for the Lease. It
 // returns what waits until all controllers have ended.
 func addControllers(server *genericapiserver.GenericAPIServer, d *controllerDeps, fail func(error)) (wait func(), err error) {
-	l := &leadership{deps: d, fail: fail, elected: make(chan struct{})}
+	l := &leadership{deps: d, times: defaultLeaseTimes, fail: fail, elected: make(chan struct{})}
 	if d.options.VCenter.URL == "" {
 		return l.running.Wait, nil
 	}
@@ -132,7 +132,7 @@ func (l *leadership) elect(ctx context.Context) {
 	}
 	leaderelection.RunOrDie(held, leaderelection.LeaderElectionConfig{
 		Lock: lock, Name: leaseName, ReleaseOnCancel: true,
-		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod,
+		LeaseDuration: l.times.duration, RenewDeadline: l.times.renewDeadline, RetryPeriod: l.times.retryPeriod,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: l.lead,
 			OnStoppedLeading: func() {

@@ -1,0 +1,121 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+// patience bounds waits for other goroutines.
+const patience = time.Minute
+
+func newLeadership(host *fake.Clientset, elect bool) (*leadership, chan error) {
+	failed := make(chan error, 1)
+	o := NewOptions()
+	o.Controllers.LeaderElect = elect
+	return &leadership{
+		deps:    &controllerDeps{options: o, host: host, health: newHealth(true)},
+		fail:    func(err error) { failed <- err },
+		elected: make(chan struct{}),
+		times:   leaseTimes{duration: 300 * time.Millisecond, renewDeadline: 200 * time.Millisecond, retryPeriod: 10 * time.Millisecond},
+	}, failed
+}
+
+func TestLeaseIsHeldUntilControllersHaveEnded(t *testing.T) {
+	host := fake.NewClientset()
+	l, failed := newLeadership(host, true)
+	holder := func() string {
+		lease, err := host.CoordinationV1().Leases(defaultNamespace).Get(t.Context(), leaseName, metav1.GetOptions{})
+		if err != nil || lease.Spec.HolderIdentity == nil {
+			return ""
+		}
+		return *lease.Spec.HolderIdentity
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	started, finish := make(chan string, 1), make(chan struct{})
+	hook := genericapiserver.PostStartHookContext{Context: ctx}
+	if err := l.hook("c", func(ctx context.Context, _ *controllerDeps) error {
+		started <- holder()
+		<-ctx.Done()
+		<-finish // the last pass takes its time
+		return ctx.Err()
+	})(hook); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { l.elect(ctx); close(ended) }()
+
+	select {
+	case who := <-started:
+		if who == "" {
+			t.Error("the controller started without the Lease")
+		}
+	case <-time.After(patience):
+		t.Fatal("the controller did not start")
+	}
+	stop()
+	if holder() == "" {
+		t.Error("the Lease was released while the controller was working")
+	}
+	close(finish)
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		t.Fatal("the election did not end")
+	}
+	if who := holder(); who != "" {
+		t.Errorf("the Lease is still held by %s", who)
+	}
+	select {
+	case err := <-failed:
+		t.Errorf("an orderly end was reported as a failure: %v", err)
+	default:
+	}
+}
+
+func TestLostLeaseEndsTheProcess(t *testing.T) {
+	host := fake.NewClientset()
+	l, failed := newLeadership(host, true)
+	go l.elect(t.Context())
+	<-l.elected
+
+	host.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("the host cluster is away")
+	})
+	select {
+	case err := <-failed:
+		if err == nil {
+			t.Error("the loss of the Lease was reported without an error")
+		}
+	case <-time.After(patience):
+		t.Fatal("the process went on without the Lease")
+	}
+}
+
+func TestFailedControllerEndsTheProcess(t *testing.T) {
+	l, failed := newLeadership(fake.NewClientset(), false)
+	cause := errors.New("bad CA")
+	if err := l.hook("c", func(context.Context, *controllerDeps) error { return cause })(genericapiserver.PostStartHookContext{Context: t.Context()}); err != nil {
+		t.Fatal(err)
+	}
+	l.elect(t.Context())
+	select {
+	case err := <-failed:
+		if !errors.Is(err, cause) {
+			t.Errorf("failed with %v, want %v", err, cause)
+		}
+	case <-time.After(patience):
+		t.Fatal("the failure was not reported")
+	}
+}

@@ -1,0 +1,79 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+func TestBadFlagsAreNamed(t *testing.T) {
+	const vcenter = "--vcenter-url=https://vc/sdk --vcenter-credentials-file=f"
+	for name, tc := range map[string]struct{ args, want string }{
+		"no store":                         {"", "--etcd-servers and --data-dir"},
+		"unsafe with an etcd of others":    {"--etcd-servers=http://e --etcd-unsafe-no-fsync", "--etcd-unsafe-no-fsync"},
+		"vCenter without TLS":              {"--data-dir=d --vcenter-url=http://vc/sdk --vcenter-credentials-file=f", "--vcenter-url"},
+		"vCenter without credentials":      {"--data-dir=d --vcenter-url=https://vc/sdk", "--vcenter-credentials-file"},
+		"two sources of credentials":       {"--data-dir=d " + vcenter + " --vcenter-credentials-secret=a/b", "exactly one of"},
+		"bad name of a Secret":             {"--data-dir=d --vcenter-url=https://vc/sdk --vcenter-credentials-secret=b", "NAMESPACE/NAME"},
+		"CA and thumbprint":                {"--data-dir=d " + vcenter + " --vcenter-ca-file=c --vcenter-thumbprint=00", "--vcenter-thumbprint"},
+		"CA without vCenter":               {"--data-dir=d --vcenter-ca-file=c", "need --vcenter-url"},
+		"no workers":                       {"--data-dir=d --controllers-workers=0", "--controllers-workers 0"},
+		"no creates":                       {"--data-dir=d --concurrent-creates=-1", "--concurrent-creates -1"},
+		"unknown policy":                   {"--data-dir=d --instancetype-reference-policy=expand", "Reference, Expand, ExpandAll"},
+		"negative aging":                   {"--data-dir=d --queue-aging=-1s", "--queue-aging -1s"},
+		"busy resync":                      {"--data-dir=d --resync-period=1ms", "--resync-period 1ms"},
+		"election without a namespace":     {"--data-dir=d --leader-elect-namespace=", "--leader-elect-namespace"},
+		"everything that vCenter needs":    {"--data-dir=d " + vcenter + " --vcenter-thumbprint=00", ""},
+		"a store and nothing else":         {"--data-dir=d", ""},
+		"the credentials come in a Secret": {"--data-dir=d --vcenter-url=https://vc/sdk --vcenter-credentials-secret=a/b", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := parse(t, tc.args).Validate()
+			if tc.want == "" && err != nil {
+				t.Fatalf("refused: %v", err)
+			}
+			if tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+				t.Fatalf("error %v, want one that contains %q", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestCredentialsInTheURLAreRefusedWithoutShowingThem(t *testing.T) {
+	err := parse(t, "--data-dir=d --vcenter-url=https://root:hunter2@vc/sdk --vcenter-credentials-file=f").Validate()
+	if err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("error %v, want one without the password", err)
+	}
+}
+
+func TestStandaloneServerHasNoVCenter(t *testing.T) {
+	o, err := NewStandaloneOptions(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = o.Recommended.SecureServing.Listener.Close() }()
+	if err := o.Validate(); err != nil {
+		t.Errorf("the standalone options are refused: %v", err)
+	}
+	o.VCenter = VCenterOptions{URL: "https://vc/sdk", CredentialsFile: "f"}
+	if err := o.Validate(); err == nil || !strings.Contains(err.Error(), "host cluster") {
+		t.Errorf("error %v, want one about the host cluster", err)
+	}
+}
+
+func parse(t *testing.T, args string) *Options {
+	t.Helper()
+	o := NewOptions()
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	for _, set := range o.Flags().FlagSets {
+		flags.AddFlagSet(set)
+	}
+	if err := flags.Parse(strings.Fields(args)); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
