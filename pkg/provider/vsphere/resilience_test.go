@@ -106,15 +106,21 @@ func TestAProcessThatDiesInTheMiddleOfCreatesMakesNothingTwice(t *testing.T) {
 	}
 	stop := run(t, first)
 	t.Cleanup(func() { close(frozen); stop() })
-	l := newLoop(t, first)
-	l.until("the process has died", func() bool { return freeze.dead("") }, reqs...)
+	eventually(t, "the inventory is read", first.inventory.Synced)
+	for _, r := range reqs {
+		r.Now = time.Now()
+		if _, err := first.CreateOrUpdateVirtualMachineAsync(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "the process has died", func() bool { return freeze.dead("") })
 
 	// The next process has the objects, with whatever status was written.
 	for _, r := range reqs {
 		r.VM.Status = vmv1alpha1.VirtualMachineStatus{}
 	}
 	second, _ := startProvider(t, ready, nil)
-	l = newLoop(t, second)
+	l := newLoop(t, second)
 	l.until("all VMs run", running(reqs...), reqs...)
 	vms := inVCenter(t, ready) // fails for two VMs at one path
 	if len(vms) != len(reqs) {
