@@ -159,8 +159,8 @@ func TestApplyMergesByKeyReportsConflictsAndOwnsNoStatus(t *testing.T) {
 		t.Errorf("apply wrote status.nodeName = %q", vm.Status.NodeName)
 	}
 	for _, entry := range vm.ManagedFields {
-		if regexp.MustCompile(`"f:status"`).Match(entry.FieldsV1.Raw) {
-			t.Errorf("%s owns status by way of %q: %s", entry.Manager, entry.Subresource, entry.FieldsV1.Raw)
+		if regexp.MustCompile(`"f:status"`).Match(entry.FieldsV1.GetRawBytes()) {
+			t.Errorf("%s owns status by way of %q: %s", entry.Manager, entry.Subresource, entry.FieldsV1.GetRawString())
 		}
 	}
 	_, err = apply("second", applyvm.VirtualMachineSpec().WithCPU(applyvm.VirtualMachineCPU().WithSockets(4)))

@@ -119,7 +119,7 @@ func TestSubresourceIsRecordedInManagedFields(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !slices.ContainsFunc(got.ManagedFields, func(e metav1.ManagedFieldsEntry) bool {
-		return e.Manager == "operator" && e.Subresource == "stop" && string(e.FieldsV1.Raw) == `{"f:spec":{"f:powerState":{}}}`
+		return e.Manager == "operator" && e.Subresource == "stop" && e.FieldsV1.GetRawString() == `{"f:spec":{"f:powerState":{}}}`
 	}) {
 		t.Errorf("managed fields %+v, want spec.powerState owned by operator by way of stop", got.ManagedFields)
 	}
