@@ -161,6 +161,42 @@ func TestCreationFillsOnlyWhatIsMissing(t *testing.T) {
 	}
 }
 
+func TestUpdateKeepsWhatCreationFilled(t *testing.T) {
+	created := func() *vm.VirtualMachine {
+		v := &vm.VirtualMachine{}
+		strategy().PrepareForCreate(t.Context(), v)
+		return v
+	}
+	for name, tc := range map[string]struct {
+		update func(*vm.VirtualMachineSpec)
+		want   func(*vm.VirtualMachineSpec)
+	}{
+		"manifest without both": {func(s *vm.VirtualMachineSpec) { s.Firmware, s.Network = nil, nil }, func(*vm.VirtualMachineSpec) {}},
+		"bootloader without UUID": {
+			func(s *vm.VirtualMachineSpec) {
+				s.Firmware = &vm.VirtualMachineFirmware{Bootloader: vm.BootloaderEFI}
+			},
+			func(s *vm.VirtualMachineSpec) { s.Firmware.Bootloader = vm.BootloaderEFI },
+		},
+		"network turned off": {
+			func(s *vm.VirtualMachineSpec) { s.Network = &vm.VirtualMachineNetworkSpec{Disabled: true} },
+			func(s *vm.VirtualMachineSpec) { s.Network = &vm.VirtualMachineNetworkSpec{Disabled: true} },
+		},
+		"another UUID is left to validation": {
+			func(s *vm.VirtualMachineSpec) { s.Firmware.UUID = "other" },
+			func(s *vm.VirtualMachineSpec) { s.Firmware.UUID = "other" },
+		},
+	} {
+		got, want := created(), created()
+		tc.update(&got.Spec)
+		tc.want(&want.Spec)
+		strategy().PrepareForUpdate(t.Context(), got, created())
+		if diff := cmp.Diff(want.Spec, got.Spec); diff != "" {
+			t.Errorf("%s: to be stored (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestResetFieldsNameWhatEndpointsIgnore(t *testing.T) {
 	for name, tc := range map[string]struct {
 		strategy     rest.ResetFieldsStrategy
