@@ -39,7 +39,7 @@
 //  11. Cost. Adding, handing out, finishing and removing take constant time, but
 //     for a heap of the priorities in use and a heap of the delayed keys. In
 //     steady state nothing is allocated. An idle queue has no goroutine; a timer
-//     runs only while a Get waits and a key is delayed. A drained queue gives
+//     is set only when a Get waits and a key is delayed. A drained queue gives
 //     its memory back. What a caller passes in is not kept beyond the keys.
 //
 // The core (core.go, levels.go, aging.go and what they use) has no lock, starts

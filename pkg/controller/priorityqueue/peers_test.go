@@ -8,6 +8,7 @@ import (
 	"math"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -162,6 +163,28 @@ func TestAddsLeftToTheHolderOfTheLockAreBounded(t *testing.T) {
 	keys := handOuts(q)
 	want(t, "number of keys", len(keys), maxPending)
 	want(t, "last key", keys[len(keys)-1], maxPending-1)
+}
+
+// The same from the holder's side: a call that gives the lock back does not
+// serve others for ever.
+func TestACallDoesNotServeTheAddsOfOthersForEver(t *testing.T) {
+	q := New[int]("")
+	var stop atomic.Bool
+	var producers sync.WaitGroup
+	for p := range 8 {
+		producers.Go(func() {
+			for i := p; !stop.Load(); i += 64 {
+				q.Add(i % 10_000)
+			}
+		})
+	}
+	for range 2000 {
+		key, _ := q.Get()
+		q.Done(key)
+	}
+	stop.Store(true)
+	producers.Wait()
+	want(t, "operations left behind", q.pending.count.Load(), int32(0))
 }
 
 // CR v0.25.2: a delay begins when a goroutine gets to it, not with the call.

@@ -12,6 +12,10 @@ import (
 // caller waits for the lock like everybody.
 const maxPending = 128
 
+// maxRounds bounds how often a call that gives the lock back takes it again for
+// what others left meanwhile.
+const maxRounds = 8
+
 // operation is an Add whose caller found the lock taken and left it to the
 // holder instead of waiting.
 type operation[K comparable] struct {
@@ -83,9 +87,7 @@ func (q *Queue[K]) leave(o operation[K]) bool {
 	}
 	// A holder that went without seeing the operation has left the lock free;
 	// one that is there now will see it.
-	if q.again() {
-		q.release()
-	}
+	q.serve()
 	return true
 }
 
@@ -123,21 +125,39 @@ func (q *Queue[K]) apply(o *operation[K]) {
 
 // unlock gives the lock back, and wakes a waiting Get if there is a key for it.
 func (q *Queue[K]) unlock(now int64) {
-	for {
-		var w *waiter[K]
-		var h handover[K]
-		if len(q.park.stack) > 0 {
-			q.setAlarm(now)
-			w, h = q.handOver(now)
-		}
+	if len(q.park.stack) > 0 {
+		q.unlockAndWake(now)
+	} else {
 		q.mu.Unlock()
-		if w != nil {
-			w.ch <- h
+	}
+	if q.pending.last.Load() != nil {
+		q.serve()
+	}
+}
+
+// serve applies what others left too late for the one that gave the lock back.
+func (q *Queue[K]) serve() {
+	for rounds := 1; q.again(); rounds++ {
+		if rounds == maxRounds {
+			// Others keep leaving operations: make them wait for the lock
+			// until this call has returned.
+			q.pending.count.Add(maxPending)
+			defer q.pending.count.Add(-maxPending)
 		}
-		if !q.again() {
-			return
-		}
-		now = q.time()
+		q.unlockAndWake(q.time())
+	}
+}
+
+func (q *Queue[K]) unlockAndWake(now int64) {
+	if len(q.park.stack) == 0 {
+		q.mu.Unlock()
+		return
+	}
+	q.setAlarm(now)
+	w, h := q.handOver(now)
+	q.mu.Unlock()
+	if w != nil {
+		w.ch <- h
 	}
 }
 

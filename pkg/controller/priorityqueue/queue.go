@@ -160,9 +160,7 @@ func (q *Queue[K]) GetWithPriority() (key K, priority int, shutdown bool) {
 	w := q.park.push()
 	q.setAlarm(now)
 	q.mu.Unlock()
-	if q.again() {
-		q.release()
-	}
+	q.serve()
 
 	h := <-w.ch
 	q.park.pool.Put(w)
