@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestCreatePrintsManifests(t *testing.T) {
-	for name, tc := range map[string]struct{ args, want string }{
-		"cluster instance type": {"instancetype --name u1.small --cpu 1 --memory 2Gi", `apiVersion: instancetype.slipway.dev/v1alpha1
+// manifests are what create prints for some flags.
+var manifests = map[string]struct{ args, want string }{
+	"cluster instance type": {"instancetype --name u1.small --cpu 1 --memory 2Gi", `apiVersion: instancetype.slipway.dev/v1alpha1
 kind: VirtualMachineClusterInstancetype
 metadata:
   name: u1.small
@@ -24,7 +24,7 @@ spec:
   memory:
     guest: 2Gi
 `},
-		"namespaced instance type with a GPU": {"instancetype --namespaced --name gpu --cpu 8 --memory 32Gi --gpu name:g,devicename:grid_a100-10c", `apiVersion: instancetype.slipway.dev/v1alpha1
+	"namespaced instance type with a GPU": {"instancetype --namespaced --name gpu --cpu 8 --memory 32Gi --gpu name:g,devicename:grid_a100-10c", `apiVersion: instancetype.slipway.dev/v1alpha1
 kind: VirtualMachineInstancetype
 metadata:
   name: gpu
@@ -37,7 +37,7 @@ spec:
   memory:
     guest: 32Gi
 `},
-		"preference": {"preference --name linux.efi --efi --secure-boot --disk-bus virtio --cpu-topology cores", `apiVersion: instancetype.slipway.dev/v1alpha1
+	"preference": {"preference --name linux.efi --efi --secure-boot --disk-bus virtio --cpu-topology cores", `apiVersion: instancetype.slipway.dev/v1alpha1
 kind: VirtualMachineClusterPreference
 metadata:
   name: linux.efi
@@ -50,7 +50,7 @@ spec:
     preferredEfi:
       secureBoot: true
 `},
-		"virtual machine with references": {"vm --name web --image photon-5 --instancetype virtualmachineinstancetype/u1 --preference linux", `apiVersion: vm.slipway.dev/v1alpha1
+	"virtual machine with references": {"vm --name web --image photon-5 --instancetype virtualmachineinstancetype/u1 --preference linux", `apiVersion: vm.slipway.dev/v1alpha1
 kind: VirtualMachine
 metadata:
   name: web
@@ -63,7 +63,7 @@ spec:
   preference:
     name: linux
 `},
-		"virtual machine with inline size": {"vm --name db --image u --cpu 4 --memory 16Gi --network prod --cloud-init-secret s", `apiVersion: vm.slipway.dev/v1alpha1
+	"virtual machine with inline size": {"vm --name db --image u --cpu 4 --memory 16Gi --network prod --cloud-init-secret s", `apiVersion: vm.slipway.dev/v1alpha1
 kind: VirtualMachine
 metadata:
   name: db
@@ -84,7 +84,7 @@ spec:
     - name: eth0
       network: prod
 `},
-		"virtual machine that infers": {"vm --name app --image u --infer-instancetype --infer-preference", `apiVersion: vm.slipway.dev/v1alpha1
+	"virtual machine that infers": {"vm --name app --image u --infer-instancetype --infer-preference", `apiVersion: vm.slipway.dev/v1alpha1
 kind: VirtualMachine
 metadata:
   name: app
@@ -96,7 +96,10 @@ spec:
   preference:
     inferFromVolume: image
 `},
-	} {
+}
+
+func TestCreatePrintsManifests(t *testing.T) {
+	for name, tc := range manifests {
 		t.Run(name, func(t *testing.T) {
 			s := &apiServer{}
 			code, out, errOut := run(t, s, append([]string{"create"}, strings.Fields(tc.args)...)...)
