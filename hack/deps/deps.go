@@ -1,3 +1,6 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 //go:build tools
 
 // Package deps is temporary.
@@ -12,11 +15,11 @@ import (
 	_ "github.com/spf13/cobra"
 	_ "github.com/spf13/pflag"
 	_ "github.com/vmware/govmomi"
-	_ "github.com/vmware/govmomi/simulator"
-	_ "github.com/vmware/govmomi/vapi/simulator"
-	_ "github.com/vmware/govmomi/vapi/library"
-	_ "github.com/vmware/govmomi/vapi/vcenter"
 	_ "github.com/vmware/govmomi/pbm/simulator"
+	_ "github.com/vmware/govmomi/simulator"
+	_ "github.com/vmware/govmomi/vapi/library"
+	_ "github.com/vmware/govmomi/vapi/simulator"
+	_ "github.com/vmware/govmomi/vapi/vcenter"
 	_ "go.etcd.io/etcd/client/v3"
 	_ "go.etcd.io/etcd/server/v3/embed"
 	_ "golang.org/x/sync/errgroup"
