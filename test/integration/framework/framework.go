@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 
@@ -78,22 +79,32 @@ func startStandalone(t testing.TB, dir string, options ...func(*app.Options)) (*
 	done := make(chan error, 1)
 	go func() { done <- server.Run(ctx) }()
 	stopped := false
+	config := server.LoopbackClientConfig()
 	stop := func() {
-		cancel()
 		if stopped {
 			return
 		}
 		stopped = true
+		closeIdleConnections(config)
+		cancel()
 		if err := <-done; err != nil {
 			t.Errorf("the server ended with: %v", err)
 		}
 	}
-	s := &Server{config: server.LoopbackClientConfig()}
+	s := &Server{config: config}
 	if err := waitReady(ctx, s); err != nil {
 		stop()
 		t.Fatalf("the server did not become ready: %v", err)
 	}
 	return s, stop
+}
+
+// closeIdleConnections spares the server the second that it grants the clients of open
+// connections to leave. Clients of equal configurations share their connections.
+func closeIdleConnections(config *rest.Config) {
+	if transport, err := rest.TransportFor(config); err == nil {
+		utilnet.CloseIdleConnectionsFor(transport)
+	}
 }
 
 func waitReady(ctx context.Context, s *Server) error {
