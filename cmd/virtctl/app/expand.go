@@ -4,48 +4,130 @@
 package app
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/yaml"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
+// Values of --generation.
+const (
+	generationStored = "stored"
+	generationLatest = "latest"
+)
+
+// expandFlags say what to expand and how to print it.
+type expandFlags struct {
+	file, output, generation string
+}
+
 func newExpandCommand(f *Factory) *cobra.Command {
-	var output, generation string
+	var flags expandFlags
 	cmd := &cobra.Command{
-		Use:   "expand VM",
+		Use:   "expand VM | --file FILE",
 		Short: "Print a virtual machine with its instance type and preference expanded",
 		Long: "Print a virtual machine with its instance type and preference expanded into its spec.\n" +
-			"Nothing is changed on the server.",
-		Example: fmt.Sprintf("  %[1]s expand web-1\n  %[1]s expand web-1 --generation latest -o json", f.program),
+			"Nothing is changed on the server. A virtual machine from a file need not exist; what it refers to must.",
+		Example: fmt.Sprintf("  %[1]s expand web-1\n  %[1]s expand web-1 --generation latest -o json\n  %[1]s expand --file vm.yaml", f.program),
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("expand takes the name of one virtual machine, got %d names", len(args))
+			if want := map[bool]int{true: 0, false: 1}[flags.file != ""]; len(args) != want {
+				return fmt.Errorf("expand takes the name of one virtual machine or --file, got %d names and --file %q", len(args), flags.file)
 			}
 			return nil
 		},
 		ValidArgsFunction: f.completeVMs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := validateOutput(output, outputYAML, outputJSON); err != nil {
+			if err := flags.validate(); err != nil {
 				return err
 			}
-			client, namespace, err := f.client()
+			vm, err := f.expand(cmd.Context(), &flags, args)
 			if err != nil {
 				return err
-			}
-			vm, err := client.VmV1alpha1().VirtualMachines(namespace).ExpandSpec(cmd.Context(), args[0], vmv1alpha1.ExpandOptions{Generation: generation})
-			if err != nil {
-				return fmt.Errorf("expanding virtualmachine %s/%s: %w", namespace, args[0], err)
 			}
 			vm.SetGroupVersionKind(vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachine"))
 			vm.ManagedFields = nil
-			return printObject(f.streams.Out, output, vm)
+			return printObject(f.streams.Out, flags.output, vm)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", outputYAML, "Output format: yaml or json")
-	cmd.Flags().StringVar(&generation, "generation", "", "stored (the revision in use) or latest (the live objects); stored when not given")
+	cmd.Flags().StringVarP(&flags.file, "file", "f", "", "File with a VirtualMachine, - for standard input")
+	cmd.Flags().StringVarP(&flags.output, "output", "o", outputYAML, "Output format: yaml or json")
+	cmd.Flags().StringVar(&flags.generation, "generation", "", "stored (the revision in use) or latest (the live objects); stored when not given. A file that pins no revision always uses the live objects")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputYAML, outputJSON}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("generation", cobra.FixedCompletions([]string{"stored", "latest"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("generation", cobra.FixedCompletions([]string{generationStored, generationLatest}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+func (f *expandFlags) validate() error {
+	if err := validateOutput(f.output, outputYAML, outputJSON); err != nil {
+		return err
+	}
+	switch f.generation {
+	case "", generationStored, generationLatest:
+		return nil
+	}
+	return fmt.Errorf("--generation %q is not supported: use one of %s, %s", f.generation, generationStored, generationLatest)
+}
+
+func (f *Factory) expand(ctx context.Context, flags *expandFlags, args []string) (*vmv1alpha1.VirtualMachine, error) {
+	if flags.file != "" {
+		return f.expandFile(ctx, flags)
+	}
+	client, namespace, err := f.client()
+	if err != nil {
+		return nil, err
+	}
+	vm, err := client.VmV1alpha1().VirtualMachines(namespace).ExpandSpec(ctx, args[0], vmv1alpha1.ExpandOptions{Generation: flags.generation})
+	if err != nil {
+		return nil, fmt.Errorf("expanding virtualmachine %s/%s: %w", namespace, args[0], err)
+	}
+	return vm, nil
+}
+
+// expandFile expands a virtual machine that need not exist, by the code that
+// the server uses, over objects that the user may read.
+func (f *Factory) expandFile(ctx context.Context, flags *expandFlags) (*vmv1alpha1.VirtualMachine, error) {
+	data, err := f.readFile(flags.file)
+	if err != nil {
+		return nil, err
+	}
+	vm := &vmv1alpha1.VirtualMachine{}
+	if err := yaml.UnmarshalStrict(data, vm); err != nil {
+		return nil, fmt.Errorf("reading a VirtualMachine from %s: %w", flags.file, err)
+	}
+	if kind := vm.GroupVersionKind(); kind != vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachine") {
+		return nil, fmt.Errorf("%s holds apiVersion %q, kind %q: want %s, VirtualMachine", flags.file, vm.APIVersion, vm.Kind, vmv1alpha1.SchemeGroupVersion)
+	}
+	client, namespace, err := f.client()
+	if err != nil {
+		return nil, err
+	}
+	if vm.Namespace == "" {
+		vm.Namespace = namespace
+	}
+	config, err := f.flags.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	host, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	resolve := instancetype.Resolve
+	if flags.generation == generationLatest {
+		resolve = instancetype.ResolveLatest
+	}
+	resolved, err := resolve(vm, &clusterReader{ctx: ctx, client: client, host: host})
+	if err != nil {
+		return nil, fmt.Errorf("expanding the virtual machine of %s: %w", flags.file, err)
+	}
+	expanded, err := instancetype.Expand(vm, resolved)
+	if err != nil {
+		return nil, fmt.Errorf("expanding the virtual machine of %s: %w", flags.file, err)
+	}
+	return expanded, nil
 }

@@ -38,6 +38,10 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		s.requests = append(s.requests, r.URL.RequestURI()+" "+string(body))
 	}
+	if r.URL.Path == "/apis/instancetype.slipway.dev/v1alpha1/virtualmachineclusterinstancetypes/u1.small" {
+		_, _ = io.WriteString(w, `{"metadata":{"name":"u1.small"},"spec":{"cpu":{"guest":2},"memory":{"guest":"3Gi"}}}`)
+		return
+	}
 	path, _ := strings.CutPrefix(r.URL.Path, apiPrefix)
 	parts := strings.Split(path, "/") // namespace, virtualmachines, name, subresource
 	switch {
@@ -50,12 +54,12 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		_ = json.NewEncoder(w).Encode(list)
 		return
-	case len(parts) == 4:
+	case len(parts) == 3 || len(parts) == 4:
 		for _, vm := range s.vms {
 			if vm.Namespace != parts[0] || vm.Name != parts[2] {
 				continue
 			}
-			if strings.HasPrefix(parts[3], "refresh-") {
+			if len(parts) == 4 && strings.HasPrefix(parts[3], "refresh-") {
 				result := s.refresh
 				result.Namespace, result.Name = vm.Namespace, vm.Name
 				_ = json.NewEncoder(w).Encode(result)

@@ -9,9 +9,11 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
@@ -23,8 +25,10 @@ type refreshCall func(vmclient.VirtualMachineInterface, context.Context, string,
 // refreshFlags are the flags of both refresh commands.
 type refreshFlags struct {
 	selection
-	dryRun bool
-	output string
+	dryRun  bool
+	output  string
+	wait    bool
+	timeout time.Duration
 }
 
 func newRefreshCommand(f *Factory) *cobra.Command {
@@ -55,12 +59,17 @@ func newRefreshKindCommand(f *Factory, kind, words string, call refreshCall) *co
 			if err := flags.validate(); err != nil {
 				return err
 			}
+			if flags.wait && flags.dryRun {
+				return fmt.Errorf("--wait and --dry-run exclude each other: a dry run changes nothing to wait for")
+			}
 			return f.refresh(cmd.Context(), &flags, call)
 		},
 	}
 	flags.addFlags(cmd)
 	cmd.Flags().BoolVar(&flags.dryRun, "dry-run", false, "Show what would change without changing anything")
 	cmd.Flags().StringVarP(&flags.output, "output", "o", outputTable, "Output format: table, yaml or json")
+	cmd.Flags().BoolVar(&flags.wait, "wait", false, "Wait until status names the new revision")
+	cmd.Flags().DurationVar(&flags.timeout, "timeout", defaultRefreshTimeout, "How long --wait waits for one virtual machine")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputTable, outputYAML, outputJSON}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -93,6 +102,9 @@ func (f *Factory) refresh(ctx context.Context, flags *refreshFlags, call refresh
 		}
 		result.SetGroupVersionKind(vmv1alpha1.SchemeGroupVersion.WithKind("RefreshResult"))
 		results = append(results, *result)
+		if flags.wait && result.Changed {
+			return waitForCapture(ctx, c, result, flags.timeout)
+		}
 		return nil
 	})
 	if len(results) > 0 || flags.output != outputTable {
@@ -101,6 +113,34 @@ func (f *Factory) refresh(ctx context.Context, flags *refreshFlags, call refresh
 		}
 	}
 	return failed
+}
+
+// defaultRefreshTimeout is many times the moment that a capture takes.
+const defaultRefreshTimeout = 2 * time.Minute
+
+// waitForCapture waits until the status of the virtual machine names the revision
+// that the refresh announced.
+func waitForCapture(ctx context.Context, c vmclient.VirtualMachineInterface, result *vmv1alpha1.RefreshResult, timeout time.Duration) error {
+	err := wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, timeout, true, func(ctx context.Context) (bool, error) {
+		vm, err := c.Get(ctx, result.Name, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		return captured(vm, result.NewRevision), nil
+	})
+	if wait.Interrupted(err) {
+		return fmt.Errorf("revision %q is not in status after %s", result.NewRevision, timeout)
+	}
+	return err
+}
+
+// captured says whether status names the revision.
+func captured(vm *vmv1alpha1.VirtualMachine, revision string) bool {
+	if ref := vm.Status.InstancetypeRef; ref != nil && ref.ControllerRevisionRef != nil && ref.ControllerRevisionRef.Name == revision {
+		return true
+	}
+	ref := vm.Status.PreferenceRef
+	return ref != nil && ref.ControllerRevisionRef != nil && ref.ControllerRevisionRef.Name == revision
 }
 
 // printRefresh prints one object, or for several a list, or the table.

@@ -5,6 +5,8 @@ package app
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -110,6 +112,48 @@ func TestProgramNameFollowsHowItWasCalled(t *testing.T) {
 	for arg0, want := range map[string]string{"/usr/bin/virtctl": "virtctl", "/usr/bin/kubectl-virt": "kubectl virt"} {
 		if got := programName(arg0); got != want {
 			t.Errorf("programName(%q) = %q, want %q", arg0, got, want)
+		}
+	}
+}
+
+func TestRefreshWaitsUntilStatusNamesTheNewRevision(t *testing.T) {
+	vm := machine("dev", "a")
+	vm.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "a-2"}}
+	s := &apiServer{vms: []vmv1alpha1.VirtualMachine{vm}, refresh: refreshed}
+	if code, _, errOut := run(t, s, "refresh", "instancetype", "a", "--wait"); code != 0 {
+		t.Errorf("exit code %d: %s", code, errOut)
+	}
+	s.vms[0].Status.InstancetypeRef.ControllerRevisionRef.Name = "a-1"
+	code, _, errOut := run(t, s, "refresh", "instancetype", "a", "--wait", "--timeout=1ms")
+	if want := "error: virtualmachine dev/a: revision \"a-2\" is not in status after 1ms\n"; code != 1 || errOut != want {
+		t.Errorf("exit code %d, error %q, want 1 and %q", code, errOut, want)
+	}
+	if code, _, errOut := run(t, s, "refresh", "instancetype", "a", "--wait", "--dry-run"); code != 1 || !strings.Contains(errOut, "exclude each other") {
+		t.Errorf("--wait with --dry-run: exit code %d, error %q", code, errOut)
+	}
+}
+
+func TestExpandFileNeedsNoVirtualMachineOnTheServer(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "vm.yaml")
+	write := func(manifest string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(manifest), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("apiVersion: vm.slipway.dev/v1alpha1\nkind: VirtualMachine\nmetadata: {name: new}\nspec: {instancetype: {name: u1.small}, image: {name: i}}\n")
+	code, out, errOut := run(t, &apiServer{}, "expand", "--file", file)
+	if code != 0 || !strings.Contains(out, "sockets: 2") || !strings.Contains(out, "guest: 3Gi") || strings.Contains(out, "instancetype:") {
+		t.Errorf("exit code %d, output:\n%s%s", code, out, errOut)
+	}
+	for manifest, want := range map[string]string{
+		"apiVersion: vm.slipway.dev/v1alpha1\nkind: VirtualMachine\nmetadata: {name: new}\nspec: {instancetype: {name: missing}}\n": "missing",
+		"apiVersion: v1\nkind: ConfigMap\n":                                                 `holds apiVersion "v1", kind "ConfigMap"`,
+		"apiVersion: vm.slipway.dev/v1alpha1\nkind: VirtualMachine\nspec: {colour: blue}\n": `unknown field "colour"`,
+	} {
+		write(manifest)
+		if code, _, errOut := run(t, &apiServer{}, "expand", "--file", file); code != 1 || !strings.Contains(errOut, want) || strings.Count(errOut, "\n") != 1 {
+			t.Errorf("%s: exit code %d, error %q, want one line with %q", manifest, code, errOut, want)
 		}
 	}
 }
