@@ -29,14 +29,24 @@ func NewTaskDelays() *TaskDelays {
 	return d
 }
 
-// Set makes tasks of this name take at least ms milliseconds. The names are
-// those of info.name: CreateVm, CloneVM_Task, ReconfigVM_Task, PowerOn, PowerOff,
-// Suspend, Reset, Destroy, …
-func (d *TaskDelays) Set(name string, ms int) {
+// taskNames are the names of the simulator's tasks for SOAP methods and for the
+// short names of vCenter's task list. Other names are taken as they are.
+var taskNames = map[string]string{
+	"CreateVm": "CreateVM_Task", "CloneVm": "CloneVM_Task", "ReconfigVm": "ReconfigVM_Task",
+	"PowerOnVM_Task": "PowerOn", "PowerOffVM_Task": "PowerOff",
+	"SuspendVM_Task": "Suspend", "ResetVM_Task": "Reset", "Destroy_Task": "Destroy",
+}
+
+// Set makes the tasks of a method take at least ms milliseconds. A deployment
+// from the library is a CreateVM_Task.
+func (d *TaskDelays) Set(method string, ms int) {
+	if name, ok := taskNames[method]; ok {
+		method = name
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delays := maps.Clone(simulator.TaskDelay.MethodDelay)
-	delays[name] = ms
+	delays[method] = ms
 	d.apply(delays)
 }
 
@@ -57,7 +67,7 @@ const maxOutage = time.Hour
 //	POST /sessions/drop            ends all sessions
 //	POST /outage?seconds=N         closes all connections for N seconds
 //	GET  /calls                    returns the calls so far by method, as JSON
-//	PUT  /taskdelay?method=M&ms=N  makes tasks named M take N milliseconds
+//	PUT  /taskdelay?method=M&ms=N  makes tasks of method M (CreateVm, PowerOnVM_Task, …) take N milliseconds
 //
 // It is not authenticated and must listen on loopback only.
 func Control(f *Front, delays *TaskDelays) http.Handler {
@@ -84,6 +94,23 @@ func Control(f *Front, delays *TaskDelays) http.Handler {
 		}
 		delays.Set(method, n)
 		answer(w, map[string]int{method: n})
+	})
+	mux.HandleFunc("PUT /trace", func(w http.ResponseWriter, r *http.Request) {
+		calls, err := strconv.Atoi(r.URL.Query().Get("calls"))
+		if err != nil || calls < 0 || calls > maxTrace {
+			http.Error(w, fmt.Sprintf("calls: %q: must be a number from 0 to %d", r.URL.Query().Get("calls"), maxTrace), http.StatusBadRequest)
+			return
+		}
+		f.Trace(calls)
+		answer(w, map[string]int{"calls": calls})
+	})
+	mux.HandleFunc("GET /trace", func(w http.ResponseWriter, r *http.Request) {
+		texts := r.URL.Query()["text"]
+		if len(texts) == 0 {
+			http.Error(w, "text: at least one is needed: the name or the UUID that a call contains", http.StatusBadRequest)
+			return
+		}
+		answer(w, f.Traced(texts...))
 	})
 	return mux
 }

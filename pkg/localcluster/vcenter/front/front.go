@@ -47,6 +47,8 @@ type Front struct {
 	conns   map[net.Conn]struct{}
 	known   map[string]struct{} // REST sessions that were used
 	dropped map[string]struct{} // REST sessions that are refused
+
+	trace trace
 }
 
 // New returns a front before next.
@@ -94,6 +96,7 @@ func (f *Front) serveSOAP(w http.ResponseWriter, r *http.Request) {
 	if found := methodPattern.FindSubmatch(body); found != nil {
 		method = string(found[1])
 		f.count(method)
+		f.trace.add(time.Now(), method, body)
 	}
 	// The simulator does not see that a client has gone: without this a wait
 	// without a limit would stay for ever.
@@ -111,6 +114,16 @@ func (f *Front) serveREST(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f.count(r.Method + " " + r.URL.Path)
+	if f.trace.on() {
+		arrived := time.Now()
+		body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
+		if err != nil {
+			http.Error(w, "read the request: "+err.Error(), http.StatusBadRequest)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		f.trace.add(arrived, r.Method+" "+r.URL.RequestURI(), body)
+	}
 	f.next.ServeHTTP(w, r)
 }
 
