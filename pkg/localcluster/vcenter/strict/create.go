@@ -68,19 +68,60 @@ func (g *Gate) create(ctx *simulator.Context, req *types.CreateVM_Task) (types.M
 	}
 	g.macs.assign(req.Config.DeviceChange)
 
+	task := simulator.CreateTask(req.This, "createVM", func(*simulator.Task) (types.AnyType, types.BaseMethodFault) {
+		return g.build(ctx, req)
+	})
+	task.Info.Name = "CreateVM_Task"
+	ref := task.Run(ctx)
+	g.onEnd(ctx, ref, release)
+	return ref, nil
+}
+
+// construction is a virtual machine that is being created.
+type construction struct {
+	ctx    *simulator.Context
+	unlock func() // set once the virtual machine is in the inventory
+}
+
+// build runs with the lock of the folder held by ctx. The simulator enters a
+// virtual machine into the inventory before it has configured it, and without
+// its lock: it is locked here until it is complete, so that nobody reads a part.
+func (g *Gate) build(ctx *simulator.Context, req *types.CreateVM_Task) (types.AnyType, types.BaseMethodFault) {
 	folder, ok := ctx.Map.Get(req.This).(*simulator.Folder)
 	if !ok { // destroyed since it was checked
-		release(types.TaskInfo{State: types.TaskInfoStateError})
-		return types.ManagedObjectReference{}, &types.ManagedObjectNotFound{Obj: req.This}
+		return nil, &types.ManagedObjectNotFound{Obj: req.This}
 	}
-	var task types.ManagedObjectReference
-	ctx.WithLock(folder, func() {
-		if res, ok := folder.CreateVMTask(ctx, req).(*methods.CreateVM_TaskBody); ok && res.Res != nil {
-			task = res.Res.Returnval
+	c := &construction{ctx: ctx}
+	g.mu.Lock()
+	g.building[req.This] = c
+	g.mu.Unlock()
+	defer func() {
+		g.mu.Lock()
+		delete(g.building, req.This)
+		unlock := c.unlock
+		g.mu.Unlock()
+		if unlock != nil {
+			unlock()
 		}
-	})
-	g.onEnd(ctx, task, release)
-	return task, nil
+	}()
+	res, ok := folder.CreateVMTask(ctx, req).(*methods.CreateVM_TaskBody)
+	if !ok || res.Res == nil {
+		return nil, &types.SystemError{Reason: "the simulator did not start the creation"}
+	}
+	return g.result(ctx, res.Res.Returnval)
+}
+
+// entered locks a virtual machine that is being created. Its creator holds the
+// lock at this moment, and shares it.
+func (g *Gate) entered(vm *simulator.VirtualMachine) {
+	if vm.Parent == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if c := g.building[*vm.Parent]; c != nil && c.unlock == nil {
+		c.unlock = c.ctx.Map.AcquireLock(c.ctx, vm)
+	}
 }
 
 // admit checks the configuration of a new virtual machine and claims its name

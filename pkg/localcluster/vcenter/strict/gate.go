@@ -33,6 +33,8 @@ type Gate struct {
 	names   map[slot]struct{}                       // being created
 	uuids   map[string]types.ManagedObjectReference // instance UUID to its owner; an empty owner is being created
 	waiting map[types.ManagedObjectReference]func(types.TaskInfo)
+
+	building map[types.ManagedObjectReference]*construction // by folder, whose lock makes it one at a time
 }
 
 // slot is a name in a folder.
@@ -60,6 +62,8 @@ func Install(registry *simulator.Registry, guests Rebooter) *Gate {
 		names:   map[slot]struct{}{},
 		uuids:   map[string]types.ManagedObjectReference{},
 		waiting: map[types.ManagedObjectReference]func(types.TaskInfo){},
+
+		building: map[types.ManagedObjectReference]*construction{},
 	}
 	for _, e := range registry.All("VirtualMachine") {
 		if vm, ok := e.(*simulator.VirtualMachine); ok && vm.Config != nil {
@@ -99,7 +103,11 @@ func (g *Gate) Lock() {}
 func (g *Gate) Unlock() {}
 
 // PutObject is called by the registry for every new object.
-func (g *Gate) PutObject(*simulator.Context, mo.Reference) {}
+func (g *Gate) PutObject(_ *simulator.Context, obj mo.Reference) {
+	if vm, ok := obj.(*simulator.VirtualMachine); ok {
+		g.entered(vm)
+	}
+}
 
 // UpdateObject is called by the registry for every changed object; it reports
 // the ends of tasks to those who wait for them.
