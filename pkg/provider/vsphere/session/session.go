@@ -5,17 +5,20 @@ package session
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/url"
 	"sync"
 	"time"
 
+	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/session"
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
 )
 
@@ -39,7 +42,19 @@ type Session struct {
 	epoch   chan struct{}
 	lastOK  time.Time
 	lastErr error
+	refused refusal
 }
+
+// refusal is a login that vCenter refused.
+type refusal struct {
+	credentials [sha256.Size]byte
+	at          time.Time
+	err         error
+}
+
+// refusalPause is how long credentials that were refused are not sent again:
+// vCenter locks an account after five refusals in three minutes.
+const refusalPause = time.Minute
 
 // New checks the options and returns a Session that is not connected yet.
 func New(o Options) (*Session, error) {
@@ -110,16 +125,29 @@ func (s *Session) current() *vim25.Client {
 	return s.vim
 }
 
-// login logs in over SOAP; connect is held. The library keeps the cookie.
+// login logs in over SOAP; connect is held, which guards refused too. The
+// library keeps the cookie.
 func (s *Session) login(ctx context.Context, c *vim25.Client) error {
 	user, password, err := s.opts.Credentials(ctx)
 	if err != nil {
 		return s.note(fmt.Errorf("reading vCenter credentials: %w", err))
 	}
+	sum := sha256.Sum256([]byte(user + "\x00" + password))
+	if r := s.refused; r.err != nil && r.credentials == sum && time.Since(r.at) < refusalPause {
+		return r.err
+	}
+	if s.opts.OnCall != nil {
+		s.opts.OnCall("Login")
+	}
 	plain := &vim25.Client{Client: c.Client, ServiceContent: c.ServiceContent, RoundTripper: c.Client}
 	if err := session.NewManager(plain).Login(ctx, url.UserPassword(user, password)); err != nil {
-		return s.note(fmt.Errorf("logging in to vCenter %s as %q: %w", s.url.Host, user, err))
+		err = fmt.Errorf("logging in to vCenter %s as %q: %w", s.url.Host, user, err)
+		if fault.Is(err, &types.InvalidLogin{}) {
+			s.refused = refusal{credentials: sum, at: time.Now(), err: err}
+		}
+		return s.note(err)
 	}
+	s.refused = refusal{}
 	s.mu.Lock()
 	close(s.epoch)
 	s.epoch = make(chan struct{})

@@ -168,12 +168,21 @@ func TestTheCertificateIsVerified(t *testing.T) {
 func TestAWrongPasswordIsReportedAndALaterRightOneWorks(t *testing.T) {
 	s := startServer(t)
 	password := "wrong"
+	var sent atomic.Int32
 	session := s.open(t, func(o *Options) {
 		o.Credentials = func(context.Context) (string, string, error) { return "user", password, nil }
+		o.OnCall = func(method string) {
+			if method == "Login" {
+				sent.Add(1)
+			}
+		}
 	})
 	err := session.Healthy(t.Context())
 	if err == nil || strings.Contains(err.Error(), "wrong") {
 		t.Errorf("Healthy = %v, want a refusal that does not show the password", err)
+	}
+	if err := session.Healthy(t.Context()); err == nil || sent.Load() != 1 {
+		t.Errorf("the refused credentials were sent %d times, want once: repeating them locks the account", sent.Load())
 	}
 	password = "password"
 	if err := session.Healthy(t.Context()); err != nil {
