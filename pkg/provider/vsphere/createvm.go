@@ -44,12 +44,12 @@ func (p *Provider) create(ctx context.Context, key types.NamespacedName, req *pr
 		notCreated(req, vmv1alpha1.ReasonError, err.Error())
 		return nil, &provider.RequeueError{After: wait, Reason: "the last create failed: " + err.Error()}
 	}
-	want := p.want(req)
+	want, now := p.want(req), req.Now
 	effective, image := req.Effective.DeepCopy(), req.Image.DeepCopy()
 	want.Effective = effective
 	ch, err := p.ops.StartCreate(ctx, key, req.Priority, func(ctx context.Context) error {
 		rep := p.places.Check(ctx, effective, image)
-		p.keepReport(key, checked{rep: rep})
+		p.keepReport(key, checked{rep: rep, at: now})
 		if err := rep.Err(); err != nil {
 			return err
 		}
@@ -145,7 +145,9 @@ func (p *Provider) keepReport(key types.NamespacedName, c checked) {
 	p.reports[key] = c
 }
 
-// applyReport puts the outcome of the last check into the conditions.
+// applyReport puts the outcome of the last check into the conditions, with the
+// time of the check: the caller may set the same conditions anew in every pass,
+// and a time that moves with each would make each pass a change.
 func (p *Provider) applyReport(key types.NamespacedName, req *provider.Request) {
 	p.mu.Lock()
 	c, ok := p.reports[key]
@@ -153,17 +155,20 @@ func (p *Provider) applyReport(key types.NamespacedName, req *provider.Request) 
 	if !ok {
 		return
 	}
+	set := func(kind string, status metav1.ConditionStatus, reason, message string) {
+		update.SetCondition(&req.VM.Status, req.VM.Generation, c.at, kind, status, reason, message)
+	}
 	for kind, err := range c.rep.Failures {
 		var unusable *placement.NotUsableError
 		switch {
 		case err == nil:
-			condition(req, kind, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
+			set(kind, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
 		case errors.As(err, &unusable) && unusable.Missing:
-			condition(req, kind, metav1.ConditionFalse, vmv1alpha1.ReasonNotFound, err.Error())
+			set(kind, metav1.ConditionFalse, vmv1alpha1.ReasonNotFound, err.Error())
 		case errors.As(err, &unusable):
-			condition(req, kind, metav1.ConditionFalse, vmv1alpha1.ReasonInvalid, err.Error())
+			set(kind, metav1.ConditionFalse, vmv1alpha1.ReasonInvalid, err.Error())
 		default:
-			condition(req, kind, metav1.ConditionFalse, vmv1alpha1.ReasonError, err.Error())
+			set(kind, metav1.ConditionFalse, vmv1alpha1.ReasonError, err.Error())
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter"
@@ -189,8 +190,15 @@ func TestAllMissingPrerequisitesAreReportedTogether(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("conditions (-want +got):\n%s", diff)
 	}
-	req.Now = time.Now()
-	if _, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req); err == nil {
+	// The controller says anew in every pass that the object of the image exists.
+	before := req.VM.Status.DeepCopy()
+	req.Now = time.Now().Add(time.Second)
+	condition(req, vmv1alpha1.ConditionImageReady, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
+	_, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
+	if diff := cmp.Diff(before, &req.VM.Status); diff != "" {
+		t.Errorf("a pass that found nothing new changed status (-before +after):\n%s", diff)
+	}
+	if err == nil {
 		t.Error("the failed create was repeated at once")
 	} else if after, ok := provider.AsRequeue(err); !ok || after <= 0 {
 		t.Errorf("the pass after a failed create = %v, want a RequeueError with a pause", err)
