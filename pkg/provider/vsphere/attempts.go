@@ -87,7 +87,7 @@ func (a *attempts) forget(key types.NamespacedName) {
 func backoff(kind vimfault.Kind, failures int) time.Duration {
 	first, most := 5*time.Second, 2*time.Minute
 	switch kind {
-	case vimfault.WrongState, vimfault.NotFound:
+	case vimfault.WrongState, vimfault.NotFound, vimfault.AlreadyExists:
 		first, most = 200*time.Millisecond, 30*time.Second
 	case vimfault.Temporary:
 		first, most = time.Second, 30*time.Second

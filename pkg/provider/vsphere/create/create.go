@@ -65,6 +65,11 @@ func (c *Creator) Create(ctx context.Context, want configspec.Want, rep *placeme
 	want.Backings = rep.Backings
 	spec := configspec.Spec(configspec.Differences(want, &mo.VirtualMachine{}))
 	ref, err := c.make(ctx, want, rep, folder, spec)
+	if vimfault.KindOf(err) == vimfault.AlreadyExists {
+		// A request that a process sent before it died has just been carried
+		// out: the next pass finds its VM, which is none of this one's leftovers.
+		return err
+	}
 	if err != nil {
 		c.cleanUp(ctx, want)
 		return err

@@ -8,6 +8,7 @@ import (
 	"errors"
 
 	"github.com/vmware/govmomi/fault"
+	"github.com/vmware/govmomi/vapi/vcenter"
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
@@ -99,6 +100,9 @@ func KindOf(err error) Kind {
 			return k.kind
 		}
 	}
+	if k, ok := deployment(err); ok {
+		return k
+	}
 	switch {
 	case session.NotFound(err):
 		return NotFound
@@ -108,6 +112,35 @@ func KindOf(err error) Kind {
 		return Temporary
 	}
 	return Other
+}
+
+// classes are the error classes of vCenter's REST API.
+var classes = map[string]Kind{
+	"com.vmware.vapi.std.errors.already_exists":      AlreadyExists,
+	"com.vmware.vapi.std.errors.not_found":           NotFound,
+	"com.vmware.vapi.std.errors.invalid_argument":    Invalid,
+	"com.vmware.vapi.std.errors.unauthorized":        Denied,
+	"com.vmware.vapi.std.errors.resource_busy":       Temporary,
+	"com.vmware.vapi.std.errors.service_unavailable": Temporary,
+	"com.vmware.vapi.std.errors.timed_out":           Temporary,
+}
+
+// deployment sorts the failure of a deployment from a content library, which
+// arrives as an answer, not as a fault.
+func deployment(err error) (Kind, bool) {
+	var d *vcenter.DeploymentError
+	if !errors.As(err, &d) {
+		return None, false
+	}
+	for _, e := range d.Errors {
+		if e.Error == nil {
+			continue
+		}
+		if k, ok := classes[e.Error.Class]; ok {
+			return k, true
+		}
+	}
+	return Other, true
 }
 
 // Duplicate returns the object that has the name which a create asked for.

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/vmware/govmomi/vapi/vcenter"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -39,6 +40,10 @@ func TestKindOfLooksAtTypes(t *testing.T) {
 		{"unknown fault", task(&types.VmConfigFault{}), Other},
 		{"503", fmt.Errorf("deploying: %w", &session.UnavailableError{StatusCode: 503}), Temporary},
 		{"refused", fmt.Errorf("dial: %w", syscall.ECONNREFUSED), Temporary},
+		{"deployment", fmt.Errorf("deploying: %w", &vcenter.DeploymentError{Errors: []vcenter.OVFError{
+			{}, {Error: &vcenter.Error{Class: "com.vmware.vapi.std.errors.already_exists"}},
+		}}), AlreadyExists},
+		{"deployment without a class", &vcenter.DeploymentError{}, Other},
 		{"eof", io.EOF, Temporary},
 		{"cancelled", context.Canceled, Cancelled},
 		{"plain", errors.New("x"), Other},
