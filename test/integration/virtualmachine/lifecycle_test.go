@@ -1,0 +1,293 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	instancetypev1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+const namespace = "team-a"
+
+func (w *world) image() {
+	w.t.Helper()
+	image := &vmv1alpha1.VirtualMachineImage{
+		ObjectMeta: metav1.ObjectMeta{Name: "photon"},
+		Spec:       vmv1alpha1.VirtualMachineImageSpec{ContentLibrary: &vmv1alpha1.ContentLibraryImageSource{Library: "slipway", Item: "photon-5"}},
+	}
+	if _, err := w.VmV1alpha1().VirtualMachineImages(namespace).Create(w.t.Context(), image, metav1.CreateOptions{}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// size creates or changes the cluster-wide instance type "small".
+func (w *world) size(cpus int32, memory string) {
+	w.t.Helper()
+	types := w.InstancetypeV1alpha1().VirtualMachineClusterInstancetypes()
+	spec := instancetypev1alpha1.VirtualMachineInstancetypeSpec{
+		CPU:    instancetypev1alpha1.CPUInstancetype{Guest: cpus},
+		Memory: instancetypev1alpha1.MemoryInstancetype{Guest: resource.MustParse(memory)},
+	}
+	_, err := types.Create(w.t.Context(), &instancetypev1alpha1.VirtualMachineClusterInstancetype{ObjectMeta: metav1.ObjectMeta{Name: "small"}, Spec: spec}, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		var small *instancetypev1alpha1.VirtualMachineClusterInstancetype
+		if small, err = types.Get(w.t.Context(), "small", metav1.GetOptions{}); err == nil {
+			small.Spec = spec
+			_, err = types.Update(w.t.Context(), small, metav1.UpdateOptions{})
+		}
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) create(name string) {
+	w.t.Helper()
+	vm := &vmv1alpha1.VirtualMachine{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: vmv1alpha1.VirtualMachineSpec{
+			Instancetype: &vmv1alpha1.InstancetypeMatcher{Name: "small"},
+			Image:        &vmv1alpha1.VirtualMachineImageRef{Name: "photon"},
+			PowerOffMode: vmv1alpha1.PowerOpModeHard,
+			RestartMode:  vmv1alpha1.PowerOpModeHard,
+		},
+	}
+	if _, err := w.VmV1alpha1().VirtualMachines(namespace).Create(w.t.Context(), vm, metav1.CreateOptions{}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// vm returns the virtual machine, nil when it is gone.
+func (w *world) vm(name string) *vmv1alpha1.VirtualMachine {
+	w.t.Helper()
+	vm, err := w.VmV1alpha1().VirtualMachines(namespace).Get(w.t.Context(), name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return vm
+}
+
+// vmi returns the instance, nil when there is none.
+func (w *world) vmi(name string) *vmv1alpha1.VirtualMachineInstance {
+	w.t.Helper()
+	vmi, err := w.VmV1alpha1().VirtualMachineInstances(namespace).Get(w.t.Context(), name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return vmi
+}
+
+// until waits until the virtual machine satisfies cond, and shows it when it does not.
+func (w *world) until(name, what string, cond func(*vmv1alpha1.VirtualMachine) bool) *vmv1alpha1.VirtualMachine {
+	w.t.Helper()
+	var vm *vmv1alpha1.VirtualMachine
+	defer func() {
+		if w.t.Failed() && vm != nil {
+			w.t.Logf("virtual machine: %s\ninstance: %s", asJSON(vm), asJSON(w.vmi(name)))
+		}
+	}()
+	eventually(w.t, name+": "+what, func() bool {
+		vm = w.vm(name)
+		return vm != nil && cond(vm)
+	})
+	return vm
+}
+
+func asJSON(object any) string {
+	text, err := json.MarshalIndent(object, "", " ")
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+func ready(vm *vmv1alpha1.VirtualMachine) bool {
+	c := meta.FindStatusCondition(vm.Status.Conditions, vmv1alpha1.ConditionReady)
+	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == vm.Generation
+}
+
+func poweredOff(vm *vmv1alpha1.VirtualMachine) bool {
+	return ready(vm) && vm.Status.PowerState == vmv1alpha1.PoweredOff
+}
+
+func (w *world) revisions() []string {
+	w.t.Helper()
+	list, err := w.host.AppsV1().ControllerRevisions(namespace).List(w.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var names []string
+	for _, r := range list.Items {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+func TestVMLivesFromCreateToDelete(t *testing.T) {
+	w := newWorld(t)
+	w.size(2, "1Gi")
+	w.image()
+	w.create("web")
+	vm := w.until("web", "is ready", ready)
+	if vm.Status.Phase != vmv1alpha1.PhaseRunning || vm.Status.Network.PrimaryIP4 == "" || vm.Status.NodeName == "" || vm.Status.UniqueID == "" {
+		t.Errorf("status %+v, want a running one with address, host and ID", vm.Status)
+	}
+	eventually(t, "the instance shows the address", func() bool {
+		vmi := w.vmi("web")
+		return vmi != nil && vmi.Status.Network != nil && vmi.Status.Network.PrimaryIP4 == vm.Status.Network.PrimaryIP4 && vmi.Spec.CPU.Sockets*vmi.Spec.CPU.Cores == 2
+	})
+	if got := w.apiWrites.total("virtualmachines/web"); got == 0 || got > 4 {
+		t.Errorf("%d writes of the virtual machine, want 1 to 4", got)
+	}
+
+	vms := w.VmV1alpha1().VirtualMachines(namespace)
+	if _, err := vms.Stop(t.Context(), "web", &vmv1alpha1.PowerOptions{}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.until("web", "is powered off", poweredOff)
+	eventually(t, "the instance is gone", func() bool { return w.vmi("web") == nil })
+
+	if err := vms.Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the virtual machine is gone", func() bool { return w.vm("web") == nil })
+	want := []string{"Created", "PoweredOn", "PoweredOff", "Deleted"}
+	eventually(t, "the deletion is reported", func() bool { return len(w.events.of("web")) >= len(want) })
+	if diff := cmp.Diff(want, w.events.of("web")); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// refresh changes the instance type of a running VM, refreshes it, and returns the
+// revisions before and after.
+func (w *world) refresh(name string, cpus int32, memory string) (before, after string) {
+	w.t.Helper()
+	before = w.until(name, "is ready", ready).Status.InstancetypeRef.ControllerRevisionRef.Name
+	eventually(w.t, "there is an instance", func() bool { return w.vmi(name) != nil })
+	w.size(cpus, memory)
+	w.until(name, "is outdated", func(vm *vmv1alpha1.VirtualMachine) bool { return vm.Status.InstancetypeRef.Outdated })
+	_, err := w.VmV1alpha1().VirtualMachines(namespace).RefreshInstancetype(w.t.Context(), name, &vmv1alpha1.RefreshOptions{}, metav1.CreateOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	vm := w.until(name, "has captured the new revision", func(vm *vmv1alpha1.VirtualMachine) bool {
+		ref := vm.Status.InstancetypeRef.ControllerRevisionRef
+		return ref != nil && ref.Name != before
+	})
+	return before, vm.Status.InstancetypeRef.ControllerRevisionRef.Name
+}
+
+// runsWith waits until the instance has a size and a revision, and no other revision
+// is left.
+func (w *world) runsWith(name string, cpus int32, memory, revision string) {
+	w.t.Helper()
+	eventually(w.t, name+": the instance has the new size", func() bool {
+		vmi := w.vmi(name)
+		return vmi != nil && vmi.Spec.Instancetype.RevisionName == revision &&
+			vmi.Spec.CPU.Sockets == cpus && vmi.Spec.Memory.Guest.String() == memory
+	})
+	eventually(w.t, "only the new revision is left", func() bool { return cmp.Equal([]string{revision}, w.revisions()) })
+}
+
+func TestRefreshGrowsARunningVM(t *testing.T) {
+	w := newWorld(t)
+	w.size(1, "1Gi")
+	w.image()
+	w.create("web")
+	_, after := w.refresh("web", 2, "2Gi")
+	w.runsWith("web", 2, "2Gi", after)
+	if vm := w.until("web", "is ready", ready); len(vm.Status.RestartRequired) != 0 {
+		t.Errorf("restartRequired %v after a live change, want none", vm.Status.RestartRequired)
+	}
+}
+
+func TestRefreshThatCannotBeLiveTakesEffectWithTheRestart(t *testing.T) {
+	w := newWorld(t)
+	w.size(2, "2Gi")
+	w.image()
+	w.create("web")
+	before, after := w.refresh("web", 1, "1Gi")
+	w.until("web", "lists what waits for a restart", func(vm *vmv1alpha1.VirtualMachine) bool {
+		return len(vm.Status.RestartRequired) > 0 && vm.Status.PrintableStatus == "RestartRequired"
+	})
+	if got := w.vmi("web").Spec.Instancetype.RevisionName; got != before {
+		t.Errorf("the instance names revision %s, want %s, which it still runs with", got, before)
+	}
+	_, err := w.VmV1alpha1().VirtualMachines(namespace).Restart(t.Context(), "web", &vmv1alpha1.PowerOptions{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.until("web", "has restarted", func(vm *vmv1alpha1.VirtualMachine) bool {
+		return vm.Status.LastRestartTime != nil && len(vm.Status.RestartRequired) == 0 && ready(vm)
+	})
+	w.runsWith("web", 1, "1Gi", after)
+}
+
+func TestPrerequisitesThatAppearLaterAreFoundByThemselves(t *testing.T) {
+	w := newWorld(t)
+	w.create("early")
+	w.until("early", "says what it lacks", func(vm *vmv1alpha1.VirtualMachine) bool {
+		for _, missing := range []string{vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ConditionImageReady} {
+			c := meta.FindStatusCondition(vm.Status.Conditions, missing)
+			if c == nil || c.Status != metav1.ConditionFalse || c.Reason != vmv1alpha1.ReasonNotFound {
+				return false
+			}
+		}
+		return vm.Status.Phase == vmv1alpha1.PhasePending
+	})
+	w.size(1, "1Gi")
+	w.image()
+	w.until("early", "is ready", ready)
+}
+
+func TestRestartOfTheControllerInTheMiddleOfCreatesMakesNoneTwice(t *testing.T) {
+	const count = 20
+	w := newWorld(t)
+	w.size(1, "1Gi")
+	w.image()
+	for i := range count {
+		w.create(fmt.Sprintf("web-%02d", i))
+	}
+	eventually(t, "the first is created", func() bool {
+		list, err := w.VmV1alpha1().VirtualMachines(namespace).List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range list.Items {
+			if meta.IsStatusConditionTrue(list.Items[i].Status.Conditions, vmv1alpha1.ConditionCreated) {
+				return true
+			}
+		}
+		return false
+	})
+	w.stop()
+	w.start()
+	ids := map[string]string{}
+	for i := range count {
+		vm := w.until(fmt.Sprintf("web-%02d", i), "is ready", ready)
+		if other, twice := ids[vm.Status.UniqueID]; twice {
+			t.Errorf("%s and %s are both %s", other, vm.Name, vm.Status.UniqueID)
+		}
+		ids[vm.Status.UniqueID] = vm.Name
+	}
+	if got := w.inVCenter(); len(got) != count {
+		t.Errorf("vCenter has %d virtual machines, want %d: %v", len(got), count, got)
+	}
+}

@@ -1,0 +1,265 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/session"
+	"github.com/vmware/govmomi/view"
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/soap"
+	"k8s.io/apimachinery/pkg/runtime"
+	hostfake "k8s.io/client-go/kubernetes/fake"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere"
+	"github.com/slipway-dev/slipway/test/integration/framework"
+)
+
+const (
+	// waitTimeout bounds one wait; nothing takes a tenth of it on a quiet machine.
+	waitTimeout = 2 * time.Minute
+	// asVCenter makes the test binary a simulated vCenter in a directory: the
+	// simulator can crash and belongs into a process of its own.
+	asVCenter = "SLIPWAY_TEST_VCENTER_DIR"
+)
+
+func TestMain(m *testing.M) {
+	dir := os.Getenv(asVCenter)
+	if dir == "" {
+		os.Exit(m.Run())
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := vcenter.Run(ctx, vcenter.Options{StateDir: dir, ReadyFile: filepath.Join(dir, "ready.json"), GuestBootDelay: 50 * time.Millisecond})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// startVCenter starts a simulated vCenter that stops with the test.
+func startVCenter(t *testing.T) vcenter.Ready {
+	t.Helper()
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), asVCenter+"="+dir)
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { _ = cmd.Wait(); close(ended) }()
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-ended:
+		case <-time.After(10 * time.Second):
+			_ = cmd.Process.Kill()
+			<-ended
+		}
+	})
+	var ready vcenter.Ready
+	eventually(t, "the simulated vCenter is ready", func() bool {
+		b, err := os.ReadFile(filepath.Join(dir, "ready.json"))
+		return err == nil && json.Unmarshal(b, &ready) == nil
+	})
+	return ready
+}
+
+// eventually waits for a condition that no event announces.
+func eventually(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(waitTimeout)
+	for !cond() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("timed out: %s", what)
+		}
+	}
+}
+
+// world is a server, a vCenter and a controller between them.
+type world struct {
+	// Interface is a user's client.
+	versioned.Interface
+	t    *testing.T
+	host *hostfake.Clientset
+	// apiWrites counts what the controller writes.
+	apiWrites *counter
+	events    *journal
+	ready     vcenter.Ready
+	// stop ends controller and provider, start starts new ones.
+	stop  func()
+	start func()
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	ready := startVCenter(t)
+	server := framework.StartStandalone(t)
+	w := &world{Interface: server.Client(t), t: t, host: hostfake.NewClientset(), apiWrites: &counter{}, events: &journal{}, ready: ready}
+	w.start = func() { w.stop = w.run(server) }
+	w.start()
+	return w
+}
+
+// run starts a provider and a controller and returns what stops both.
+func (w *world) run(server *framework.Server) func() {
+	w.t.Helper()
+	platform, err := vsphere.New(vsphere.Config{
+		URL: w.ready.URL, CAFile: w.ready.CAFile, Datastore: "LocalDS_0", Network: "VM Network", Folder: "/DC0/vm/slipway", MaxWait: 5,
+		Credentials: func(context.Context) (string, string, error) {
+			return vcenter.DefaultUsername, vcenter.DefaultPassword, nil
+		},
+		OnCall: w.vcenterCalls.add,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	config := server.Config()
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &countWrites{next, w.apiWrites} })
+	client := framework.Client(w.t, config)
+	c, err := virtualmachine.New(virtualmachine.Deps{
+		Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0),
+		Host: w.host, Provider: platform, Recorder: w.events, QueueAging: 2 * time.Second, QueueFairness: true,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	all.Go(func() { platform.Run(ctx) })
+	all.Go(func() {
+		if err := c.Run(ctx); err != nil {
+			w.t.Errorf("the controller ended with: %v", err)
+		}
+	})
+	stop := sync.OnceFunc(func() { cancel(); all.Wait() })
+	w.t.Cleanup(stop)
+	// Before that, virtual machines wait for vCenter and show it, which is a write more.
+	eventually(w.t, "the provider has read vCenter", func() bool { return platform.Healthy(ctx) == nil })
+	return stop
+}
+
+// inVCenter names the virtual machines that vCenter has, templates apart.
+func (w *world) inVCenter() []string {
+	w.t.Helper()
+	address, err := soap.ParseURL(w.ready.URL)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	transport := soap.NewClient(address, false)
+	if err := transport.SetRootCAs(w.ready.CAFile); err != nil {
+		w.t.Fatal(err)
+	}
+	client, err := vim25.NewClient(w.t.Context(), transport)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := session.NewManager(client).Login(w.t.Context(), url.UserPassword(vcenter.DefaultUsername, vcenter.DefaultPassword)); err != nil {
+		w.t.Fatal(err)
+	}
+	v, err := view.NewManager(client).CreateContainerView(w.t.Context(), client.ServiceContent.RootFolder, []string{"VirtualMachine"}, true)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var vms []mo.VirtualMachine
+	if err := v.Retrieve(w.t.Context(), []string{"VirtualMachine"}, []string{"name", "config.template"}, &vms); err != nil {
+		w.t.Fatal(err)
+	}
+	var names []string
+	for _, vm := range vms {
+		if vm.Config == nil || !vm.Config.Template {
+			names = append(names, vm.Name)
+		}
+	}
+	return names
+}
+
+// counter counts by name.
+type counter struct {
+	mu sync.Mutex
+	n  map[string]int
+}
+
+func (c *counter) add(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n == nil {
+		c.n = map[string]int{}
+	}
+	c.n[name]++
+}
+
+// total sums what was counted under names with the prefix.
+func (c *counter) total(prefix string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sum := 0
+	for name, n := range c.n {
+		if strings.HasPrefix(name, prefix) {
+			sum += n
+		}
+	}
+	return sum
+}
+
+// countWrites counts requests that are not reads, as "resource/name METHOD".
+type countWrites struct {
+	next http.RoundTripper
+	to   *counter
+}
+
+func (c *countWrites) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodGet {
+		parts := strings.Split(r.URL.Path, "/")
+		c.to.add(strings.Join(parts[min(6, len(parts)):], "/") + " " + r.Method)
+	}
+	return c.next.RoundTrip(r)
+}
+
+// journal keeps the reasons of events by object.
+type journal struct {
+	mu      sync.Mutex
+	reasons map[string][]string
+}
+
+func (j *journal) Eventf(regarding, _ runtime.Object, _, reason, _, _ string, _ ...any) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.reasons == nil {
+		j.reasons = map[string][]string{}
+	}
+	name := regarding.(*vmv1alpha1.VirtualMachine).Name
+	j.reasons[name] = append(j.reasons[name], reason)
+}
+
+func (j *journal) of(name string) []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return append([]string(nil), j.reasons[name]...)
+}
