@@ -10,7 +10,6 @@ import (
 
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
-	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
 )
@@ -203,83 +202,5 @@ func (i *Inventory) finishSync(seen map[types.ManagedObjectReference]struct{}) {
 	}
 	if i.opts.Synced != nil {
 		i.opts.Synced()
-	}
-}
-
-// update applies one batch: hosts and tasks at once, virtual machines after
-// the details of those that need it were read.
-func (i *Inventory) update(ctx context.Context, c *vim25.Client, updates []types.ObjectUpdate) error {
-	pending := map[types.ManagedObjectReference]*mo.VirtualMachine{}
-	var order, stale []types.ManagedObjectReference
-	for _, u := range updates {
-		switch u.Obj.Type {
-		case "HostSystem":
-			i.updateHost(u)
-		case "Task":
-			i.tasks.update(&i.mu, u)
-		case "VirtualMachine":
-			if u.Kind == types.ObjectUpdateKindLeave {
-				delete(pending, u.Obj)
-				i.store(u.Obj, nil)
-				continue
-			}
-			vm, again := i.merge(pending[u.Obj], u)
-			if vm == nil {
-				continue
-			}
-			if _, ok := pending[u.Obj]; !ok {
-				order = append(order, u.Obj)
-			}
-			if again {
-				stale = append(stale, u.Obj)
-			}
-			pending[u.Obj] = vm
-		}
-	}
-	fresh, err := read(ctx, c, stale)
-	if err != nil {
-		return fmt.Errorf("reading changed virtual machines: %w", err)
-	}
-	for _, ref := range stale {
-		if vm, ok := fresh[ref]; ok && pending[ref] != nil {
-			pending[ref] = vm
-		} else {
-			delete(pending, ref)
-		}
-	}
-	for _, ref := range order {
-		if vm, ok := pending[ref]; ok {
-			i.store(ref, vm)
-		}
-	}
-	return nil
-}
-
-// merge applies u to the record. again is true when details must be read; nil
-// means that u is about a virtual machine that was forgotten.
-func (i *Inventory) merge(base *mo.VirtualMachine, u types.ObjectUpdate) (vm *mo.VirtualMachine, again bool) {
-	known := base
-	if known == nil {
-		known = i.Get(u.Obj)
-	}
-	if known == nil {
-		if u.Kind != types.ObjectUpdateKindEnter {
-			return nil, false
-		}
-		known = &mo.VirtualMachine{}
-		known.Self = u.Obj
-	}
-	next, incomplete := apply(known, u.ChangeSet)
-	return next, incomplete || u.Kind == types.ObjectUpdateKindEnter && changeVersion(known) == "" ||
-		changeVersion(next) != changeVersion(known)
-}
-
-func (i *Inventory) updateHost(u types.ObjectUpdate) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	for _, c := range u.ChangeSet {
-		if name, ok := c.Val.(string); ok && c.Name == "name" {
-			i.hosts[u.Obj] = name
-		}
 	}
 }

@@ -6,20 +6,15 @@ package session
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"net/url"
 	"sync"
 	"time"
 
-	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/session"
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vim25"
-	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/soap"
-	"github.com/vmware/govmomi/vim25/types"
-	"k8s.io/klog/v2"
 )
 
 // Session is one authenticated connection to one vCenter. Its methods may be
@@ -125,54 +120,6 @@ func (s *Session) current() *vim25.Client {
 	return s.vim
 }
 
-// login logs in over SOAP; connect is held, which guards refused too. The
-// library keeps the cookie.
-func (s *Session) login(ctx context.Context, c *vim25.Client) error {
-	user, password, err := s.opts.Credentials(ctx)
-	if err != nil {
-		return s.note(fmt.Errorf("reading vCenter credentials: %w", err))
-	}
-	sum := sha256.Sum256([]byte(user + "\x00" + password))
-	if r := s.refused; r.err != nil && r.credentials == sum && time.Since(r.at) < refusalPause {
-		return r.err
-	}
-	if s.opts.OnCall != nil {
-		s.opts.OnCall("Login")
-	}
-	plain := &vim25.Client{Client: c.Client, ServiceContent: c.ServiceContent, RoundTripper: c.Client}
-	if err := session.NewManager(plain).Login(ctx, url.UserPassword(user, password)); err != nil {
-		err = fmt.Errorf("logging in to vCenter %s as %q: %w", s.url.Host, user, err)
-		if fault.Is(err, &types.InvalidLogin{}) {
-			s.refused = refusal{credentials: sum, at: time.Now(), err: err}
-		}
-		return s.note(err)
-	}
-	s.refused = refusal{}
-	s.mu.Lock()
-	close(s.epoch)
-	s.epoch = make(chan struct{})
-	s.restOK = false
-	s.mu.Unlock()
-	klog.FromContext(ctx).V(2).Info("Logged in to vCenter", "host", s.url.Host, "user", user)
-	return s.note(nil)
-}
-
-// relogin logs in unless somebody else did since the caller saw epoch.
-func (s *Session) relogin(ctx context.Context, seen <-chan struct{}) error {
-	s.connect.Lock()
-	defer s.connect.Unlock()
-	select {
-	case <-seen:
-		return nil
-	default:
-	}
-	c := s.current()
-	if c == nil {
-		return errors.New("not connected to vCenter")
-	}
-	return s.login(ctx, c)
-}
-
 // note remembers the outcome of a call for Healthy and returns err.
 func (s *Session) note(err error) error {
 	s.mu.Lock()
@@ -201,48 +148,4 @@ func (s *Session) Close() {
 	plain := &vim25.Client{Client: c.Client, ServiceContent: c.ServiceContent, RoundTripper: c.Client}
 	_ = session.NewManager(plain).Logout(ctx)
 	s.soap.CloseIdleConnections()
-}
-
-// Run makes a call at every interval of Options.KeepAlive until ctx is done, so
-// that vCenter does not end a session that is merely idle.
-func (s *Session) Run(ctx context.Context) {
-	tick := time.NewTicker(s.opts.KeepAlive)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			if err := s.probe(ctx); err != nil && ctx.Err() == nil {
-				klog.FromContext(ctx).Error(err, "Keeping the vCenter session alive failed")
-			}
-		}
-	}
-}
-
-// probe makes one cheap call that needs a session.
-func (s *Session) probe(ctx context.Context) error {
-	c, err := s.Vim(ctx)
-	if err != nil {
-		return err
-	}
-	if _, err := methods.GetCurrentTime(ctx, c); err != nil {
-		return fmt.Errorf("asking vCenter %s for its time: %w", s.url.Host, err)
-	}
-	return nil
-}
-
-// healthyFor is how long one successful call counts as proof of health.
-const healthyFor = 10 * time.Second
-
-// Healthy returns nil while vCenter answers. It asks only if no call
-// succeeded during the last ten seconds.
-func (s *Session) Healthy(ctx context.Context) error {
-	s.mu.Lock()
-	fresh := s.lastErr == nil && time.Since(s.lastOK) < healthyFor
-	s.mu.Unlock()
-	if fresh {
-		return nil
-	}
-	return s.probe(ctx)
 }

@@ -69,98 +69,109 @@ func (s *scene) input() Input {
 	}
 }
 
+const (
+	poweredOff     = types.VirtualMachinePowerStatePoweredOff
+	suspendedState = types.VirtualMachinePowerStateSuspended
+)
+
+// later is an hour from now.
+var later = now.Add(time.Hour).Format(time.RFC3339)
+
+// want is what a plan shall be.
+type want struct {
+	kind    operation.Kind
+	mode    vmv1alpha1.PowerOpMode
+	synced  string // PowerStateSynced
+	config  string // ConfigurationSynced
+	requeue time.Duration
+	fails   bool
+	restart []string
+}
+
+// plans are the cases of TestPlan.
+var plans = []struct {
+	name  string
+	setup func(*scene)
+	want  want
+}{
+	{"as desired", func(*scene) {}, want{synced: "True Succeeded", config: "True Succeeded"}},
+	{"power on", func(s *scene) { s.power(poweredOff) },
+		want{kind: operation.PowerOn, synced: "False PoweringOn", config: "True Succeeded"}},
+	{"resume", func(s *scene) { s.power(suspendedState) },
+		want{kind: operation.PowerOn, synced: "False PoweringOn", config: "True Succeeded"}},
+	{"power off defaults to TrySoft", func(s *scene) { s.vm.Spec.PowerState = vmv1alpha1.PoweredOff },
+		want{kind: operation.PowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "True Succeeded"}},
+	{"a suspended guest is not asked", func(s *scene) {
+		s.power(suspendedState)
+		s.vm.Spec.PowerState, s.vm.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeSoft
+	}, want{kind: operation.PowerOff, mode: vmv1alpha1.PowerOpModeHard, synced: "False PoweringOff", config: "True Succeeded"}},
+	{"suspend", func(s *scene) {
+		s.vm.Spec.PowerState, s.vm.Spec.SuspendMode = vmv1alpha1.Suspended, vmv1alpha1.PowerOpModeHard
+	}, want{kind: operation.Suspend, mode: vmv1alpha1.PowerOpModeHard, synced: "False Suspending", config: "True Succeeded"}},
+	{"suspend from off", func(s *scene) { s.power(poweredOff); s.vm.Spec.PowerState = vmv1alpha1.Suspended },
+		want{synced: "False Invalid", config: "True Succeeded", fails: true}},
+	{"delayed power on", func(s *scene) {
+		s.power(poweredOff)
+		s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: later}
+	}, want{synced: "False Delayed", config: "True Succeeded", requeue: time.Hour}},
+	{"delay that has passed", func(s *scene) {
+		s.power(poweredOff)
+		s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: now.Format(time.RFC3339)}
+	}, want{kind: operation.PowerOn, synced: "False PoweringOn", config: "True Succeeded"}},
+	{"delay that is no time", func(s *scene) {
+		s.power(poweredOff)
+		s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: "soon"}
+	}, want{synced: "False Invalid", config: "True Succeeded", fails: true}},
+	{"configuration comes before power on", func(s *scene) { s.power(poweredOff); s.effective.CPU.Sockets = 4 },
+		want{kind: operation.Reconfigure, config: "False InProgress"}},
+	{"a running VM keeps its size", func(s *scene) { s.effective.CPU.Sockets = 4 },
+		want{synced: "True Succeeded", config: "True RestartRequired", restart: []string{"cpu.sockets"}}},
+	{"shares are live", func(s *scene) { s.effective.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh} },
+		want{kind: operation.Reconfigure, config: "False InProgress"}},
+	{"Stage defers what is live", func(s *scene) {
+		s.effective.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
+		s.vm.Spec.UpdateStrategy = vmv1alpha1.UpdateStrategyStage
+	}, want{synced: "True Succeeded", config: "True RestartRequired", restart: []string{"cpu.shares"}}},
+	{"hot add is live", func(s *scene) {
+		s.observed.Config.CpuHotAddEnabled = ptr(true)
+		s.effective.CPU.Sockets, s.effective.CPU.HotAddEnabled = 4, ptr(true)
+	}, want{kind: operation.Reconfigure, config: "False InProgress"}},
+	{"powering off does not wait for a live change", func(s *scene) {
+		s.effective.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
+		s.vm.Spec.PowerState = vmv1alpha1.PoweredOff
+	}, want{kind: operation.PowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "True Succeeded"}},
+	{"what is not supported forbids power on", func(s *scene) {
+		s.power(poweredOff)
+		s.effective.Volumes = []vmv1alpha1.VirtualMachineVolume{{Name: "data"}}
+	}, want{config: "False Invalid", fails: true}},
+	{"what is not supported does not forbid power off", func(s *scene) {
+		s.effective.Volumes = []vmv1alpha1.VirtualMachineVolume{{Name: "data"}}
+		s.vm.Spec.PowerState = vmv1alpha1.PoweredOff
+	}, want{kind: operation.PowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "False Invalid", fails: true}},
+	{"no effective spec, power off", func(s *scene) { s.effective = nil; s.vm.Spec.PowerState = vmv1alpha1.PoweredOff },
+		want{kind: operation.PowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "False WaitingForPrerequisites"}},
+	{"no effective spec, power on", func(s *scene) { s.effective = nil; s.power(poweredOff) },
+		want{synced: "False WaitingForPrerequisites", config: "False WaitingForPrerequisites"}},
+	{"not connected", func(s *scene) {
+		s.power(poweredOff)
+		s.observed.Runtime.ConnectionState = types.VirtualMachineConnectionStateDisconnected
+	}, want{config: "Unknown UnknownState", fails: true}},
+	{"restart", func(s *scene) { s.vm.Spec.NextRestartTime = now.Format(time.RFC3339Nano) },
+		want{kind: operation.Restart, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False Restarting", config: "True Succeeded"}},
+	{"restart that was done", func(s *scene) {
+		s.vm.Spec.NextRestartTime = now.Format(time.RFC3339Nano)
+		s.observed.Config.ExtraConfig = append(s.observed.Config.ExtraConfig, &types.OptionValue{Key: observe.LastRestartKey, Value: now.Format(time.RFC3339Nano)})
+	}, want{synced: "True Succeeded", config: "True Succeeded"}},
+	{"restart at a later time", func(s *scene) { s.vm.Spec.NextRestartTime = later },
+		want{synced: "True Succeeded", config: "True Succeeded", requeue: time.Hour}},
+	{"power on counts as the restart", func(s *scene) { s.power(poweredOff); s.vm.Spec.NextRestartTime = now.Format(time.RFC3339Nano) },
+		want{kind: operation.Reconfigure, config: "False InProgress"}},
+	{"a snapshot to revert to is refused", func(s *scene) { s.vm.Spec.CurrentSnapshotName = "snap" },
+		want{synced: "True Succeeded", config: "True Succeeded", fails: true}},
+}
+
 func TestPlan(t *testing.T) {
-	off, suspended := types.VirtualMachinePowerStatePoweredOff, types.VirtualMachinePowerStateSuspended
-	later := now.Add(time.Hour).Format(time.RFC3339)
-	type want struct {
-		kind    operation.Kind
-		mode    vmv1alpha1.PowerOpMode
-		synced  string // PowerStateSynced
-		config  string // ConfigurationSynced
-		requeue time.Duration
-		fails   bool
-		restart []string
-	}
-	for _, tc := range []struct {
-		name  string
-		setup func(*scene)
-		want  want
-	}{
-		{"as desired", func(*scene) {}, want{synced: "True Succeeded", config: "True Succeeded"}},
-		{"power on", func(s *scene) { s.power(off) },
-			want{kind: operation.PowerOn, synced: "False PoweringOn", config: "True Succeeded"}},
-		{"resume", func(s *scene) { s.power(suspended) },
-			want{kind: operation.PowerOn, synced: "False PoweringOn", config: "True Succeeded"}},
-		{"power off defaults to TrySoft", func(s *scene) { s.vm.Spec.PowerState = vmv1alpha1.PoweredOff },
-			want{kind: operation.PowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "True Succeeded"}},
-		{"a suspended guest is not asked", func(s *scene) {
-			s.power(suspended)
-			s.vm.Spec.PowerState, s.vm.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeSoft
-		}, want{kind: operation.PowerOff, mode: vmv1alpha1.PowerOpModeHard, synced: "False PoweringOff", config: "True Succeeded"}},
-		{"suspend", func(s *scene) {
-			s.vm.Spec.PowerState, s.vm.Spec.SuspendMode = vmv1alpha1.Suspended, vmv1alpha1.PowerOpModeHard
-		}, want{kind: operation.Suspend, mode: vmv1alpha1.PowerOpModeHard, synced: "False Suspending", config: "True Succeeded"}},
-		{"suspend from off", func(s *scene) { s.power(off); s.vm.Spec.PowerState = vmv1alpha1.Suspended },
-			want{synced: "False Invalid", config: "True Succeeded", fails: true}},
-		{"delayed power on", func(s *scene) {
-			s.power(off)
-			s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: later}
-		}, want{synced: "False Delayed", config: "True Succeeded", requeue: time.Hour}},
-		{"delay that has passed", func(s *scene) {
-			s.power(off)
-			s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: now.Format(time.RFC3339)}
-		}, want{kind: operation.PowerOn, synced: "False PoweringOn", config: "True Succeeded"}},
-		{"delay that is no time", func(s *scene) {
-			s.power(off)
-			s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: "soon"}
-		}, want{synced: "False Invalid", config: "True Succeeded", fails: true}},
-		{"configuration comes before power on", func(s *scene) { s.power(off); s.effective.CPU.Sockets = 4 },
-			want{kind: operation.Reconfigure, config: "False InProgress"}},
-		{"a running VM keeps its size", func(s *scene) { s.effective.CPU.Sockets = 4 },
-			want{synced: "True Succeeded", config: "True RestartRequired", restart: []string{"cpu.sockets"}}},
-		{"shares are live", func(s *scene) { s.effective.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh} },
-			want{kind: operation.Reconfigure, config: "False InProgress"}},
-		{"Stage defers what is live", func(s *scene) {
-			s.effective.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
-			s.vm.Spec.UpdateStrategy = vmv1alpha1.UpdateStrategyStage
-		}, want{synced: "True Succeeded", config: "True RestartRequired", restart: []string{"cpu.shares"}}},
-		{"hot add is live", func(s *scene) {
-			s.observed.Config.CpuHotAddEnabled = ptr(true)
-			s.effective.CPU.Sockets, s.effective.CPU.HotAddEnabled = 4, ptr(true)
-		}, want{kind: operation.Reconfigure, config: "False InProgress"}},
-		{"powering off does not wait for a live change", func(s *scene) {
-			s.effective.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
-			s.vm.Spec.PowerState = vmv1alpha1.PoweredOff
-		}, want{kind: operation.PowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "True Succeeded"}},
-		{"what is not supported forbids power on", func(s *scene) {
-			s.power(off)
-			s.effective.Volumes = []vmv1alpha1.VirtualMachineVolume{{Name: "data"}}
-		}, want{config: "False Invalid", fails: true}},
-		{"what is not supported does not forbid power off", func(s *scene) {
-			s.effective.Volumes = []vmv1alpha1.VirtualMachineVolume{{Name: "data"}}
-			s.vm.Spec.PowerState = vmv1alpha1.PoweredOff
-		}, want{kind: operation.PowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "False Invalid", fails: true}},
-		{"no effective spec, power off", func(s *scene) { s.effective = nil; s.vm.Spec.PowerState = vmv1alpha1.PoweredOff },
-			want{kind: operation.PowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "False WaitingForPrerequisites"}},
-		{"no effective spec, power on", func(s *scene) { s.effective = nil; s.power(off) },
-			want{synced: "False WaitingForPrerequisites", config: "False WaitingForPrerequisites"}},
-		{"not connected", func(s *scene) {
-			s.power(off)
-			s.observed.Runtime.ConnectionState = types.VirtualMachineConnectionStateDisconnected
-		}, want{config: "Unknown UnknownState", fails: true}},
-		{"restart", func(s *scene) { s.vm.Spec.NextRestartTime = now.Format(time.RFC3339Nano) },
-			want{kind: operation.Restart, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False Restarting", config: "True Succeeded"}},
-		{"restart that was done", func(s *scene) {
-			s.vm.Spec.NextRestartTime = now.Format(time.RFC3339Nano)
-			s.observed.Config.ExtraConfig = append(s.observed.Config.ExtraConfig, &types.OptionValue{Key: observe.LastRestartKey, Value: now.Format(time.RFC3339Nano)})
-		}, want{synced: "True Succeeded", config: "True Succeeded"}},
-		{"restart at a later time", func(s *scene) { s.vm.Spec.NextRestartTime = later },
-			want{synced: "True Succeeded", config: "True Succeeded", requeue: time.Hour}},
-		{"power on counts as the restart", func(s *scene) { s.power(off); s.vm.Spec.NextRestartTime = now.Format(time.RFC3339Nano) },
-			want{kind: operation.Reconfigure, config: "False InProgress"}},
-		{"a snapshot to revert to is refused", func(s *scene) { s.vm.Spec.CurrentSnapshotName = "snap" },
-			want{synced: "True Succeeded", config: "True Succeeded", fails: true}},
-	} {
+	for _, tc := range plans {
 		t.Run(tc.name, func(t *testing.T) {
 			s := newScene()
 			tc.setup(s)

@@ -1,0 +1,101 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package create
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+
+	"github.com/vmware/govmomi/vapi/rest"
+	"github.com/vmware/govmomi/vapi/vcenter"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+	"github.com/vmware/govmomi/vim25/xml"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
+)
+
+func (c *Creator) make(ctx context.Context, want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) (types.ManagedObjectReference, error) {
+	if rep.Source.LibraryItem != "" {
+		return c.deploy(ctx, want.Name, rep, folder, spec)
+	}
+	return c.clone(ctx, want.Name, rep, folder, spec)
+}
+
+// deploy deploys an OVF item of a content library.
+func (c *Creator) deploy(ctx context.Context, name string, rep *placement.Report, folder types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) (types.ManagedObjectReference, error) {
+	doc, err := encode(spec)
+	if err != nil {
+		return types.ManagedObjectReference{}, err
+	}
+	var ref *types.ManagedObjectReference
+	err = c.Actor.Session.WithREST(ctx, "rest.DeployLibraryItem", func(rc *rest.Client) error {
+		var derr error
+		ref, derr = vcenter.NewManager(rc).DeployLibraryItem(ctx, rep.Source.LibraryItem, vcenter.Deploy{
+			DeploymentSpec: vcenter.DeploymentSpec{
+				Name:               name,
+				AcceptAllEULA:      true,
+				DefaultDatastoreID: rep.Datastore.Value,
+				VmConfigSpec:       &vcenter.VmConfigSpec{Provider: "XML", XML: doc},
+			},
+			Target: vcenter.Target{ResourcePoolID: rep.Pool.Value, FolderID: folder.Value},
+		})
+		return derr
+	})
+	if err != nil {
+		return types.ManagedObjectReference{}, fmt.Errorf("deploying library item %s: %w", rep.Source.LibraryItem, err)
+	}
+	return *ref, nil
+}
+
+// encode is the XML that vCenter's REST API takes: the SOAP form in base64.
+func encode(spec types.VirtualMachineConfigSpec) (string, error) {
+	var b bytes.Buffer
+	b.WriteString(xml.Header)
+	e := xml.NewEncoder(&b)
+	start := xml.StartElement{
+		Name: xml.Name{Local: "obj"},
+		Attr: []xml.Attr{
+			{Name: xml.Name{Local: "xmlns:vim25"}, Value: "urn:vim25"},
+			{Name: xml.Name{Local: "xmlns:xsi"}, Value: "http://www.w3.org/2001/XMLSchema-instance"},
+			{Name: xml.Name{Local: "xsi:type"}, Value: "vim25:VirtualMachineConfigSpec"},
+		},
+	}
+	if err := e.EncodeElement(spec, start); err != nil {
+		return "", fmt.Errorf("encoding the configuration: %w", err)
+	}
+	return base64.StdEncoding.EncodeToString(b.Bytes()), nil
+}
+
+// clone clones a template. Device changes are left to complete: those of the
+// request are relative to devices that only the template's clone has.
+func (c *Creator) clone(ctx context.Context, name string, rep *placement.Report, folder types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) (types.ManagedObjectReference, error) {
+	vim, err := c.Actor.Session.Vim(ctx)
+	if err != nil {
+		return types.ManagedObjectReference{}, err
+	}
+	spec.DeviceChange, spec.Name = nil, ""
+	res, err := methods.CloneVM_Task(ctx, vim, &types.CloneVM_Task{
+		This: rep.Source.Template, Folder: folder, Name: name,
+		Spec: types.VirtualMachineCloneSpec{
+			Location: types.VirtualMachineRelocateSpec{Pool: &rep.Pool, Datastore: &rep.Datastore, Folder: &folder},
+			Config:   &spec,
+		},
+	})
+	if err != nil {
+		return types.ManagedObjectReference{}, fmt.Errorf("cloning template %s: %w", rep.Source.Template.Value, err)
+	}
+	result, err := c.Actor.Inventory.WaitTask(ctx, res.Returnval)
+	if err != nil {
+		return types.ManagedObjectReference{}, fmt.Errorf("cloning template %s: %w", rep.Source.Template.Value, err)
+	}
+	ref, ok := result.(types.ManagedObjectReference)
+	if !ok {
+		return types.ManagedObjectReference{}, fmt.Errorf("cloning template %s: vSphere returned no virtual machine", rep.Source.Template.Value)
+	}
+	return ref, nil
+}
