@@ -38,12 +38,3 @@ func setFalse(vm *vmv1alpha1.VirtualMachine, now time.Time, conditionType, reaso
 func findCondition(vm *vmv1alpha1.VirtualMachine, conditionType string) *metav1.Condition {
 	return meta.FindStatusCondition(vm.Status.Conditions, conditionType)
 }
-
-// observeGeneration marks status and every condition as seen for the present
-// generation. It is called at the end of a pass that looked at everything.
-func observeGeneration(vm *vmv1alpha1.VirtualMachine) {
-	vm.Status.ObservedGeneration = vm.Generation
-	for i := range vm.Status.Conditions {
-		vm.Status.Conditions[i].ObservedGeneration = vm.Generation
-	}
-}

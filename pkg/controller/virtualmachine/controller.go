@@ -105,7 +105,8 @@ func (c *Controller) Queue() *priorityqueue.Queue[types.NamespacedName] { return
 
 // Run starts the informers and reconciles until ctx is done. It returns when all
 // that it started has ended, with an error when the caches could not be filled or
-// the handlers not be registered. It must be called at most once.
+// the handlers not be registered. Only the informers of Deps, which others may use
+// too, end by themselves with ctx. It must be called at most once.
 func (c *Controller) Run(ctx context.Context) error {
 	c.deps.Informers.StartWithContext(ctx)
 	var all sync.WaitGroup

@@ -59,6 +59,30 @@ func TestAllMissingPrerequisitesShowAtOnce(t *testing.T) {
 	}
 }
 
+func TestOnlyWhatNoWatchReportsIsPolled(t *testing.T) {
+	tests := map[string]struct {
+		matcher vmv1alpha1.InstancetypeMatcher
+		want    controller.Result
+	}{
+		"instance type":    {vmv1alpha1.InstancetypeMatcher{Name: "gone"}, controller.Result{}},
+		"claim":            {vmv1alpha1.InstancetypeMatcher{InferFromVolume: "data"}, controller.Result{RequeueAfter: lookAgainDelay}},
+		"pinned revision":  {vmv1alpha1.InstancetypeMatcher{Name: "gone", ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "gone"}}, controller.Result{RequeueAfter: lookAgainDelay}},
+		"by the old field": {vmv1alpha1.InstancetypeMatcher{Name: "gone", RevisionName: "gone"}, controller.Result{RequeueAfter: lookAgainDelay}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) {
+				vm.Spec.CPU, vm.Spec.Memory, vm.Spec.Instancetype = nil, nil, &test.matcher
+				claim := &vmv1alpha1.PersistentVolumeClaimVolumeSource{ClaimName: "gone"}
+				vm.Spec.Volumes = []vmv1alpha1.VirtualMachineVolume{{Name: "data", PersistentVolumeClaim: claim}}
+			}), photon())
+			if result := h.pass(); result != test.want {
+				t.Errorf("result %+v, want %+v", result, test.want)
+			}
+		})
+	}
+}
+
 func TestBootstrapIsReadFromTheNamedSecrets(t *testing.T) {
 	tests := map[string]struct {
 		spec vmv1alpha1.VirtualMachineBootstrap

@@ -15,9 +15,15 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// lookAgainDelay is how long a pass waits for what no watch reports: a Secret of
-// the host cluster, an image cache, a hypervisor that cannot be read.
-const lookAgainDelay = 10 * time.Second
+const (
+	// lookAgainDelay is how long a pass waits for what no watch reports: a Secret
+	// or a claim of the host cluster, an image cache.
+	lookAgainDelay = 10 * time.Second
+	// unknownDelay is for a hypervisor that cannot be read. A hint comes when it
+	// can again; this is the net below it, and wide, since it concerns all virtual
+	// machines at once.
+	unknownDelay = time.Minute
+)
 
 // callProvider hands the virtual machine to the provider. It never waits for an
 // operation, unless the controller was asked to block.
@@ -84,7 +90,7 @@ func (p *pass) outcome(err error, doing string) error {
 		p.again(lookAgainDelay)
 		return nil
 	case errors.Is(err, provider.ErrUnknownState):
-		p.again(lookAgainDelay)
+		p.again(unknownDelay)
 		return nil
 	}
 	if after, ok := provider.AsRequeue(err); ok {

@@ -110,12 +110,24 @@ func (r *reconciler) synchronize(p *pass) error {
 	if effectiveErr == nil {
 		p.effective = effective
 	}
-	if instancetype.IsMissing(syncErr) || instancetype.IsMissing(effectiveErr) {
-		// Instance types, preferences and classes are watched, but a claim that
-		// something is inferred from is not.
+	if (instancetype.IsMissing(syncErr) || instancetype.IsMissing(effectiveErr)) && refersToUnwatched(p.vm) {
 		p.again(lookAgainDelay)
 	}
 	return retryable(errors.Join(syncErr, effectiveErr))
+}
+
+// refersToUnwatched says whether the size or the preference of vm depends on an
+// object whose appearance no watch reports: a claim that something is inferred
+// from, or a revision. Instance types, preferences and classes are watched.
+func refersToUnwatched(vm *vmv1alpha1.VirtualMachine) bool {
+	if m := vm.Spec.Instancetype; m != nil && (m.InferFromVolume != "" || m.ControllerRevisionRef != nil || m.RevisionName != "") {
+		return true
+	}
+	if m := vm.Spec.Preference; m != nil && (m.InferFromVolume != "" || m.ControllerRevisionRef != nil || m.RevisionName != "") {
+		return true
+	}
+	i, p := vm.Status.InstancetypeRef, vm.Status.PreferenceRef
+	return i != nil && i.ControllerRevisionRef != nil || p != nil && p.ControllerRevisionRef != nil
 }
 
 // forget drops what is kept of a virtual machine that is gone.

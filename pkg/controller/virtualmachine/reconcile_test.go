@@ -130,7 +130,7 @@ func TestProviderErrorsDecideWhatComesNext(t *testing.T) {
 		"in progress waits":          {provider.ErrReconcileInProgress, controller.Result{}, false},
 		"too many creates wait":      {provider.ErrTooManyCreates, controller.Result{}, false},
 		"paused by an administrator": {provider.ErrPaused, controller.Result{}, false},
-		"unknown is looked at again": {provider.ErrUnknownState, controller.Result{RequeueAfter: lookAgainDelay}, false},
+		"unknown is looked at again": {provider.ErrUnknownState, controller.Result{RequeueAfter: unknownDelay}, false},
 		"image cache":                {&provider.ImageCacheNotReadyError{Name: "c", Reason: "copying"}, controller.Result{RequeueAfter: lookAgainDelay}, false},
 		"requeue after a time":       {&provider.RequeueError{After: 3 * time.Second}, controller.Result{RequeueAfter: 3 * time.Second}, false},
 		"requeue at once":            {&provider.RequeueError{}, controller.Result{Requeue: true}, false},

@@ -22,7 +22,9 @@ func (r *reconciler) finish(p *pass) {
 	}
 	derive(p.vm)
 	setReady(p.vm, r.probe(p.vm), p.now)
-	observeGeneration(p.vm)
+	// Every condition carries the generation that it was evaluated for; those that
+	// this pass did not look at keep an earlier one.
+	p.vm.Status.ObservedGeneration = p.vm.Generation
 	summarize(p.vm)
 }
 
