@@ -66,3 +66,17 @@ spec:
   %s
 `, name, image, strings.Join(lines, "\n  "))
 }
+
+// vmWith is a VM from the image of the catalogue with the given lines as the
+// rest of its spec.
+func vmWith(name string, lines ...string) string {
+	return fmt.Sprintf(`
+---
+apiVersion: vm.slipway.dev/v1alpha1
+kind: VirtualMachine
+metadata: {name: %s}
+spec:
+  image: {name: photon-5}
+  %s
+`, name, strings.Join(lines, "\n  "))
+}

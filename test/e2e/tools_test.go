@@ -160,3 +160,14 @@ func (u user) wants(object, path, value string) {
 		return nil
 	})
 }
+
+// restarted waits until the restart of a VM is recorded.
+func (u user) restarted(vm string) {
+	u.t.Helper()
+	eventually(u.t, long, "the restart of "+vm+" is recorded", func() error {
+		if u.get("vm/"+vm, ".status.lastRestartTime") == "" {
+			return errorf("status.lastRestartTime is empty; conditions: %s", u.get("vm/"+vm, ".status.conditions"))
+		}
+		return nil
+	})
+}

@@ -1,0 +1,210 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+)
+
+// clusterKinds makes an instance type and a preference for all namespaces, with
+// names of this test only.
+func clusterKinds(t *testing.T, u user) (instancetype, preference string) {
+	t.Helper()
+	instancetype, preference = u.namespace+".foo", u.namespace+".pref"
+	u.apply(`
+apiVersion: instancetype.slipway.dev/v1alpha1
+kind: VirtualMachineClusterInstancetype
+metadata: {name: ` + instancetype + `}
+spec: {cpu: {guest: 1}, memory: {guest: 1Gi}}
+---
+apiVersion: instancetype.slipway.dev/v1alpha1
+kind: VirtualMachineClusterInstancetype
+metadata: {name: ` + instancetype + `-new}
+spec: {cpu: {guest: 2}, memory: {guest: 2Gi}}
+---
+apiVersion: instancetype.slipway.dev/v1alpha1
+kind: VirtualMachineClusterPreference
+metadata: {name: ` + preference + `}
+spec: {}
+`)
+	t.Cleanup(func() {
+		for _, object := range []string{"vmcf/" + instancetype, "vmcf/" + instancetype + "-new", "vmcp/" + preference} {
+			_, _, _ = run(t, "", "kubectl", "--kubeconfig", u.kubeconfig, "delete", object, "--ignore-not-found")
+		}
+	})
+	return instancetype, preference
+}
+
+// specOf is spec.instancetype as JSON.
+func specOf(u user, vm string) string { return u.get("vm/"+vm, ".spec.instancetype") }
+
+func TestStoryStatusNamesWhatTheSpecRefersTo(t *testing.T) {
+	u := admin(t)
+	foo, _ := clusterKinds(t, u)
+	u.apply(catalogue + vmWith("vm", "instancetype: {name: "+foo+"}"))
+	u.kubectl("wait", "--for=condition=Ready", "vm/vm", "--timeout=90s")
+	u.wants("vm/vm", ".status.instancetypeRef.name", foo)
+	u.wants("vm/vm", ".status.instancetypeRef.kind", "virtualmachineclusterinstancetype")
+	if revision := u.get("vm/vm", ".status.instancetypeRef.controllerRevisionRef.name"); revision == "" {
+		t.Error("status names no revision")
+	}
+	if got := specOf(u, "vm"); got != `{"name":"`+foo+`"}` {
+		t.Errorf("spec.instancetype became %s", got)
+	}
+}
+
+func TestStorySwitchCapturesTheNewInstanceTypeAndGrowsTheRunningVM(t *testing.T) {
+	u := admin(t)
+	foo, _ := clusterKinds(t, u)
+	u.apply(catalogue + vmWith("vm", "instancetype: {name: "+foo+"}"))
+	u.kubectl("wait", "--for=condition=Ready", "vm/vm", "--timeout=90s")
+	old := u.get("vm/vm", ".status.instancetypeRef.controllerRevisionRef.name")
+
+	u.kubectl("patch", "vm/vm", "--type=merge", "-p", `{"spec":{"instancetype":{"name":"`+foo+`-new"}}}`)
+	u.wants("vm/vm", ".status.instancetypeRef.name", foo+"-new")
+	u.wants("controllerrevision/"+old, ".metadata.name", "")
+	eventually(t, long, "the running VM grows", func() error {
+		hw := inventory(t, u.namespace)["vm"].Config.Hardware
+		if hw.NumCPU != 2 || hw.MemoryMB != 2048 {
+			return errorf("it has %d vCPUs and %d MB; restartRequired: %s", hw.NumCPU, hw.MemoryMB, u.get("vm/vm", ".status.restartRequired"))
+		}
+		return nil
+	})
+	u.wants("vm/vm", ".status.restartRequired", "")
+	u.wants("vmi/vm", ".spec.memory.guest", "2Gi")
+
+	// A running VM cannot shrink: that waits, and is said.
+	u.kubectl("patch", "vm/vm", "--type=merge", "-p", `{"spec":{"instancetype":{"name":"`+foo+`"}}}`)
+	eventually(t, long, "the shrink waits for a restart", func() error {
+		if got := u.get("vm/vm", ".status.restartRequired[*].path"); !strings.Contains(got, "memory") || !strings.Contains(got, "cpu") {
+			return errorf("restartRequired names %q", got)
+		}
+		return nil
+	})
+	u.virtctl("stop", "vm", "--mode", "Hard")
+	u.wants("vm/vm", ".status.powerState", "PoweredOff")
+	u.virtctl("start", "vm")
+	u.wants("vm/vm", ".status.powerState", "PoweredOn")
+	u.wants("vm/vm", ".status.restartRequired", "")
+	if hw := inventory(t, u.namespace)["vm"].Config.Hardware; hw.NumCPU != 1 || hw.MemoryMB != 1024 {
+		t.Errorf("after the power cycle it has %d vCPUs and %d MB, want 1 and 1024", hw.NumCPU, hw.MemoryMB)
+	}
+}
+
+func TestStoryStageDefersEveryChangeToThePowerCycle(t *testing.T) {
+	u := admin(t)
+	foo, _ := clusterKinds(t, u)
+	u.apply(catalogue + vmWith("vm", "instancetype: {name: "+foo+"}", "updateStrategy: Stage"))
+	u.kubectl("wait", "--for=condition=Ready", "vm/vm", "--timeout=90s")
+	u.kubectl("patch", "vm/vm", "--type=merge", "-p", `{"spec":{"instancetype":{"name":"`+foo+`-new"}}}`)
+	u.wants("vm/vm", ".status.instancetypeRef.name", foo+"-new")
+	eventually(t, long, "the growth waits for a restart", func() error {
+		if got := u.get("vm/vm", ".status.restartRequired[*].path"); !strings.Contains(got, "memory.guest") {
+			return errorf("restartRequired names %q", got)
+		}
+		return nil
+	})
+	if hw := inventory(t, u.namespace)["vm"].Config.Hardware; hw.NumCPU != 1 || hw.MemoryMB != 1024 {
+		t.Errorf("the running VM has %d vCPUs and %d MB, want 1 and 1024 as before", hw.NumCPU, hw.MemoryMB)
+	}
+}
+
+func TestStoryPinsInTheSpecAreMirroredToStatus(t *testing.T) {
+	u := admin(t)
+	foo, _ := clusterKinds(t, u)
+	u.apply(catalogue + vmWith("vm", "instancetype: {name: "+foo+"}"))
+	u.kubectl("wait", "--for=condition=Ready", "vm/vm", "--timeout=90s")
+	revision := u.get("vm/vm", ".status.instancetypeRef.controllerRevisionRef.name")
+	for field, pin := range map[string]string{
+		"revisionName":          `{"revisionName":"` + revision + `","controllerRevisionRef":null}`,
+		"controllerRevisionRef": `{"controllerRevisionRef":{"name":"` + revision + `"},"revisionName":null}`,
+	} {
+		out, errOut, err := u.try("", "kubectl", "patch", "vm/vm", "--type=merge", "-p", `{"spec":{"instancetype":`+pin+`}}`)
+		if err != nil {
+			t.Fatalf("pinning by %s: %v\n%s%s", field, err, out, errOut)
+		}
+		if field == "revisionName" && !strings.Contains(errOut, "deprecated") {
+			t.Errorf("pinning by revisionName warns %q, want that it is deprecated", errOut)
+		}
+		u.wants("vm/vm", ".status.instancetypeRef.controllerRevisionRef.name", revision)
+		u.wants("vm/vm", `.status.conditions[?(@.type=="InstancetypeReady")].status`, "True")
+	}
+	// A pin that does not exist does not enter status.
+	u.kubectl("patch", "vm/vm", "--type=merge", "-p", `{"spec":{"instancetype":{"controllerRevisionRef":{"name":"nonsense"}}}}`)
+	u.wants("vm/vm", `.status.conditions[?(@.type=="InstancetypeReady")].reason`, "NotFound")
+	u.wants("vm/vm", ".status.instancetypeRef.controllerRevisionRef.name", revision)
+}
+
+func TestStoryInferenceGoesToStatusOnly(t *testing.T) {
+	u := admin(t)
+	foo, pref := clusterKinds(t, u)
+	u.apply(catalogue)
+	u.kubectl("label", "vmimage/photon-5", "instancetype.kubevirt.io/default-instancetype="+foo, "instancetype.kubevirt.io/default-preference="+pref)
+	manifest := vmWith("vm", "instancetype: {inferFromVolume: image}", "preference: {inferFromVolume: image}")
+	u.apply(manifest)
+	u.kubectl("wait", "--for=condition=Ready", "vm/vm", "--timeout=90s")
+	u.wants("vm/vm", ".status.instancetypeRef.name", foo)
+	u.wants("vm/vm", ".status.instancetypeRef.kind", "virtualmachineclusterinstancetype")
+	u.wants("vm/vm", ".status.preferenceRef.name", pref)
+	if got := specOf(u, "vm"); got != `{"inferFromVolume":"image"}` {
+		t.Errorf("spec.instancetype became %s", got)
+	}
+	if out := u.apply(manifest); !strings.Contains(out, "unchanged") {
+		t.Errorf("applying the same manifest again: %s", out)
+	}
+}
+
+func TestStoryRestoredFormKeepsItsPin(t *testing.T) {
+	u := admin(t)
+	foo, _ := clusterKinds(t, u)
+	u.apply(catalogue)
+	u.kubectl("label", "vmimage/photon-5", "instancetype.kubevirt.io/default-instancetype="+foo)
+	u.apply(vmWith("vm", "instancetype: {inferFromVolume: image}"))
+	u.kubectl("wait", "--for=condition=Ready", "vm/vm", "--timeout=90s")
+	revision := u.get("vm/vm", ".status.instancetypeRef.controllerRevisionRef.name")
+	// What a snapshot writes into the spec, and a restore applies: everything that
+	// status had, beside inferFromVolume.
+	u.kubectl("patch", "vmcf/"+foo, "--type=merge", "-p", `{"spec":{"memory":{"guest":"8Gi"}}}`)
+	u.apply(vmWith("vm", "instancetype: {inferFromVolume: image, name: "+foo+", kind: virtualmachineclusterinstancetype, controllerRevisionRef: {name: "+revision+"}}"))
+	u.wants("vm/vm", ".status.instancetypeRef.controllerRevisionRef.name", revision)
+	u.wants("vm/vm", ".status.instancetypeRef.sourceGeneration", "1")
+	u.refused(vmWith("other", "instancetype: {inferFromVolume: image, name: "+foo+"}"), []string{"create", "-f", "-"}, "spec.instancetype.name")
+}
+
+func TestGitOpsSeesNoDifferenceThroughTheWholeLife(t *testing.T) {
+	for name, mode := range map[string][]string{"client-side": nil, "server-side": {"--server-side"}} {
+		t.Run(name, func(t *testing.T) {
+			u := admin(t)
+			foo, pref := clusterKinds(t, u)
+			u.apply(catalogue)
+			manifest := vmWith("vm", "instancetype: {name: "+foo+"}", "preference: {name: "+pref+"}")
+			same := func(after string) {
+				t.Helper()
+				if out, errOut, err := u.try(manifest, "kubectl", append([]string{"diff", "-f", "-"}, mode...)...); err != nil || out != "" {
+					t.Errorf("kubectl diff after %s: %v\n%s%s", after, err, out, errOut)
+				}
+			}
+			u.apply(manifest, mode...)
+			u.kubectl("wait", "--for=condition=Ready", "vm/vm", "--timeout=90s")
+			same("create")
+			u.virtctl("stop", "vm", "--mode", "Hard")
+			u.wants("vm/vm", ".status.powerState", "PoweredOff")
+			u.virtctl("start", "vm")
+			u.wants("vm/vm", ".status.powerState", "PoweredOn")
+			same("stop and start")
+			u.kubectl("patch", "vmcf/"+foo, "--type=merge", "-p", `{"spec":{"memory":{"guest":"2Gi"}}}`)
+			u.virtctl("refresh", "instancetype", "vm", "--wait")
+			u.wants("vm/vm", ".status.instancetypeRef.sourceGeneration", "2")
+			same("refresh")
+			manifest = vmWith("vm", "instancetype: {name: "+foo+"-new}", "preference: {name: "+pref+"}")
+			u.apply(manifest, mode...)
+			u.wants("vm/vm", ".status.instancetypeRef.name", foo+"-new")
+			same("switch")
+			u.virtctl("restart", "vm")
+			u.restarted("vm")
+			same("restart")
+		})
+	}
+}
