@@ -5,7 +5,7 @@ SHELL := /usr/bin/env bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-# What virtctl reports as its version.
+# What the programs report as their version.
 VERSION ?= $(shell git describe --tags --match 'v*' 2>/dev/null || echo v0.1.0-dev)
 # Where make run keeps the state.
 DATA_DIR ?= .slipway
@@ -18,6 +18,9 @@ GOTEST ?= $(GO) test -timeout 20m
 PROGRAMS := slipway-apiserver slipway-dev virtctl
 LDFLAGS := -s -w
 VERSION_LDFLAGS := $(LDFLAGS) -X k8s.io/component-base/version.gitVersion=$(VERSION)
+# Stamping component-base would turn off the Kubernetes features of the server that
+# are newer than our version number.
+SERVER_LDFLAGS := $(LDFLAGS) -X github.com/slipway-dev/slipway/cmd/slipway-apiserver/app.version=$(VERSION)
 UNIT := ./artifacts/... ./cmd/... ./pkg/...
 
 ##@ Use
@@ -37,7 +40,7 @@ build: ## Build our own programs into bin/.
 	@$(GO) version >/dev/null 2>&1 || { echo "go is missing: install Go 1.26 or newer (https://go.dev/dl)" >&2; exit 1; }
 	@test -x bin/slipway-apiserver || echo "building $(PROGRAMS) into bin/: about 5 minutes the first time, seconds later"
 	@mkdir -p bin
-	@$(GO) build -ldflags '$(LDFLAGS)' -o bin/ ./cmd/slipway-apiserver ./cmd/slipway-dev
+	@$(GO) build -ldflags '$(SERVER_LDFLAGS)' -o bin/ ./cmd/slipway-apiserver ./cmd/slipway-dev
 	@$(GO) build -ldflags '$(VERSION_LDFLAGS)' -o bin/ ./cmd/virtctl
 	@ln -sf virtctl bin/kubectl-virt
 
