@@ -75,8 +75,8 @@ func namespaceFor(t *testing.T) string {
 		}
 	}
 	name := b.String()
-	if len(name) > 50 {
-		name = strings.Trim(name[:50], "-")
+	if len(name) > 60 {
+		name = strings.Trim(name[:60], "-")
 	}
 	return name
 }
