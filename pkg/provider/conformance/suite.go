@@ -29,7 +29,7 @@ func Run(t *testing.T, make MakeTarget) {
 		{"power follows the spec", power},
 		{"without an effective spec only power goes off", unresolved},
 		{"without prerequisites nothing is created", prerequisites},
-		{"deleting ends a create and leaves nothing", deletesCreate},
+		{"deleting during a create leaves nothing", deletesCreate},
 		{"deleting what is not there succeeds", deletesNothing},
 		{"the blocking call waits", blocking},
 	} {

@@ -61,7 +61,7 @@ func deletesCreate(t *testing.T, make MakeTarget) {
 	if n := o.Count(string(warm.VM.UID)); n != 0 {
 		t.Errorf("after deleting a VM that ran the hypervisor has %d, want none", n)
 	}
-	// The slot of the create that was ended is free.
+	// The slot of the create is free.
 	next := o.Request("next")
 	o.until("the next VM runs", on(next), next)
 }

@@ -206,7 +206,7 @@ func (p *Provider) DeleteVirtualMachine(ctx context.Context, req *provider.Reque
 		return nil
 	}
 	if info, busy := p.ops.Running(key); busy {
-		if info.Kind != operation.Delete {
+		if info.Kind != operation.Delete && info.Kind != operation.Create {
 			p.ops.Cancel(key)
 		}
 		return provider.ErrReconcileInProgress

@@ -30,7 +30,7 @@ func (p *Provider) DeleteVirtualMachine(ctx context.Context, req *provider.Reque
 		return nil
 	}
 	if info, busy := p.ops.Running(key); busy {
-		if info.Kind != operation.Delete {
+		if interruptible(info.Kind) {
 			p.ops.Cancel(key)
 		}
 		return provider.ErrReconcileInProgress
@@ -63,6 +63,13 @@ func (p *Provider) DeleteVirtualMachine(ctx context.Context, req *provider.Reque
 		return err
 	}
 	return provider.ErrReconcileInProgress
+}
+
+// interruptible is false for a delete, and for a create: a deployment that is
+// cancelled may be carried out all the same after everybody has looked away, so
+// that its end is awaited, and then its VM is deleted.
+func interruptible(kind operation.Kind) bool {
+	return kind != operation.Delete && kind != operation.Create
 }
 
 // takeGone reports whether the virtual machine is known to be gone.

@@ -40,6 +40,7 @@ func TestMain(m *testing.M) {
 		defer stop()
 		err := vcenter.Run(ctx, vcenter.Options{
 			StateDir: dir, ReadyFile: filepath.Join(dir, "ready.json"), GuestBootDelay: 50 * time.Millisecond,
+			ControlListen: "127.0.0.1:0",
 		})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -69,7 +69,7 @@ func ended(info types.TaskInfo) bool {
 
 // WaitTask waits for the end of a task and returns its result. A failure of the
 // task is a vimfault.TaskError. When ctx ends first, the task is cancelled and
-// its end is awaited no longer.
+// its end is awaited for a few seconds more.
 func (i *Inventory) WaitTask(ctx context.Context, ref types.ManagedObjectReference) (types.AnyType, error) {
 	ch := make(chan types.TaskInfo, 1)
 	w := &waitedTask{ch: ch}
@@ -116,11 +116,24 @@ func (i *Inventory) awaitTask(ctx context.Context, c *vim25.Client, ref types.Ma
 				return taskResult(info)
 			}
 		case <-ctx.Done():
-			cctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-			defer cancel()
-			_, _ = methods.CancelTask(cctx, c, &types.CancelTask{This: ref})
+			cancelTask(context.WithoutCancel(ctx), c, ref, ch)
 			return nil, ctx.Err()
 		}
+	}
+}
+
+// cancelGrace is how long a task that was cancelled may take to end.
+const cancelGrace = 10 * time.Second
+
+// cancelTask cancels a task and waits for its end, so that who cleans up after
+// it finds what it has done and nothing comes after.
+func cancelTask(ctx context.Context, c *vim25.Client, ref types.ManagedObjectReference, ch <-chan types.TaskInfo) {
+	ctx, cancel := context.WithTimeout(ctx, cancelGrace)
+	defer cancel()
+	_, _ = methods.CancelTask(ctx, c, &types.CancelTask{This: ref})
+	select {
+	case <-ch:
+	case <-ctx.Done():
 	}
 }
 

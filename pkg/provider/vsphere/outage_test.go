@@ -1,0 +1,111 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/operation"
+)
+
+// control orders the simulated vCenter to misbehave.
+func control(t *testing.T, ready vcenter.Ready, method, path string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, ready.ControlURL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s: %s", method, path, res.Status)
+	}
+}
+
+func TestAnOutageOfVCenterIsUnknownAndThenMadeUpFor(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	first := newRequest("first", libraryImage())
+	l.until("the first VM runs", running(first), first)
+	reqs := []*provider.Request{first}
+	for i := range 10 {
+		reqs = append(reqs, newRequest(fmt.Sprintf("vm-%d", i), templateImage()))
+	}
+	control(t, ready, http.MethodPost, "/outage?seconds=1")
+	eventually(t, "the loss of the stream is noticed", func() bool { return !p.inventory.Synced() })
+	if err := p.Healthy(t.Context()); err == nil {
+		t.Error("Healthy = nil during the outage")
+	}
+	unknown := newRequest("unknown", libraryImage())
+	unknown.Now = time.Now()
+	if ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), unknown); ch != nil || !errors.Is(err, provider.ErrUnknownState) {
+		t.Errorf("pass over a VM that vCenter may have = %v, want ErrUnknownState", err)
+	}
+	l.until("all VMs run", running(reqs...), reqs...)
+	if got := len(inVCenter(t, ready)); got != len(reqs) {
+		t.Errorf("vCenter has %d VMs, want %d", got, len(reqs))
+	}
+}
+
+func TestADeleteDuringALongCreateLeavesNothing(t *testing.T) {
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	warm := newRequest("warm", templateImage())
+	l.until("the first VM runs", running(warm), warm)
+	control(t, ready, http.MethodPut, "/taskdelay?method=CloneVm&ms=700")
+	req := newRequest("web", templateImage())
+	req.Now = time.Now()
+	if ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch == nil {
+		t.Fatalf("no create was started: %v", err)
+	}
+	eventually(t, "the clone is running", func() bool { return counted.snapshot()["CloneVM_Task"] == 2 })
+	l.remove(req)
+	control(t, ready, http.MethodPut, "/taskdelay?method=CloneVm&ms=0")
+	if vms := inVCenter(t, ready); len(vms) != 1 {
+		t.Errorf("vCenter has %d VMs, want the first one only", len(vms))
+	}
+}
+
+func TestAnotherModeEndsTheWaitForTheGuest(t *testing.T) {
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("web", libraryImage())
+	l.until("the VM runs", running(req), req)
+	// A guest that was asked and does not answer.
+	waiting := operation.Info{Kind: operation.PowerOff, Detail: string(vmv1alpha1.PowerOpModeSoft)}
+	silent, err := p.ops.Start(t.Context(), keyOf(req), waiting, func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeSoft
+	req.Now = time.Now()
+	if _, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req); !errors.Is(err, provider.ErrReconcileInProgress) {
+		t.Errorf("pass while the guest is asked = %v, want ErrReconcileInProgress", err)
+	}
+	req.VM.Spec.PowerOffMode = vmv1alpha1.PowerOpModeHard
+	l.until("the VM is off", func() bool { return req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, req)
+	if err := <-silent; !errors.Is(err, context.Canceled) {
+		t.Errorf("the wait for the guest ended with %v, want it cancelled", err)
+	}
+	if n := counted.snapshot()["PowerOffVM_Task"]; n != 1 {
+		t.Errorf("PowerOffVM_Task was called %d times, want once", n)
+	}
+}
