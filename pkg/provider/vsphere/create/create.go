@@ -59,13 +59,10 @@ func (c *Creator) Create(ctx context.Context, want configspec.Want, rep *placeme
 	want.Backings = rep.Backings
 	spec := configspec.Spec(configspec.Differences(want, &mo.VirtualMachine{}))
 	ref, err := c.make(ctx, want, rep, folder, spec)
-	if vimfault.KindOf(err) == vimfault.AlreadyExists {
-		// A request that a process sent before it died has just been carried
-		// out: the next pass finds its VM, which is none of this one's leftovers.
-		return err
-	}
 	if err != nil {
-		c.cleanUp(ctx, want)
+		if final(err) {
+			c.CleanUp(ctx, want)
+		}
 		return err
 	}
 	vm, err := c.Actor.Settle(ctx, ref)
@@ -112,9 +109,21 @@ func (c *Creator) find(ctx context.Context, want configspec.Want) (bool, error) 
 	return true, nil
 }
 
-// cleanUp removes a VM that a failed create left: one with our identity that
+// final is true for an error by which vSphere says that it made nothing. After
+// others the VM may be there, or still being made: an answer was lost, this
+// process ends, or a request of one that died has just been carried out. Then
+// the next pass finds it.
+func final(err error) bool {
+	switch vimfault.KindOf(err) {
+	case vimfault.Temporary, vimfault.AlreadyExists, vimfault.Cancelled:
+		return false
+	}
+	return true
+}
+
+// CleanUp removes a VM that a failed create left: one with our identity that
 // was never powered on. Others are none of ours.
-func (c *Creator) cleanUp(ctx context.Context, want configspec.Want) {
+func (c *Creator) CleanUp(ctx context.Context, want configspec.Want) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	if err := c.removeLeftover(ctx, want); err != nil {
