@@ -154,6 +154,16 @@ func TestImageIsNeededUnlessAVMIsAdopted(t *testing.T) {
 	}
 }
 
+func TestVMWithoutASizeIsNotCreated(t *testing.T) {
+	h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Spec.CPU, vm.Spec.Memory, vm.Spec.ClassName = nil, nil, "gone"
+	}), photon())
+	h.pass()
+	if req := h.provider.requests[0]; req.PrerequisitesReady || req.Effective != nil {
+		t.Errorf("request %+v, want one that creates nothing", req)
+	}
+}
+
 func TestCreatedVMReadsNoPrerequisites(t *testing.T) {
 	h := newHarness(t, running(cloudInit("gone", "")))
 	h.pass()
