@@ -4,16 +4,20 @@
 package integration
 
 import (
+	"bytes"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 	applyvm "github.com/slipway-dev/slipway/pkg/generated/applyconfiguration/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
@@ -193,7 +197,7 @@ func TestFinalizerHoldsTheObjectUntilTheControllerIsDone(t *testing.T) {
 	}
 }
 
-func TestObjectsSurviveARestartInProtobuf(t *testing.T) {
+func TestObjectsSurviveARestart(t *testing.T) {
 	dir := t.TempDir()
 	first, stop := framework.StartStandaloneUntil(t, dir)
 	before := createVM(t, first.Client(t), inlineVM("kept"))
@@ -202,6 +206,43 @@ func TestObjectsSurviveARestartInProtobuf(t *testing.T) {
 	second := framework.StartStandaloneIn(t, dir)
 	if diff := cmp.Diff(before, getVM(t, second.Client(t), "kept")); diff != "" {
 		t.Errorf("after a restart (-before +after):\n%s", diff)
+	}
+}
+
+func TestObjectsAreStoredInProtobuf(t *testing.T) {
+	dir := t.TempDir()
+	s, stop := framework.StartStandaloneUntil(t, dir)
+	createVM(t, s.Client(t), inlineVM("kept"))
+	createClusterInstancetype(t, s.Client(t), "small", 1, "1Gi")
+	stop()
+
+	etcd, err := embeddedetcd.Start(t.Context(), embeddedetcd.Options{Dir: dir, UnsafeNoFsync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer etcd.Close()
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{etcd.Endpoint()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	for _, name := range []string{"/kept", "/small"} {
+		found := false
+		got, err := client.Get(t.Context(), "/registry/", clientv3.WithPrefix())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, kv := range got.Kvs {
+			if strings.HasSuffix(string(kv.Key), name) {
+				found = true
+				if !bytes.HasPrefix(kv.Value, []byte("k8s\x00")) {
+					t.Errorf("%s is stored as %.20q, want Kubernetes' protobuf", kv.Key, kv.Value)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("nothing that ends in %s is stored", name)
+		}
 	}
 }
 
