@@ -135,7 +135,6 @@ func (w *world) run(server *framework.Server) func() {
 		Credentials: func(context.Context) (string, string, error) {
 			return vcenter.DefaultUsername, vcenter.DefaultPassword, nil
 		},
-		OnCall: w.vcenterCalls.add,
 	})
 	if err != nil {
 		w.t.Fatal(err)
