@@ -13,6 +13,10 @@ type parking[K comparable] struct {
 	// stack holds them, last in, first out: the warmest worker comes first.
 	stack []*waiter[K]
 	pool  sync.Pool
+	// coming counts the Gets that wait for the lock. While there is one no
+	// other is woken: it takes what is ready, and then wakes one itself if
+	// something is left.
+	coming atomic.Int32
 	// waking: a woken Get is on its way and has not run yet. Meanwhile no other
 	// is woken; it wakes the next itself if more is set.
 	waking, more atomic.Bool
@@ -46,10 +50,13 @@ func (p *parking[K]) pop() *waiter[K] {
 }
 
 // handOver takes the next key for the last Get that parked, of which there is
-// one. It returns nil if there is no key, or if a woken Get is on its way and
-// will see to it. The caller holds the lock and sends after giving it back.
+// one. It returns nil if there is no key, or if another Get is on its way and will
+// see to it. The caller holds the lock and sends after giving it back.
 func (q *Queue[K]) handOver(now int64) (*waiter[K], handover[K]) {
 	p := &q.park
+	if p.coming.Load() > 0 {
+		return nil, handover[K]{}
+	}
 	if p.waking.Load() {
 		p.more.Store(true)
 		// The woken Get clears waking before it reads more: if it is still

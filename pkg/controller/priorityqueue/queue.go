@@ -150,7 +150,13 @@ func (q *Queue[K]) Get() (key K, shutdown bool) {
 
 // GetWithPriority is Get with the priority that the key was queued with.
 func (q *Queue[K]) GetWithPriority() (key K, priority int, shutdown bool) {
-	q.lock()
+	if q.mu.TryLock() {
+		q.applyPending()
+	} else {
+		q.park.coming.Add(1)
+		q.lock()
+		q.park.coming.Add(-1)
+	}
 	now := q.time()
 	key, priority, ok := q.core.pop(now)
 	if ok || q.closed {
@@ -186,9 +192,13 @@ func (q *Queue[K]) Done(key K) {
 // count.
 func (q *Queue[K]) Len() int {
 	q.lock()
-	defer q.release()
-	q.core.promote(q.time(), math.MaxInt)
-	return q.core.ready
+	for !q.core.promote(q.time(), promoteBatch) {
+		q.release()
+		q.lock()
+	}
+	n := q.core.ready
+	q.release()
+	return n
 }
 
 // Remove takes a key out of the queue, ready or delayed, and reports whether it
