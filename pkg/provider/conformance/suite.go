@@ -16,7 +16,7 @@ import (
 )
 
 // Run runs the suite.
-func Run(t *testing.T, make MakeTarget) {
+func Run(t *testing.T, newTarget MakeTarget) {
 	t.Helper()
 	for _, c := range []struct {
 		name string
@@ -33,12 +33,12 @@ func Run(t *testing.T, make MakeTarget) {
 		{"deleting what is not there succeeds", deletesNothing},
 		{"the blocking call waits", blocking},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.run(t, make) })
+		t.Run(c.name, func(t *testing.T) { c.run(t, newTarget) })
 	}
 }
 
-func unknown(t *testing.T, make MakeTarget) {
-	o := observe(t, make(t, 1))
+func unknown(t *testing.T, newTarget MakeTarget) {
+	o := observe(t, newTarget(t, 1))
 	req := o.Request("vm")
 	if ch, err := o.pass(req); ch != nil || !errors.Is(err, provider.ErrUnknownState) {
 		t.Fatalf("pass = %v, want ErrUnknownState and nothing started", err)
@@ -61,8 +61,8 @@ func (o *observer) readable() bool {
 	return !errors.Is(err, provider.ErrUnknownState)
 }
 
-func createsOnce(t *testing.T, make MakeTarget) {
-	o := start(t, make, 2)
+func createsOnce(t *testing.T, newTarget MakeTarget) {
+	o := start(t, newTarget, 2)
 	req := o.Request("vm")
 	o.until("the hypervisor is read", func() bool { return o.known(req) }, req)
 	o.until("the VM runs", on(req), req)
@@ -85,8 +85,8 @@ func (o *observer) known(req *provider.Request) bool {
 	return meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated) != nil
 }
 
-func steady(t *testing.T, make MakeTarget) {
-	o := start(t, make, 1)
+func steady(t *testing.T, newTarget MakeTarget) {
+	o := start(t, newTarget, 1)
 	req := o.Request("vm")
 	o.until("the VM runs", on(req), req)
 	o.until("nothing is left to do", func() bool { ch, err := o.pass(req); return ch == nil && err == nil }, req)
@@ -104,8 +104,8 @@ func steady(t *testing.T, make MakeTarget) {
 	}
 }
 
-func bounded(t *testing.T, make MakeTarget) {
-	o := start(t, make, 2)
+func bounded(t *testing.T, newTarget MakeTarget) {
+	o := start(t, newTarget, 2)
 	warm := o.Request("warm")
 	o.until("the first VM runs", on(warm), warm)
 	release := o.Hold()
@@ -139,8 +139,8 @@ func bounded(t *testing.T, make MakeTarget) {
 	o.until("all VMs run", on(reqs...), reqs...)
 }
 
-func power(t *testing.T, make MakeTarget) {
-	o := start(t, make, 1)
+func power(t *testing.T, newTarget MakeTarget) {
+	o := start(t, newTarget, 1)
 	req := o.Request("vm")
 	st := &req.VM.Status
 	for _, want := range []vmv1alpha1.PowerState{
@@ -157,8 +157,8 @@ func power(t *testing.T, make MakeTarget) {
 	}
 }
 
-func unresolved(t *testing.T, make MakeTarget) {
-	o := start(t, make, 1)
+func unresolved(t *testing.T, newTarget MakeTarget) {
+	o := start(t, newTarget, 1)
 	req := o.Request("vm")
 	o.until("the VM runs", on(req), req)
 	req.Effective = nil
@@ -170,8 +170,8 @@ func unresolved(t *testing.T, make MakeTarget) {
 	}
 }
 
-func prerequisites(t *testing.T, make MakeTarget) {
-	o := start(t, make, 1)
+func prerequisites(t *testing.T, newTarget MakeTarget) {
+	o := start(t, newTarget, 1)
 	req := o.Request("vm")
 	req.PrerequisitesReady = false
 	o.until("the hypervisor is read", func() bool { return o.known(req) }, req)

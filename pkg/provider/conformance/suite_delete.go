@@ -40,8 +40,8 @@ func (o *observer) remove(req *provider.Request) {
 	}
 }
 
-func deletesCreate(t *testing.T, make MakeTarget) {
-	o := start(t, make, 1)
+func deletesCreate(t *testing.T, newTarget MakeTarget) {
+	o := start(t, newTarget, 1)
 	warm := o.Request("warm")
 	o.until("the first VM runs", on(warm), warm)
 	release := o.Hold()
@@ -66,15 +66,15 @@ func deletesCreate(t *testing.T, make MakeTarget) {
 	o.until("the next VM runs", on(next), next)
 }
 
-func deletesNothing(t *testing.T, make MakeTarget) {
-	o := start(t, make, 1)
+func deletesNothing(t *testing.T, newTarget MakeTarget) {
+	o := start(t, newTarget, 1)
 	req := o.Request("never-made")
 	o.remove(req)
 	o.remove(req)
 }
 
-func blocking(t *testing.T, make MakeTarget) {
-	o := start(t, make, 1)
+func blocking(t *testing.T, newTarget MakeTarget) {
+	o := start(t, newTarget, 1)
 	req := o.Request("vm")
 	o.until("the hypervisor is read", o.readable)
 	for range 20 {

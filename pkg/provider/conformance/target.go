@@ -59,9 +59,9 @@ func observe(t *testing.T, target *Target) *observer {
 }
 
 // start makes a target and begins.
-func start(t *testing.T, make MakeTarget, slots int) *observer {
+func start(t *testing.T, newTarget MakeTarget, slots int) *observer {
 	t.Helper()
-	o := observe(t, make(t, slots))
+	o := observe(t, newTarget(t, slots))
 	o.Start()
 	return o
 }

@@ -39,8 +39,8 @@ func (p *Provider) create(ctx context.Context, key types.NamespacedName, req *pr
 		notCreated(req, vmv1alpha1.ReasonWaitingForPrerequisites, "other conditions are not True")
 		return p.check(ctx, key, req, false)
 	}
-	print := fingerprint("create", req.Effective, req.Image.Spec)
-	if wait, err := p.attempts.pause(key, print); wait > 0 {
+	id := fingerprint("create", req.Effective, req.Image.Spec)
+	if wait, err := p.attempts.pause(key, id); wait > 0 {
 		notCreated(req, vmv1alpha1.ReasonError, err.Error())
 		return nil, &provider.RequeueError{After: wait, Reason: "the last create failed: " + err.Error()}
 	}
@@ -66,7 +66,7 @@ func (p *Provider) create(ctx context.Context, key types.NamespacedName, req *pr
 	case err != nil:
 		return nil, err
 	}
-	p.attempts.started(key, print)
+	p.attempts.started(key, id)
 	notCreated(req, vmv1alpha1.ReasonCreating, "")
 	return ch, nil
 }
@@ -114,11 +114,11 @@ const recheck = time.Minute
 
 // check resolves what a create would need and reports it, without creating.
 func (p *Provider) check(ctx context.Context, key types.NamespacedName, req *provider.Request, networkOnly bool) (<-chan error, error) {
-	print := fingerprint("check", placement.NetworkNames(req.Effective), req.Image, networkOnly)
+	id := fingerprint("check", placement.NetworkNames(req.Effective), req.Image, networkOnly)
 	p.mu.Lock()
 	last, ok := p.reports[key]
 	p.mu.Unlock()
-	if ok && last.fingerprint == print && req.Now.Sub(last.at) < recheck {
+	if ok && last.fingerprint == id && req.Now.Sub(last.at) < recheck {
 		return nil, nil
 	}
 	effective, image, now := req.Effective.DeepCopy(), req.Image.DeepCopy(), req.Now
@@ -134,7 +134,7 @@ func (p *Provider) check(ctx context.Context, key types.NamespacedName, req *pro
 				delete(rep.Failures, vmv1alpha1.ConditionImageReady)
 			}
 		}
-		p.keepReport(key, checked{rep: rep, fingerprint: print, at: now, networkOnly: networkOnly})
+		p.keepReport(key, checked{rep: rep, fingerprint: id, at: now, networkOnly: networkOnly})
 		return nil
 	})
 }

@@ -43,11 +43,11 @@ func (p *Provider) DeleteVirtualMachine(ctx context.Context, req *provider.Reque
 	case vm != nil && observe.Of(vm, nil).Paused:
 		return provider.ErrPaused
 	}
-	print := fingerprint("delete", req.VM.UID)
-	if wait, err := p.attempts.pause(key, print); wait > 0 {
+	id := fingerprint("delete", req.VM.UID)
+	if wait, err := p.attempts.pause(key, id); wait > 0 {
 		return &provider.RequeueError{After: wait, Reason: "the last delete failed: " + err.Error()}
 	}
-	p.attempts.started(key, print)
+	p.attempts.started(key, id)
 	uid := req.VM.UID
 	mode, grace := deleteMode(req)
 	_, err := p.ops.Start(ctx, key, operation.Info{Kind: operation.Delete}, func(ctx context.Context) error {

@@ -79,12 +79,12 @@ func outdated(info operation.Info, vm *vmv1alpha1.VirtualMachine) bool {
 
 // start starts the planned operation, unless it failed a moment ago.
 func (p *Provider) start(ctx context.Context, key types.NamespacedName, req *provider.Request, ref vimtypes.ManagedObjectReference, op *update.Operation) (<-chan error, error) {
-	print := fingerprint(op.Kind, op.Mode, op.Upgrade, op.Spec, req.VM.Spec.NextRestartTime)
-	if wait, err := p.attempts.pause(key, print); wait > 0 {
+	id := fingerprint(op.Kind, op.Mode, op.Upgrade, op.Spec, req.VM.Spec.NextRestartTime)
+	if wait, err := p.attempts.pause(key, id); wait > 0 {
 		condition(req, conditionOf(op.Kind), metav1.ConditionFalse, vmv1alpha1.ReasonError, err.Error())
 		return nil, &provider.RequeueError{After: wait, Reason: "the last attempt to " + string(op.Kind) + " failed: " + err.Error()}
 	}
-	p.attempts.started(key, print)
+	p.attempts.started(key, id)
 	return p.ops.Start(ctx, key, operation.Info{Kind: op.Kind, Detail: string(op.Mode)}, func(ctx context.Context) error {
 		return p.execute(ctx, ref, op)
 	})

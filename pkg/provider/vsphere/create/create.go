@@ -58,7 +58,7 @@ func (c *Creator) Create(ctx context.Context, want configspec.Want, rep *placeme
 	}
 	want.Backings = rep.Backings
 	spec := configspec.Spec(configspec.Differences(want, &mo.VirtualMachine{}))
-	ref, err := c.make(ctx, want, rep, folder, spec)
+	ref, err := c.build(ctx, want, rep, folder, spec)
 	if err != nil {
 		if final(err) {
 			c.CleanUp(ctx, want)
