@@ -105,7 +105,6 @@ type checked struct {
 	rep         *placement.Report
 	fingerprint string
 	at          time.Time
-	networkOnly bool
 }
 
 // recheck is how long an outcome counts while nothing of what was checked
@@ -134,7 +133,7 @@ func (p *Provider) check(ctx context.Context, key types.NamespacedName, req *pro
 				delete(rep.Failures, vmv1alpha1.ConditionImageReady)
 			}
 		}
-		p.keepReport(key, checked{rep: rep, fingerprint: id, at: now, networkOnly: networkOnly})
+		p.keepReport(key, checked{rep: rep, fingerprint: id, at: now})
 		return nil
 	})
 }
