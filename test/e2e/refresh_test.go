@@ -21,6 +21,9 @@ func TestRefreshMovesAVirtualMachineToTheNewGeneration(t *testing.T) {
 
 	u.kubectl("patch", "virtualmachineinstancetype/small", "--type=merge", "-p", `{"spec":{"cpu":{"guest":4},"memory":{"guest":"4Gi"}}}`)
 	u.wants("vm/web", ".status.instancetypeRef.outdated", "true")
+	if got := u.kubectl("get", "vm", "--field-selector", "status.instancetypeRef.outdated=true,status.preferenceRef.outdated=false", "-o", "name"); got != "virtualmachine.vm.slipway.dev/web\n" {
+		t.Errorf("selecting outdated VMs lists %q, want web", got)
+	}
 	if got := u.get("vm/web", ".status.instancetypeRef.controllerRevisionRef.name"); got != old {
 		t.Errorf("editing the instance type moved the VM to revision %q without anybody asking", got)
 	}

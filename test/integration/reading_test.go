@@ -33,7 +33,7 @@ func TestFieldSelectorsFindVMs(t *testing.T) {
 	on := createVM(t, c, inlineVM("on"))
 	on.Status = vmv1alpha1.VirtualMachineStatus{
 		Phase: vmv1alpha1.PhaseRunning, PowerState: vmv1alpha1.PoweredOn, NodeName: "esx-1",
-		InstancetypeRef: &vmv1alpha1.InstancetypeRef{Name: "small", Kind: "virtualmachineclusterinstancetype"},
+		InstancetypeRef: &vmv1alpha1.InstancetypeRef{Name: "small", Kind: "virtualmachineclusterinstancetype", Outdated: true},
 	}
 	if _, err := vms.UpdateStatus(t.Context(), on, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
@@ -46,6 +46,9 @@ func TestFieldSelectorsFindVMs(t *testing.T) {
 		"status.nodeName=":                        {"off"},
 		"status.instancetypeRef.name=small":       {"on"},
 		"status.nodeName=esx-2":                   nil,
+		"status.instancetypeRef.outdated=true":    {"on"},
+		"status.instancetypeRef.outdated=false":   {"off"},
+		"status.preferenceRef.outdated=true":      nil,
 		"metadata.name=on":                        {"on"},
 		"spec.powerState!=Suspended":              {"off", "on"},
 		"status.nodeName=esx-1,metadata.name!=on": nil,

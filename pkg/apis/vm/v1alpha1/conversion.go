@@ -19,6 +19,8 @@ var selectableFields = map[string][]string{
 		"status.phase",
 		"status.nodeName",
 		"status.instancetypeRef.name",
+		"status.instancetypeRef.outdated",
+		"status.preferenceRef.outdated",
 	},
 	"VirtualMachineInstance": {
 		"status.phase",

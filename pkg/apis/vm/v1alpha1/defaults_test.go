@@ -67,6 +67,8 @@ func TestFieldSelectors(t *testing.T) {
 		{"VirtualMachine", "status.phase", true},
 		{"VirtualMachine", "status.nodeName", true},
 		{"VirtualMachine", "status.instancetypeRef.name", true},
+		{"VirtualMachine", "status.instancetypeRef.outdated", true},
+		{"VirtualMachine", "status.preferenceRef.outdated", true},
 		{"VirtualMachine", "spec.className", false},
 		{"VirtualMachineInstance", "status.nodeName", true},
 		{"VirtualMachineInstance", "spec.powerState", false},

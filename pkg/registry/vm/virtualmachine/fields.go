@@ -5,6 +5,7 @@ package virtualmachine
 
 import (
 	"fmt"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -18,11 +19,13 @@ import (
 
 // Fields that VMs can be selected by, beside name and namespace.
 const (
-	fieldDesiredPower  = "spec.powerState"
-	fieldObservedPower = "status.powerState"
-	fieldPhase         = "status.phase"
-	fieldNode          = "status.nodeName"
-	fieldInstancetype  = "status.instancetypeRef.name"
+	fieldDesiredPower         = "spec.powerState"
+	fieldObservedPower        = "status.powerState"
+	fieldPhase                = "status.phase"
+	fieldNode                 = "status.nodeName"
+	fieldInstancetype         = "status.instancetypeRef.name"
+	fieldInstancetypeOutdated = "status.instancetypeRef.outdated"
+	fieldPreferenceOutdated   = "status.preferenceRef.outdated"
 )
 
 // indexedFields are those with many values, of which one is asked for: the others
@@ -41,6 +44,9 @@ func GetAttrs(obj runtime.Object) (labels.Set, fields.Set, error) {
 	set[fieldPhase] = string(v.Status.Phase)
 	set[fieldNode] = v.Status.NodeName
 	set[fieldInstancetype] = instancetypeName(v)
+	it, p := v.Status.InstancetypeRef, v.Status.PreferenceRef
+	set[fieldInstancetypeOutdated] = strconv.FormatBool(it != nil && it.Outdated)
+	set[fieldPreferenceOutdated] = strconv.FormatBool(p != nil && p.Outdated)
 	return v.Labels, set, nil
 }
 
