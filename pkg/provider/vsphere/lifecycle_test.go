@@ -11,6 +11,7 @@ import (
 	"github.com/vmware/govmomi/property"
 	"github.com/vmware/govmomi/view"
 	"github.com/vmware/govmomi/vim25/mo"
+	vimtypes "github.com/vmware/govmomi/vim25/types"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -114,6 +115,18 @@ func steady(t *testing.T, p *Provider, l *loop, counted *calls, req *provider.Re
 	}
 	if diff := cmp.Diff(statusBefore, &req.VM.Status); diff != "" {
 		t.Errorf("a steady pass changed status (-before +after):\n%s", diff)
+	}
+
+	// A restart reads everything: the stream must not have missed any of it.
+	ref := vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}
+	if vm, err := p.inventory.Refresh(t.Context(), ref); vm == nil || err != nil {
+		t.Fatalf("reading the VM anew: %v, %v", vm, err)
+	}
+	if ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch != nil || err != nil {
+		t.Fatalf("the pass after reading anew started something or failed: %v", err)
+	}
+	if diff := cmp.Diff(statusBefore, &req.VM.Status); diff != "" {
+		t.Errorf("reading the VM anew changed status (-before +after):\n%s", diff)
 	}
 }
 

@@ -11,14 +11,14 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// streamPaths are delivered by the stream: what changes often, what names the
-// virtual machine, and the version of everything else.
+// streamPaths are delivered by the stream: what changes without a change of the
+// configuration, what names the virtual machine, and the version of everything else.
 var streamPaths = []string{
 	"name", "parent", "resourcePool",
 	"config.changeVersion", "config.instanceUuid",
-	"runtime.powerState", "runtime.connectionState", "runtime.host",
+	"runtime.powerState", "runtime.connectionState", "runtime.host", "runtime.bootTime",
 	"guest.net", "guest.ipAddress", "guest.hostName", "guest.toolsRunningStatus",
-	"guestHeartbeatStatus",
+	"guest.toolsVersion", "guest.guestId", "guest.guestFullName", "guestHeartbeatStatus",
 }
 
 // detailPaths are read when config.changeVersion changes.
@@ -27,8 +27,7 @@ var detailPaths = []string{
 	"config.hardware", "config.cpuAllocation", "config.memoryAllocation",
 	"config.cpuHotAddEnabled", "config.memoryHotAddEnabled", "config.memoryReservationLockedToMax",
 	"config.latencySensitivity", "config.extraConfig", "config.template",
-	"guest.guestId", "guest.guestFullName", "guest.toolsVersion",
-	"runtime.bootTime", "summary.storage",
+	"summary.storage",
 }
 
 // allPaths are those of a complete record.
