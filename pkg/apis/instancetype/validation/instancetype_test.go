@@ -40,23 +40,23 @@ func TestInstancetypeSpec(t *testing.T) {
 		change func(*spec)
 		want   []string
 	}{
-		{"the least that is needed is accepted", func(*spec) {}, nil},
-		{"without vCPUs is refused", func(s *spec) { s.CPU.Guest = 0 }, []string{"FieldValueRequired spec.cpu.guest"}},
+		{"F112 the least that is needed is accepted", func(*spec) {}, nil},
+		{"F112 without vCPUs is refused", func(s *spec) { s.CPU.Guest = 0 }, []string{"FieldValueRequired spec.cpu.guest"}},
 		{"negative vCPUs are refused", func(s *spec) { s.CPU.Guest = -1 }, []string{"FieldValueInvalid spec.cpu.guest"}},
 		{"more vCPUs than vSphere has are refused", func(s *spec) { s.CPU.Guest = 769 }, []string{"FieldValueInvalid spec.cpu.guest"}},
 		{"no socket as maximum is refused", func(s *spec) { s.CPU.MaxSockets = ptr.To[int32](0) }, []string{"FieldValueInvalid spec.cpu.maxSockets"}},
 		{"a realtime mask is accepted", func(s *spec) { s.CPU.Realtime = &instancetype.Realtime{Mask: "0-3,^1"} }, nil},
 		{"a malformed realtime mask is refused", func(s *spec) { s.CPU.Realtime = &instancetype.Realtime{Mask: "all"} }, []string{"FieldValueInvalid spec.cpu.realtime.mask"}},
-		{"without memory is refused", func(s *spec) { s.Memory.Guest = resource.Quantity{} }, []string{"FieldValueRequired spec.memory.guest"}},
+		{"F112 without memory is refused", func(s *spec) { s.Memory.Guest = resource.Quantity{} }, []string{"FieldValueRequired spec.memory.guest"}},
 		{"memory off the 4 MiB grid is refused", func(s *spec) { s.Memory.Guest = resource.MustParse("6Mi") }, []string{"FieldValueInvalid spec.memory.guest"}},
 		{"negative memory is refused", func(s *spec) { s.Memory.Guest = resource.MustParse("-4Mi") }, []string{"FieldValueInvalid spec.memory.guest"}},
 		{"a fraction of a byte is refused", func(s *spec) { s.Memory.Guest = resource.MustParse("500m") }, []string{"FieldValueInvalid spec.memory.guest"}},
 		{"a ceiling below memory is refused", func(s *spec) { s.Memory.MaxGuest = ptr.To(resource.MustParse("2Gi")) }, []string{"FieldValueInvalid spec.memory.maxGuest"}},
 		{"a ceiling equal to memory is accepted", func(s *spec) { s.Memory.MaxGuest = ptr.To(resource.MustParse("4Gi")) }, nil},
-		{"overcommit of 100 percent is accepted", func(s *spec) { s.Memory.OvercommitPercent = 100 }, nil},
-		{"overcommit above 100 percent is refused", func(s *spec) { s.Memory.OvercommitPercent = 101 }, []string{"FieldValueInvalid spec.memory.overcommitPercent"}},
-		{"overcommit below 0 is refused", func(s *spec) { s.Memory.OvercommitPercent = -1 }, []string{"FieldValueInvalid spec.memory.overcommitPercent"}},
-		{"overcommit together with large pages is refused", func(s *spec) {
+		{"F113 overcommit of 100 percent is accepted", func(s *spec) { s.Memory.OvercommitPercent = 100 }, nil},
+		{"F113 overcommit above 100 percent is refused", func(s *spec) { s.Memory.OvercommitPercent = 101 }, []string{"FieldValueInvalid spec.memory.overcommitPercent"}},
+		{"F113 overcommit below 0 is refused", func(s *spec) { s.Memory.OvercommitPercent = -1 }, []string{"FieldValueInvalid spec.memory.overcommitPercent"}},
+		{"F114 overcommit together with large pages is refused", func(s *spec) {
 			s.Memory.OvercommitPercent, s.Memory.Hugepages = 15, &instancetype.Hugepages{PageSize: "2Mi"}
 		}, []string{"FieldValueForbidden spec.memory.overcommitPercent"}},
 		{"a malformed page size is refused", func(s *spec) { s.Memory.Hugepages = &instancetype.Hugepages{PageSize: "big"} }, []string{"FieldValueInvalid spec.memory.hugepages.pageSize"}},

@@ -36,15 +36,15 @@ func TestPreferenceTopology(t *testing.T) {
 		want []string
 	}{
 		{"nothing preferred is accepted", spec{}, nil},
-		{"an unknown topology is refused", spec{CPU: &instancetype.CPUPreferences{PreferredCPUTopology: ptr.To(instancetype.PreferredCPUTopology("grid"))}}, []string{"FieldValueNotSupported spec.cpu.preferredCPUTopology"}},
-		{"spread across something unknown is refused", spec{CPU: spread(instancetype.Spread, "Rooms", 0)}, []string{"FieldValueNotSupported spec.cpu.spreadOptions.across"}},
-		{"older spread across something unknown is refused", spec{CPU: spread(instancetype.DeprecatedPreferSpread, "Rooms", 0)}, []string{"FieldValueNotSupported spec.cpu.spreadOptions.across"}},
+		{"F116 an unknown topology is refused", spec{CPU: &instancetype.CPUPreferences{PreferredCPUTopology: ptr.To(instancetype.PreferredCPUTopology("grid"))}}, []string{"FieldValueNotSupported spec.cpu.preferredCPUTopology"}},
+		{"F117 spread across something unknown is refused", spec{CPU: spread(instancetype.Spread, "Rooms", 0)}, []string{"FieldValueNotSupported spec.cpu.spreadOptions.across"}},
+		{"F117 older spread across something unknown is refused", spec{CPU: spread(instancetype.DeprecatedPreferSpread, "Rooms", 0)}, []string{"FieldValueNotSupported spec.cpu.spreadOptions.across"}},
 		{"a ratio of 0 is refused", spec{CPU: &instancetype.CPUPreferences{SpreadOptions: &instancetype.SpreadOptions{Ratio: ptr.To[int32](0)}}}, []string{"FieldValueInvalid spec.cpu.spreadOptions.ratio"}},
 		{"a negative older ratio is refused", spec{PreferSpreadSocketToCoreRatio: -2}, []string{"FieldValueInvalid spec.preferSpreadSocketToCoreRatio"}},
 		{"CoresThreads with the default ratio is accepted", spec{CPU: spread(instancetype.Spread, across, 0)}, nil},
-		{"CoresThreads with ratio 2 is accepted", spec{CPU: spread(instancetype.Spread, across, 2)}, nil},
-		{"CoresThreads with ratio 4 is refused", spec{CPU: spread(instancetype.Spread, across, 4)}, []string{"FieldValueInvalid spec.cpu.spreadOptions.ratio"}},
-		{"CoresThreads with older ratio 4 is refused", spec{CPU: spread(instancetype.DeprecatedPreferSpread, across, 0), PreferSpreadSocketToCoreRatio: 4}, []string{"FieldValueInvalid spec.preferSpreadSocketToCoreRatio"}},
+		{"F118 CoresThreads with ratio 2 is accepted", spec{CPU: spread(instancetype.Spread, across, 2)}, nil},
+		{"F118 CoresThreads with ratio 4 is refused", spec{CPU: spread(instancetype.Spread, across, 4)}, []string{"FieldValueInvalid spec.cpu.spreadOptions.ratio"}},
+		{"F118 CoresThreads with older ratio 4 is refused", spec{CPU: spread(instancetype.DeprecatedPreferSpread, across, 0), PreferSpreadSocketToCoreRatio: 4}, []string{"FieldValueInvalid spec.preferSpreadSocketToCoreRatio"}},
 		{"ratio 2 wins over older ratio 4", spec{CPU: spread(instancetype.Spread, across, 2), PreferSpreadSocketToCoreRatio: 4}, nil},
 		{"the ratio does not matter without spread", spec{CPU: spread(instancetype.Sockets, across, 4)}, nil},
 		{"SocketsCores with ratio 4 is accepted", spec{CPU: spread(instancetype.Spread, instancetype.SpreadAcrossSocketsCores, 4)}, nil},
@@ -113,10 +113,10 @@ func TestDeprecatedTopologiesAreAnsweredWithTheirNewNames(t *testing.T) {
 	} {
 		spec := instancetype.VirtualMachinePreferenceSpec{CPU: spread(topology, "", 0)}
 		if errs := ValidatePreferenceSpec(&spec, field.NewPath("spec")); len(errs) != 0 {
-			t.Errorf("%s was refused: %v", topology, errs)
+			t.Errorf("F119 %s was refused: %v", topology, errs)
 		}
 		if diff := cmp.Diff([]string{want}, PreferenceWarnings(&spec, field.NewPath("spec"))); diff != "" {
-			t.Errorf("warnings of %s differ (-want +got):\n%s", topology, diff)
+			t.Errorf("F119 warnings of %s differ (-want +got):\n%s", topology, diff)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func TestWarnings(t *testing.T) {
 		"spec.memory.hugepages.pageSize: vSphere has pages of 2Mi and 1Gi; another size is stored and not applied",
 	}
 	if diff := cmp.Diff(want, InstancetypeWarnings(size, field.NewPath("spec"))); diff != "" {
-		t.Errorf("warnings of an instance type differ (-want +got):\n%s", diff)
+		t.Errorf("F115 warnings of an instance type differ (-want +got):\n%s", diff)
 	}
 	plain := validInstancetype(func(*instancetype.VirtualMachineInstancetypeSpec) {})
 	if got := InstancetypeWarnings(plain, field.NewPath("spec")); len(got) != 0 {
@@ -151,6 +151,6 @@ func TestWarnings(t *testing.T) {
 		"spec.devices.preferredRng: has no meaning on vSphere; it is stored and not applied",
 	}
 	if diff := cmp.Diff(want, PreferenceWarnings(preference, field.NewPath("spec"))); diff != "" {
-		t.Errorf("warnings of a preference differ (-want +got):\n%s", diff)
+		t.Errorf("F115 warnings of a preference differ (-want +got):\n%s", diff)
 	}
 }
