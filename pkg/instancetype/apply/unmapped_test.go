@@ -27,18 +27,21 @@ func TestUnmappedNamesOnlyWhatMeansNothing(t *testing.T) {
 		"spec.gpus[g]: virtualGPUOptions, tag, claimName, requestName", "spec.hostDevices[h]: tag, claimName, requestName",
 	}
 	if diff := cmp.Diff(want, apply.UnmappedInstancetype(size)); diff != "" {
-		t.Errorf("instance type (-want +got):\n%s", diff)
+		t.Errorf("F79 F80 F81 F83 instance type (-want +got):\n%s", diff)
 	}
-	pref := prefOf(t, `{clock: {preferredTimer: {}}, preferredArchitecture: s390x, machine: {preferredMachineType: q35},
+	pref := prefOf(t, `{clock: {preferredTimer: {}}, cpu: {preferredCPUFeatures: [{name: vmx}]}, preferredArchitecture: s390x, machine: {preferredMachineType: q35},
 	  features: {preferredAcpi: {}, preferredHyperv: {}}, firmware: {preferredUseBiosSerial: true, preferredEfi: {persistent: false}},
-	  devices: {preferredRng: {}, preferredDiskBus: virtio, preferredInterfaceModel: rtl8139, preferredVideoType: vga, preferredTPM: {}}}`)
+	  devices: {preferredRng: {}, preferredDiskDedicatedIoThread: true, preferredInterfaceMasquerade: {}, preferredPanicDeviceModel: isa,
+	    preferredAutoattachInputDevice: true, preferredInputBus: usb, preferredDiskBus: virtio, preferredInterfaceModel: rtl8139, preferredVideoType: vga, preferredTPM: {}}}`)
 	want = []string{
-		"spec.clock.preferredTimer", "spec.devices.preferredInterfaceModel", "spec.devices.preferredRng", "spec.devices.preferredVideoType",
+		"spec.clock.preferredTimer", "spec.cpu.preferredCPUFeatures", "spec.devices.preferredAutoattachInputDevice", "spec.devices.preferredInputBus",
+		"spec.devices.preferredDiskDedicatedIoThread", "spec.devices.preferredInterfaceModel", "spec.devices.preferredRng",
+		"spec.devices.preferredInterfaceMasquerade", "spec.devices.preferredPanicDeviceModel", "spec.devices.preferredVideoType",
 		"spec.features.preferredAcpi", "spec.features.preferredHyperv", "spec.firmware.preferredUseBiosSerial", "spec.firmware.preferredEfi.persistent",
 		"spec.machine.preferredMachineType", "spec.preferredArchitecture",
 	}
 	if diff := cmp.Diff(want, apply.UnmappedPreference(pref)); diff != "" {
-		t.Errorf("preference (-want +got):\n%s", diff)
+		t.Errorf("F70 F89 F91 F93 F96 F97 F98 preference (-want +got):\n%s", diff)
 	}
 	if got := apply.UnmappedInstancetype(sizeOf(t, small)); got != nil {
 		t.Errorf("a plain instance type has unmapped fields %v", got)
@@ -71,7 +74,7 @@ func TestEveryUnmappedFieldIsWarnedOf(t *testing.T) {
 		// Lists are reported by name here and by index there.
 		path, _, _ = strings.Cut(path, "[")
 		if !slices.ContainsFunc(warnings, func(w string) bool { return strings.HasPrefix(w, path) }) {
-			t.Errorf("no warning about %s in %q", path, warnings)
+			t.Errorf("F115 no warning about %s in %q", path, warnings)
 		}
 	}
 }
