@@ -5,6 +5,9 @@ package instancetype_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,7 +39,7 @@ func TestAdmitOnCreate(t *testing.T) {
 		{"F120 spread without instance type", "{cpu: {sockets: 3}, memory: {guest: 1Gi}, preference: {name: spread}}", nil},
 		{"F121 conflicts", "{instancetype: {name: two}, cpu: {reservation: 1G, limit: 2G}, memory: {reservation: 1Gi, limit: 1Gi}}",
 			[]string{"spec.cpu.reservation", "spec.cpu.limit", "spec.memory.reservation", "spec.memory.limit"}},
-		{"requirements", "{instancetype: {name: two}, preference: {name: greedy}}", []string{"spec.instancetype"}},
+		{"F107 requirements", "{instancetype: {name: two}, preference: {name: greedy}}", []string{"spec.instancetype"}},
 		{"F56 missing sources are admitted", "{instancetype: {name: gone}, preference: {name: gone}, className: gone}", nil},
 		{"F53 bad kind", "{instancetype: {name: two, kind: Foo}}", []string{"spec.instancetype.kind"}},
 		{"F122 neither name nor inferFromVolume", "{instancetype: {}}", []string{"spec.instancetype"}},
@@ -55,6 +58,40 @@ func TestAdmitOnCreate(t *testing.T) {
 				t.Errorf("(-want +got):\n%s\n%v", diff, errs)
 			}
 		})
+	}
+}
+
+// Twenty vCPU numbers that do not divide, and as many that do.
+func TestAdmitChecksThatSpreadDivides(t *testing.T) {
+	for _, tc := range []struct {
+		spread          string
+		refused, allows []int
+	}{
+		{"", []int{3, 5, 7, 9}, []int{1, 2, 4, 8}},
+		{"across: SocketsCores, ratio: 3", []int{2, 4, 8, 10}, []int{1, 3, 6, 9}},
+		{"across: SocketsCores, ratio: 4", []int{2, 6, 10}, []int{1, 4, 8, 16}},
+		{"across: SocketsCoresThreads, ratio: 2", []int{2, 6, 9}, []int{4, 8, 12, 16}},
+		{"across: SocketsCoresThreads, ratio: 3", []int{3, 9, 16}, []int{6, 12, 18, 24}},
+		{"across: CoresThreads", []int{3, 5, 9}, []int{2, 4, 6, 8}},
+	} {
+		for _, vcpus := range append(tc.refused, tc.allows...) {
+			t.Run(fmt.Sprintf("F120 %d vCPUs spread {%s}", vcpus, tc.spread), func(t *testing.T) {
+				w := newWorld()
+				w.add(t, clusterIT, "it", "i", 1, size(vcpus))
+				w.add(t, clusterPref, "spread", "s", 1, "{cpu: {preferredCPUTopology: spread, spreadOptions: {"+tc.spread+"}}}")
+				errs, err := instancetype.Admit(vmOf(t, "{instancetype: {name: it}, preference: {name: spread}}"), nil, w)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if slices.Contains(tc.allows, vcpus) {
+					if len(errs) != 0 {
+						t.Errorf("errors %v, want none", errs)
+					}
+				} else if len(errs) != 1 || errs[0].Field != "spec.instancetype" || !strings.Contains(errs[0].Detail, fmt.Sprintf("%d vCPU", vcpus)) {
+					t.Errorf("errors %v, want one of spec.instancetype with the number", errs)
+				}
+			})
+		}
 	}
 }
 

@@ -84,7 +84,7 @@ func TestPreferenceValues(t *testing.T) {
 		{"a requirement of no vCPU is refused", spec{Requirements: &instancetype.PreferenceRequirements{CPU: &instancetype.CPUPreferenceRequirement{}}}, []string{"FieldValueRequired spec.requirements.cpu.guest"}},
 		{"a requirement of no memory is refused", spec{Requirements: &instancetype.PreferenceRequirements{Memory: &instancetype.MemoryPreferenceRequirement{}}}, []string{"FieldValueInvalid spec.requirements.memory.guest"}},
 		{"a requirement of 1Gi is accepted", spec{Requirements: &instancetype.PreferenceRequirements{Memory: &instancetype.MemoryPreferenceRequirement{Guest: resource.MustParse("1Gi")}}}, nil},
-		{"an empty architecture is refused", spec{Requirements: &instancetype.PreferenceRequirements{Architecture: ptr.To("")}}, []string{"FieldValueRequired spec.requirements.architecture"}},
+		{"F109 an empty architecture is refused", spec{Requirements: &instancetype.PreferenceRequirements{Architecture: ptr.To("")}}, []string{"FieldValueRequired spec.requirements.architecture"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			errs := ValidatePreferenceSpec(&tc.spec, field.NewPath("spec"))
