@@ -43,6 +43,7 @@ build: ## Build our own programs into bin/.
 	@$(GO) build -ldflags '$(SERVER_LDFLAGS)' -o bin/ ./cmd/slipway-apiserver ./cmd/slipway-dev
 	@$(GO) build -ldflags '$(VERSION_LDFLAGS)' -o bin/ ./cmd/virtctl
 	@ln -sf virtctl bin/kubectl-virt
+	@install -m 755 hack/kubectl_complete-virt bin/
 
 .PHONY: tools
 tools: ## Build kube-apiserver, kube-controller-manager and kubectl into bin/, once.

@@ -30,7 +30,9 @@ func run(t *testing.T, stdin, program string, args ...string) (stdout, stderr st
 	ctx, cancel := context.WithTimeout(t.Context(), long)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(binDir, program), args...)
-	cmd.Env = append(os.Environ(), "HOME="+t.TempDir()) // keeps the discovery cache of kubectl apart
+	cmd.Env = append(os.Environ(),
+		"HOME="+t.TempDir(), // keeps the discovery cache of kubectl apart
+		"PATH="+binDir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	cmd.Stdin = strings.NewReader(stdin)
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
