@@ -29,6 +29,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine"
+	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter"
@@ -112,6 +113,8 @@ type world struct {
 	apiWrites *counter
 	events    *journal
 	ready     vcenter.Ready
+	// policy is what the next start makes of references to instance types.
+	policy synchronizer.Policy
 	// stop ends controller and provider, start starts new ones.
 	stop  func()
 	start func()
@@ -145,6 +148,7 @@ func (w *world) run(server *framework.Server) func() {
 	c, err := virtualmachine.New(virtualmachine.Deps{
 		Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0),
 		Host: w.host, Provider: platform, Recorder: w.events, QueueAging: 2 * time.Second, QueueFairness: true,
+		Policy: w.policy,
 	})
 	if err != nil {
 		w.t.Fatal(err)
