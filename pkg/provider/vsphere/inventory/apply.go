@@ -7,13 +7,16 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/vmware/govmomi/property"
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
 // update applies one batch: hosts and tasks at once, virtual machines after
-// the details of those that need it were read.
+// the details of those that need it, and the names of their hosts, were read.
 func (i *Inventory) update(ctx context.Context, c *vim25.Client, updates []types.ObjectUpdate) error {
 	pending := map[types.ManagedObjectReference]*mo.VirtualMachine{}
 	var order, stale []types.ManagedObjectReference
@@ -53,6 +56,9 @@ func (i *Inventory) update(ctx context.Context, c *vim25.Client, updates []types
 			delete(pending, ref)
 		}
 	}
+	if err := i.learnHosts(ctx, c, pending); err != nil {
+		return err
+	}
 	for _, ref := range order {
 		if vm, ok := pending[ref]; ok {
 			i.store(ref, vm)
@@ -78,6 +84,39 @@ func (i *Inventory) merge(base *mo.VirtualMachine, u types.ObjectUpdate) (vm *mo
 	next, incomplete := apply(known, u.ChangeSet)
 	return next, incomplete || u.Kind == types.ObjectUpdateKindEnter && changeVersion(known) == "" ||
 		changeVersion(next) != changeVersion(known)
+}
+
+// learnHosts reads the names of hosts that the stream has not reported yet: the
+// first update set is delivered in parts, and a virtual machine that is published
+// before its host would seem to run nowhere. A host without a name that can be read
+// is asked for once.
+func (i *Inventory) learnHosts(ctx context.Context, c *vim25.Client, vms map[types.ManagedObjectReference]*mo.VirtualMachine) error {
+	missing := map[types.ManagedObjectReference]struct{}{}
+	i.mu.Lock()
+	for _, vm := range vms {
+		if vm == nil || vm.Runtime.Host == nil {
+			continue
+		}
+		if _, known := i.hosts[*vm.Runtime.Host]; !known {
+			missing[*vm.Runtime.Host] = struct{}{}
+		}
+	}
+	i.mu.Unlock()
+	for ref := range missing {
+		var host mo.HostSystem
+		err := property.DefaultCollector(c).RetrieveOne(ctx, ref, []string{"name"}, &host)
+		switch vimfault.KindOf(err) {
+		case vimfault.None, vimfault.NotFound, vimfault.Denied:
+		default:
+			return fmt.Errorf("reading the name of host %s: %w", ref.Value, err)
+		}
+		i.mu.Lock()
+		if _, known := i.hosts[ref]; !known {
+			i.hosts[ref] = host.Name
+		}
+		i.mu.Unlock()
+	}
+	return nil
 }
 
 func (i *Inventory) updateHost(u types.ObjectUpdate) {

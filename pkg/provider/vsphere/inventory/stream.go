@@ -104,7 +104,7 @@ func (i *Inventory) build(ctx context.Context, col *collector, folder types.Mana
 	_, err = methods.CreateFilter(ctx, c, &types.CreateFilter{
 		This: col.ref,
 		Spec: types.PropertyFilterSpec{
-			ObjectSet: []types.ObjectSpec{viewObject(vms), viewObject(hosts), viewObject(list.Returnval)},
+			ObjectSet: []types.ObjectSpec{viewObject(hosts), viewObject(vms), viewObject(list.Returnval)},
 			PropSet: []types.PropertySpec{
 				{Type: "VirtualMachine", PathSet: streamPaths},
 				{Type: "HostSystem", PathSet: []string{"name"}},
