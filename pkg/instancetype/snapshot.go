@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
@@ -63,26 +64,31 @@ func refFromPin(spec *vmv1alpha1.VirtualMachineSpec, role Role) (*vmv1alpha1.Ins
 	}, nil
 }
 
+// Adoption is a revision that a restored or cloned virtual machine needs as its own.
+type Adoption struct {
+	// Revision is to be created.
+	Revision *appsv1.ControllerRevision
+	// Replaces has the name of Revision, and another owner or other content. It must
+	// be deleted first, with its UID as precondition. Nil when the name is free.
+	Replaces *appsv1.ControllerRevision
+}
+
 // Adopt returns what a restored or cloned virtual machine needs to stand alone:
-// for every revision that its spec pins and that belongs to another owner, a
-// copy owned by vm, and the copy of vm whose spec pins these. The copies must
-// be created before the returned vm is used.
-func Adopt(vm *vmv1alpha1.VirtualMachine, r Reader) (*vmv1alpha1.VirtualMachine, []*appsv1.ControllerRevision, error) {
+// for every revision that its spec pins and that it does not own with that
+// content, a copy owned by vm, and the copy of vm whose spec pins these. saved
+// are the revisions as they were at the snapshot; a pinned one that is not among
+// them is read. The adoptions must be made before the returned vm is used.
+func Adopt(
+	vm *vmv1alpha1.VirtualMachine, saved []*appsv1.ControllerRevision, r Reader,
+) (*vmv1alpha1.VirtualMachine, []Adoption, error) {
 	out := vm.DeepCopy()
-	var create []*appsv1.ControllerRevision
+	var adoptions []Adoption
 	for _, role := range []Role{RoleInstancetype, RolePreference} {
 		m := matcher(&out.Spec, role)
 		if m == nil || pin(m) == "" {
 			continue
 		}
-		revision, err := r.Revision(vm.Namespace, pin(m))
-		if err != nil {
-			return nil, nil, fmt.Errorf("reading ControllerRevision %q: %w", pin(m), err)
-		}
-		if OwnedBy(revision, vm) {
-			continue
-		}
-		object, err := DecodeRevision(role, revision)
+		object, err := pinnedObject(vm.Namespace, pin(m), role, saved, r)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -90,9 +96,34 @@ func Adopt(vm *vmv1alpha1.VirtualMachine, r Reader) (*vmv1alpha1.VirtualMachine,
 		if err != nil {
 			return nil, nil, err
 		}
-		create = append(create, own)
 		m.RevisionName = ""
 		m.ControllerRevisionRef = &vmv1alpha1.ControllerRevisionRef{Name: own.Name}
+		existing, err := r.Revision(vm.Namespace, own.Name)
+		if apierrors.IsNotFound(err) {
+			adoptions = append(adoptions, Adoption{Revision: own})
+			continue
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("reading ControllerRevision %q: %w", own.Name, err)
+		}
+		// One that cannot be decoded is not equal either.
+		if equal, err := EqualRevisions(existing, own); err != nil || !equal || !OwnedBy(existing, vm) {
+			adoptions = append(adoptions, Adoption{Revision: own, Replaces: existing})
+		}
 	}
-	return out, create, nil
+	return out, adoptions, nil
+}
+
+// pinnedObject is what the revision called name holds, or held when it was saved.
+func pinnedObject(namespace, name string, role Role, saved []*appsv1.ControllerRevision, r Reader) (*Object, error) {
+	for _, revision := range saved {
+		if revision.Name == name {
+			return DecodeRevision(role, revision)
+		}
+	}
+	revision, err := r.Revision(namespace, name)
+	if err != nil {
+		return nil, fmt.Errorf("reading ControllerRevision %q: %w", name, err)
+	}
+	return DecodeRevision(role, revision)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
@@ -76,24 +77,76 @@ func TestRestoreUsesTheSnapshottedRevisions(t *testing.T) {
 }
 
 func TestCloneGetsItsOwnRevisions(t *testing.T) {
-	w, _, spec := snapshotted(t, true)
-	clone := vmOf(t, "{}")
-	clone.Spec, clone.Name, clone.UID = *spec, "clone", "clone-uid"
-	out, create, err := instancetype.Adopt(clone, w)
-	if err != nil || len(create) != 2 {
-		t.Fatalf("%d revisions to create, %v; want 2", len(create), err)
-	}
-	for i, m := range []*vmv1alpha1.ControllerRevisionRef{out.Spec.Instancetype.ControllerRevisionRef, out.Spec.Preference.ControllerRevisionRef} {
-		if m.Name != create[i].Name || !instancetype.OwnedBy(create[i], clone) {
-			t.Errorf("F145 pin %s, revision %s with owners %v", m.Name, create[i].Name, create[i].OwnerReferences)
+	for _, power := range []vmv1alpha1.PowerState{vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff} {
+		w, _, spec := snapshotted(t, true)
+		clone := vmOf(t, "{}")
+		clone.Spec, clone.Name, clone.UID = *spec, "clone", "clone-uid"
+		clone.Spec.PowerState = power
+		out, adoptions, err := instancetype.Adopt(clone, nil, w)
+		if err != nil || len(adoptions) != 2 {
+			t.Fatalf("%d revisions to create, %v; want 2", len(adoptions), err)
 		}
-		w.revisions["default/"+create[i].Name] = create[i]
+		olds := []*vmv1alpha1.ControllerRevisionRef{spec.Instancetype.ControllerRevisionRef, spec.Preference.ControllerRevisionRef}
+		for i, m := range []*vmv1alpha1.ControllerRevisionRef{out.Spec.Instancetype.ControllerRevisionRef, out.Spec.Preference.ControllerRevisionRef} {
+			own := adoptions[i].Revision
+			if m.Name != own.Name || m.Name == olds[i].Name || !instancetype.OwnedBy(own, clone) || adoptions[i].Replaces != nil {
+				t.Errorf("F145 pin %s, adoption %+v", m.Name, adoptions[i])
+			}
+			if equal, err := instancetype.EqualRevisions(own, w.revisions["default/"+olds[i].Name]); err != nil || !equal {
+				t.Errorf("F145 the copy of %s is not equal: %v", olds[i].Name, err)
+			}
+			w.revisions["default/"+own.Name] = own
+		}
+		if again, adoptions, err := instancetype.Adopt(out, nil, w); err != nil || adoptions != nil || !cmp.Equal(out, again, quantities) {
+			t.Errorf("F145 a second adoption makes %v, %v", adoptions, err)
+		}
 	}
-	equal, err := instancetype.EqualRevisions(create[0], w.revisions["default/"+spec.Instancetype.ControllerRevisionRef.Name])
-	if err != nil || !equal {
-		t.Errorf("F145 the copy is not equal: %v", err)
-	}
-	if again, create, err := instancetype.Adopt(out, w); err != nil || create != nil || !cmp.Equal(out, again, quantities) {
-		t.Errorf("F145 a second adoption makes %v, %v", create, err)
+}
+
+func TestRestoreReplacesRevisionsThatAreNotThoseOfTheSnapshot(t *testing.T) {
+	const name = "vm-small-v1alpha1-it-uid-1"
+	// saved is what the snapshot keeps; change is what happened to the revision since.
+	for _, tc := range []struct {
+		name              string
+		change            func(t *testing.T, w *world, restored *vmv1alpha1.VirtualMachine)
+		creates, replaces bool
+	}{
+		{"F144 untouched", func(*testing.T, *world, *vmv1alpha1.VirtualMachine) {}, false, false},
+		{"F146 other content", func(t *testing.T, w *world, vm *vmv1alpha1.VirtualMachine) {
+			w.store(t, vm, w.add(t, clusterIT, "small", "it-uid", 1, size(8)))
+		}, true, true},
+		{"F146 content that cannot be read", func(_ *testing.T, w *world, _ *vmv1alpha1.VirtualMachine) {
+			w.revisions["default/"+name].Data.Raw = []byte("{")
+		}, true, true},
+		{"F146 of a deleted virtual machine of the same name", func(_ *testing.T, _ *world, vm *vmv1alpha1.VirtualMachine) {
+			vm.UID = "made-again"
+		}, true, true},
+		{"F147 gone", func(_ *testing.T, w *world, _ *vmv1alpha1.VirtualMachine) {
+			delete(w.revisions, "default/"+name)
+		}, true, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w, vm, spec := snapshotted(t, true)
+			spec.Preference = nil
+			saved := []*appsv1.ControllerRevision{w.revisions["default/"+name].DeepCopy()}
+			restored := vm.DeepCopy()
+			restored.Spec = *spec
+			tc.change(t, w, restored)
+			out, adoptions, err := instancetype.Adopt(restored, saved, w)
+			if err != nil || out.Spec.Instancetype.ControllerRevisionRef.Name != name {
+				t.Fatalf("%+v, %v; want the pin %s", out, err, name)
+			}
+			if (len(adoptions) == 1) != tc.creates || len(adoptions) > 1 {
+				t.Fatalf("adoptions %+v, want one: %t", adoptions, tc.creates)
+			}
+			for _, a := range adoptions {
+				if equal, err := instancetype.EqualRevisions(a.Revision, saved[0]); err != nil || !equal || !instancetype.OwnedBy(a.Revision, restored) {
+					t.Errorf("revision %+v is not the restored VM's copy of the snapshot's: %v", a.Revision, err)
+				}
+				if (a.Replaces != nil) != tc.replaces || tc.replaces && a.Replaces != w.revisions["default/"+name] {
+					t.Errorf("replaces %+v, want the existing one: %t", a.Replaces, tc.replaces)
+				}
+			}
+		})
 	}
 }
