@@ -70,7 +70,7 @@ func New(d Deps) (*Controller, error) {
 	vmis := newStore[*vmv1alpha1.VirtualMachineInstance](informers.VirtualMachineInstances().Informer(), true)
 	queue := newQueue(d)
 	e := &enqueuer{queue: queue, vms: vms, indexer: vmInformer.GetIndexer(), recorder: d.Recorder}
-	reader := newObjectReader(d.Informers, revisions, d.Host.CoreV1())
+	reader := newObjectReader(d.Client.InstancetypeV1alpha1(), d.Informers, revisions, d.Host.CoreV1())
 	r := &reconciler{
 		vms:       vms,
 		vmis:      vmis,

@@ -164,7 +164,7 @@ func newHarness(t *testing.T, objects ...runtime.Object) *harness {
 		client:    h.api.VmV1alpha1(),
 		secrets:   secretsOf(h.host),
 		revisions: revisions,
-		reader:    newObjectReader(informers, revisions, h.host.CoreV1()),
+		reader:    newObjectReader(h.api.InstancetypeV1alpha1(), informers, revisions, h.host.CoreV1()),
 		chain: syncFunc(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
 			return vm, nil
 		}),

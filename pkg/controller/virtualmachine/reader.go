@@ -10,23 +10,27 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	itclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/instancetype/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	itlisters "github.com/slipway-dev/slipway/pkg/generated/listers/instancetype/v1alpha1"
 	vmlisters "github.com/slipway-dev/slipway/pkg/generated/listers/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// hostCallTimeout bounds one call of the host cluster that has no context of its
-// own.
-const hostCallTimeout = 10 * time.Second
+// callTimeout bounds one call of a server that has no context of its own.
+const callTimeout = 10 * time.Second
 
 // objectReader implements instancetype.Reader: our own kinds from informers,
-// revisions from a cache that reads through, claims from the host cluster.
+// revisions from a cache that reads through, claims from the host cluster. An
+// instance type or a preference that the informer lacks is read from the server:
+// who applies it together with its virtual machines must not see it missing.
 type objectReader struct {
+	server               itclient.InstancetypeV1alpha1Interface
 	instancetypes        itlisters.VirtualMachineInstancetypeLister
 	clusterInstancetypes itlisters.VirtualMachineClusterInstancetypeLister
 	preferences          itlisters.VirtualMachinePreferenceLister
@@ -39,9 +43,10 @@ type objectReader struct {
 
 var _ instancetype.Reader = (*objectReader)(nil)
 
-func newObjectReader(f externalversions.SharedInformerFactory, revisions *revisionStore, claims corev1client.PersistentVolumeClaimsGetter) *objectReader {
+func newObjectReader(server itclient.InstancetypeV1alpha1Interface, f externalversions.SharedInformerFactory, revisions *revisionStore, claims corev1client.PersistentVolumeClaimsGetter) *objectReader {
 	it, vm := f.Instancetype().V1alpha1(), f.Vm().V1alpha1()
 	return &objectReader{
+		server:               server,
 		instancetypes:        it.VirtualMachineInstancetypes().Lister(),
 		clusterInstancetypes: it.VirtualMachineClusterInstancetypes().Lister(),
 		preferences:          it.VirtualMachinePreferences().Lister(),
@@ -57,25 +62,31 @@ func newObjectReader(f externalversions.SharedInformerFactory, revisions *revisi
 func (r *objectReader) Source(kind instancetype.Kind, namespace, name string) (*instancetype.Object, error) {
 	switch kind {
 	case instancetype.KindInstancetype:
-		return convert(instancetype.FromInstancetype)(r.instancetypes.VirtualMachineInstancetypes(namespace).Get(name))
+		return readThrough(r.instancetypes.VirtualMachineInstancetypes(namespace).Get, r.server.VirtualMachineInstancetypes(namespace).Get, instancetype.FromInstancetype, name)
 	case instancetype.KindClusterInstancetype:
-		return convert(instancetype.FromClusterInstancetype)(r.clusterInstancetypes.Get(name))
+		return readThrough(r.clusterInstancetypes.Get, r.server.VirtualMachineClusterInstancetypes().Get, instancetype.FromClusterInstancetype, name)
 	case instancetype.KindPreference:
-		return convert(instancetype.FromPreference)(r.preferences.VirtualMachinePreferences(namespace).Get(name))
+		return readThrough(r.preferences.VirtualMachinePreferences(namespace).Get, r.server.VirtualMachinePreferences(namespace).Get, instancetype.FromPreference, name)
 	case instancetype.KindClusterPreference:
-		return convert(instancetype.FromClusterPreference)(r.clusterPreferences.Get(name))
+		return readThrough(r.clusterPreferences.Get, r.server.VirtualMachineClusterPreferences().Get, instancetype.FromClusterPreference, name)
 	}
 	return nil, fmt.Errorf("reading %q: %q is not the kind of an instance type or a preference", name, kind)
 }
 
-// convert passes the result of a lister through from, unless it is an error.
-func convert[T any](from func(T) *instancetype.Object) func(T, error) (*instancetype.Object, error) {
-	return func(obj T, err error) (*instancetype.Object, error) {
-		if err != nil {
-			return nil, err
-		}
-		return from(obj), nil
+// readThrough gets an object from the cache, or else from the server.
+func readThrough[T any](
+	cached func(string) (T, error), live func(context.Context, string, metav1.GetOptions) (T, error), from func(T) *instancetype.Object, name string,
+) (*instancetype.Object, error) {
+	obj, err := cached(name)
+	if apierrors.IsNotFound(err) {
+		ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+		defer cancel()
+		obj, err = live(ctx, name, metav1.GetOptions{})
 	}
+	if err != nil {
+		return nil, err
+	}
+	return from(obj), nil
 }
 
 // Revision returns a captured instance type or preference.
@@ -96,7 +107,7 @@ func (r *objectReader) Image(namespace, name string) (*vmv1alpha1.VirtualMachine
 // PersistentVolumeClaim returns a claim of the host cluster. It is asked for only
 // while something is inferred from a volume, so it is not cached.
 func (r *objectReader) PersistentVolumeClaim(namespace, name string) (*corev1.PersistentVolumeClaim, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), hostCallTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	return r.claims.PersistentVolumeClaims(namespace).Get(ctx, name, metav1.GetOptions{})
 }

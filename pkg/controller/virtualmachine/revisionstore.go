@@ -76,14 +76,14 @@ func (s *revisionStore) owned(vm types.UID) ([]*appsv1.ControllerRevision, error
 
 // Get reads a revision from the host cluster.
 func (s *revisionStore) Get(namespace, name string) (*appsv1.ControllerRevision, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), hostCallTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	return s.client.ControllerRevisions(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
 // Create stores a revision in the host cluster.
 func (s *revisionStore) Create(revision *appsv1.ControllerRevision) (*appsv1.ControllerRevision, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), hostCallTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	return s.client.ControllerRevisions(revision.Namespace).Create(ctx, revision, metav1.CreateOptions{})
 }

@@ -1,0 +1,48 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	"errors"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+// The caches of the harness hold no instance types and preferences at all.
+func TestSourcesThatTheCacheLacksAreReadFromTheServer(t *testing.T) {
+	object := metav1.ObjectMeta{Namespace: "ns", Name: "small"}
+	cluster := metav1.ObjectMeta{Name: "small"}
+	h := newHarness(t,
+		&itv1alpha1.VirtualMachineInstancetype{ObjectMeta: object}, &itv1alpha1.VirtualMachineClusterInstancetype{ObjectMeta: cluster},
+		&itv1alpha1.VirtualMachinePreference{ObjectMeta: object}, &itv1alpha1.VirtualMachineClusterPreference{ObjectMeta: cluster})
+	for _, kind := range []instancetype.Kind{
+		instancetype.KindInstancetype, instancetype.KindClusterInstancetype, instancetype.KindPreference, instancetype.KindClusterPreference,
+	} {
+		t.Run("F7 F18 "+string(kind), func(t *testing.T) {
+			namespace := ""
+			if kind.Namespaced() {
+				namespace = "ns"
+			}
+			got, err := h.reader.Source(kind, namespace, "small")
+			if err != nil || got.Kind != kind || got.Meta.Name != "small" || got.Meta.Namespace != namespace {
+				t.Errorf("read %+v, %v; want small", got, err)
+			}
+			if _, err := h.reader.Source(kind, namespace, "gone"); !apierrors.IsNotFound(err) {
+				t.Errorf("F8 F19 error %v, want NotFound", err)
+			}
+			h.api.fail["get "+kind.Resource()] = errTest
+			if _, err := h.reader.Source(kind, namespace, "small"); !errors.Is(err, errTest) {
+				t.Errorf("error %v, want that of the read", err)
+			}
+		})
+	}
+	if _, err := h.reader.Source("deployment", "ns", "small"); err == nil {
+		t.Error("F2 F13 a deployment was read as an instance type")
+	}
+}
