@@ -70,6 +70,8 @@ type Runner struct {
 	closed bool
 	ops    map[types.NamespacedName]*running
 	slots  slots
+	// expiry looks for offers that nobody took, after the last one.
+	expiry *time.Timer
 }
 
 // NewRunner returns a Runner; Shutdown ends it.
@@ -178,12 +180,24 @@ func (r *Runner) Forget(key types.NamespacedName) {
 }
 
 func (r *Runner) offerLocked(keys []types.NamespacedName) {
-	if r.opts.SlotFree == nil || r.closed {
+	if r.opts.SlotFree == nil || r.closed || len(keys) == 0 {
 		return
 	}
 	for _, k := range keys {
 		r.opts.SlotFree(k)
 	}
+	if r.expiry != nil {
+		r.expiry.Stop()
+	}
+	r.expiry = time.AfterFunc(r.opts.OfferTimeout, r.expire)
+}
+
+// expire passes offers on that nobody took: whoever was called may have been
+// deleted or paused since, and nothing else may be running that would do it.
+func (r *Runner) expire() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.offerLocked(r.slots.offer(r.opts.Now()))
 }
 
 // Running returns the operation of key.
@@ -211,6 +225,9 @@ func (r *Runner) Cancel(key types.NamespacedName) {
 func (r *Runner) Shutdown(ctx context.Context) {
 	r.mu.Lock()
 	r.closed = true
+	if r.expiry != nil {
+		r.expiry.Stop()
+	}
 	r.mu.Unlock()
 	done := make(chan struct{})
 	go func() { r.wg.Wait(); close(done) }()

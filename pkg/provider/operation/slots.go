@@ -101,7 +101,7 @@ func (s *slots) first() types.NamespacedName {
 // expire drops offers that nobody took in time.
 func (s *slots) expire(now time.Time) {
 	for k, at := range s.offers {
-		if now.Sub(at) > s.timeout {
+		if now.Sub(at) >= s.timeout {
 			delete(s.offers, k)
 		}
 	}
