@@ -1,0 +1,152 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	"github.com/slipway-dev/slipway/pkg/localcluster"
+)
+
+// environment is what is measured.
+type environment struct {
+	settings settings
+	dir      string
+	cluster  *localcluster.Cluster
+	// users go through kube-apiserver, direct straight to slipway-apiserver, which
+	// keeps what the measuring needs out of the figures of kube-apiserver.
+	users, direct versioned.Interface
+	// slipway and host read metrics of the two servers.
+	slipway, host source
+	// machines counts those that were made.
+	machines int
+}
+
+// source reads pages of a server.
+type source struct {
+	client *http.Client
+	url    string
+}
+
+// start runs everything in a directory in memory if there is one, so that the disk
+// of the machine is not measured.
+func start(ctx context.Context, s settings) (_ *environment, err error) {
+	dir, err := os.MkdirTemp("", "slipway-bench-")
+	if err != nil {
+		return nil, fmt.Errorf("making the data directory: %w", err)
+	}
+	e := &environment{settings: s, dir: dir}
+	defer func() {
+		if err != nil {
+			err = e.stop(err)
+		}
+	}()
+	progress("starting the environment in %s", dir)
+	e.cluster, err = localcluster.Start(ctx, localcluster.Options{
+		DataDir: dir, BinDir: s.binDir, UnsafeNoFsync: true, GuestBootDelay: s.bootDelay,
+		SlipwayArgs: s.slipwayArgs, VCenterArgs: []string{"--control-listen=127.0.0.1:0"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	direct, err := e.cluster.DirectConfig("slipway-bench", "system:masters")
+	if err != nil {
+		return nil, err
+	}
+	direct.QPS = -1
+	users := e.cluster.RestConfig()
+	if e.users, err = versioned.NewForConfig(users); err != nil {
+		return nil, fmt.Errorf("making the client of users: %w", err)
+	}
+	if e.direct, err = versioned.NewForConfig(direct); err != nil {
+		return nil, fmt.Errorf("making the direct client: %w", err)
+	}
+	if e.host, err = newSource(users); err != nil {
+		return nil, err
+	}
+	e.slipway, err = newSource(direct)
+	return e, err
+}
+
+// stop ends everything, and keeps the logs of a run that failed.
+func (e *environment) stop(failure error) error {
+	if e.cluster != nil {
+		failure = errors.Join(failure, e.cluster.Stop())
+	}
+	if failure != nil || e.settings.keep {
+		progress("the logs are kept in %s", localcluster.LogDir(e.dir))
+		return failure
+	}
+	return os.RemoveAll(e.dir)
+}
+
+func newSource(config *rest.Config) (source, error) {
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return source{}, fmt.Errorf("making the client of %s: %w", config.Host, err)
+	}
+	return source{client: client, url: config.Host}, nil
+}
+
+// read returns a page.
+func (s source) read(ctx context.Context, path string) ([]byte, error) {
+	return fetch(ctx, s.client, http.MethodGet, s.url+path)
+}
+
+func fetch(ctx context.Context, client *http.Client, method, url string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", url, err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s %s: %s: %.300s", method, url, resp.Status, body)
+	}
+	return body, nil
+}
+
+// control orders something of the simulated vCenter, or asks it.
+func (e *environment) control(ctx context.Context, method, path string) ([]byte, error) {
+	return fetch(ctx, http.DefaultClient, method, e.cluster.VCenter().ControlURL+path)
+}
+
+// record takes a CPU profile of slipway-apiserver until the returned function is
+// called; that one fails if the profile could not be taken.
+func (e *environment) record(ctx context.Context, prefix string) func() error {
+	if prefix == "" {
+		return func() error { return nil }
+	}
+	const length = 20 * time.Second
+	done := make(chan error, 1)
+	go func() {
+		done <- e.keepProfile(ctx, fmt.Sprintf("profile?seconds=%d", int(length.Seconds())), prefix+"cpu.pprof")
+	}()
+	return func() error { return <-done }
+}
+
+// keepProfile writes one of the profiles of slipway-apiserver into a file.
+func (e *environment) keepProfile(ctx context.Context, profile, file string) error {
+	data, err := e.slipway.read(ctx, "/debug/pprof/"+profile)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, data, 0o600)
+}

@@ -1,0 +1,146 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command system measures the whole of Slipway as it runs: kube-apiserver,
+// slipway-apiserver and the simulated vCenter, each a process of its own, on the
+// loopback interface. It prints markdown tables.
+//
+// Counts come from the servers' own metrics and from the simulator, CPU time and
+// memory from /proc; nothing is estimated. The load generator and the etcd of
+// kube-apiserver share this process, whose CPU time is shown beside the others.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// settings are the flags.
+type settings struct {
+	binDir      string
+	bursts      []int
+	stable      int
+	fillLimit   time.Duration
+	tries       int
+	bootDelay   time.Duration
+	slipwayArgs []string
+	profile     string
+	keep        bool
+}
+
+func main() {
+	s, err := parse()
+	if err == nil {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		err = run(ctx, s)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func parse() (settings, error) {
+	var s settings
+	var bursts, slipwayArgs string
+	flag.StringVar(&s.binDir, "bin", "bin", "directory of the programs")
+	flag.StringVar(&bursts, "bursts", "50,1000", "numbers of virtual machines to submit at once, one measurement each")
+	flag.IntVar(&s.stable, "stable", 10_000, "virtual machines that there are at the restarts; 0 leaves the restarts out")
+	flag.DurationVar(&s.fillLimit, "fill-limit", 12*time.Minute, "longest time to make them; the restarts go on with those there are")
+	flag.IntVar(&s.tries, "tries", 20, "restarts of slipway-apiserver")
+	flag.DurationVar(&s.bootDelay, "boot-delay", 100*time.Millisecond, "time that a simulated guest takes from power on to its address")
+	flag.StringVar(&slipwayArgs, "slipway-args", "", "more arguments for slipway-apiserver, separated by blanks")
+	flag.StringVar(&s.profile, "profile", "", "prefix of files for profiles of slipway-apiserver: cpu.pprof of the last burst, heap.pprof with all machines")
+	flag.BoolVar(&s.keep, "keep", false, "keep data and logs")
+	flag.Parse()
+	s.slipwayArgs = strings.Fields(slipwayArgs)
+	for _, field := range strings.FieldsFunc(bursts, func(r rune) bool { return r == ',' }) {
+		n, err := strconv.Atoi(field)
+		if err != nil || n < 1 {
+			return s, fmt.Errorf("-bursts: %q: must be a positive number", field)
+		}
+		s.bursts = append(s.bursts, n)
+	}
+	return s, nil
+}
+
+func run(ctx context.Context, s settings) (err error) {
+	e, err := start(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer func() { err = e.stop(err) }()
+	// What is asked for once, such as sessions and places, belongs to no machine.
+	if _, err := e.burst(ctx, "warm-up", 5); err != nil {
+		return err
+	}
+	empty, err := e.memory(ctx)
+	if err != nil {
+		return err
+	}
+	var bursts []burst
+	memories := []memory{empty}
+	var passes []steady
+	for i, n := range s.bursts {
+		finish := func() error { return nil }
+		if i == len(s.bursts)-1 {
+			finish = e.record(ctx, s.profile)
+		}
+		b, err := e.burst(ctx, fmt.Sprintf("burst-%d", n), n)
+		if err != nil {
+			return err
+		}
+		if err := finish(); err != nil {
+			return err
+		}
+		bursts = append(bursts, b)
+	}
+	printBursts(bursts)
+	if passes, memories, err = e.settled(ctx, passes, memories); err != nil {
+		return err
+	}
+	if s.stable > 0 {
+		filled, err := e.fill(ctx)
+		if err != nil {
+			return err
+		}
+		printFill(filled, e.machines)
+		if passes, memories, err = e.settled(ctx, passes, memories); err != nil {
+			return err
+		}
+	}
+	printSteady(passes)
+	printMemory(memories)
+	if s.stable == 0 || s.tries == 0 {
+		return nil
+	}
+	restarts, err := e.restarts(ctx)
+	printRestarts(restarts, e.machines)
+	return err
+}
+
+// settled measures what the machines that there are cost while nothing happens.
+func (e *environment) settled(ctx context.Context, passes []steady, memories []memory) ([]steady, []memory, error) {
+	pass, err := e.steadyPass(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := e.memory(ctx)
+	if err == nil && e.settings.profile != "" {
+		err = e.keepProfile(ctx, "heap?gc=1", e.settings.profile+"heap.pprof")
+	}
+	return append(passes, pass), append(memories, m), err
+}
+
+// progress tells people what goes on; tables are on standard output.
+func progress(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, time.Now().Format(time.TimeOnly)+" "+format+"\n", args...)
+}

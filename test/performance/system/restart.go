@@ -1,0 +1,219 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"k8s.io/apimachinery/pkg/watch"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter/front"
+)
+
+// Times of a restart.
+const (
+	// applyAfter is how long after the start of the process the early machine is
+	// first submitted; it is submitted until the server takes it.
+	applyAfter = time.Second
+	// tryAgain is the pause between two tries of what the server does not take yet.
+	tryAgain = 5 * time.Millisecond
+	// longestRestart ends a try that hangs.
+	longestRestart = 5 * time.Minute
+	// tracedCalls are more than a restart and a new machine need.
+	tracedCalls = 50_000
+)
+
+// newcomer is a machine that is made while the server starts.
+type newcomer struct {
+	// created is when its request was answered, event when its watch event arrived
+	// here, call when the first vSphere call that names it arrived at vCenter.
+	created, event, call time.Time
+	// method is that call, and queued what waited in the queue when it was made.
+	method string
+	queued int
+}
+
+// restart is one try. All times but those of machines are since the start of the
+// new process.
+type restart struct {
+	// synced is when the server was ready: caches filled, inventory of vCenter read.
+	synced time.Duration
+	// drained is when every machine had had its pass and the queue was empty.
+	drained time.Duration
+	// passes and writes are those until then, without those of the new machines.
+	passes, writes float64
+	// early was applied a second after the start, late as soon as the server was
+	// ready, when the passes over all machines had begun.
+	early, late newcomer
+}
+
+// restarts makes as many as were asked for, in a namespace of their own.
+func (e *environment) restarts(ctx context.Context) ([]restart, error) {
+	const namespace = "newcomers"
+	if err := e.cluster.Apply(ctx, fmt.Appendf(nil, catalogue, namespace)); err != nil {
+		return nil, err
+	}
+	var all []restart
+	for i := range e.settings.tries {
+		if _, err := e.idle(ctx); err != nil {
+			return all, err
+		}
+		r, err := e.restart(ctx, namespace, fmt.Sprintf("try-%02d", i))
+		if err != nil {
+			return all, fmt.Errorf("restart %d: %w", i+1, err)
+		}
+		progress("restart %d: ready after %s, passes done after %s, first call %s and %s after the event, with %d and %d queued", i+1,
+			r.synced.Round(time.Millisecond), r.drained.Round(time.Millisecond),
+			r.early.reaction().Round(10*time.Microsecond), r.late.reaction().Round(10*time.Microsecond), r.early.queued, r.late.queued)
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+func (n newcomer) reaction() time.Duration { return n.call.Sub(n.event) }
+
+func (e *environment) restart(ctx context.Context, namespace, name string) (restart, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, longestRestart, fmt.Errorf("not done after %s", longestRestart))
+	defer cancel()
+	var r restart
+	if _, err := e.control(ctx, http.MethodPut, fmt.Sprintf("/trace?calls=%d", tracedCalls)); err != nil {
+		return r, err
+	}
+	old := e.cluster.PID(partSlipway)
+	restarted := make(chan error, 1)
+	go func() { restarted <- e.cluster.RestartSlipway(ctx) }()
+	started, err := e.started(ctx, old)
+	if err != nil {
+		return r, err
+	}
+	early := make(chan error, 1)
+	go func() {
+		err := pause(ctx, time.Until(started.Add(applyAfter)))
+		if err == nil {
+			err = e.newcomer(ctx, namespace, name+"-early", &r.early)
+		}
+		early <- err
+	}()
+	ready := func() error { _, err := e.slipway.read(ctx, "/readyz"); return err }
+	if err := until(ctx, ready); err != nil {
+		return r, fmt.Errorf("waiting for /readyz: %w", err)
+	}
+	r.synced = time.Since(started)
+	if err := e.newcomer(ctx, namespace, name+"-late", &r.late); err != nil {
+		return r, err
+	}
+	drained, err := e.idle(ctx)
+	if err != nil {
+		return r, err
+	}
+	r.drained = drained.Sub(started)
+	after, err := e.sample(ctx)
+	if err != nil {
+		return r, err
+	}
+	r.passes, r.writes = after.passes, writes(after.slipway)
+	if err := <-early; err != nil {
+		return r, err
+	}
+	e.machines += 2
+	if _, err := e.control(ctx, http.MethodPut, "/trace?calls=0"); err != nil {
+		return r, err
+	}
+	return r, <-restarted
+}
+
+// started returns when a new process runs.
+func (e *environment) started(ctx context.Context, old int) (time.Time, error) {
+	for {
+		if pid := e.cluster.PID(partSlipway); pid != 0 && pid != old {
+			return time.Now(), nil
+		}
+		if err := pause(ctx, time.Millisecond); err != nil {
+			return time.Time{}, err
+		}
+	}
+}
+
+// newcomer watches a name, makes the machine, and waits for its first vSphere call.
+func (e *environment) newcomer(ctx context.Context, namespace, name string, n *newcomer) error {
+	machines := e.direct.VmV1alpha1().VirtualMachines(namespace)
+	var events watch.Interface
+	err := until(ctx, func() (err error) {
+		events, err = machines.Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("watching %s: %w", name, err)
+	}
+	defer events.Stop()
+	if q, err := e.queue(ctx); err == nil { // before the controllers run there is none
+		n.queued = q.Ready
+	}
+	arrived := make(chan time.Time, 1)
+	go func() {
+		for event := range events.ResultChan() {
+			if event.Type == watch.Added {
+				arrived <- time.Now()
+				return
+			}
+		}
+	}()
+	var uid string
+	err = until(ctx, func() error {
+		vm, err := machines.Create(ctx, machine(namespace, name), metav1.CreateOptions{})
+		uid = string(vm.GetUID())
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("creating %s: %w", name, err)
+	}
+	n.created = time.Now()
+	select {
+	case n.event = <-arrived:
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for the event of %s: %w", name, context.Cause(ctx))
+	}
+	return e.firstCall(ctx, n, name, uid)
+}
+
+// firstCall waits for the first vSphere call that names the machine.
+func (e *environment) firstCall(ctx context.Context, n *newcomer, texts ...string) error {
+	for {
+		data, err := e.control(ctx, http.MethodGet, "/trace?"+url.Values{"text": texts}.Encode())
+		if err != nil {
+			return err
+		}
+		var calls []front.TracedCall
+		if err := json.Unmarshal(data, &calls); err != nil {
+			return fmt.Errorf("reading the trace of vSphere calls: %w", err)
+		}
+		if len(calls) > 0 {
+			n.call, n.method = calls[0].Time, calls[0].Call
+			return nil
+		}
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return fmt.Errorf("waiting for a vSphere call that names %s: %w", texts, context.Cause(ctx))
+		}
+	}
+}
+
+// until tries again and again until f succeeds.
+func until(ctx context.Context, f func() error) error {
+	for {
+		err := f()
+		if err == nil {
+			return nil
+		}
+		if pause(ctx, tryAgain) != nil {
+			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		}
+	}
+}

@@ -1,0 +1,220 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// Parts whose CPU time is read, as localcluster names them; self is this process.
+const (
+	partSlipway = "slipway-apiserver"
+	partHost    = "kube-apiserver"
+	partVCenter = "vcenter"
+	self        = "self"
+)
+
+// sample is what was counted up to a moment. The difference of two is a cost.
+type sample struct {
+	at time.Time
+	// cpu is by part.
+	cpu map[string]time.Duration
+	// slipway and host count requests by verb, resource and code.
+	slipway, host map[request]float64
+	// calls counts those to vSphere, by method.
+	calls map[string]float64
+	// passes counts ended reconciles.
+	passes float64
+}
+
+type request struct {
+	verb, resource, code string
+}
+
+// sample counts now.
+func (e *environment) sample(ctx context.Context) (sample, error) {
+	s := sample{cpu: map[string]time.Duration{}, calls: map[string]float64{}}
+	for _, part := range []string{partSlipway, partHost, partVCenter, self} {
+		pid := os.Getpid()
+		if part != self {
+			pid = e.cluster.PID(part)
+		}
+		spent, err := cpuTime(pid)
+		if err != nil {
+			return s, fmt.Errorf("reading the CPU time of %s: %w", part, err)
+		}
+		s.cpu[part] = spent
+	}
+	s.at = time.Now()
+	own, err := e.slipway.metrics(ctx)
+	if err != nil {
+		return s, err
+	}
+	s.slipway, s.passes = requests(own), passes(own)
+	host, err := e.host.metrics(ctx)
+	if err != nil {
+		return s, err
+	}
+	s.host = requests(host)
+	calls, err := e.control(ctx, http.MethodGet, "/calls")
+	if err != nil {
+		return s, err
+	}
+	return s, json.Unmarshal(calls, &s.calls)
+}
+
+// since is what was spent between from and s.
+func (s sample) since(from sample) sample {
+	d := sample{cpu: map[string]time.Duration{}, passes: s.passes - from.passes}
+	for part, spent := range s.cpu {
+		d.cpu[part] = spent - from.cpu[part]
+	}
+	d.slipway, d.host = minus(s.slipway, from.slipway), minus(s.host, from.host)
+	d.calls = minus(s.calls, from.calls)
+	return d
+}
+
+func minus[K comparable](a, b map[K]float64) map[K]float64 {
+	d := map[K]float64{}
+	for k, v := range a {
+		if v -= b[k]; v != 0 {
+			d[k] = v
+		}
+	}
+	return d
+}
+
+// clockTick is the unit of CPU time in /proc on Linux.
+const clockTick = 10 * time.Millisecond
+
+// cpuTime is what a process has spent in user and system mode.
+func cpuTime(pid int) (time.Duration, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	// The name, in brackets, may contain blanks. utime and stime are the 12th and
+	// 13th fields after it.
+	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+	user, userErr := strconv.ParseInt(fields[11], 10, 64)
+	system, systemErr := strconv.ParseInt(fields[12], 10, 64)
+	if userErr != nil || systemErr != nil {
+		return 0, fmt.Errorf("/proc/%d/stat has no CPU times: %q", pid, data)
+	}
+	return time.Duration(user+system) * clockTick, nil
+}
+
+func (s source) metrics(ctx context.Context) (map[string]*dto.MetricFamily, error) {
+	page, err := s.read(ctx, "/metrics")
+	if err != nil {
+		return nil, err
+	}
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(page))
+	if err != nil {
+		return nil, fmt.Errorf("reading the metrics of %s: %w", s.url, err)
+	}
+	return families, nil
+}
+
+func label(m *dto.Metric, name string) string {
+	for _, l := range m.GetLabel() {
+		if l.GetName() == name {
+			return l.GetValue()
+		}
+	}
+	return ""
+}
+
+// requests are those that an API server has answered.
+func requests(families map[string]*dto.MetricFamily) map[request]float64 {
+	found := map[request]float64{}
+	for _, m := range families["apiserver_request_total"].GetMetric() {
+		r := request{verb: label(m, "verb"), resource: label(m, "resource"), code: label(m, "code")}
+		if sub := label(m, "subresource"); sub != "" {
+			r.resource += "/" + sub
+		}
+		found[r] += m.GetCounter().GetValue()
+	}
+	return found
+}
+
+// controller is the name of the queue, and with that of the controller.
+const controller = "virtualmachine"
+
+func passes(families map[string]*dto.MetricFamily) float64 {
+	for _, m := range families["workqueue_work_duration_seconds"].GetMetric() {
+		if label(m, "name") == controller {
+			return float64(m.GetHistogram().GetSampleCount())
+		}
+	}
+	return 0
+}
+
+// queueState is what is used of /debug/queue.
+type queueState struct {
+	Ready     int `json:"ready"`
+	Delayed   int `json:"delayed"`
+	InProcess int `json:"inProcess"`
+}
+
+func (e *environment) queue(ctx context.Context) (queueState, error) {
+	data, err := e.slipway.read(ctx, "/debug/queue")
+	if err != nil {
+		return queueState{}, err
+	}
+	var queues []queueState
+	if err := json.Unmarshal(data, &queues); err != nil || len(queues) != 1 {
+		return queueState{}, fmt.Errorf("reading /debug/queue: %d queues: %w", len(queues), err)
+	}
+	return queues[0], nil
+}
+
+// idleFor is how long the queue must be seen empty: longer than the way of a write
+// through the watches back into the queue.
+const idleFor = time.Second
+
+// idle waits until the queue is and stays empty, and returns when it became so.
+func (e *environment) idle(ctx context.Context) (time.Time, error) {
+	var since time.Time
+	for {
+		q, err := e.queue(ctx)
+		if err != nil {
+			return since, err
+		}
+		now := time.Now()
+		switch {
+		case q.Ready+q.InProcess > 0:
+			since = time.Time{}
+		case since.IsZero():
+			since = now
+		case now.Sub(since) >= idleFor:
+			return since, nil
+		}
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
+			return since, err
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}

@@ -1,0 +1,141 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// steady is the measurement of one pass over every machine, none of which has
+// anything to do.
+type steady struct {
+	machines int
+	took     time.Duration
+	spent    sample
+}
+
+// steadyPass annotates every image: all machines refer to one, so each of them gets
+// a pass, without a write of its own.
+func (e *environment) steadyPass(ctx context.Context) (steady, error) {
+	s := steady{machines: e.machines}
+	images, err := e.direct.VmV1alpha1().VirtualMachineImages("").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return s, err
+	}
+	if _, err := e.idle(ctx); err != nil {
+		return s, err
+	}
+	before, err := e.sample(ctx)
+	if err != nil {
+		return s, err
+	}
+	begin := time.Now()
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"bench.slipway.dev/pass":"%d"}}}`, begin.UnixNano())
+	for _, image := range images.Items {
+		_, err := e.direct.VmV1alpha1().VirtualMachineImages(image.Namespace).Patch(ctx, image.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+		if err != nil {
+			return s, err
+		}
+	}
+	end, err := e.idle(ctx)
+	if err != nil {
+		return s, err
+	}
+	after, err := e.sample(ctx)
+	if err != nil {
+		return s, err
+	}
+	s.took, s.spent = end.Sub(begin), after.since(before)
+	return s, nil
+}
+
+// memory is what slipway-apiserver holds. All sizes are in bytes.
+type memory struct {
+	machines int
+	// heap is in use after a garbage collection; anonymous is the resident memory
+	// that is not a file, and file the part of the resident memory that is, most of
+	// it the database of etcd.
+	heap, anonymous, file float64
+	// object is the size of a machine and of its instance in protobuf, together.
+	object int
+}
+
+func (e *environment) memory(ctx context.Context) (memory, error) {
+	m := memory{machines: e.machines}
+	// Twice: what the first collection finds with a finalizer is freed by the next.
+	for range 2 {
+		if _, err := e.slipway.read(ctx, "/debug/pprof/heap?gc=1"); err != nil {
+			return m, err
+		}
+	}
+	families, err := e.slipway.metrics(ctx)
+	if err != nil {
+		return m, err
+	}
+	for _, found := range families["go_memstats_heap_alloc_bytes"].GetMetric() {
+		m.heap = found.GetGauge().GetValue()
+	}
+	if m.anonymous, m.file, err = resident(e.cluster.PID(partSlipway)); err != nil {
+		return m, err
+	}
+	for _, resource := range []string{"virtualmachines", "virtualmachineinstances"} {
+		size, err := e.storedSize(ctx, resource)
+		if err != nil {
+			return m, err
+		}
+		m.object += size
+	}
+	return m, nil
+}
+
+// storedSize is that of one object of the warm-up.
+func (e *environment) storedSize(ctx context.Context, resource string) (int, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		e.slipway.url+"/apis/vm.slipway.dev/v1alpha1/namespaces/warm-up/"+resource+"/vm-00000", nil)
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Accept", "application/vnd.kubernetes.protobuf")
+	resp, err := e.slipway.client.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	size, err := io.Copy(io.Discard, resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		return 0, fmt.Errorf("asking for the size of one of the %s: %s: %w", resource, resp.Status, err)
+	}
+	return int(size), nil
+}
+
+// resident reads the two parts of the resident memory of a process, in bytes.
+func resident(pid int) (anonymous, file float64, err error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	sizes := map[string]float64{}
+	for line := range strings.Lines(string(data)) {
+		name, rest, _ := strings.Cut(line, ":")
+		if fields := strings.Fields(rest); len(fields) == 2 && fields[1] == "kB" {
+			n, err := strconv.ParseFloat(fields[0], 64)
+			if err != nil {
+				return 0, 0, fmt.Errorf("/proc/%d/status: %s", pid, line)
+			}
+			sizes[name] = n * 1024
+		}
+	}
+	return sizes["RssAnon"], sizes["RssFile"] + sizes["RssShmem"], nil
+}
