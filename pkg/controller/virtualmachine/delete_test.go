@@ -138,6 +138,7 @@ func TestDeletionErrors(t *testing.T) {
 	}
 }
 
+// F58
 func TestDeletionLooksAtNothingThatTheVMRefersTo(t *testing.T) {
 	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Spec.CPU, vm.Spec.Memory, vm.Spec.ClassName = nil, nil, "gone"

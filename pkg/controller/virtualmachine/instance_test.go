@@ -178,6 +178,7 @@ func TestInstanceStaysWhenTheHardwareRefusedALiveChange(t *testing.T) {
 	}
 }
 
+// F139
 func TestPowerOffForgetsWhatNeededIt(t *testing.T) {
 	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Status.RestartRequired = []vmv1alpha1.RestartRequirement{{Path: "cpu.cores"}}
@@ -189,6 +190,7 @@ func TestPowerOffForgetsWhatNeededIt(t *testing.T) {
 	}
 }
 
+// F48
 func TestRevisionIsDeletedOnlyAfterStatusNamesAnother(t *testing.T) {
 	owner := *metav1.NewControllerRef(fresh(), vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachine"))
 	revision := func(name string) *appsv1.ControllerRevision {

@@ -78,7 +78,8 @@ func TestSteadyPassMakesNoCall(t *testing.T) {
 	}
 }
 
-// The second pass sees a cache without the write of the first.
+// F43: the second pass sees a cache without the write of the first, and would be
+// refused with the resource version that it has there.
 func TestPassSeesOwnWritesThatTheCacheDoesNotHaveYet(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	h.behind = true

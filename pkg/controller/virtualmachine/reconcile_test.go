@@ -197,6 +197,7 @@ func TestConflictDoesNotHideTheErrorOfThePass(t *testing.T) {
 	}
 }
 
+// F31 F41 F59: whatever a synchronizer reports, it blocks nothing but creation.
 func TestFailingSynchronizerBlocksCreationOnly(t *testing.T) {
 	broken := func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
 		vm = vm.DeepCopy()
@@ -250,6 +251,7 @@ func running(change ...func(*vmv1alpha1.VirtualMachine)) *vmv1alpha1.VirtualMach
 	return vm
 }
 
+// F59
 func TestUnresolvedSizeDoesNotKeepAVMFromPoweringOff(t *testing.T) {
 	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Spec.CPU, vm.Spec.Memory, vm.Spec.ClassName = nil, nil, "gone"
@@ -261,6 +263,8 @@ func TestUnresolvedSizeDoesNotKeepAVMFromPoweringOff(t *testing.T) {
 	}
 }
 
+// F43: the status is written with the resource version that the first write gave;
+// the server refuses any other.
 func TestSynchronizedSpecIsWrittenOnceAndBeforeStatus(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.chain = syncFunc(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {

@@ -130,6 +130,30 @@ func TestReferencesStayAndMove(t *testing.T) {
 	}
 }
 
+func TestTheSourceOfTheDayIsCapturedByEachVirtualMachine(t *testing.T) {
+	w := newWorld()
+	w.add(t, clusterIT, "small", "s", 1, small)
+	first := mustSync(t, w, vmOf(t, "{instancetype: {name: small}}"))
+	w.add(t, clusterIT, "small", "s", 2, big)
+	second := vmOf(t, "{instancetype: {name: small}}")
+	second.Name, second.UID = "second", "second-uid"
+	second = mustSync(t, w, second)
+	if got := second.Status.InstancetypeRef; got.ControllerRevisionRef.Name != "second-small-v1alpha1-s-2" || got.SourceGeneration != 2 || got.Outdated {
+		t.Errorf("F57 the second virtual machine captured %+v, want generation 2", got)
+	}
+	if equal, err := instancetype.EqualRevisions(w.revisions["vm-small-v1alpha1-s-1"], w.revisions["second-small-v1alpha1-s-2"]); err != nil || equal {
+		t.Errorf("F57 both revisions hold the same: %v", err)
+	}
+	for _, power := range []vmv1alpha1.PowerState{vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOn} {
+		first = first.DeepCopy()
+		first.Spec.PowerState, first.Status.PowerState = power, power
+		first = mustSync(t, w, first)
+		if got := first.Status.InstancetypeRef.ControllerRevisionRef.Name; got != "vm-small-v1alpha1-s-1" || first.Status.Resources.VCPUs != 2 {
+			t.Errorf("F57 %s, the first has revision %s and %d vCPUs, want the old one", power, got, first.Status.Resources.VCPUs)
+		}
+	}
+}
+
 func TestDriftIsShown(t *testing.T) {
 	w := newWorld()
 	o := w.add(t, clusterIT, "small", "s", 1, small)

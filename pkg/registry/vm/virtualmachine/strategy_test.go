@@ -62,6 +62,7 @@ func everythingChanged() *vm.VirtualMachine {
 	return v
 }
 
+// F152 F156
 func TestEachEndpointChangesOnlyWhatItOwns(t *testing.T) {
 	for name, tc := range map[string]struct {
 		strategy rest.RESTUpdateStrategy
@@ -161,6 +162,7 @@ func TestCreationFillsOnlyWhatIsMissing(t *testing.T) {
 	}
 }
 
+// F149: an update does not lose the UUID.
 func TestUpdateKeepsWhatCreationFilled(t *testing.T) {
 	created := func() *vm.VirtualMachine {
 		v := &vm.VirtualMachine{}
