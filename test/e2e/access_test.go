@@ -32,6 +32,7 @@ func editor(t *testing.T, u user, name string) user {
 	return e
 }
 
+// F156 ends with the right to refresh, which the ClusterRole edit does not give.
 func TestOrdinaryUserEditsVirtualMachinesAndNothingElse(t *testing.T) {
 	u := admin(t)
 	u.apply(catalogue)

@@ -40,6 +40,7 @@ spec: {}
 // specOf is spec.instancetype as JSON.
 func specOf(u user, vm string) string { return u.get("vm/"+vm, ".spec.instancetype") }
 
+// F26 F60
 func TestStoryStatusNamesWhatTheSpecRefersTo(t *testing.T) {
 	u := admin(t)
 	foo, _ := clusterKinds(t, u)
@@ -55,6 +56,7 @@ func TestStoryStatusNamesWhatTheSpecRefersTo(t *testing.T) {
 	}
 }
 
+// F44 F48 F137 F138 F139
 func TestStorySwitchCapturesTheNewInstanceTypeAndGrowsTheRunningVM(t *testing.T) {
 	u := admin(t)
 	foo, _ := clusterKinds(t, u)
@@ -93,6 +95,7 @@ func TestStorySwitchCapturesTheNewInstanceTypeAndGrowsTheRunningVM(t *testing.T)
 	}
 }
 
+// F140
 func TestStoryStageDefersEveryChangeToThePowerCycle(t *testing.T) {
 	u := admin(t)
 	foo, _ := clusterKinds(t, u)
@@ -111,6 +114,7 @@ func TestStoryStageDefersEveryChangeToThePowerCycle(t *testing.T) {
 	}
 }
 
+// F28 F49
 func TestStoryPinsInTheSpecAreMirroredToStatus(t *testing.T) {
 	u := admin(t)
 	foo, _ := clusterKinds(t, u)
@@ -137,6 +141,7 @@ func TestStoryPinsInTheSpecAreMirroredToStatus(t *testing.T) {
 	u.wants("vm/vm", ".status.instancetypeRef.controllerRevisionRef.name", revision)
 }
 
+// F125 F129
 func TestStoryInferenceGoesToStatusOnly(t *testing.T) {
 	u := admin(t)
 	foo, pref := clusterKinds(t, u)
@@ -156,6 +161,7 @@ func TestStoryInferenceGoesToStatusOnly(t *testing.T) {
 	}
 }
 
+// F122 F147
 func TestStoryRestoredFormKeepsItsPin(t *testing.T) {
 	u := admin(t)
 	foo, _ := clusterKinds(t, u)

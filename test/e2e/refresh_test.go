@@ -9,6 +9,7 @@ import (
 	"testing"
 )
 
+// F48 F57 F142 F150 F151 F157 F159 F160
 func TestRefreshMovesAVirtualMachineToTheNewGeneration(t *testing.T) {
 	u := admin(t)
 	u.apply(catalogue + vmManifest("web"))
@@ -67,6 +68,7 @@ func TestRefreshMovesAVirtualMachineToTheNewGeneration(t *testing.T) {
 	}
 }
 
+// F58 F154
 func TestRefreshOfAGoneSourceChangesNothing(t *testing.T) {
 	u := admin(t)
 	u.apply(catalogue + vmManifest("web"))
@@ -86,6 +88,7 @@ func TestRefreshOfAGoneSourceChangesNothing(t *testing.T) {
 	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
 }
 
+// F134
 func TestExpandPrintsTheSizeOfTheInstanceType(t *testing.T) {
 	u := admin(t)
 	u.apply(catalogue + vmManifest("web"))
