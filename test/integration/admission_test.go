@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
+// F121
 func TestContradictionsWithWhatIsReferredToAreRefused(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
@@ -37,6 +38,7 @@ func TestContradictionsWithWhatIsReferredToAreRefused(t *testing.T) {
 	}
 }
 
+// F56
 func TestWhatIsMissingMayAppearLater(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vm := typedVM("early", "not-there-yet")

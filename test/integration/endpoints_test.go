@@ -67,6 +67,7 @@ func TestCreationKeepsWhatTheUserGave(t *testing.T) {
 	}
 }
 
+// F156: status does not change through the main resource.
 func TestMainEndpointKeepsStatusAndCountsSpecChanges(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)

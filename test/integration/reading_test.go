@@ -188,6 +188,7 @@ func TestHealthEndpointsSayWhatTheyCheck(t *testing.T) {
 	}
 }
 
+// F115
 func TestFieldsWithoutMeaningAreAnsweredWithAWarning(t *testing.T) {
 	config := framework.StartStandalone(t).Config()
 	var warnings recorder

@@ -62,6 +62,7 @@ func grow(t *testing.T, c versioned.Interface, source *instancetypev1alpha1.Virt
 	}
 }
 
+// F150 F155 F157
 func TestRefreshLetsGoOfTheRevisionInSpecAndStatusAtOnce(t *testing.T) {
 	c, host := startWithHost(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
@@ -121,6 +122,7 @@ func TestRefreshLetsGoOfTheRevisionInSpecAndStatusAtOnce(t *testing.T) {
 	}
 }
 
+// F151
 func TestRefreshOfTheNewestRevisionWritesNothing(t *testing.T) {
 	c, host := startWithHost(t)
 	source := createClusterInstancetype(t, c, "small", 2, "2Gi")
@@ -160,9 +162,9 @@ func TestRefusedRefreshNamesTheFieldAndChangesNothing(t *testing.T) {
 	grow(t, c, source)
 
 	for name, tc := range map[string]struct{ vm, field string }{
-		"no instance type":         {"inline", "spec.instancetype"},
-		"source does not exist":    {"gone", "spec.instancetype"},
-		"requirements are not met": {"poor", "spec.instancetype"},
+		"F153 no instance type":         {"inline", "spec.instancetype"},
+		"F154 source does not exist":    {"gone", "spec.instancetype"},
+		"F111 requirements are not met": {"poor", "spec.instancetype"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := getVM(t, c, tc.vm)
@@ -196,6 +198,17 @@ func TestExpandShowsTheSizeAndStoresNothing(t *testing.T) {
 	}
 	if diff := cmp.Diff(before, getVM(t, c, "short")); diff != "" {
 		t.Errorf("expand-spec stored something (-before +after):\n%s", diff)
+	}
+	if _, err := vms.ExpandSpec(t.Context(), "nobody", vmv1alpha1.ExpandOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("F133 a VM that does not exist: %v, want NotFound", err)
+	}
+	createVM(t, c, typedVM("early", "not-there-yet"))
+	if _, err := vms.ExpandSpec(t.Context(), "early", vmv1alpha1.ExpandOptions{}); !apierrors.IsInvalid(err) || !anyBelow(causes(err), "spec.instancetype") {
+		t.Errorf("F133 a source that does not exist: %v, want Invalid that names spec.instancetype", err)
+	}
+	inline := createVM(t, c, inlineVM("inline"))
+	if got, err := vms.ExpandSpec(t.Context(), "inline", vmv1alpha1.ExpandOptions{}); err != nil || !cmp.Equal(inline.Spec, got.Spec) {
+		t.Errorf("F133 without references: %+v, %v; want the spec as it is", got, err)
 	}
 	if _, err := vms.ExpandSpec(t.Context(), "short", vmv1alpha1.ExpandOptions{Generation: "oldest"}); !apierrors.IsInvalid(err) {
 		t.Errorf("generation=oldest: %v, want Invalid", err)

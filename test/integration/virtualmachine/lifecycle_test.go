@@ -206,6 +206,7 @@ func (w *world) runsWith(name string, cpus int32, memory, revision string) {
 	eventually(w.t, "only the new revision is left", func() bool { return cmp.Equal([]string{revision}, w.revisions()) })
 }
 
+// F48 F137 F142 F150: live growth, and the old revision goes.
 func TestRefreshGrowsARunningVM(t *testing.T) {
 	w := newWorld(t)
 	w.size(1, "1Gi")
@@ -218,6 +219,7 @@ func TestRefreshGrowsARunningVM(t *testing.T) {
 	}
 }
 
+// F138 F139 F141 F142 F159
 func TestRefreshThatCannotBeLiveTakesEffectWithTheRestart(t *testing.T) {
 	w := newWorld(t)
 	w.size(2, "2Gi")
@@ -240,6 +242,7 @@ func TestRefreshThatCannotBeLiveTakesEffectWithTheRestart(t *testing.T) {
 	w.runsWith("web", 1, "1Gi", after)
 }
 
+// F56
 func TestPrerequisitesThatAppearLaterAreFoundByThemselves(t *testing.T) {
 	w := newWorld(t)
 	w.create("early")
