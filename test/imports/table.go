@@ -44,7 +44,11 @@ var table = []rule{
 	{tree: "pkg/instancetype", ours: []string{"pkg/apis"}, never: []string{clientGo, govmomi}, neverDirect: []string{"context", "time"}},
 	{tree: "pkg/controller", ours: only, never: []string{govmomi}},
 	{tree: "pkg/controller/priorityqueue", ours: only, never: []string{govmomi}},
-	{tree: "pkg/controller/virtualmachine", neverDirect: []string{govmomi}},
+	{
+		tree:  "pkg/controller/virtualmachine",
+		ours:  []string{"pkg/apis", "pkg/instancetype", "pkg/provider", "pkg/generated", "pkg/controller"},
+		never: []string{govmomi}, neverDirect: []string{govmomi},
+	},
 	{
 		tree:  "pkg/controller/virtualmachine/synchronizer",
 		ours:  []string{"pkg/apis", "pkg/instancetype", "pkg/provider"},
@@ -53,6 +57,8 @@ var table = []rule{
 	{tree: "pkg/provider", ours: []string{"pkg/apis"}, never: []string{govmomi, clientGo}},
 	{tree: "pkg/provider/vsphere", ours: []string{"pkg/apis", "pkg/provider"}},
 	{tree: "pkg/embeddedetcd", ours: only, never: []string{govmomi}},
+	// What is for development and tests stays out of the product.
+	{tree: "cmd/slipway-apiserver", neverDirect: []string{govmomi}, never: []string{module + "pkg/localcluster"}},
 	{tree: "cmd/virtctl", ours: []string{"pkg/apis", "pkg/generated", "pkg/instancetype"}, never: []string{govmomi}},
 }
 
