@@ -77,6 +77,11 @@ type Provider interface {
 	// paused the virtual machine in the hypervisor.
 	DeleteVirtualMachine(ctx context.Context, req *Request) error
 
+	// Forget drops what is kept in memory for a virtual machine whose object is
+	// gone, however that came about. It touches neither the hypervisor nor an
+	// operation that runs.
+	Forget(key types.NamespacedName)
+
 	// Watch calls changed for every hint until ctx is done. A hint may come
 	// more than once and means nothing but "look again". changed must not block.
 	Watch(ctx context.Context, changed func(Hint))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
@@ -94,6 +95,8 @@ func (v *vsphere) start(vm *vmv1alpha1.VirtualMachine, effect func(*machine)) <-
 	}()
 	return end
 }
+
+func (*vsphere) Forget(types.NamespacedName) {}
 
 func (v *vsphere) DeleteVirtualMachine(_ context.Context, req *provider.Request) error {
 	v.mu.Lock()

@@ -66,7 +66,10 @@ type scripted struct {
 	requests []*provider.Request
 	deletes  int
 	blocked  int
+	forgot   []types.NamespacedName
 }
+
+func (s *scripted) Forget(key types.NamespacedName) { s.forgot = append(s.forgot, key) }
 
 func (s *scripted) CreateOrUpdateVirtualMachineAsync(_ context.Context, req *provider.Request) (<-chan error, error) {
 	s.requests = append(s.requests, req)

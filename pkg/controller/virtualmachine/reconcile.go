@@ -132,6 +132,7 @@ func refersToUnwatched(vm *vmv1alpha1.VirtualMachine) bool {
 
 // forget drops what is kept of a virtual machine that is gone.
 func (r *reconciler) forget(key types.NamespacedName) {
+	r.provider.Forget(key)
 	if r.prober != nil {
 		r.prober.Remove(key)
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
@@ -88,4 +90,28 @@ func blocking(t *testing.T, newTarget MakeTarget) {
 		}
 	}
 	o.until("the VM runs", on(req), req)
+}
+
+// An object can go without DeleteVirtualMachine: the vSphere VM is to be left in
+// place, or somebody removed the finalizer.
+func forgets(t *testing.T, newTarget MakeTarget) {
+	o := start(t, newTarget, 1)
+	warm := o.Request("warm")
+	o.until("the first VM runs", on(warm), warm)
+	release := o.Hold()
+	first, gone, next := o.Request("first"), o.Request("gone"), o.Request("next")
+	if ch, err := o.pass(first); ch == nil {
+		t.Fatalf("no create was started: %v", err)
+	}
+	for _, req := range []*provider.Request{gone, next} {
+		if _, err := o.pass(req); !errors.Is(err, provider.ErrTooManyCreates) {
+			t.Fatalf("second create = %v, want ErrTooManyCreates", err)
+		}
+	}
+	o.Provider.Forget(types.NamespacedName{Namespace: gone.VM.Namespace, Name: gone.VM.Name})
+	release()
+	o.until("the next VM runs", on(first, next), first, next)
+	if n := o.Count(string(gone.VM.UID)); n != 0 {
+		t.Errorf("the hypervisor has %d VMs of the one that is gone, want none", n)
+	}
 }

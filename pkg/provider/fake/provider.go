@@ -113,6 +113,15 @@ func (p *Provider) send(h provider.Hint) {
 	}
 }
 
+// Forget implements provider.Provider.
+func (p *Provider) Forget(key types.NamespacedName) {
+	p.ops.Forget(key)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.gone, key)
+	delete(p.pending, key)
+}
+
 // Healthy implements provider.Provider.
 func (p *Provider) Healthy(context.Context) error {
 	p.mu.Lock()

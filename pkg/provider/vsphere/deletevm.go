@@ -65,6 +65,17 @@ func (p *Provider) DeleteVirtualMachine(ctx context.Context, req *provider.Reque
 	return provider.ErrReconcileInProgress
 }
 
+// Forget implements provider.Provider.
+func (p *Provider) Forget(key types.NamespacedName) {
+	p.ops.Forget(key)
+	p.attempts.forget(key)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.reports, key)
+	delete(p.gone, key)
+	delete(p.pending, key)
+}
+
 // interruptible is false for a delete, and for a create: a deployment that is
 // cancelled may be carried out all the same after everybody has looked away, so
 // that its end is awaited, and then its VM is deleted.
