@@ -93,6 +93,9 @@ func phaseOf(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachinePhase {
 		return vmv1alpha1.PhaseCreating
 	}
 	desired, observed := desiredPowerState(vm), vm.Status.PowerState
+	if standsStill(vm) {
+		desired = observed
+	}
 	switch {
 	case desired == observed && observed == vmv1alpha1.PoweredOn:
 		return vmv1alpha1.PhaseRunning
@@ -104,6 +107,14 @@ func phaseOf(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachinePhase {
 		return vmv1alpha1.PhaseStarting
 	}
 	return vmv1alpha1.PhaseStopping
+}
+
+// standsStill says whether a change of power state is wanted that nobody works on:
+// its time has not come, or it is impossible.
+func standsStill(vm *vmv1alpha1.VirtualMachine) bool {
+	c := findCondition(vm, vmv1alpha1.ConditionPowerStateSynced)
+	return c != nil && c.Status == metav1.ConditionFalse &&
+		(c.Reason == vmv1alpha1.ReasonDelayed || c.Reason == vmv1alpha1.ReasonInvalid)
 }
 
 // prerequisiteConditions are those that can keep a virtual machine from being
@@ -127,15 +138,25 @@ func printableStatus(vm *vmv1alpha1.VirtualMachine, phase vmv1alpha1.VirtualMach
 		return vmv1alpha1.ReasonPaused
 	}
 	switch phase {
-	case vmv1alpha1.PhasePending:
+	case vmv1alpha1.PhaseDeleting:
+		return string(phase)
+	case vmv1alpha1.PhasePending, vmv1alpha1.PhaseFailed:
 		for _, conditionType := range prerequisiteConditions {
 			if !holds(vm, conditionType) {
 				return strings.TrimSuffix(conditionType, "Ready") + findCondition(vm, conditionType).Reason
 			}
 		}
-	case vmv1alpha1.PhaseFailed:
-		return "CreateFailed"
-	case vmv1alpha1.PhaseRunning:
+		if phase == vmv1alpha1.PhaseFailed {
+			return "CreateFailed"
+		}
+		return string(phase)
+	}
+	for _, conditionType := range []string{vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ConditionConfigurationSynced} {
+		if c := findCondition(vm, conditionType); c != nil && c.Status == metav1.ConditionFalse && needsAttention[c.Reason] {
+			return strings.TrimSuffix(conditionType, "Synced") + c.Reason
+		}
+	}
+	if phase == vmv1alpha1.PhaseRunning {
 		if waitsForIP(vm) {
 			return vmv1alpha1.ReasonWaitingForIP
 		}
@@ -144,4 +165,12 @@ func printableStatus(vm *vmv1alpha1.VirtualMachine, phase vmv1alpha1.VirtualMach
 		}
 	}
 	return string(phase)
+}
+
+// needsAttention are the reasons for which a virtual machine that exists does not
+// become what its spec says by itself and at once.
+var needsAttention = map[string]bool{
+	vmv1alpha1.ReasonDelayed: true,
+	vmv1alpha1.ReasonInvalid: true,
+	vmv1alpha1.ReasonError:   true,
 }
