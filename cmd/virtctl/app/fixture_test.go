@@ -76,6 +76,12 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // run starts virtctl with args against s and returns what it printed.
 func run(t *testing.T, s *apiServer, args ...string) (code int, out, errOut string) {
 	t.Helper()
+	return runAs(t, "virtctl", "", s, args...)
+}
+
+// runAs is run under another name of the program, with standard input.
+func runAs(t *testing.T, program, stdin string, s *apiServer, args ...string) (code int, out, errOut string) {
+	t.Helper()
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
@@ -86,8 +92,8 @@ func run(t *testing.T, s *apiServer, args ...string) (code int, out, errOut stri
 		t.Fatal(err)
 	}
 	var stdout, stderr bytes.Buffer
-	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &stdout, ErrOut: &stderr}
-	code = Main(context.Background(), append([]string{"virtctl", "--kubeconfig", kubeconfig}, args...), streams)
+	streams := genericiooptions.IOStreams{In: strings.NewReader(stdin), Out: &stdout, ErrOut: &stderr}
+	code = Main(context.Background(), append([]string{program, "--kubeconfig", kubeconfig}, args...), streams)
 	return code, stdout.String(), stderr.String()
 }
 

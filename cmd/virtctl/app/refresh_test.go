@@ -23,6 +23,7 @@ var refreshed = vmv1alpha1.RefreshResult{
 	},
 }
 
+// F160
 func TestRefreshPrintsGenerationsAndChangesAsATable(t *testing.T) {
 	s := &apiServer{vms: []vmv1alpha1.VirtualMachine{machine("dev", "a")}, refresh: refreshed}
 	code, out, errOut := run(t, s, "refresh", "instancetype", "a")
@@ -40,6 +41,7 @@ func TestRefreshPrintsGenerationsAndChangesAsATable(t *testing.T) {
 	}
 }
 
+// F160
 func TestRefreshOfPreferenceUsesItsOwnSubresource(t *testing.T) {
 	s := &apiServer{vms: []vmv1alpha1.VirtualMachine{machine("dev", "a")}}
 	code, out, _ := run(t, s, "refresh", "preference", "a", "--dry-run")
@@ -51,6 +53,7 @@ func TestRefreshOfPreferenceUsesItsOwnSubresource(t *testing.T) {
 	}
 }
 
+// F160
 func TestRefreshPrintsOneObjectOrAListForMachines(t *testing.T) {
 	vms := []vmv1alpha1.VirtualMachine{machine("dev", "a"), machine("dev", "b")}
 	for name, tc := range map[string]struct {
@@ -79,6 +82,7 @@ func TestRefreshPrintsOneObjectOrAListForMachines(t *testing.T) {
 	}
 }
 
+// F134 F160
 func TestUnknownOutputFormatIsRefusedWithTheAllowedOnes(t *testing.T) {
 	for _, args := range [][]string{{"refresh", "instancetype", "a", "-o", "xml"}, {"expand", "a", "-o", "xml"}} {
 		code, out, errOut := run(t, &apiServer{}, args...)
@@ -88,6 +92,7 @@ func TestUnknownOutputFormatIsRefusedWithTheAllowedOnes(t *testing.T) {
 	}
 }
 
+// F134
 func TestExpandPrintsTheVirtualMachineAsAManifest(t *testing.T) {
 	s := &apiServer{vms: []vmv1alpha1.VirtualMachine{machine("dev", "a")}}
 	code, out, errOut := run(t, s, "expand", "a")
@@ -101,6 +106,7 @@ func TestExpandPrintsTheVirtualMachineAsAManifest(t *testing.T) {
 	}
 }
 
+// F134
 func TestExpandOfAMissingVirtualMachineFailsInOneLine(t *testing.T) {
 	code, _, errOut := run(t, &apiServer{}, "expand", "nope")
 	if code != 1 || strings.Count(errOut, "\n") != 1 || !strings.Contains(errOut, "dev/nope") {
@@ -116,6 +122,7 @@ func TestProgramNameFollowsHowItWasCalled(t *testing.T) {
 	}
 }
 
+// F160
 func TestRefreshWaitsUntilStatusNamesTheNewRevision(t *testing.T) {
 	vm := machine("dev", "a")
 	vm.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "a-2"}}
@@ -133,6 +140,7 @@ func TestRefreshWaitsUntilStatusNamesTheNewRevision(t *testing.T) {
 	}
 }
 
+// F134
 func TestExpandFileNeedsNoVirtualMachineOnTheServer(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "vm.yaml")
 	write := func(manifest string) {
@@ -146,14 +154,73 @@ func TestExpandFileNeedsNoVirtualMachineOnTheServer(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "sockets: 2") || !strings.Contains(out, "guest: 3Gi") || strings.Contains(out, "instancetype:") {
 		t.Errorf("exit code %d, output:\n%s%s", code, out, errOut)
 	}
+	stdin, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, piped, errOut := runAs(t, "virtctl", string(stdin), &apiServer{}, "expand", "--file", "-"); code != 0 || piped != out {
+		t.Errorf("standard input: exit code %d, output:\n%s%s", code, piped, errOut)
+	}
+	code, out, errOut = run(t, &apiServer{}, "expand", "--file", file, "-o", "json")
+	var expanded vmv1alpha1.VirtualMachine
+	if err := json.Unmarshal([]byte(out), &expanded); code != 0 || err != nil || expanded.Kind != "VirtualMachine" || expanded.Spec.CPU.Sockets != 2 {
+		t.Errorf("JSON: exit code %d, error %v, output:\n%s%s", code, err, out, errOut)
+	}
 	for manifest, want := range map[string]string{
 		"apiVersion: vm.slipway.dev/v1alpha1\nkind: VirtualMachine\nmetadata: {name: new}\nspec: {instancetype: {name: missing}}\n": "missing",
-		"apiVersion: v1\nkind: ConfigMap\n":                                                 `holds apiVersion "v1", kind "ConfigMap"`,
+		"apiVersion: [":                     "did not find expected",
+		"apiVersion: v1\nkind: ConfigMap\n": `holds apiVersion "v1", kind "ConfigMap"`,
 		"apiVersion: vm.slipway.dev/v1alpha1\nkind: VirtualMachine\nspec: {colour: blue}\n": `unknown field "colour"`,
 	} {
 		write(manifest)
 		if code, _, errOut := run(t, &apiServer{}, "expand", "--file", file); code != 1 || !strings.Contains(errOut, want) || strings.Count(errOut, "\n") != 1 {
 			t.Errorf("%s: exit code %d, error %q, want one line with %q", manifest, code, errOut, want)
+		}
+	}
+}
+
+// F134
+func TestExpandTakesOneNameOrAFile(t *testing.T) {
+	for _, args := range [][]string{{"expand"}, {"expand", "a", "b"}, {"expand", "a", "--file", "vm.yaml"}} {
+		code, out, errOut := run(t, &apiServer{}, args...)
+		if code != 1 || out != "" || !strings.Contains(errOut, "the name of one virtual machine or --file") {
+			t.Errorf("%v: exit code %d, output %q, error %q", args, code, out, errOut)
+		}
+	}
+}
+
+// F160
+func TestRefreshTakesManyNamesOrASelector(t *testing.T) {
+	vms := []vmv1alpha1.VirtualMachine{machine("dev", "a"), machine("dev", "b"), machine("prod", "c")}
+	for name, tc := range map[string]struct {
+		args      []string
+		code      int
+		refreshed []string
+		says      string
+	}{
+		"names":                      {[]string{"a", "b"}, 0, []string{"dev/virtualmachines/a", "dev/virtualmachines/b"}, ""},
+		"selector":                   {[]string{"-l", "app=web"}, 0, []string{"dev/virtualmachines/a", "dev/virtualmachines/b"}, ""},
+		"all namespaces":             {[]string{"-A", "-l", "app=web"}, 0, []string{"dev/virtualmachines/a", "dev/virtualmachines/b", "prod/virtualmachines/c"}, ""},
+		"one of them fails":          {[]string{"missing", "b"}, 1, []string{"dev/virtualmachines/missing", "dev/virtualmachines/b"}, "error: virtualmachine dev/missing: not found\n"},
+		"a selector without match":   {[]string{"-l", "app=none"}, 0, nil, "No virtual machine matches selector \"app=none\".\n"},
+		"neither names nor selector": {nil, 1, nil, "error: no virtual machine given: name one or more, or use --selector\n"},
+	} {
+		for _, program := range []string{"virtctl", "kubectl-virt"} {
+			t.Run(program+" with "+name, func(t *testing.T) {
+				s := &apiServer{vms: vms, refresh: refreshed}
+				code, _, errOut := runAs(t, program, "", s, append([]string{"refresh", "instancetype"}, tc.args...)...)
+				if code != tc.code || errOut != tc.says {
+					t.Errorf("exit code %d, error %q, want %d and %q", code, errOut, tc.code, tc.says)
+				}
+				var got []string
+				for _, request := range s.requests {
+					path, _, _ := strings.Cut(strings.TrimPrefix(request, apiPrefix), "/refresh-instancetype")
+					got = append(got, path)
+				}
+				if diff := cmp.Diff(tc.refreshed, got); diff != "" {
+					t.Errorf("refreshed (-want +got):\n%s", diff)
+				}
+			})
 		}
 	}
 }
