@@ -83,8 +83,12 @@ func (r *Resolver) libraryItem(ctx context.Context, from vmv1alpha1.ContentLibra
 		if err != nil {
 			return fmt.Errorf("finding content library %q: %w", from.Library, err)
 		}
-		if len(libraries) != 1 {
-			return &NotUsableError{Message: fmt.Sprintf("vSphere has %d content libraries %q", len(libraries), from.Library), Missing: len(libraries) == 0}
+		switch len(libraries) {
+		case 1:
+		case 0:
+			return &NotUsableError{Message: fmt.Sprintf("vSphere has no content library %q", from.Library), Missing: true}
+		default:
+			return &NotUsableError{Message: fmt.Sprintf("vSphere has %d content libraries %q", len(libraries), from.Library)}
 		}
 		items, err = m.FindLibraryItems(ctx, library.FindItem{LibraryID: libraries[0], Name: from.Item})
 		if err != nil {
@@ -95,8 +99,11 @@ func (r *Resolver) libraryItem(ctx context.Context, from vmv1alpha1.ContentLibra
 	if err != nil {
 		return Source{}, err
 	}
-	if len(items) != 1 {
-		return Source{}, &NotUsableError{Message: fmt.Sprintf("content library %q has %d items %q", from.Library, len(items), from.Item), Missing: len(items) == 0}
+	switch len(items) {
+	case 1:
+		return Source{LibraryItem: items[0]}, nil
+	case 0:
+		return Source{}, &NotUsableError{Message: fmt.Sprintf("content library %q has no item %q", from.Library, from.Item), Missing: true}
 	}
-	return Source{LibraryItem: items[0]}, nil
+	return Source{}, &NotUsableError{Message: fmt.Sprintf("content library %q has %d items %q", from.Library, len(items), from.Item)}
 }
