@@ -86,7 +86,7 @@ func (i *Inventory) merge(base *mo.VirtualMachine, u types.ObjectUpdate) (vm *mo
 		changeVersion(next) != changeVersion(known)
 }
 
-// learnHosts reads the names of hosts that the stream has not reported yet: the
+// learnHosts reads names and speeds of hosts that the stream has not reported yet: the
 // first update set is delivered in parts, and a virtual machine that is published
 // before its host would seem to run nowhere. A host without a name that can be read
 // is asked for once.
@@ -103,28 +103,48 @@ func (i *Inventory) learnHosts(ctx context.Context, c *vim25.Client, vms map[typ
 	}
 	i.mu.Unlock()
 	for ref := range missing {
-		var host mo.HostSystem
-		err := property.DefaultCollector(c).RetrieveOne(ctx, ref, []string{"name"}, &host)
+		var h mo.HostSystem
+		err := property.DefaultCollector(c).RetrieveOne(ctx, ref, []string{"name", hostSpeed}, &h)
 		switch vimfault.KindOf(err) {
 		case vimfault.None, vimfault.NotFound, vimfault.Denied:
 		default:
-			return fmt.Errorf("reading the name of host %s: %w", ref.Value, err)
+			return fmt.Errorf("reading host %s: %w", ref.Value, err)
 		}
 		i.mu.Lock()
 		if _, known := i.hosts[ref]; !known {
-			i.hosts[ref] = host.Name
+			i.hosts[ref] = hostOf(&h)
 		}
 		i.mu.Unlock()
 	}
 	return nil
 }
 
+func hostOf(h *mo.HostSystem) host {
+	out := host{name: h.Name}
+	if hw := h.Summary.Hardware; hw != nil {
+		out.mhz = int64(hw.CpuMhz)
+	}
+	return out
+}
+
+// hostSpeed is the clock rate of a host's cores in megahertz.
+const hostSpeed = "summary.hardware.cpuMhz"
+
 func (i *Inventory) updateHost(u types.ObjectUpdate) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	h := i.hosts[u.Obj]
 	for _, c := range u.ChangeSet {
-		if name, ok := c.Val.(string); ok && c.Name == "name" {
-			i.hosts[u.Obj] = name
+		switch v := c.Val.(type) {
+		case string:
+			if c.Name == "name" {
+				h.name = v
+			}
+		case int32:
+			if c.Name == hostSpeed {
+				h.mhz = int64(v)
+			}
 		}
 	}
+	i.hosts[u.Obj] = h
 }

@@ -45,6 +45,12 @@ type Options struct {
 	MaxWait int32
 }
 
+// host is what is known of an ESXi host.
+type host struct {
+	name string
+	mhz  int64
+}
+
 // Inventory holds the last properties of the managed virtual machines.
 type Inventory struct {
 	opts Options
@@ -53,7 +59,7 @@ type Inventory struct {
 	synced bool
 	vms    map[types.ManagedObjectReference]*mo.VirtualMachine
 	byUUID map[string]types.ManagedObjectReference
-	hosts  map[types.ManagedObjectReference]string
+	hosts  map[types.ManagedObjectReference]host
 	// watchers wait for changes of one virtual machine.
 	watchers map[types.ManagedObjectReference]map[chan struct{}]struct{}
 	tasks    tasks
@@ -68,7 +74,7 @@ func New(o Options) *Inventory {
 		opts:     o,
 		vms:      map[types.ManagedObjectReference]*mo.VirtualMachine{},
 		byUUID:   map[string]types.ManagedObjectReference{},
-		hosts:    map[types.ManagedObjectReference]string{},
+		hosts:    map[types.ManagedObjectReference]host{},
 		watchers: map[types.ManagedObjectReference]map[chan struct{}]struct{}{},
 		tasks:    newTasks(),
 	}
@@ -115,7 +121,17 @@ func (i *Inventory) Child(folder types.ManagedObjectReference, name string) *mo.
 func (i *Inventory) HostName(ref types.ManagedObjectReference) string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.hosts[ref]
+	return i.hosts[ref].name
+}
+
+// HostMHz returns the clock rate of the cores of the host, 0 if it is not known.
+func (i *Inventory) HostMHz(ref *types.ManagedObjectReference) int64 {
+	if ref == nil {
+		return 0
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.hosts[*ref].mhz
 }
 
 // Synced reports whether everything was read since the stream began.

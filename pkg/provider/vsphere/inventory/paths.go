@@ -24,7 +24,7 @@ var streamPaths = []string{
 // detailPaths are read when config.changeVersion changes.
 var detailPaths = []string{
 	"config.uuid", "config.version", "config.guestId", "config.firmware", "config.bootOptions",
-	"config.hardware", "config.cpuAllocation", "config.memoryAllocation",
+	"config.hardware", "config.files", "config.cpuAllocation", "config.memoryAllocation",
 	"config.cpuHotAddEnabled", "config.memoryHotAddEnabled", "config.memoryReservationLockedToMax",
 	"config.latencySensitivity", "config.extraConfig", "config.template",
 	"summary.storage",

@@ -107,7 +107,7 @@ func (i *Inventory) build(ctx context.Context, col *collector, folder types.Mana
 			ObjectSet: []types.ObjectSpec{viewObject(hosts), viewObject(vms), viewObject(list.Returnval)},
 			PropSet: []types.PropertySpec{
 				{Type: "VirtualMachine", PathSet: streamPaths},
-				{Type: "HostSystem", PathSet: []string{"name"}},
+				{Type: "HostSystem", PathSet: []string{"name", hostSpeed}},
 				{Type: "Task", PathSet: []string{"info"}},
 			},
 		},
