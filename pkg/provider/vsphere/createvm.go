@@ -6,10 +6,10 @@ package vsphere
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
+	"github.com/vmware/govmomi/vim25/mo"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -30,8 +30,8 @@ func (p *Provider) create(ctx context.Context, key types.NamespacedName, req *pr
 	if _, busy := p.ops.Running(key); busy {
 		return nil, provider.ErrReconcileInProgress
 	}
-	if fields := configspec.Unsupported(req.Effective); len(fields) > 0 {
-		err := fmt.Errorf("not supported by this version: %s", strings.Join(fields, ", "))
+	if refused := configspec.Refused(p.want(req), &mo.VirtualMachine{}); len(refused) > 0 {
+		err := errors.New(strings.Join(refused, "; "))
 		notCreated(req, vmv1alpha1.ReasonInvalid, err.Error())
 		return nil, &provider.NoRequeueError{Err: err}
 	}
@@ -89,7 +89,7 @@ func (p *Provider) want(req *provider.Request) configspec.Want {
 func forgetVM(st *vmv1alpha1.VirtualMachineStatus) {
 	st.PowerState, st.UniqueID, st.BiosUUID, st.InstanceUUID, st.HardwareVersion = "", "", "", "", 0
 	st.Guest, st.Network, st.Storage, st.Addresses = nil, nil, nil, nil
-	st.NodeName, st.RestartRequired = "", nil
+	st.Volumes, st.NodeName, st.RestartRequired = nil, "", nil
 }
 
 func notCreated(req *provider.Request, reason, message string) {

@@ -28,7 +28,7 @@ func (p *Provider) update(ctx context.Context, key types.NamespacedName, req *pr
 		VM: req.VM, Effective: req.Effective, Observed: vm,
 		Facts: observe.Of(vm, p.inventory.HostName), Want: p.want(req), Now: req.Now,
 	}
-	in.Want.Backings = backings
+	in.Want.Backings, in.Want.HostMHz = backings, p.inventory.HostMHz(vm.Runtime.Host)
 	if info, busy := p.ops.Running(key); busy {
 		req.VM.Status = update.Status(in)
 		if outdated(info, req.VM) {

@@ -6,6 +6,7 @@ package configspec
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -23,34 +24,69 @@ type allocation struct {
 	info               *types.SharesInfo
 }
 
-// allocations compares reservations, limits and shares, all of which vSphere
-// changes on a running VM.
+// allocations compares reservations, limits and shares. vSphere changes them on
+// a running VM as far as they fit the size that it has.
 func (c *comparison) allocations() {
-	e := c.want.Effective
-	if cpu := e.CPU; cpu != nil {
-		want := wanted(cpu.Reservation, cpu.Limit, cpu.Shares, megahertz)
-		c.allocation("cpu", running(c.have.CpuAllocation), want, func(s *types.VirtualMachineConfigSpec) **types.ResourceAllocationInfo {
-			return &s.CpuAllocation
-		})
+	if c.want.Effective.CPU != nil {
+		c.cpuAllocation()
 	}
-	mem := e.Memory
-	if mem == nil {
-		return
+	if c.want.Effective.Memory != nil {
+		c.memoryAllocation()
 	}
+}
+
+// cpuAllocation reserves whole cores where latency sensitivity needs them.
+func (c *comparison) cpuAllocation() {
+	cpu := c.want.Effective.CPU
+	have := running(c.have.CpuAllocation)
+	want := wanted(cpu.Reservation, cpu.Limit, cpu.Shares, megahertz)
+	if fullCPU(cpu) && cpu.Reservation == nil && c.want.HostMHz > 0 {
+		vcpus, _ := CPUs(cpu)
+		want.reservation = int64(vcpus) * c.want.HostMHz
+	}
+	c.allocation("cpu", have, want, limits{
+		reservation: !(c.latencyHigh() && want.reservation < have.reservation) && !(c.cpuWaits && want.reservation > have.reservation),
+		limit:       true,
+	}, func(s *types.VirtualMachineConfigSpec) **types.ResourceAllocationInfo { return &s.CpuAllocation })
+}
+
+// memoryAllocation reserves all memory where vSphere demands it. A reservation
+// for memory that is not there yet waits with it, and one that pins the running
+// VM stays until that is over.
+func (c *comparison) memoryAllocation() {
+	mem := c.want.Effective.Memory
+	have := running(c.have.MemoryAllocation)
 	want := wanted(mem.Reservation, mem.Limit, mem.Shares, mebibytes)
-	lock := mem.HugePageSize == "1Gi" || e.CPU != nil && (isTrue(e.CPU.DedicatedCPUPlacement) || e.CPU.LatencySensitivity == vmv1alpha1.LatencySensitivityHigh)
+	havePassthrough, wantPassthrough := c.hasPassthrough()
+	lock := mem.HugePageSize == "1Gi" || wantPassthrough || c.want.Effective.CPU != nil && fullCPU(c.want.Effective.CPU)
 	if lock && mem.Guest != nil {
 		want.reservation = mebibytes(mem.Guest)
 	}
-	c.allocation("memory", running(c.have.MemoryAllocation), want, func(s *types.VirtualMachineConfigSpec) **types.ResourceAllocationInfo {
-		return &s.MemoryAllocation
-	})
-	c.add(Difference{Path: "memory.reservationLocked", Live: true,
-		Running: strconv.FormatBool(isTrue(c.have.MemoryReservationLockedToMax)), Desired: strconv.FormatBool(lock),
+	haveLock, present := isTrue(c.have.MemoryReservationLockedToMax), int64(c.have.Hardware.MemoryMB)
+	pinned := haveLock && (c.latencyHigh() || havePassthrough || strings.EqualFold(extra(c, hugePageKey), "TRUE"))
+	c.allocation("memory", have, want, limits{
+		reservation: !(c.memoryWaits && (lock || haveLock || want.reservation > present)) && !(pinned && want.reservation < have.reservation),
+		limit:       want.limit == unlimited || want.limit >= have.reservation,
+	}, func(s *types.VirtualMachineConfigSpec) **types.ResourceAllocationInfo { return &s.MemoryAllocation })
+	c.add(Difference{Path: "memory.reservationLocked", Live: !pinned && !c.memoryWaits,
+		Running: strconv.FormatBool(haveLock), Desired: strconv.FormatBool(lock),
 		set: func(s *types.VirtualMachineConfigSpec) { s.MemoryReservationLockedToMax = &lock }})
 }
 
-func (c *comparison) allocation(path string, have, want allocation, in func(*types.VirtualMachineConfigSpec) **types.ResourceAllocationInfo) {
+// fullCPU is true when each vCPU has a core of its own.
+func fullCPU(cpu *vmv1alpha1.VirtualMachineCPU) bool {
+	return isTrue(cpu.DedicatedCPUPlacement) || cpu.LatencySensitivity == vmv1alpha1.LatencySensitivityHigh
+}
+
+// latencyHigh is true when the VM has high latency sensitivity now.
+func (c *comparison) latencyHigh() bool {
+	return c.have.LatencySensitivity != nil && c.have.LatencySensitivity.Level == types.LatencySensitivitySensitivityLevelHigh
+}
+
+// limits say what of an allocation a running VM takes.
+type limits struct{ reservation, limit bool }
+
+func (c *comparison) allocation(path string, have, want allocation, live limits, in func(*types.VirtualMachineConfigSpec) **types.ResourceAllocationInfo) {
 	target := func(s *types.VirtualMachineConfigSpec) *types.ResourceAllocationInfo {
 		p := in(s)
 		if *p == nil {
@@ -58,9 +94,9 @@ func (c *comparison) allocation(path string, have, want allocation, in func(*typ
 		}
 		return *p
 	}
-	c.add(Difference{Path: path + ".reservation", Live: true, Running: number(have.reservation), Desired: number(want.reservation),
+	c.add(Difference{Path: path + ".reservation", Live: live.reservation, Running: number(have.reservation), Desired: number(want.reservation),
 		set: func(s *types.VirtualMachineConfigSpec) { target(s).Reservation = &want.reservation }})
-	c.add(Difference{Path: path + ".limit", Live: true, Running: number(have.limit), Desired: number(want.limit),
+	c.add(Difference{Path: path + ".limit", Live: live.limit, Running: number(have.limit), Desired: number(want.limit),
 		set: func(s *types.VirtualMachineConfigSpec) { target(s).Limit = &want.limit }})
 	c.add(Difference{Path: path + ".shares", Live: true, Running: have.shares, Desired: want.shares,
 		set: func(s *types.VirtualMachineConfigSpec) { target(s).Shares = want.info }})
@@ -109,7 +145,7 @@ func wanted(reservation, limit *resource.Quantity, shares *vmv1alpha1.Shares, un
 func (c *comparison) latency() {
 	cpu := c.want.Effective.CPU
 	want := types.LatencySensitivitySensitivityLevelNormal
-	if isTrue(cpu.DedicatedCPUPlacement) || cpu.LatencySensitivity == vmv1alpha1.LatencySensitivityHigh {
+	if fullCPU(cpu) {
 		want = types.LatencySensitivitySensitivityLevelHigh
 	}
 	level := types.LatencySensitivitySensitivityLevelNormal

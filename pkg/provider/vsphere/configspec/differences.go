@@ -18,16 +18,24 @@ type comparison struct {
 	have *types.VirtualMachineConfigInfo
 	vm   *mo.VirtualMachine
 	out  []Difference
+	// cpuWaits and memoryWaits are true when the size cannot change while the
+	// VM runs, so that what depends on it has to wait too.
+	cpuWaits, memoryWaits bool
+}
+
+func newComparison(want Want, vm *mo.VirtualMachine) *comparison {
+	c := &comparison{want: want, have: vm.Config, vm: vm}
+	if c.have == nil {
+		c.have = &types.VirtualMachineConfigInfo{}
+	}
+	return c
 }
 
 // Differences compares want with vm. An empty vm gives everything that want
 // sets, which is what a create needs. A VM whose configuration could not be
 // read must not be passed.
 func Differences(want Want, vm *mo.VirtualMachine) []Difference {
-	c := &comparison{want: want, have: vm.Config, vm: vm}
-	if c.have == nil {
-		c.have = &types.VirtualMachineConfigInfo{}
-	}
+	c := newComparison(want, vm)
 	c.identity()
 	if want.Effective == nil {
 		return c.out
@@ -41,6 +49,8 @@ func Differences(want Want, vm *mo.VirtualMachine) []Difference {
 	c.allocations()
 	c.firmware()
 	c.network()
+	c.volumes()
+	c.devices()
 	c.bootstrap()
 	return c.out
 }
@@ -77,17 +87,19 @@ func (c *comparison) cpu() {
 		haveCores = max(*hw.NumCoresPerSocket, 1)
 	}
 	hotAdd := isTrue(c.have.CpuHotAddEnabled)
+	live := hotAdd && vcpus > hw.NumCPU && cores == haveCores
+	c.cpuWaits = vcpus != hw.NumCPU && !live
 	c.add(Difference{Path: "cpu.cores", Running: itoa(haveCores), Desired: itoa(cores),
 		set: func(s *types.VirtualMachineConfigSpec) { s.NumCoresPerSocket = &cores }})
 	c.add(Difference{Path: "cpu.sockets", Running: itoa(hw.NumCPU / haveCores), Desired: itoa(vcpus / cores),
-		Live: hotAdd && vcpus > hw.NumCPU && cores == haveCores,
+		Live: live,
 		set:  func(s *types.VirtualMachineConfigSpec) { s.NumCPUs = vcpus }})
 	if hw.NumCPU != vcpus && hw.NumCPU/haveCores == vcpus/cores {
 		// The number of sockets is the same, that of CPUs is not.
 		c.add(Difference{Path: "cpu.vcpus", Running: itoa(hw.NumCPU), Desired: itoa(vcpus),
 			set: func(s *types.VirtualMachineConfigSpec) { s.NumCPUs = vcpus }})
 	}
-	want := isTrue(cpu.HotAddEnabled) || cpu.HotAddEnabled == nil && cpu.MaxSockets != nil && *cpu.MaxSockets > max(cpu.Sockets, 1)
+	want := isTrue(cpu.HotAddEnabled) || cpu.HotAddEnabled == nil && !isTrue(cpu.ExposeVNUMA) && cpu.MaxSockets != nil && *cpu.MaxSockets > max(cpu.Sockets, 1)
 	c.add(Difference{Path: "cpu.hotAddEnabled", Running: strconv.FormatBool(hotAdd), Desired: strconv.FormatBool(want),
 		set: func(s *types.VirtualMachineConfigSpec) { s.CpuHotAddEnabled = &want }})
 	c.latency()
@@ -99,14 +111,20 @@ func (c *comparison) memory() {
 	if mem.Guest != nil {
 		mb := mebibytes(mem.Guest)
 		have := int64(c.have.Hardware.MemoryMB)
-		c.add(Difference{Path: "memory.guest", Running: mi(have), Desired: mi(mb), Live: hotAdd && mb > have,
+		live := hotAdd && mb > have
+		c.memoryWaits = mb != have && !live
+		c.add(Difference{Path: "memory.guest", Running: mi(have), Desired: mi(mb), Live: live,
 			set: func(s *types.VirtualMachineConfigSpec) { s.MemoryMB = mb }})
 	}
 	want := isTrue(mem.HotAddEnabled) || mem.HotAddEnabled == nil && mem.MaxGuest != nil && mem.Guest != nil && mem.MaxGuest.Cmp(*mem.Guest) > 0
 	c.add(Difference{Path: "memory.hotAddEnabled", Running: strconv.FormatBool(hotAdd), Desired: strconv.FormatBool(want),
 		set: func(s *types.VirtualMachineConfigSpec) { s.MemoryHotAddEnabled = &want }})
-	if mem.HugePageSize == "1Gi" {
-		c.extraConfig("memory.hugePageSize", "sched.mem.lpage.enable1GPage", "TRUE", false, false)
+	switch {
+	case mem.HugePageSize == "1Gi":
+		c.extraConfig("memory.hugePageSize", hugePageKey, "TRUE", false, false)
+	case strings.EqualFold(extra(c, hugePageKey), "TRUE"):
+		// A VM with the key and without the reservation does not power on.
+		c.extraConfig("memory.hugePageSize", hugePageKey, "", false, false)
 	}
 }
 

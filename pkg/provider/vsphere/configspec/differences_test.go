@@ -162,14 +162,3 @@ func TestSpecOfACreateSetsWhatIsWanted(t *testing.T) {
 		}
 	}
 }
-
-func TestUnsupportedNamesEveryField(t *testing.T) {
-	e := &vmv1alpha1.VirtualMachineInstanceSpec{
-		Volumes:   []vmv1alpha1.VirtualMachineVolume{{Name: "data"}},
-		Bootstrap: &vmv1alpha1.VirtualMachineBootstrap{LinuxPrep: &vmv1alpha1.LinuxPrepBootstrap{}},
-		Devices:   &vmv1alpha1.VirtualMachineDevices{TPM: &vmv1alpha1.VirtualMachineTPM{Enabled: ptr(false)}},
-	}
-	if diff := cmp.Diff([]string{"volumes", "bootstrap.linuxPrep"}, Unsupported(e)); diff != "" {
-		t.Errorf("unsupported (-want +got):\n%s", diff)
-	}
-}

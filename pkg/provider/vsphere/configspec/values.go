@@ -28,6 +28,9 @@ func (c *comparison) extraConfig(path, key, value string, live, firstBoot bool) 
 		}})
 }
 
+// extra is the present value of a key of extraConfig.
+func extra(c *comparison, key string) string { return observe.ExtraConfig(c.vm, key) }
+
 func lower(s string) string { return strings.ToLower(s) }
 
 func itoa(n int32) string { return strconv.FormatInt(int64(n), 10) }

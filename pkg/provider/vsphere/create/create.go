@@ -78,6 +78,7 @@ func (c *Creator) complete(ctx context.Context, want configspec.Want, vm *mo.Vir
 	if vm == nil || vm.Config == nil {
 		return errors.New("the new vSphere VM is not readable")
 	}
+	want.HostMHz = c.Actor.Inventory.HostMHz(vm.Runtime.Host)
 	diffs := configspec.Differences(want, vm)
 	if len(diffs) == 0 || configspec.OnlyUpgrade(diffs) {
 		return nil

@@ -4,6 +4,7 @@
 package update
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -26,8 +27,8 @@ func reconcileConfig(in *Input, st *vmv1alpha1.VirtualMachineStatus) (*Operation
 		in.setFalse(st, vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonWaitingForPrerequisites, "the effective spec cannot be resolved")
 		return nil, nil
 	}
-	if fields := configspec.Unsupported(in.Effective); len(fields) > 0 {
-		err := fmt.Errorf("not supported by this version: %s", strings.Join(fields, ", "))
+	if refused := configspec.Refused(in.Want, in.Observed); len(refused) > 0 {
+		err := errors.New(strings.Join(refused, "; "))
 		in.setFalse(st, vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonInvalid, err.Error())
 		return nil, &provider.NoRequeueError{Err: err}
 	}
@@ -39,11 +40,27 @@ func reconcileConfig(in *Input, st *vmv1alpha1.VirtualMachineStatus) (*Operation
 	}
 	if len(later) > 0 {
 		in.set(st, vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionTrue, vmv1alpha1.ReasonRestartRequired,
-			"the next power cycle changes "+paths(later))
+			join("the next power cycle changes "+paths(later), notApplied(in)))
 		return nil, nil
 	}
-	in.setTrue(st, vmv1alpha1.ConditionConfigurationSynced)
+	in.set(st, vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, notApplied(in))
 	return nil, nil
+}
+
+// notApplied names what was asked for and is not applied, so that nothing is
+// left out silently.
+func notApplied(in *Input) string {
+	if list := configspec.NotApplied(in.Want, in.Observed); len(list) > 0 {
+		return "not applied: " + strings.Join(list, ", ")
+	}
+	return ""
+}
+
+func join(a, b string) string {
+	if b == "" {
+		return a
+	}
+	return a + "; " + b
 }
 
 // manageable says whether vSphere lets anybody change the VM at all. Its
@@ -98,7 +115,12 @@ func reconfigure(diffs []configspec.Difference) *Operation {
 
 func requirements(diffs []configspec.Difference) []vmv1alpha1.RestartRequirement {
 	var out []vmv1alpha1.RestartRequirement
+	seen := map[string]bool{}
 	for _, d := range diffs {
+		if seen[d.Path] {
+			continue // The list has one entry for each path.
+		}
+		seen[d.Path] = true
 		out = append(out, vmv1alpha1.RestartRequirement{Path: d.Path, Running: d.Running, Desired: d.Desired})
 	}
 	return out

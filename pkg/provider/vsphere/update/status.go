@@ -23,6 +23,7 @@ func reconcileStatus(in *Input, st *vmv1alpha1.VirtualMachineStatus) (*Operation
 	st.UniqueID, st.BiosUUID, st.InstanceUUID = f.UniqueID, f.BiosUUID, f.InstanceUUID
 	st.HardwareVersion = f.HardwareVersion
 	st.Guest, st.Storage = f.Guest, f.Storage
+	st.Volumes = volumes(in)
 	st.NodeName = f.NodeName
 	if f.LastRestart != nil {
 		st.LastRestartTime = &metav1.Time{Time: f.LastRestart.Truncate(time.Second)}

@@ -1,0 +1,95 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package configspec
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/vmware/govmomi/vim25/mo"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// Refused lists what the wanted configuration asks for and cannot have, each
+// with the path of its field and the reason. A VM that asks for such is not
+// created, and not powered on, rather than run without it. An empty vm stands
+// for one that is not created yet.
+func Refused(want Want, vm *mo.VirtualMachine) []string {
+	if want.Effective == nil {
+		return nil
+	}
+	c := newComparison(want, vm)
+	e := want.Effective
+	var out []string
+	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	c.refusedVolumes(say)
+	if b := e.Bootstrap; b != nil {
+		for path, asked := range map[string]bool{
+			"bootstrap.linuxPrep": b.LinuxPrep != nil, "bootstrap.sysprep": b.Sysprep != nil, "bootstrap.vAppConfig": b.VAppConfig != nil,
+		} {
+			if asked {
+				say("%s: not supported by this version", path)
+			}
+		}
+	}
+	refusedAddresses(e, say)
+	c.refusedPassthrough(say)
+	if e.Devices != nil && wantsTPM(e.Devices.TPM) && !c.efi() && (vm.Config != nil || e.Firmware != nil && e.Firmware.Bootloader != "") {
+		say("devices.tpm: needs EFI, and firmware.bootloader is BIOS%s", fromImage(e.Firmware))
+	}
+	if cpu := e.CPU; cpu != nil && isTrue(cpu.ExposeVNUMA) && isTrue(cpu.HotAddEnabled) {
+		say("cpu.exposeVNUMA: excludes cpu.hotAddEnabled, with which vSphere shows the guest no vNUMA")
+	}
+	slices.Sort(out)
+	return out
+}
+
+func fromImage(fw *vmv1alpha1.VirtualMachineFirmware) string {
+	if fw == nil || fw.Bootloader == "" {
+		return ", as in the image"
+	}
+	return ""
+}
+
+// NotApplied lists what the effective spec asks for and what a VM can do
+// without, each with the reason.
+func NotApplied(want Want, vm *mo.VirtualMachine) []string {
+	if want.Effective == nil {
+		return nil
+	}
+	c := newComparison(want, vm)
+	e := want.Effective
+	var out []string
+	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if e.StorageClass != "" {
+		say("storageClass %s (the configured datastore is used)", e.StorageClass)
+	}
+	if len(e.NodeSelector) > 0 {
+		var labels []string
+		for _, k := range slices.Sorted(maps.Keys(e.NodeSelector)) {
+			labels = append(labels, k+"="+e.NodeSelector[k])
+		}
+		say("nodeSelector %s (vSphere chooses the host)", strings.Join(labels, ","))
+	}
+	if cpu := e.CPU; cpu != nil {
+		if cpu.Model != "" {
+			say("cpu.model %s (EVC decides)", cpu.Model)
+		}
+		if fullCPU(cpu) && cpu.Reservation == nil && want.HostMHz == 0 {
+			say("cpu.dedicatedCPUPlacement (the speed of the host is not known, so that no CPU is reserved)")
+		}
+	}
+	if mem := e.Memory; mem != nil && mem.HugePageSize != "" && mem.HugePageSize != "1Gi" && mem.HugePageSize != "2Mi" {
+		say("memory.hugePageSize %s (vSphere has 2Mi, which it always uses, and 1Gi)", mem.HugePageSize)
+	}
+	if d := e.Devices; d != nil && d.Video != nil && d.Video.Type != "" && d.Video.Type != "svga" {
+		say("devices.video.type %s (vSphere has one video card, svga)", d.Video.Type)
+	}
+	unappliedNetwork(e, say)
+	c.unappliedVolumes(say)
+	return out
+}

@@ -1,0 +1,47 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package update
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+)
+
+// volumes reports the volumes of the effective spec in their order, and after
+// them the disks of those that were removed from it.
+func volumes(in *Input) []vmv1alpha1.VirtualMachineVolumeStatus {
+	disks := observe.Volumes(in.Observed)
+	var out []vmv1alpha1.VirtualMachineVolumeStatus
+	if in.Effective != nil {
+		for _, v := range in.Effective.Volumes {
+			st := volumeStatus(v.Name, disks[v.Name])
+			if v.PersistentVolumeClaim != nil {
+				st.Error = "persistentVolumeClaim is not supported by this version"
+			}
+			out = append(out, st)
+			delete(disks, v.Name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(disks)) {
+		if disks[name] != nil {
+			out = append(out, volumeStatus(name, disks[name]))
+		}
+	}
+	return out
+}
+
+func volumeStatus(name string, disk *types.VirtualDisk) vmv1alpha1.VirtualMachineVolumeStatus {
+	st := vmv1alpha1.VirtualMachineVolumeStatus{Name: name}
+	if disk != nil {
+		st.Attached, st.DiskUUID = true, observe.DiskUUID(disk)
+		st.Capacity = resource.NewQuantity(observe.Capacity(disk), resource.BinarySI)
+	}
+	return st
+}
