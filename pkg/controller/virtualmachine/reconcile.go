@@ -53,7 +53,8 @@ func combine(ctx context.Context, p *pass, passErr, persistErr error) (controlle
 	case persistErr == nil:
 	case apierrors.IsConflict(persistErr):
 		klog.FromContext(ctx).V(4).Info("The virtual machine changed during the pass, reading it again")
-		p.again(conflictDelay)
+		// Not at once, whatever the pass wanted: it would meet the same conflict.
+		p.result = controller.Result{RequeueAfter: conflictDelay}
 	case passErr == nil:
 		passErr = persistErr
 	default:

@@ -1,0 +1,25 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	"errors"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+)
+
+// A pass that wants another one at once and meets a conflict would meet the same
+// conflict again, as fast as a worker can, until the cache has caught up.
+func TestConflictOfAPassThatWantsAnotherAtOnceIsNotRepeatedAtOnce(t *testing.T) {
+	h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.Finalizers = nil }), photon())
+	h.api.fail["update virtualmachines"] = apierrors.NewConflict(vmResource.GroupResource(), "vm", errors.New("changed"))
+	result, err := h.tryPass()
+	if err != nil || result != (controller.Result{RequeueAfter: conflictDelay}) {
+		t.Errorf("result %+v and error %v, want another pass after %s", result, err, conflictDelay)
+	}
+}
