@@ -50,7 +50,7 @@ func runVirtualMachines(ctx context.Context, d *controllerDeps) error {
 		return fmt.Errorf("making the controller: %w", err)
 	}
 	d.health.set(informersSynced(informers), hypervisor.Healthy)
-	legacyregistry.RawMustRegister(controller.Queue().Collector())
+	legacyregistry.RawMustRegister(controller.Collectors()...)
 	d.mux.Handle("/debug/queue", priorityqueue.Handler(controller.Queue()))
 
 	// The provider ends with the controller, also when that fails.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -100,8 +101,13 @@ func New(d Deps) (*Controller, error) {
 	return &Controller{deps: d, queue: queue, enqueuer: e, loop: loop, vmis: vmis, revisions: revisions}, nil
 }
 
-// Queue returns the queue, for metrics and for looking into it.
+// Queue returns the queue, for looking into it.
 func (c *Controller) Queue() *priorityqueue.Queue[types.NamespacedName] { return c.queue }
+
+// Collectors expose what queue and loop count.
+func (c *Controller) Collectors() []prometheus.Collector {
+	return []prometheus.Collector{c.queue.Collector(), c.loop.Collector()}
+}
 
 // Run starts the informers and reconciles until ctx is done. It returns when all
 // that it started has ended, with an error when the caches could not be filled or
@@ -111,6 +117,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.deps.Informers.StartWithContext(ctx)
 	var all sync.WaitGroup
 	defer all.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	all.Go(func() { c.revisions.informer.RunWithContext(ctx) })
 
 	synced, err := c.register()

@@ -1,0 +1,66 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Whoever runs the controller must hear of a failure when it happens, not when
+// everything is told to stop.
+func TestRunThatCannotStartReturnsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := assemble(t)
+		stopped, stop := context.WithCancel(t.Context())
+		a.deps.Informers.StartWithContext(stopped)
+		stop()
+		synctest.Wait()
+
+		ctx, cancel := context.WithCancel(t.Context())
+		ran := make(chan error, 1)
+		go func() { ran <- a.Run(ctx) }()
+		synctest.Wait()
+		select {
+		case err := <-ran:
+			if err == nil || !strings.Contains(err.Error(), "registering an event handler") {
+				t.Errorf("error %v, want one of registering", err)
+			}
+		default:
+			t.Error("Run goes on although its informers have ended")
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
+func TestQueueAndLoopAreMeasured(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	for _, c := range assemble(t).Collectors() {
+		if err := registry.Register(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range families {
+		names = append(names, f.GetName())
+	}
+	for _, want := range []string{"slipway_controller_active_workers", "slipway_controller_reconcile_total", "slipway_controller_reconcile_panics_total"} {
+		if !slices.Contains(names, want) {
+			t.Errorf("%s is missing in %q", want, names)
+		}
+	}
+	if !slices.ContainsFunc(names, func(n string) bool { return strings.Contains(n, "queue") }) {
+		t.Errorf("nothing measures the queue in %q", names)
+	}
+}
