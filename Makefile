@@ -111,8 +111,8 @@ lint: ## Run the pinned linter, configured in staticcheck.conf.
 	@_bin/staticcheck $$($(GO) list ./... | grep -v /pkg/generated/)
 
 .PHONY: verify-house
-verify-house: ## Check licence headers, sizes, comments and the import table.
-	$(GOTEST) -count=1 ./test/house ./test/imports
+verify-house: ## Check licence headers, sizes, comments, the import table and that every behaviour has a test.
+	$(GOTEST) -count=1 ./test/house ./test/imports ./test/behaviours
 
 .PHONY: verify-generated
 verify-generated: ## Check that the generated code is what the generators write.

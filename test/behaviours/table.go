@@ -1,0 +1,31 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package behaviours
+
+import "slices"
+
+// mark says how a behaviour of KubeVirt carries over to vSphere.
+type mark string
+
+const (
+	unchanged     mark = "unchanged"
+	reinterpreted mark = "with a meaning on vSphere of its own"
+	// demanded ones are of the proposal; KubeVirt does not have them.
+	demanded mark = "new"
+	// stored ones belong to KVM or pods: the field is kept and warned of.
+	stored mark = "stored and warned of"
+	// storedOrReinterpreted is stored and warned of too: vSphere has the thing under
+	// another control.
+	storedOrReinterpreted mark = "stored and warned of, or reinterpreted"
+)
+
+// behaviour is one line of the table; number is its place in it.
+type behaviour struct {
+	number int
+	mark   mark
+	about  string
+}
+
+// all is the whole table.
+var all = slices.Concat(references, application, lifecycle)

@@ -1,0 +1,45 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package behaviours
+
+// lifecycle is inference, expansion, live update, restore, the other synchronizers, refresh.
+var lifecycle = []behaviour{
+	{125, reinterpreted, "sources of inference"},
+	{126, reinterpreted, "inference from what does not exist"},
+	{127, reinterpreted, "inference that fails, by policy"},
+	{128, reinterpreted, "fallback memory"},
+	{129, demanded, "inference reaches status only"},
+	{130, demanded, "refresh infers again"},
+	{131, unchanged, "policy Reference"},
+	{132, unchanged, "policies Expand and ExpandAll"},
+	{133, unchanged, "expand-spec"},
+	{134, unchanged, "virtctl expand"},
+	{135, reinterpreted, "old revisions upgraded"},
+	{136, unchanged, "revisions decoded"},
+	{137, reinterpreted, "live growth"},
+	{138, reinterpreted, "what needs a restart"},
+	{139, unchanged, "restart no longer needed"},
+	{140, unchanged, "strategy Stage"},
+	{141, unchanged, "revisions of the running instance"},
+	{142, demanded, "refresh and live update"},
+	{143, demanded, "fields that need a restart"},
+	{144, reinterpreted, "restore in place"},
+	{145, reinterpreted, "restore as another VM"},
+	{146, reinterpreted, "restore over another revision"},
+	{147, demanded, "restore after the source changed"},
+	{148, reinterpreted, "network synchronizer"},
+	{149, reinterpreted, "firmware synchronizer"},
+	{150, demanded, "refresh to a newer generation"},
+	{151, demanded, "nothing newer"},
+	{152, demanded, "the other reference stays"},
+	{153, demanded, "refresh without matcher"},
+	{154, demanded, "refresh of a deleted source"},
+	{155, demanded, "refresh of a pin"},
+	{156, demanded, "rights of refresh and status"},
+	{157, demanded, "dry run"},
+	{158, demanded, "refresh against a switch"},
+	{159, demanded, "power during refresh"},
+	{160, demanded, "virtctl refresh"},
+	{161, demanded, "recreated source"},
+}
