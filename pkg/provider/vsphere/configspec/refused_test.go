@@ -1,0 +1,115 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package configspec
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/vim25/mo"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+type (
+	spec    = vmv1alpha1.VirtualMachineInstanceSpec
+	devices = vmv1alpha1.VirtualMachineDevices
+	device  = vmv1alpha1.VirtualMachineDevice
+)
+
+var tpm = &devices{TPM: &vmv1alpha1.VirtualMachineTPM{}}
+
+func TestRefusedNamesEachFieldAndTheReason(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		spec func(*spec)
+		// notYet is true for a VM that is not created.
+		notYet bool
+		want   []string
+	}{
+		{"nothing", func(*spec) {}, false, nil},
+		{"a claim", func(s *spec) {
+			s.Volumes = []vmv1alpha1.VirtualMachineVolume{{Name: "c", PersistentVolumeClaim: &vmv1alpha1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}}
+		}, true, []string{"volumes[c].persistentVolumeClaim: not supported by this version"}},
+		{"a disk that would shrink", func(s *spec) { s.Volumes = []vmv1alpha1.VirtualMachineVolume{volume("data", "1Gi", "")} }, false,
+			[]string{"volumes[data].disk.size: 1Gi is less than the 2Gi of the disk, and vSphere cannot shrink one"}},
+		{"a bus without free slot", func(s *spec) { s.Volumes = []vmv1alpha1.VirtualMachineVolume{volume("a", "1Gi", "ide")} }, false,
+			[]string{"volumes[a].bus: the virtual machine has no free slot on ide"}},
+		{"a TPM with BIOS", func(s *spec) {
+			s.Devices, s.Firmware = tpm, &vmv1alpha1.VirtualMachineFirmware{Bootloader: vmv1alpha1.BootloaderBIOS}
+		}, true, []string{"devices.tpm: needs EFI, and firmware.bootloader is BIOS"}},
+		{"a TPM with the BIOS of the image", func(s *spec) { s.Devices = tpm }, false,
+			[]string{"devices.tpm: needs EFI, and firmware.bootloader is BIOS, as in the image"}},
+		{"a TPM with an image that is not known yet", func(s *spec) { s.Devices = tpm }, true, nil},
+		{"a TPM that is not wanted", func(s *spec) {
+			s.Devices = &devices{TPM: &vmv1alpha1.VirtualMachineTPM{Enabled: ptr(false)}}
+		}, false, nil},
+		{"names that are no devices", func(s *spec) {
+			s.Devices = &devices{GPUs: []device{{Name: "g", DeviceName: "nvidia.com/TU104"}}, HostDevices: []device{{Name: "h", DeviceName: "grid"}}}
+		}, true, []string{
+			`devices.gpus[g].deviceName "nvidia.com/TU104" is not a vGPU profile, for example grid_a100-10c, or vendor:device in hexadecimal, for example 10de:2231`,
+			`devices.hostDevices[h].deviceName "grid" is not vendor:device in hexadecimal, for example 8086:1572`,
+		}},
+		{"vNUMA with hot-add", func(s *spec) { s.CPU.ExposeVNUMA, s.CPU.HotAddEnabled = ptr(true), ptr(true) }, true,
+			[]string{"cpu.exposeVNUMA: excludes cpu.hotAddEnabled, with which vSphere shows the guest no vNUMA"}},
+		{"an address that nobody hands over", func(s *spec) {
+			s.Network.Interfaces[0].Addresses, s.Network.Interfaces[0].Gateway4 = []string{"192.0.2.5/24"}, "192.0.2.1"
+		}, true, []string{
+			"network.interfaces[eth0].addresses: needs bootstrap.cloudInit, which hands it to the guest",
+			"network.interfaces[eth0].gateway4: needs bootstrap.cloudInit, which hands it to the guest",
+		}},
+		{"an address for cloud-init", func(s *spec) {
+			s.Network.Interfaces[0].Addresses = []string{"192.0.2.5/24"}
+			s.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{}}
+		}, true, nil},
+		{"bootstraps", func(s *spec) {
+			s.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{Sysprep: &vmv1alpha1.SysprepBootstrap{}}
+		}, true, []string{"bootstrap.sysprep: not supported by this version"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w, vm := want(), have()
+			withDisks(vm)
+			if tc.notYet {
+				vm = &mo.VirtualMachine{}
+			}
+			tc.spec(w.Effective)
+			if diff := cmp.Diff(tc.want, Refused(w, vm)); diff != "" {
+				t.Errorf("refused (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNothingIsLeftOutSilently(t *testing.T) {
+	w, vm := want(), have()
+	withDisks(vm)
+	moved := volume("data", "2Gi", "sata")
+	moved.Disk.StorageClass = "gold"
+	w.Effective.StorageClass = "silver"
+	w.Effective.NodeSelector = map[string]string{"b": "2", "a": "1"}
+	w.Effective.Memory.HugePageSize = "4Mi"
+	w.Effective.CPU.Model, w.Effective.CPU.DedicatedCPUPlacement = "Skylake", ptr(true)
+	w.Effective.Devices = &devices{Video: &vmv1alpha1.VirtualMachineVideo{Type: "virtio"}}
+	w.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{moved}
+	w.Effective.Network.HostName = "www"
+	wantList := []string{
+		"storageClass silver (the configured datastore is used)",
+		"nodeSelector a=1,b=2 (vSphere chooses the host)",
+		"cpu.model Skylake (EVC decides)",
+		"cpu.dedicatedCPUPlacement (the speed of the host is not known, so that no CPU is reserved)",
+		"memory.hugePageSize 4Mi (vSphere has 2Mi, which it always uses, and 1Gi)",
+		"devices.video.type virtio (vSphere has one video card, svga)",
+		"network.hostName (without bootstrap.cloudInit the guest is not told)",
+		"volumes[data].disk.storageClass gold (the disk is beside the virtual machine)",
+		"volumes[data].bus sata (the disk was made on pvscsi)",
+	}
+	if diff := cmp.Diff(wantList, NotApplied(w, vm)); diff != "" {
+		t.Errorf("not applied (-want +got):\n%s", diff)
+	}
+	w.Effective.Volumes = nil
+	got := NotApplied(w, vm)
+	if last := got[len(got)-1]; last != "volumes[data] (no longer in the spec; the disk stays as long as the virtual machine)" {
+		t.Errorf("the last entry = %q, want the disk that stays", last)
+	}
+}
