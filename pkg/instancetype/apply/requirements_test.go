@@ -37,14 +37,35 @@ func TestRequirementsThatAreMet(t *testing.T) {
 	}
 }
 
-func TestRequirementsThatAreNotMet(t *testing.T) {
-	problem := func(field, message string) apply.Problem {
-		return apply.Problem{Kind: apply.RequirementProblem, Field: field, Message: message}
+// unmet is a combination that lacks what the preference requires, and all that is
+// said about it.
+type unmet struct {
+	name, vm, size, pref string
+	want                 []apply.Problem
+}
+
+func problem(field, message string) apply.Problem {
+	return apply.Problem{Kind: apply.RequirementProblem, Field: field, Message: message}
+}
+
+func checkUnmet(t *testing.T, cases []unmet) {
+	t.Helper()
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := effective(t, tc.vm, tc.size, tc.pref)
+			got, ok := err.(*apply.Error)
+			if !ok {
+				t.Fatalf("got error %v, want an *apply.Error", err)
+			}
+			if diff := cmp.Diff(tc.want, got.Problems); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
-	for _, tc := range []struct {
-		name, vm, size, pref string
-		want                 []apply.Problem
-	}{
+}
+
+func TestRequirementsThatAreNotMet(t *testing.T) {
+	checkUnmet(t, []unmet{
 		{
 			"F107 all that is lacking of an instance type", "{}", small, `{requirements: {cpu: {guest: 4}, memory: {guest: 8Gi}, architecture: s390x}}`,
 			[]apply.Problem{
@@ -73,6 +94,11 @@ func TestRequirementsThatAreNotMet(t *testing.T) {
 			"F107 memory of the instance type", "{}", small, `{requirements: {memory: {guest: 4097Mi}}}`,
 			[]apply.Problem{problem("spec.instancetype", "insufficient Memory resources of 4Gi provided by instance type, preference requires 4097Mi")},
 		},
+	})
+}
+
+func TestRequirementsThatAVirtualMachineItselfDoesNotMeet(t *testing.T) {
+	checkUnmet(t, []unmet{
 		{
 			"F107 sockets", `{cpu: {sockets: 1}, memory: {guest: 1Gi}}`, "", `{requirements: {cpu: {guest: 2}}}`,
 			[]apply.Problem{problem("spec.cpu.sockets", "insufficient CPU resources of 1 vCPU provided by VirtualMachine, preference requires 2 vCPU")},
@@ -105,18 +131,7 @@ func TestRequirementsThatAreNotMet(t *testing.T) {
 			"F107 memory of the VM", `{cpu: {sockets: 1}, memory: {guest: 1Gi}}`, "", `{requirements: {memory: {guest: 2Gi}}}`,
 			[]apply.Problem{problem("spec.memory.guest", "insufficient Memory resources of 1Gi provided by VirtualMachine, preference requires 2Gi")},
 		},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			_, err := effective(t, tc.vm, tc.size, tc.pref)
-			got, ok := err.(*apply.Error)
-			if !ok {
-				t.Fatalf("got error %v, want an *apply.Error", err)
-			}
-			if diff := cmp.Diff(tc.want, got.Problems); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
+	})
 }
 
 func TestAVirtualMachineWithoutSizeIsRefused(t *testing.T) {
