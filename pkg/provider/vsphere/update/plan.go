@@ -29,6 +29,9 @@ type Input struct {
 	Facts observe.Facts
 	// Want is the wanted configuration.
 	Want configspec.Want
+	// NetworkUnknown is true when a network of Effective was not found, so that
+	// the adapters cannot be compared.
+	NetworkUnknown bool
 	// Now is the time of the pass.
 	Now time.Time
 }
@@ -105,9 +108,9 @@ func (in *Input) desired() vmv1alpha1.PowerState {
 	return in.VM.Spec.PowerState
 }
 
-// poweringOff is true when the VM runs and shall not.
+// poweringOff is true when the VM runs or is suspended and shall be off.
 func (in *Input) poweringOff() bool {
-	return in.Facts.PowerState == vmv1alpha1.PoweredOn && in.desired() == vmv1alpha1.PoweredOff
+	return in.Facts.PowerState != vmv1alpha1.PoweredOff && in.desired() == vmv1alpha1.PoweredOff
 }
 
 func nothingAsked(*Input, *vmv1alpha1.VirtualMachineStatus) (*Operation, error) { return nil, nil }

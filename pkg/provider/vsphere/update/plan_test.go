@@ -105,6 +105,11 @@ var plans = []struct {
 		s.power(suspendedState)
 		s.vm.Spec.PowerState, s.vm.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeSoft
 	}, want{kind: operation.PowerOff, mode: vmv1alpha1.PowerOpModeHard, synced: "False PoweringOff", config: "True Succeeded"}},
+	{"a refused configuration keeps no suspended guest", func(s *scene) {
+		s.power(suspendedState)
+		s.vm.Spec.PowerState = vmv1alpha1.PoweredOff
+		s.effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{LinuxPrep: &vmv1alpha1.LinuxPrepBootstrap{}}
+	}, want{kind: operation.PowerOff, mode: vmv1alpha1.PowerOpModeHard, synced: "False PoweringOff", config: "False Invalid", fails: true}},
 	{"suspend", func(s *scene) {
 		s.vm.Spec.PowerState, s.vm.Spec.SuspendMode = vmv1alpha1.Suspended, vmv1alpha1.PowerOpModeHard
 	}, want{kind: operation.Suspend, mode: vmv1alpha1.PowerOpModeHard, synced: "False Suspending", config: "True Succeeded"}},
