@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/vmware/govmomi/vim25/mo"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -36,7 +37,7 @@ func (p *Provider) create(ctx context.Context, key types.NamespacedName, req *pr
 		return nil, &provider.NoRequeueError{Err: err}
 	}
 	if !req.PrerequisitesReady || req.Effective == nil || req.Image == nil {
-		notCreated(req, vmv1alpha1.ReasonWaitingForPrerequisites, "other conditions are not True")
+		notCreated(req, vmv1alpha1.ReasonWaitingForPrerequisites, waitingFor(req))
 		return p.check(ctx, key, req, false)
 	}
 	id := fingerprint("create", req.Effective, req.Image.Spec)
@@ -71,6 +72,32 @@ func (p *Provider) create(ctx context.Context, key types.NamespacedName, req *pr
 	return ch, nil
 }
 
+// prerequisites are the conditions that a create waits for.
+var prerequisites = []string{
+	vmv1alpha1.ConditionClassReady, vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ConditionPreferenceReady,
+	vmv1alpha1.ConditionImageReady, vmv1alpha1.ConditionImageCacheReady, vmv1alpha1.ConditionBootstrapReady,
+	vmv1alpha1.ConditionPlacementReady, vmv1alpha1.ConditionStorageReady, vmv1alpha1.ConditionNetworkReady,
+}
+
+// waitingFor names the prerequisites that are not there.
+func waitingFor(req *provider.Request) string {
+	var missing []string
+	for _, kind := range prerequisites {
+		if c := meta.FindStatusCondition(req.VM.Status.Conditions, kind); c != nil && c.Status != metav1.ConditionTrue {
+			missing = append(missing, kind)
+		}
+	}
+	switch {
+	case len(missing) > 0:
+		return "waiting for " + strings.Join(missing, ", ")
+	case req.Effective == nil:
+		return "waiting for a size: the effective spec cannot be resolved"
+	case req.Image == nil:
+		return "waiting for the image"
+	}
+	return "waiting for other conditions"
+}
+
 // want is the configuration that req asks for.
 func (p *Provider) want(req *provider.Request) configspec.Want {
 	w := configspec.Want{
@@ -88,7 +115,7 @@ func (p *Provider) want(req *provider.Request) configspec.Want {
 // forgetVM clears what status says of a vSphere VM that is not there.
 func forgetVM(st *vmv1alpha1.VirtualMachineStatus) {
 	st.PowerState, st.UniqueID, st.BiosUUID, st.InstanceUUID, st.HardwareVersion = "", "", "", "", 0
-	st.Guest, st.Network, st.Storage, st.Addresses = nil, nil, nil, nil
+	st.Guest, st.Network, st.Storage = nil, nil, nil
 	st.Volumes, st.NodeName, st.RestartRequired = nil, "", nil
 }
 

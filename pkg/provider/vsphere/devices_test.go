@@ -12,6 +12,7 @@ import (
 	vimtypes "github.com/vmware/govmomi/vim25/types"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter"
@@ -230,4 +231,40 @@ func TestTheHardwareVersionIsRaisedBeforePowerOn(t *testing.T) {
 		t.Errorf("hardware version %d, restartRequired %v; want 21 and none", st.HardwareVersion, st.RestartRequired)
 	}
 	nothingToDo(t, p, req)
+}
+
+func TestANetworkThatWasWrongForAMomentIsForgotten(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("network", libraryImage())
+	l.until("the VM runs", running(req), req)
+	st := &req.VM.Status
+	req.Effective.Network = req.Effective.Network.DeepCopy()
+	req.Effective.Network.Interfaces[0].Network = "nope"
+	l.until("the network is missing", func() bool {
+		return reason(st, vmv1alpha1.ConditionNetworkReady) == "False NotFound" &&
+			reason(st, vmv1alpha1.ConditionConfigurationSynced) == "False WaitingForPrerequisites"
+	}, req)
+	req.Effective.Network.Interfaces[0].Network = ""
+	l.until("all is well again", func() bool {
+		return isTrue(st, vmv1alpha1.ConditionNetworkReady) && reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
+	}, req)
+}
+
+func TestACreateThatWaitsSaysForWhat(t *testing.T) {
+	req := newRequest("waits", nil)
+	req.VM.Status.Conditions = []metav1.Condition{
+		{Type: vmv1alpha1.ConditionImageReady, Status: metav1.ConditionFalse},
+		{Type: vmv1alpha1.ConditionClassReady, Status: metav1.ConditionTrue},
+		{Type: vmv1alpha1.ConditionBootstrapReady, Status: metav1.ConditionFalse},
+		{Type: vmv1alpha1.ConditionGuestToolsReady, Status: metav1.ConditionFalse},
+	}
+	if got := waitingFor(req); got != "waiting for ImageReady, BootstrapReady" {
+		t.Errorf("message = %q, want the two prerequisites that are not True", got)
+	}
+	req.VM.Status.Conditions = nil
+	if got := waitingFor(req); got != "waiting for the image" {
+		t.Errorf("message = %q, want the image", got)
+	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/vmware/govmomi/vim25/mo"
 	vimtypes "github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -45,8 +46,10 @@ func (p *Provider) update(ctx context.Context, key types.NamespacedName, req *pr
 			req.VM.Status = update.Status(in)
 			return ch, err
 		}
+		in.NetworkUnknown = true
 	} else {
 		p.forgetReport(key)
+		networkKnown(req)
 	}
 	st, op, err := update.Plan(in)
 	req.VM.Status = st
@@ -54,6 +57,14 @@ func (p *Provider) update(ctx context.Context, key types.NamespacedName, req *pr
 		return nil, err
 	}
 	return p.start(ctx, key, req, vm.Self, op)
+}
+
+// networkKnown ends a failure to find a network that was reported earlier.
+func networkKnown(req *provider.Request) {
+	kind := vmv1alpha1.ConditionNetworkReady
+	if c := meta.FindStatusCondition(req.VM.Status.Conditions, kind); c != nil && c.Status != metav1.ConditionTrue {
+		condition(req, kind, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
+	}
 }
 
 // forgetReport drops a report that status holds.

@@ -38,6 +38,11 @@ func reconcileConfig(in *Input, st *vmv1alpha1.VirtualMachineStatus) (*Operation
 		in.setFalse(st, vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonInProgress, "changing "+paths(now))
 		return reconfigure(now), nil
 	}
+	if in.NetworkUnknown {
+		in.setFalse(st, vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonWaitingForPrerequisites,
+			"waiting for "+vmv1alpha1.ConditionNetworkReady+": the adapters are not changed until then")
+		return nil, nil
+	}
 	if len(later) > 0 {
 		in.set(st, vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionTrue, vmv1alpha1.ReasonRestartRequired,
 			join("the next power cycle changes "+paths(later), notApplied(in)))
