@@ -12,7 +12,8 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// reconcileStatus reports the facts.
+// reconcileStatus reports the facts. What follows from them for others, such as
+// the addresses of Cluster API's contract, is the controller's.
 func reconcileStatus(in *Input, st *vmv1alpha1.VirtualMachineStatus) (*Operation, error) {
 	f := in.Facts
 	in.setTrue(st, vmv1alpha1.ConditionCreated)
@@ -29,13 +30,8 @@ func reconcileStatus(in *Input, st *vmv1alpha1.VirtualMachineStatus) (*Operation
 		st.LastRestartTime = &metav1.Time{Time: f.LastRestart.Truncate(time.Second)}
 	}
 	st.Network = nameInterfaces(in)
-	st.Addresses = addresses(st)
 	tools(in, st)
 	promotion(in, st)
-	if f.PowerState == vmv1alpha1.PoweredOn && hasAddress(st) && st.Initialization == nil {
-		yes := true
-		st.Initialization = &vmv1alpha1.VirtualMachineInitialization{Provisioned: &yes}
-	}
 	return nil, nil
 }
 
@@ -57,27 +53,6 @@ func nameInterfaces(in *Input) *vmv1alpha1.VirtualMachineNetworkStatus {
 		}
 	}
 	return n
-}
-
-// addresses are those of Cluster API's contract.
-func addresses(st *vmv1alpha1.VirtualMachineStatus) []vmv1alpha1.MachineAddress {
-	if st.Network == nil {
-		return nil
-	}
-	var out []vmv1alpha1.MachineAddress
-	add := func(kind, address string) {
-		if address != "" {
-			out = append(out, vmv1alpha1.MachineAddress{Type: kind, Address: address})
-		}
-	}
-	add("InternalIP", st.Network.PrimaryIP4)
-	add("InternalIP", st.Network.PrimaryIP6)
-	add("Hostname", st.Network.HostName)
-	return out
-}
-
-func hasAddress(st *vmv1alpha1.VirtualMachineStatus) bool {
-	return st.Network != nil && (st.Network.PrimaryIP4 != "" || st.Network.PrimaryIP6 != "")
 }
 
 func tools(in *Input, st *vmv1alpha1.VirtualMachineStatus) {
