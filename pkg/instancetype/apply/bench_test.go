@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"testing"
 
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
 // benchInputs is a virtual machine with disks and interfaces, and an instance
 // type and a preference of the size that catalogues have.
-func benchInputs(b *testing.B) (*vmv1alpha1.VirtualMachine, apply.Inputs) {
+func benchInputs(b testing.TB) (*vmv1alpha1.VirtualMachine, apply.Inputs) {
 	b.Helper()
 	vm := vmOf(b, `{image: {name: ubuntu}, volumes: [{name: root, disk: {size: 20Gi}}, {name: data, persistentVolumeClaim: {claimName: d}}],
 	  network: {interfaces: [{name: eth0}, {name: eth1, network: dmz}]}, bootstrap: {cloudInit: {rawCloudConfig: {name: s}}}}`)
@@ -37,21 +38,38 @@ func BenchmarkEffective(b *testing.B) {
 	}
 }
 
-// BenchmarkEffectiveCatalogue expands every pair of 60 instance types and 50
-// preferences in turn; one operation is one pair.
-func BenchmarkEffectiveCatalogue(b *testing.B) {
-	vm, in := benchInputs(b)
-	inputs := make([]apply.Inputs, 0, 60*50)
+// catalogue is every pair of 60 instance types and 50 preferences that differ in what
+// they set.
+func catalogue(t testing.TB) []apply.Inputs {
+	t.Helper()
+	var prefs []*itv1alpha1.VirtualMachinePreferenceSpec
+	for j := range 50 {
+		pick := func(from ...string) string { return from[j%len(from)] }
+		prefs = append(prefs, prefOf(t, fmt.Sprintf(`{cpu: {preferredCPUTopology: %s}, annotations: {os: "%d"}, %s, %s}`,
+			pick("sockets", "cores", "spread", "any", "preferSpread"), j,
+			pick(`devices: {preferredDiskBus: virtio, preferredInterfaceModel: virtio}`,
+				`devices: {preferredDiskBus: sata, preferredInterfaceModel: e1000e, preferredTPM: {}, preferredVideoType: svga}`,
+				`machine: {preferredMachineType: vmx-21}`),
+			pick(`firmware: {preferredEfi: {secureBoot: true}}`, `requirements: {cpu: {guest: 2}, memory: {guest: 2Gi}}`,
+				`firmware: {preferredUseBios: true}`, `volumes: {preferredStorageClassName: fast}`))))
+	}
+	var inputs []apply.Inputs
 	for i := range 60 {
-		size := in.Instancetype.DeepCopy()
-		size.CPU.Guest = int32(2 * (1 + i%8))
-		size.CPU.MaxSockets = nil
-		for j := range 50 {
-			pref := in.Preference.DeepCopy()
-			pref.Annotations = map[string]string{"os": fmt.Sprint(j)}
+		pick := func(from ...string) string { return from[i%len(from)] }
+		size := sizeOf(t, fmt.Sprintf(`{cpu: {guest: %d%s}, memory: {guest: %dGi%s}, annotations: {size: "%d"}}`, 2+2*(i%16),
+			pick("", ", maxSockets: 64", ", dedicatedCPUPlacement: true"), 4+4*(i%32),
+			pick("", ", overcommitPercent: 50", ", maxGuest: 256Gi", ", hugepages: {pageSize: 1Gi}"), i))
+		for _, pref := range prefs {
 			inputs = append(inputs, apply.Inputs{Instancetype: size, Preference: pref})
 		}
 	}
+	return inputs
+}
+
+// BenchmarkEffectiveCatalogue expands all pairs in turn; one operation is one pair.
+func BenchmarkEffectiveCatalogue(b *testing.B) {
+	vm, _ := benchInputs(b)
+	inputs := catalogue(b)
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
@@ -59,5 +77,19 @@ func BenchmarkEffectiveCatalogue(b *testing.B) {
 			b.Fatal(err)
 		}
 		i++
+	}
+}
+
+// The time is the benchmark's to tell; allocations can be counted exactly.
+func TestEveryPairOfACatalogueExpandsWithFewAllocations(t *testing.T) {
+	const most = 100
+	vm, _ := benchInputs(t)
+	for i, in := range catalogue(t) {
+		if _, err := apply.Effective(vm, in); err != nil {
+			t.Fatalf("pair %d: %v", i, err)
+		}
+		if got := testing.AllocsPerRun(1, func() { _, _ = apply.Effective(vm, in) }); got >= most {
+			t.Fatalf("pair %d takes %v allocations, want less than %d", i, got, most)
+		}
 	}
 }

@@ -157,3 +157,30 @@ func TestAnnotationPrecedence(t *testing.T) {
 		t.Errorf("F103 F105 (-want +got):\n%s", diff)
 	}
 }
+
+func TestAnnotationsNameTheSources(t *testing.T) {
+	for _, tc := range []struct {
+		name       string
+		size, pref string
+		want       map[string]string
+	}{
+		{"F105 namespaced", "virtualmachineinstancetype", "virtualmachinepreference",
+			map[string]string{apply.AnnotationInstancetype: "small", apply.AnnotationPreference: "linux"}},
+		{"F105 cluster", "virtualmachineclusterinstancetype", "virtualmachineclusterpreference",
+			map[string]string{apply.AnnotationClusterInstancetype: "small", apply.AnnotationClusterPreference: "linux"}},
+		{"F105 no kind is cluster", "", "", map[string]string{apply.AnnotationClusterInstancetype: "small", apply.AnnotationClusterPreference: "linux"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			spec, err := apply.Effective(vmOf(t, "{}"), apply.Inputs{
+				Instancetype: sizeOf(t, small), InstancetypeRevision: &vmv1alpha1.AppliedRevision{Name: "small", Kind: tc.size},
+				Preference: prefOf(t, "{}"), PreferenceRevision: &vmv1alpha1.AppliedRevision{Name: "linux", Kind: tc.pref},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, spec.Annotations); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
