@@ -31,22 +31,25 @@ func TestEventsAreTransitions(t *testing.T) {
 		before, after []change
 		want          []string
 	}{
-		"nothing changed":            {nil, nil, nil},
-		"created, powered off":       {[]change{withoutConditions, status("")}, []change{status(off)}, []string{"Created"}},
-		"powered on":                 {[]change{status(off)}, nil, []string{"PoweredOn"}},
-		"powered off":                {nil, []change{status(off)}, []string{"PoweredOff"}},
-		"suspended":                  {nil, []change{status(suspended)}, []string{"Suspended"}},
-		"resumed":                    {[]change{status(suspended)}, []change{status(on)}, []string{"Resumed"}},
-		"restarted":                  {nil, []change{restarted}, []string{"Restarted"}},
-		"restarted before":           {[]change{restarted}, []change{restarted}, nil},
-		"failed":                     {nil, []change{failing(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonError)}, []string{"ConfigurationFailed"}},
-		"power failed":               {nil, []change{failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonError)}, []string{"PowerStateFailed"}},
-		"create failed":              {nil, []change{failing(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonError)}, []string{"CreateFailed"}},
-		"missing image":              {nil, []change{message("a")}, []string{"ImageNotReady"}},
-		"same failure, other words":  {[]change{message("a")}, []change{message("b")}, nil},
-		"waiting is no failure":      {nil, []change{failing(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating)}, nil},
-		"synchronizer":               {nil, []change{failing(vmv1alpha1.ConditionSynchronized, vmv1alpha1.ReasonError)}, []string{"SynchronizeFailed"}},
-		"the size says it by itself": {nil, []change{failing(vmv1alpha1.ConditionSynchronized, vmv1alpha1.ReasonNotFound), failing(vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ReasonNotFound)}, []string{"InstancetypeNotReady"}},
+		"nothing changed":           {nil, nil, nil},
+		"created, powered off":      {[]change{withoutConditions, status("")}, []change{status(off)}, []string{"Created"}},
+		"powered on":                {[]change{status(off)}, nil, []string{"PoweredOn"}},
+		"powered off":               {nil, []change{status(off)}, []string{"PoweredOff"}},
+		"suspended":                 {nil, []change{status(suspended)}, []string{"Suspended"}},
+		"resumed":                   {[]change{status(suspended)}, []change{status(on)}, []string{"Resumed"}},
+		"restarted":                 {nil, []change{restarted}, []string{"Restarted"}},
+		"restarted before":          {[]change{restarted}, []change{restarted}, nil},
+		"failed":                    {nil, []change{failing(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonError)}, []string{"ConfigurationFailed"}},
+		"power failed":              {nil, []change{failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonError)}, []string{"PowerStateFailed"}},
+		"create failed":             {nil, []change{failing(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonError)}, []string{"CreateFailed"}},
+		"missing image":             {nil, []change{message("a")}, []string{"ImageNotReady"}},
+		"same failure, other words": {[]change{message("a")}, []change{message("b")}, nil},
+		"waiting is no failure":     {nil, []change{failing(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating)}, nil},
+		"synchronizer":              {nil, []change{failing(vmv1alpha1.ConditionSynchronized, vmv1alpha1.ReasonError)}, []string{"SynchronizeFailed"}},
+		// F31 F41 F55: a Warning for a revision with other content, and for a conflict.
+		"revision with other content": {nil, []change{failing(vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ReasonError)}, []string{"InstancetypeNotReady"}},
+		"conflict":                    {nil, []change{failing(vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ReasonConflict)}, []string{"InstancetypeNotReady"}},
+		"the size says it by itself":  {nil, []change{failing(vmv1alpha1.ConditionSynchronized, vmv1alpha1.ReasonNotFound), failing(vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ReasonNotFound)}, []string{"InstancetypeNotReady"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -165,6 +165,7 @@ func TestInstanceKeepsWhatWaitsForAPowerCycle(t *testing.T) {
 	}
 }
 
+// F138
 func TestInstanceStaysWhenTheHardwareRefusedALiveChange(t *testing.T) {
 	h := newHarness(t, running(), photon())
 	h.pass()

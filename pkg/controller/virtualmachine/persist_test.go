@@ -111,6 +111,24 @@ func TestTransitionTimesAreKeptWhileTheStatusStays(t *testing.T) {
 	}
 }
 
+// F42
+func TestBothReferencesAreWrittenAtOnce(t *testing.T) {
+	h := newHarness(t, running(), photon())
+	h.chain = syncFunc(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
+		vm = vm.DeepCopy()
+		vm.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{Name: "small"}
+		vm.Status.PreferenceRef = &vmv1alpha1.PreferenceRef{Name: "linux"}
+		return vm, nil
+	})
+	h.pass()
+	if vm := h.vm(); vm.Status.InstancetypeRef == nil || vm.Status.PreferenceRef == nil {
+		t.Errorf("references %+v, %+v; want both", vm.Status.InstancetypeRef, vm.Status.PreferenceRef)
+	}
+	if a, b := h.api.calls["update virtualmachines"], h.api.calls["update virtualmachines/status"]; a != 0 || b != 1 {
+		t.Errorf("%d updates and %d status updates, want one status update", a, b)
+	}
+}
+
 func TestVMThatVanishesDuringThePassIsNoError(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	h.behind = true

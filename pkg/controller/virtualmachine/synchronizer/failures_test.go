@@ -65,18 +65,28 @@ func TestFailuresBecomeConditions(t *testing.T) {
 }
 
 func TestTheVirtualMachineGoesOnWhenTheSourceAppears(t *testing.T) {
-	for _, kind := range []instancetype.Kind{clusterIT, instancetype.KindInstancetype} {
-		w := newWorld()
-		vm, err := sync(t, w, vmOf(t, "{instancetype: {name: small, kind: "+string(kind)+"}}"))
-		if err == nil {
-			t.Fatal("a missing source is no error")
-		}
-		w.add(t, kind, "small", "s", 1, small)
-		vm = mustSync(t, w, vm)
-		want := map[string]string{"InstancetypeReady": "True Succeeded", "Synchronized": "True Succeeded"}
-		if diff := cmp.Diff(want, reasons(vm)); diff != "" {
-			t.Errorf("F56 (-want +got):\n%s", diff)
-		}
+	for _, kind := range []instancetype.Kind{clusterIT, instancetype.KindInstancetype, clusterPref, instancetype.KindPreference} {
+		t.Run("F56 "+string(kind), func(t *testing.T) {
+			w := newWorld()
+			spec, content, ready := "{instancetype: {name: small, kind: "+string(kind)+"}}", small, "InstancetypeReady"
+			if kind.Role() == pref {
+				spec, content, ready = "{cpu: {sockets: 1}, memory: {guest: 1Gi}, preference: {name: small, kind: "+string(kind)+"}}", "{}", "PreferenceReady"
+			}
+			vm, err := sync(t, w, vmOf(t, spec))
+			if err == nil {
+				t.Fatal("a missing source is no error")
+			}
+			for _, tc := range []string{"False NotFound", "True Succeeded"} {
+				want := map[string]string{ready: tc, "Synchronized": tc}
+				if diff := cmp.Diff(want, reasons(vm)); diff != "" {
+					t.Errorf("conditions (-want +got):\n%s", diff)
+				}
+				if tc == "False NotFound" {
+					w.add(t, kind, "small", "s", 1, content)
+					vm = mustSync(t, w, vm)
+				}
+			}
+		})
 	}
 }
 
