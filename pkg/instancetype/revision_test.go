@@ -200,7 +200,7 @@ func TestUnreferenced(t *testing.T) {
 			vm.Status.InstancetypeRef = nil
 			return nil, nil
 		}, nil},
-		{"F47 all once the matcher is removed", func(vm *vmv1alpha1.VirtualMachine, _ []*appsv1.ControllerRevision) (*vmv1alpha1.VirtualMachineInstance, []string) {
+		{"F47 F132 all once the matcher is removed", func(vm *vmv1alpha1.VirtualMachine, _ []*appsv1.ControllerRevision) (*vmv1alpha1.VirtualMachineInstance, []string) {
 			vm.Spec.Instancetype, vm.Status.InstancetypeRef = nil, nil
 			return nil, nil
 		}, []int{0, 1}},

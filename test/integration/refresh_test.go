@@ -62,7 +62,7 @@ func grow(t *testing.T, c versioned.Interface, source *instancetypev1alpha1.Virt
 	}
 }
 
-// F150 F155 F157
+// F150 F155 F157 F159: nothing else changes, so no power state either.
 func TestRefreshLetsGoOfTheRevisionInSpecAndStatusAtOnce(t *testing.T) {
 	c, host := startWithHost(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
