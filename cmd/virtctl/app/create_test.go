@@ -185,7 +185,7 @@ spec:
 `
 	wantErr := `VirtualMachineClusterInstancetype/cx1.large: spec.cpu.isolateEmulatorThread has no meaning on vSphere: kept, not applied
 VirtualMachinePreference/fedora: dropped: unknown field "spec.madeUp"
-ConfigMap/other: skipped, v1 is not of group instancetype.kubevirt.io
+ConfigMap/other: skipped, apiVersion "v1" is not of group instancetype.kubevirt.io
 `
 	if diff := cmp.Diff([]any{0, wantOut, wantErr}, []any{code, out, errOut}); diff != "" {
 		t.Error(diff)
@@ -199,6 +199,13 @@ func TestImportRefusesAnUnknownKindOfTheGroup(t *testing.T) {
 	}
 	code, out, errOut := run(t, &apiServer{}, "import", "-f", file)
 	if code != 1 || out != "" || !strings.Contains(errOut, `converting Nonsense/x: kind "Nonsense" is not one of`) {
+		t.Errorf("exit code %d, output %q, error %q", code, out, errOut)
+	}
+}
+
+func TestImportOfNothingFails(t *testing.T) {
+	code, out, errOut := runAs(t, "virtctl", "foo: bar\n", &apiServer{}, "import", "-f", "-")
+	if code != 1 || out != "" || !strings.Contains(errOut, `the catalogue has no object of group instancetype.kubevirt.io`) {
 		t.Errorf("exit code %d, output %q, error %q", code, out, errOut)
 	}
 }

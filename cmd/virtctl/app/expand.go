@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
@@ -95,12 +96,17 @@ func (f *Factory) expandFile(ctx context.Context, flags *expandFlags) (*vmv1alph
 	if err != nil {
 		return nil, err
 	}
+	// The kind comes first: the fields of another kind would all be unknown.
+	var meta metav1.TypeMeta
+	if err := yaml.Unmarshal(data, &meta); err != nil {
+		return nil, fmt.Errorf("reading a VirtualMachine from %s: %w", flags.file, err)
+	}
+	if kind := meta.GroupVersionKind(); kind != vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachine") {
+		return nil, fmt.Errorf("%s holds apiVersion %q, kind %q: want %s, VirtualMachine", flags.file, meta.APIVersion, meta.Kind, vmv1alpha1.SchemeGroupVersion)
+	}
 	vm := &vmv1alpha1.VirtualMachine{}
 	if err := yaml.UnmarshalStrict(data, vm); err != nil {
 		return nil, fmt.Errorf("reading a VirtualMachine from %s: %w", flags.file, err)
-	}
-	if kind := vm.GroupVersionKind(); kind != vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachine") {
-		return nil, fmt.Errorf("%s holds apiVersion %q, kind %q: want %s, VirtualMachine", flags.file, vm.APIVersion, vm.Kind, vmv1alpha1.SchemeGroupVersion)
 	}
 	client, namespace, err := f.client()
 	if err != nil {

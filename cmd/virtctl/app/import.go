@@ -59,7 +59,7 @@ func (f *Factory) importCatalogue(data []byte) error {
 	var converted []runtime.Object
 	for _, obj := range objs {
 		if group := obj.GroupVersionKind().Group; group != kubeVirtGroup {
-			fmt.Fprintf(f.streams.ErrOut, "%s/%s: skipped, %s is not of group %s\n", obj.GetKind(), obj.GetName(), obj.GetAPIVersion(), kubeVirtGroup)
+			fmt.Fprintf(f.streams.ErrOut, "%s/%s: skipped, apiVersion %q is not of group %s\n", obj.GetKind(), obj.GetName(), obj.GetAPIVersion(), kubeVirtGroup)
 			continue
 		}
 		result, notes, err := convertCatalogueObject(obj)
@@ -73,6 +73,9 @@ func (f *Factory) importCatalogue(data []byte) error {
 		for _, note := range notes {
 			fmt.Fprintf(f.streams.ErrOut, "%s/%s: %s\n", obj.GetKind(), obj.GetName(), note)
 		}
+	}
+	if len(converted) == 0 {
+		return fmt.Errorf("the catalogue has no object of group %s", kubeVirtGroup)
 	}
 	return printManifests(f.streams.Out, converted...)
 }

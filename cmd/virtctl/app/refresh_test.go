@@ -168,8 +168,8 @@ func TestExpandFileNeedsNoVirtualMachineOnTheServer(t *testing.T) {
 	}
 	for manifest, want := range map[string]string{
 		"apiVersion: vm.slipway.dev/v1alpha1\nkind: VirtualMachine\nmetadata: {name: new}\nspec: {instancetype: {name: missing}}\n": "missing",
-		"apiVersion: [":                     "did not find expected",
-		"apiVersion: v1\nkind: ConfigMap\n": `holds apiVersion "v1", kind "ConfigMap"`,
+		"apiVersion: [": "did not find expected",
+		"apiVersion: v1\nkind: ConfigMap\ndata: {a: b}\n":                                   `holds apiVersion "v1", kind "ConfigMap"`,
 		"apiVersion: vm.slipway.dev/v1alpha1\nkind: VirtualMachine\nspec: {colour: blue}\n": `unknown field "colour"`,
 	} {
 		write(manifest)
