@@ -26,12 +26,17 @@ func (e *NoMatcherError) Error() string {
 type SourceGoneError struct {
 	// Role that was to be refreshed.
 	Role Role
+	// Captured is true when the virtual machine has a revision of it.
+	Captured bool
 	// Err is the cause.
 	Err error
 }
 
 // Error implements error.
 func (e *SourceGoneError) Error() string {
+	if !e.Captured {
+		return fmt.Sprintf("the %s does not exist: %s", e.Role.noun(), e.Err)
+	}
 	return fmt.Sprintf("the %s does not exist any more, the captured revision stays in use: %s", e.Role.noun(), e.Err)
 }
 
@@ -73,7 +78,8 @@ func PlanRefresh(vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*Refresh, 
 	latest, err := FindLatest(vm, role, r)
 	if err != nil {
 		if apierrors.IsNotFound(unwrapAPI(err)) {
-			return nil, &SourceGoneError{Role: role, Err: err}
+			ref := StatusRef(vm, role)
+			return nil, &SourceGoneError{Role: role, Captured: ref != nil && ref.ControllerRevisionRef != nil, Err: err}
 		}
 		return nil, err
 	}

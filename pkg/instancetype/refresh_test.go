@@ -5,6 +5,7 @@ package instancetype_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -132,8 +133,18 @@ func TestRefusedRefreshes(t *testing.T) {
 		if _, err := instancetype.PlanRefresh(vm, it, w); !errors.As(err, &want) {
 			t.Errorf("error %v, want %T", err, want)
 		}
+		if want == nil || !want.Captured {
+			t.Errorf("error %+v, want one that knows the captured revision", want)
+		}
 		if found, err := instancetype.Find(vm, it, w); err != nil || found.Object.Meta.Generation != 1 {
 			t.Errorf("found %+v, %v; want generation 1", found, err)
+		}
+	})
+	t.Run("source that never was, nothing stays in use", func(t *testing.T) {
+		var want *instancetype.SourceGoneError
+		_, err := instancetype.PlanRefresh(vmOf(t, "{instancetype: {name: never}}"), it, newWorld())
+		if !errors.As(err, &want) || want.Captured || strings.Contains(err.Error(), "revision") {
+			t.Errorf("error %v, want one that promises no revision", err)
 		}
 	})
 	t.Run("a failed read refuses nothing, it is an error", func(t *testing.T) {
@@ -152,6 +163,9 @@ func TestRefusedRefreshes(t *testing.T) {
 			t.Errorf("error %v, want %T", err, want)
 		}
 	})
+}
+
+func TestRefreshesToWhatCannotWorkChangeNothing(t *testing.T) {
 	for _, tc := range []struct {
 		name, size, pref string
 		role             instancetype.Role
