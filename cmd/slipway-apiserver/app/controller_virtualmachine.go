@@ -106,5 +106,7 @@ func protobufConfig(config *rest.Config) *rest.Config {
 	c.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	c.QPS = -1
 	c.UserAgent = serverName + "/" + version
+	// Warnings are for the author of an object, who got them; the log is not.
+	c.WarningHandler = rest.NoWarnings{}
 	return c
 }

@@ -102,7 +102,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	etcd.StringVar(&o.DataDir, "data-dir", o.DataDir, "Directory of the embedded etcd, which is used when --etcd-servers is empty.")
 	etcd.BoolVar(&o.EtcdUnsafeNoFsync, "etcd-unsafe-no-fsync", o.EtcdUnsafeNoFsync, "Let the embedded etcd acknowledge writes before they are on disk. For tests.")
 
-	o.VCenter.addFlags(sets.FlagSet("vcenter"))
+	o.VCenter.addFlags(sets.FlagSet("vCenter"))
 	o.Controllers.addFlags(sets.FlagSet("controllers"))
 	sets.FlagSet("admission").StringSliceVar(&o.PrivilegedUsers, "privileged-users", o.PrivilegedUsers,
 		"Users who, like members of system:masters, may change annotations and labels below a prefix that ends in .protected.")

@@ -77,3 +77,16 @@ func parse(t *testing.T, args string) *Options {
 	}
 	return o
 }
+
+func TestAnUnknownFlagGetsALineAndNoPagesOfHelp(t *testing.T) {
+	cmd := NewCommand(t.Context())
+	var out strings.Builder
+	cmd.SetOut(&out)
+	cmd.SetErr(&out)
+	cmd.SilenceErrors = true
+	cmd.SetArgs([]string{"--bogus"})
+	err := cmd.Execute()
+	if err == nil || err.Error() != "unknown flag: --bogus; slipway-apiserver --help lists the flags" || out.Len() > 0 {
+		t.Errorf("error %v, output %q", err, out.String())
+	}
+}

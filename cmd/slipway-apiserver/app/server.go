@@ -40,6 +40,8 @@ func NewCommand(ctx context.Context) *cobra.Command {
 			"aggregated into the API of a host cluster, and makes vSphere follow the objects.",
 		Version: version,
 		Args:    cobra.NoArgs,
+		// The help is some hundred lines: an error would be lost behind it.
+		SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := logsapi.ValidateAndApply(o.Logs, nil); err != nil {
 				return err
@@ -55,6 +57,9 @@ func NewCommand(ctx context.Context) *cobra.Command {
 			return server.Run(ctx)
 		},
 	}
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w; %s --help lists the flags", err, cmd.Name())
+	})
 	sets := o.Flags()
 	globalflag.AddGlobalFlags(sets.FlagSet("global"), cmd.Name(), logs.SkipLoggingConfigurationFlags())
 	for _, set := range sets.FlagSets {
