@@ -4,6 +4,7 @@
 package integration
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -58,6 +59,30 @@ func TestProtectedKeysAreForPrivilegedUsers(t *testing.T) {
 		_, err := framework.Client(t, s.ConfigFor("alice")).VmV1alpha1().VirtualMachines(namespace).Create(t.Context(), vm, metav1.CreateOptions{})
 		if !apierrors.IsForbidden(err) {
 			t.Errorf("answer %v, want Forbidden", err)
+		}
+	})
+	t.Run("server-side apply", func(t *testing.T) {
+		vms := framework.Client(t, s.ConfigFor("alice")).VmV1alpha1().VirtualMachines(namespace)
+		body := `{"apiVersion":"vm.slipway.dev/v1alpha1","kind":"VirtualMachine","metadata":{"name":"%s","annotations":{"` + key + `":"1"}},` +
+			`"spec":{"cpu":{"sockets":1},"memory":{"guest":"1Gi"}}}`
+		createVM(t, s.Client(t), inlineVM("applied"))
+		force := true
+		for _, name := range []string{"applied", "applied-new"} {
+			_, err := vms.Patch(t.Context(), name, types.ApplyPatchType, fmt.Appendf(nil, body, name), metav1.PatchOptions{FieldManager: "alice", Force: &force})
+			if !apierrors.IsForbidden(err) {
+				t.Errorf("%s: answer %v, want Forbidden", name, err)
+			}
+		}
+	})
+	t.Run("the status endpoint", func(t *testing.T) {
+		createVM(t, s.Client(t), inlineVM("status"))
+		vms := framework.Client(t, s.ConfigFor("alice")).VmV1alpha1().VirtualMachines(namespace)
+		got, err := vms.Patch(t.Context(), "status", types.MergePatchType, []byte(patches["set an annotation"]), metav1.PatchOptions{}, "status")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := got.Annotations[key]; ok {
+			t.Error("a protected annotation was set by way of status")
 		}
 	})
 	t.Run("every kind", func(t *testing.T) {
