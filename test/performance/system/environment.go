@@ -41,9 +41,11 @@ type source struct {
 // start runs everything in a directory in memory if there is one, so that the disk
 // of the machine is not measured.
 func start(ctx context.Context, s settings) (_ *environment, err error) {
-	dir, err := os.MkdirTemp("", "slipway-bench-")
-	if err != nil {
-		return nil, fmt.Errorf("making the data directory: %w", err)
+	dir := s.data
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "slipway-bench-"); err != nil {
+			return nil, fmt.Errorf("making the data directory: %w", err)
+		}
 	}
 	e := &environment{settings: s, dir: dir}
 	defer func() {
@@ -83,8 +85,8 @@ func (e *environment) stop(failure error) error {
 	if e.cluster != nil {
 		failure = errors.Join(failure, e.cluster.Stop())
 	}
-	if failure != nil || e.settings.keep {
-		progress("the logs are kept in %s", localcluster.LogDir(e.dir))
+	if failure != nil || e.settings.keep || e.settings.data != "" {
+		progress("data and logs are kept in %s", localcluster.LogDir(e.dir))
 		return failure
 	}
 	return os.RemoveAll(e.dir)

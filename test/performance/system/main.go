@@ -20,6 +20,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // settings are the flags.
@@ -33,6 +35,7 @@ type settings struct {
 	slipwayArgs []string
 	profile     string
 	keep        bool
+	data        string
 }
 
 func main() {
@@ -60,6 +63,7 @@ func parse() (settings, error) {
 	flag.StringVar(&slipwayArgs, "slipway-args", "", "more arguments for slipway-apiserver, separated by blanks")
 	flag.StringVar(&s.profile, "profile", "", "prefix of files for profiles of slipway-apiserver: cpu.pprof of the last burst, heap.pprof with all machines")
 	flag.BoolVar(&s.keep, "keep", false, "keep data and logs")
+	flag.StringVar(&s.data, "data", "", "data directory of an earlier run with -keep: only restart, with the machines that are in it")
 	flag.Parse()
 	s.slipwayArgs = strings.Fields(slipwayArgs)
 	for _, field := range strings.FieldsFunc(bursts, func(r rune) bool { return r == ',' }) {
@@ -78,6 +82,9 @@ func run(ctx context.Context, s settings) (err error) {
 		return err
 	}
 	defer func() { err = e.stop(err) }()
+	if s.data != "" {
+		return e.again(ctx)
+	}
 	// What is asked for once, such as sessions and places, belongs to no machine.
 	if _, err := e.burst(ctx, "warm-up", 5); err != nil {
 		return err
@@ -118,13 +125,38 @@ func run(ctx context.Context, s settings) (err error) {
 		}
 	}
 	printSteady(passes)
-	printMemory(memories)
-	if s.stable == 0 || s.tries == 0 {
-		return nil
+	return e.finish(ctx, memories)
+}
+
+// again measures with the machines of an earlier run.
+func (e *environment) again(ctx context.Context) error {
+	machines, err := e.direct.VmV1alpha1().VirtualMachines("").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
 	}
-	restarts, err := e.restarts(ctx)
-	printRestarts(restarts, e.machines)
-	return err
+	e.machines = len(machines.Items)
+	progress("%d machines are there", e.machines)
+	return e.finish(ctx, nil)
+}
+
+// finish restarts as often as was asked for, and prints the memory.
+func (e *environment) finish(ctx context.Context, memories []memory) error {
+	if e.settings.stable > 0 && e.settings.tries > 0 {
+		stable := e.machines
+		restarts, err := e.restarts(ctx)
+		printRestarts(restarts, stable)
+		if err != nil {
+			return err
+		}
+		m, err := e.memory(ctx)
+		if err != nil {
+			return err
+		}
+		m.note = ", after a restart"
+		memories = append(memories, m)
+	}
+	printMemory(memories)
+	return nil
 }
 
 // settled measures what the machines that there are cost while nothing happens.

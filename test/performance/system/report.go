@@ -171,7 +171,7 @@ func printMemory(all []memory) {
 			each = fmt.Sprintf("%.1f KiB", (m.heap-all[0].heap)/n/kib)
 			eachResident = fmt.Sprintf("%.1f KiB", (m.anonymous-all[0].anonymous)/n/kib)
 		}
-		row(fmt.Sprintf("%d machines", m.machines), fmt.Sprintf("%.1f MiB", m.heap/mib), each,
+		row(fmt.Sprintf("%d machines%s", m.machines, m.note), fmt.Sprintf("%.1f MiB", m.heap/mib), each,
 			fmt.Sprintf("%.1f MiB", m.anonymous/mib), eachResident, fmt.Sprintf("%.1f MiB", m.file/mib), fmt.Sprintf("%.1f KiB", float64(m.object)/kib))
 	}
 }
@@ -191,8 +191,9 @@ func printRestarts(all []restart, machines int) {
 	}
 	line("start of the process to ready: caches filled, inventory read", func(r restart) time.Duration { return r.synced }, seconds)
 	line("… to the end of the passes over all", func(r restart) time.Duration { return r.drained }, seconds)
-	line("new VM, made when ready: event to first vSphere call", func(r restart) time.Duration { return r.late.reaction() }, millis)
-	line("new VM, made 1 s after the start: event to first vSphere call", func(r restart) time.Duration { return r.early.reaction() }, millis)
+	line("new VM, made when ready: event to the first vSphere call for it", func(r restart) time.Duration { return r.late.first() }, millis)
+	line("… to the first vSphere call that names it", func(r restart) time.Duration { return r.late.reaction() }, millis)
+	line("new VM, made 1 s after the start: event to the first vSphere call that names it", func(r restart) time.Duration { return r.early.reaction() }, millis)
 	queued, early, passes, writes := 0, 0, 0.0, 0.0
 	for _, r := range all {
 		queued, early, passes, writes = queued+r.late.queued, early+r.early.queued, passes+r.passes, writes+r.writes

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/watch"
@@ -36,7 +37,11 @@ type newcomer struct {
 	// created is when its request was answered, event when its watch event arrived
 	// here, call when the first vSphere call that names it arrived at vCenter.
 	created, event, call time.Time
-	// method is that call, and queued what waited in the queue when it was made.
+	// prepared is when the first call after the event arrived that is none of the
+	// stream of changes: what the new machine needs is looked up before it is named.
+	prepared time.Time
+	// method is the call that names it, and queued what waited in the queue when the
+	// machine was made.
 	method string
 	queued int
 }
@@ -57,7 +62,7 @@ type restart struct {
 
 // restarts makes as many as were asked for, in a namespace of their own.
 func (e *environment) restarts(ctx context.Context) ([]restart, error) {
-	const namespace = "newcomers"
+	namespace := fmt.Sprintf("newcomers-%d", time.Now().Unix()) // others may be there from an earlier run
 	if err := e.cluster.Apply(ctx, fmt.Appendf(nil, catalogue, namespace)); err != nil {
 		return nil, err
 	}
@@ -78,7 +83,10 @@ func (e *environment) restarts(ctx context.Context) ([]restart, error) {
 	return all, nil
 }
 
+// reaction is from the event to the first call that names the machine, first to the
+// first call on its behalf.
 func (n newcomer) reaction() time.Duration { return n.call.Sub(n.event) }
+func (n newcomer) first() time.Duration    { return n.prepared.Sub(n.event) }
 
 func (e *environment) restart(ctx context.Context, namespace, name string) (restart, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, longestRestart, fmt.Errorf("not done after %s", longestRestart))
@@ -90,7 +98,7 @@ func (e *environment) restart(ctx context.Context, namespace, name string) (rest
 	old := e.cluster.PID(partSlipway)
 	restarted := make(chan error, 1)
 	go func() { restarted <- e.cluster.RestartSlipway(ctx) }()
-	started, err := e.started(ctx, old)
+	started, err := e.started(ctx, old, restarted)
 	if err != nil {
 		return r, err
 	}
@@ -130,11 +138,16 @@ func (e *environment) restart(ctx context.Context, namespace, name string) (rest
 	return r, <-restarted
 }
 
-// started returns when a new process runs.
-func (e *environment) started(ctx context.Context, old int) (time.Time, error) {
+// started returns when a new process runs, or when the restart ended without one.
+func (e *environment) started(ctx context.Context, old int, restarted <-chan error) (time.Time, error) {
 	for {
 		if pid := e.cluster.PID(partSlipway); pid != 0 && pid != old {
 			return time.Now(), nil
+		}
+		select {
+		case err := <-restarted:
+			return time.Time{}, err
+		default:
 		}
 		if err := pause(ctx, time.Millisecond); err != nil {
 			return time.Time{}, err
@@ -197,12 +210,35 @@ func (e *environment) firstCall(ctx context.Context, n *newcomer, texts ...strin
 		}
 		if len(calls) > 0 {
 			n.call, n.method = calls[0].Time, calls[0].Call
-			return nil
+			return e.firstOfAll(ctx, n)
 		}
 		if err := pause(ctx, 100*time.Millisecond); err != nil {
 			return fmt.Errorf("waiting for a vSphere call that names %s: %w", texts, context.Cause(ctx))
 		}
 	}
+}
+
+// ofTheStream are the calls that the stream of changes consists of, and the probe of
+// the session.
+var ofTheStream = []string{"WaitForUpdatesEx", "RetrieveProperties", "CurrentTime"}
+
+// firstOfAll looks for the first call on behalf of the machine.
+func (e *environment) firstOfAll(ctx context.Context, n *newcomer) error {
+	data, err := e.control(ctx, http.MethodGet, "/trace?text=")
+	if err != nil {
+		return err
+	}
+	var calls []front.TracedCall
+	if err := json.Unmarshal(data, &calls); err != nil {
+		return fmt.Errorf("reading the trace of vSphere calls: %w", err)
+	}
+	n.prepared = n.call
+	for _, c := range calls {
+		if c.Time.After(n.event) && c.Time.Before(n.prepared) && !slices.Contains(ofTheStream, c.Call) {
+			n.prepared = c.Time
+		}
+	}
+	return nil
 }
 
 // until tries again and again until f succeeds.

@@ -64,6 +64,8 @@ func (e *environment) steadyPass(ctx context.Context) (steady, error) {
 // memory is what slipway-apiserver holds. All sizes are in bytes.
 type memory struct {
 	machines int
+	// note says more about when it was measured.
+	note string
 	// heap is in use after a garbage collection; anonymous is the resident memory
 	// that is not a file, and file the part of the resident memory that is, most of
 	// it the database of etcd.
