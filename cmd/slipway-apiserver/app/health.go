@@ -6,11 +6,17 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
+	"time"
 
 	"k8s.io/apiserver/pkg/server/healthz"
 )
+
+// vcenterTimeout bounds the question to vCenter, so that a prober that waits some
+// seconds gets an answer also from a vCenter that accepts connections and is silent.
+const vcenterTimeout = 2 * time.Second
 
 // health holds what /readyz asks beside the checks of the libraries, which are etcd
 // and the informers of the host cluster. A check passes while it does not apply: the
@@ -69,6 +75,12 @@ func (h *health) checkVCenter(r *http.Request) error {
 	case vcenter == nil:
 		return errors.New("there is no session with vCenter yet")
 	default:
-		return vcenter(r.Context())
+		ctx, cancel := context.WithTimeout(r.Context(), vcenterTimeout)
+		defer cancel()
+		err := vcenter(ctx)
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return fmt.Errorf("vCenter did not answer within %s", vcenterTimeout)
+		}
+		return err
 	}
 }

@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"net/http/httptest"
+	"strings"
 	"testing"
+	"testing/synctest"
 )
 
 func TestReadinessFollowsTheControllersOfThisReplica(t *testing.T) {
@@ -37,4 +39,19 @@ func TestServerWithoutVCenterDoesNotCheckASession(t *testing.T) {
 	if got := len(newHealth(false).checks()); got != 1 {
 		t.Errorf("%d checks, want the informers only", got)
 	}
+}
+
+func TestSilentVCenterFailsTheCheckInsteadOfHoldingIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHealth(true)
+		h.lead()
+		h.set(func() bool { return true }, func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		err := h.checkVCenter(httptest.NewRequestWithContext(t.Context(), "GET", "/readyz", nil))
+		if err == nil || !strings.Contains(err.Error(), "did not answer within") {
+			t.Errorf("error %v, want that vCenter did not answer", err)
+		}
+	})
 }
