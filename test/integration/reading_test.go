@@ -123,14 +123,14 @@ func TestTableHasTheColumnsOfADatacenter(t *testing.T) {
 			narrow = append(narrow, strings.ToUpper(column.Name))
 		}
 	}
-	if diff := cmp.Diff([]string{"NAME", "STATUS", "POWER", "TYPE", "CPU", "MEMORY", "IP", "HOST", "AGE"}, narrow); diff != "" {
+	if diff := cmp.Diff([]string{"NAME", "STATUS", "POWER", "TYPE", "OUTDATED", "CPU", "MEMORY", "IP", "HOST", "AGE"}, narrow); diff != "" {
 		t.Errorf("columns (-want +got):\n%s", diff)
 	}
 	if len(table.Rows) != 1 {
 		t.Fatalf("%d rows, want 1", len(table.Rows))
 	}
-	want := []any{"shown", "Running", "PoweredOn", "small", float64(2), "2Gi", "192.0.2.7", "esx-1"}
-	if diff := cmp.Diff(want, table.Rows[0].Cells[:8]); diff != "" {
+	want := []any{"shown", "Running", "PoweredOn", "small", "", float64(2), "2Gi", "192.0.2.7", "esx-1"}
+	if diff := cmp.Diff(want, table.Rows[0].Cells[:len(want)]); diff != "" {
 		t.Errorf("cells (-want +got):\n%s", diff)
 	}
 }
