@@ -118,6 +118,22 @@ func TestLibraryDeployAppliesConfigurationFromTheStart(t *testing.T) {
 	}
 }
 
+func TestNameAndInstanceUUIDAreFreeAgainWhenADeployedMachineIsDestroyed(t *testing.T) {
+	ctx := testContext(t)
+	c := connect(ctx, t, startServer(t, Options{}))
+	r := connectREST(ctx, t, c)
+	p := findPlaces(ctx, t, c)
+	item, id := libraryItem(t, r), uuid.NewString()
+	for round := range 5 {
+		ref, err := vcenter.NewManager(r).DeployLibraryItem(ctx, item, deployment(t, p, "again", id))
+		if err != nil {
+			t.Fatalf("deploy %d of the same name: %v", round, err)
+		}
+		task, err := object.NewVirtualMachine(c.Client, *ref).Destroy(ctx)
+		wait(ctx, t, task, err)
+	}
+}
+
 func TestParallelDeploysAndClonesOfOneNameMakeOneMachine(t *testing.T) {
 	ctx := testContext(t)
 	c := connect(ctx, t, startServer(t, Options{}))

@@ -32,7 +32,7 @@ type Gate struct {
 	mu      sync.Mutex
 	names   map[slot]struct{}                       // being created
 	uuids   map[string]types.ManagedObjectReference // instance UUID to its owner; an empty owner is being created
-	waiting map[types.ManagedObjectReference]func(types.TaskInfo)
+	waiting map[types.ManagedObjectReference][]func(types.TaskInfo)
 
 	building map[types.ManagedObjectReference]*construction // by folder, whose lock makes it one at a time
 }
@@ -61,7 +61,7 @@ func Install(registry *simulator.Registry, guests Rebooter) *Gate {
 		macs:    newMACPool(),
 		names:   map[slot]struct{}{},
 		uuids:   map[string]types.ManagedObjectReference{},
-		waiting: map[types.ManagedObjectReference]func(types.TaskInfo){},
+		waiting: map[types.ManagedObjectReference][]func(types.TaskInfo){},
 
 		building: map[types.ManagedObjectReference]*construction{},
 	}

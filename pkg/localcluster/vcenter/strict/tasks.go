@@ -12,10 +12,11 @@ func ended(info types.TaskInfo) bool {
 	return info.State == types.TaskInfoStateSuccess || info.State == types.TaskInfoStateError
 }
 
-// onEnd calls do once, when the task ends or at once if it has.
+// onEnd calls do once, when the task ends or at once if it has. Several may wait
+// for one task.
 func (g *Gate) onEnd(ctx *simulator.Context, ref types.ManagedObjectReference, do func(types.TaskInfo)) {
 	g.mu.Lock()
-	g.waiting[ref] = do
+	g.waiting[ref] = append(g.waiting[ref], do)
 	g.mu.Unlock()
 
 	task, ok := ctx.Map.Get(ref).(*simulator.Task)
@@ -33,10 +34,10 @@ func (g *Gate) onEnd(ctx *simulator.Context, ref types.ManagedObjectReference, d
 
 func (g *Gate) settle(ref types.ManagedObjectReference, info types.TaskInfo) {
 	g.mu.Lock()
-	do := g.waiting[ref]
+	all := g.waiting[ref]
 	delete(g.waiting, ref)
 	g.mu.Unlock()
-	if do != nil {
+	for _, do := range all {
 		do(info)
 	}
 }
