@@ -107,7 +107,7 @@ func (p *Provider) want(req *provider.Request) configspec.Want {
 		Effective:    req.Effective,
 	}
 	if req.Bootstrap != nil {
-		w.UserData = req.Bootstrap.CloudConfig
+		w.UserData, w.VAppProperties = req.Bootstrap.CloudConfig, req.Bootstrap.VAppProperties
 	}
 	return w
 }

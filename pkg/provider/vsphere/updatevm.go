@@ -37,6 +37,9 @@ func (p *Provider) update(ctx context.Context, key types.NamespacedName, req *pr
 		}
 		return nil, provider.ErrReconcileInProgress
 	}
+	if observe.Pending(vm) && in.Facts.PowerState == vmv1alpha1.PoweredOff {
+		return p.startAnew(ctx, key, req)
+	}
 	if in.Facts.Paused {
 		req.VM.Status = update.Status(in)
 		return nil, provider.ErrPaused
@@ -57,6 +60,17 @@ func (p *Provider) update(ctx context.Context, key types.NamespacedName, req *pr
 		return nil, err
 	}
 	return p.start(ctx, key, req, vm.Self, op)
+}
+
+// startAnew removes a VM that an interrupted create left without its bootstrap,
+// which was never powered on: the data for it is gathered for creates only.
+func (p *Provider) startAnew(ctx context.Context, key types.NamespacedName, req *provider.Request) (<-chan error, error) {
+	want := p.want(req)
+	notCreated(req, vmv1alpha1.ReasonCreating, "what an interrupted create has left is removed")
+	return p.ops.Start(ctx, key, operation.Info{Kind: operation.Delete}, func(ctx context.Context) error {
+		p.creator.CleanUp(ctx, want)
+		return nil
+	})
 }
 
 // networkKnown ends a failure to find a network that was reported earlier.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
@@ -96,6 +97,22 @@ func (a *Actor) Reconfigure(ctx context.Context, vm types.ManagedObjectReference
 		return a.after(ctx, vm, fmt.Errorf("reconfiguring %s: %w", vm.Value, err))
 	}
 	return a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool { return vm == nil || version(vm) != before })
+}
+
+// Customize sets the guest customization of the next power on. One that is set
+// already counts: nobody else customizes a VM that is being made.
+func (a *Actor) Customize(ctx context.Context, vm types.ManagedObjectReference, spec types.CustomizationSpec) error {
+	_, err := a.task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
+		res, err := methods.CustomizeVM_Task(ctx, c, &types.CustomizeVM_Task{This: vm, Spec: spec})
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		return res.Returnval, nil
+	})
+	if err != nil && !fault.Is(err, &types.CustomizationPending{}) {
+		return a.after(ctx, vm, fmt.Errorf("customizing the guest of %s: %w", vm.Value, err))
+	}
+	return nil
 }
 
 // Upgrade upgrades the virtual hardware of a powered-off VM.

@@ -52,6 +52,8 @@ func Differences(want Want, vm *mo.VirtualMachine) []Difference {
 	c.volumes()
 	c.devices()
 	c.bootstrap()
+	c.vApp()
+	c.mark()
 	return c.out
 }
 

@@ -27,14 +27,8 @@ func Refused(want Want, vm *mo.VirtualMachine) []string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	c.refusedVolumes(say)
-	if b := e.Bootstrap; b != nil {
-		for path, asked := range map[string]bool{
-			"bootstrap.linuxPrep": b.LinuxPrep != nil, "bootstrap.sysprep": b.Sysprep != nil, "bootstrap.vAppConfig": b.VAppConfig != nil,
-		} {
-			if asked {
-				say("%s: not supported by this version", path)
-			}
-		}
+	if e.Bootstrap != nil && e.Bootstrap.Sysprep != nil {
+		say("bootstrap.sysprep: not supported by this version")
 	}
 	refusedAddresses(e, say)
 	c.refusedPassthrough(say)

@@ -56,8 +56,8 @@ func TestRefusedNamesEachFieldAndTheReason(t *testing.T) {
 		{"an address that nobody hands over", func(s *spec) {
 			s.Network.Interfaces[0].Addresses, s.Network.Interfaces[0].Gateway4 = []string{"192.0.2.5/24"}, "192.0.2.1"
 		}, true, []string{
-			"network.interfaces[eth0].addresses: needs bootstrap.cloudInit, which hands it to the guest",
-			"network.interfaces[eth0].gateway4: needs bootstrap.cloudInit, which hands it to the guest",
+			"network.interfaces[eth0].addresses: needs bootstrap.cloudInit or linuxPrep, which hands it to the guest",
+			"network.interfaces[eth0].gateway4: needs bootstrap.cloudInit or linuxPrep, which hands it to the guest",
 		}},
 		{"an address for cloud-init", func(s *spec) {
 			s.Network.Interfaces[0].Addresses = []string{"192.0.2.5/24"}
@@ -100,7 +100,7 @@ func TestNothingIsLeftOutSilently(t *testing.T) {
 		"cpu.dedicatedCPUPlacement (the speed of the host is not known, so that no CPU is reserved)",
 		"memory.hugePageSize 4Mi (vSphere has 2Mi, which it always uses, and 1Gi)",
 		"devices.video.type virtio (vSphere has one video card, svga)",
-		"network.hostName (without bootstrap.cloudInit the guest is not told)",
+		"network.hostName (needs bootstrap.cloudInit to reach the guest)",
 		"volumes[data].disk.storageClass gold (the disk is beside the virtual machine)",
 		"volumes[data].bus sata (the disk was made on pvscsi)",
 	}

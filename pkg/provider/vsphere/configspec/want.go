@@ -28,6 +28,10 @@ type Want struct {
 	Backings map[string]types.BaseVirtualDeviceBackingInfo
 	// UserData is the cloud-init user data, nil without cloud-init.
 	UserData []byte
+	// VAppProperties are OVF property values by key, nil for none.
+	VAppProperties map[string]string
+	// Bootstrapped is true when the bootstrap of a new VM is done.
+	Bootstrapped bool
 	// HostMHz is the clock rate of a core of the VM's host, 0 if not known.
 	HostMHz int64
 	// LastRestart, if not zero, is recorded as the time of the last restart.

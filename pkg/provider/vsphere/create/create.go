@@ -66,10 +66,14 @@ func (c *Creator) Create(ctx context.Context, want configspec.Want, rep *placeme
 		return err
 	}
 	vm, err := c.Actor.Settle(ctx, ref)
-	if err != nil {
-		return err
+	if err == nil {
+		err = c.complete(ctx, want, vm)
 	}
-	return c.complete(ctx, want, vm)
+	if err != nil && configspec.BootstrapPending(want.Effective) {
+		// Later passes have no bootstrap data: only a new create can go on.
+		c.CleanUp(ctx, want)
+	}
+	return err
 }
 
 // complete sets what the server did not take over from the request. It matters
@@ -79,6 +83,23 @@ func (c *Creator) complete(ctx context.Context, want configspec.Want, vm *mo.Vir
 		return errors.New("the new vSphere VM is not readable")
 	}
 	want.HostMHz = c.Actor.Inventory.HostMHz(vm.Runtime.Host)
+	custom := configspec.Customization(want)
+	want.Bootstrapped = custom == nil
+	if err := c.reconfigure(ctx, want, vm); err != nil || custom == nil {
+		return err
+	}
+	// The customization names each adapter, so that these come first.
+	if err := c.Actor.Customize(ctx, vm.Self, *custom); err != nil {
+		return err
+	}
+	want.Bootstrapped = true
+	return c.reconfigure(ctx, want, c.Actor.Inventory.Get(vm.Self))
+}
+
+func (c *Creator) reconfigure(ctx context.Context, want configspec.Want, vm *mo.VirtualMachine) error {
+	if vm == nil {
+		return errors.New("the new vSphere VM is gone")
+	}
 	diffs := configspec.Differences(want, vm)
 	if len(diffs) == 0 || configspec.OnlyUpgrade(diffs) {
 		return nil

@@ -26,7 +26,7 @@ var detailPaths = []string{
 	"config.uuid", "config.version", "config.guestId", "config.firmware", "config.bootOptions",
 	"config.hardware", "config.files", "config.cpuAllocation", "config.memoryAllocation",
 	"config.cpuHotAddEnabled", "config.memoryHotAddEnabled", "config.memoryReservationLockedToMax",
-	"config.latencySensitivity", "config.extraConfig", "config.template",
+	"config.latencySensitivity", "config.extraConfig", "config.template", "config.vAppConfig",
 	"summary.storage",
 }
 

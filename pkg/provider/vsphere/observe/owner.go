@@ -19,6 +19,12 @@ const (
 	LastRestartKey = "slipway.lastRestartTime"
 )
 
+// PendingKey marks a VM whose create is not finished. It was never powered on.
+const PendingKey = "slipway.pending"
+
+// Pending is true for a VM whose create is not finished.
+func Pending(vm *mo.VirtualMachine) bool { return ExtraConfig(vm, PendingKey) != "" }
+
 // Owner is the VirtualMachine that a vSphere VM belongs to.
 type Owner struct {
 	// Key is namespace and name.

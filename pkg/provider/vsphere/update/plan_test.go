@@ -108,7 +108,7 @@ var plans = []struct {
 	{"a refused configuration keeps no suspended guest", func(s *scene) {
 		s.power(suspendedState)
 		s.vm.Spec.PowerState = vmv1alpha1.PoweredOff
-		s.effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{LinuxPrep: &vmv1alpha1.LinuxPrepBootstrap{}}
+		s.effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{Sysprep: &vmv1alpha1.SysprepBootstrap{}}
 	}, want{kind: operation.PowerOff, mode: vmv1alpha1.PowerOpModeHard, synced: "False PoweringOff", config: "False Invalid", fails: true}},
 	{"suspend", func(s *scene) {
 		s.vm.Spec.PowerState, s.vm.Spec.SuspendMode = vmv1alpha1.Suspended, vmv1alpha1.PowerOpModeHard

@@ -1,0 +1,64 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package configspec
+
+import (
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// guestInfoTransport hands OVF properties to the guest through VMware Tools.
+const guestInfoTransport = "com.vmware.guestInfo"
+
+// vApp sets OVF properties. Those of an image keep their numbers and labels;
+// what the image does not have is added. Values appear in no status: they may
+// come from a Secret.
+func (c *comparison) vApp() {
+	if c.vm.Config == nil || len(c.want.VAppProperties) == 0 {
+		return
+	}
+	var have types.VmConfigInfo
+	if c.have.VAppConfig != nil {
+		have = *c.have.VAppConfig.GetVmConfigInfo()
+	}
+	byID, next := map[string]types.VAppPropertyInfo{}, int32(0)
+	for _, p := range have.Property {
+		byID[propertyID(p)] = p
+		next = max(next, p.Key+1)
+	}
+	spec := &types.VmConfigSpec{}
+	for _, id := range sortedKeys(c.want.VAppProperties) {
+		info, ok := byID[id]
+		op := types.ArrayUpdateOperationEdit
+		if !ok {
+			op = types.ArrayUpdateOperationAdd
+			info = types.VAppPropertyInfo{Key: next, Id: id, Label: id, Type: "string", UserConfigurable: types.NewBool(true)}
+			next++
+		}
+		if ok && info.Value == c.want.VAppProperties[id] {
+			continue
+		}
+		info.Value = c.want.VAppProperties[id]
+		spec.Property = append(spec.Property, types.VAppPropertySpec{ArrayUpdateSpec: types.ArrayUpdateSpec{Operation: op}, Info: &info})
+	}
+	if len(spec.Property) == 0 {
+		return
+	}
+	if len(have.OvfEnvironmentTransport) == 0 {
+		spec.OvfEnvironmentTransport = []string{guestInfoTransport}
+	}
+	c.add(Difference{Path: "bootstrap.vAppConfig", Desired: "changed", FirstBoot: true,
+		set: func(s *types.VirtualMachineConfigSpec) { s.VAppConfig = spec }})
+}
+
+// propertyID is the identifier of a property as OVF writes it.
+func propertyID(p types.VAppPropertyInfo) string {
+	id := p.Id
+	if p.ClassId != "" {
+		id = p.ClassId + "." + id
+	}
+	if p.InstanceId != "" {
+		id += "." + p.InstanceId
+	}
+	return id
+}
