@@ -110,7 +110,14 @@ func (e *environment) restart(ctx context.Context, namespace, name string) (rest
 		}
 		early <- err
 	}()
-	ready := func() error { _, err := e.slipway.read(ctx, "/readyz"); return err }
+	ready := func() error {
+		// A replica without the Lease is ready too, but has no queue.
+		if _, err := e.queue(ctx); err != nil {
+			return err
+		}
+		_, err := e.slipway.read(ctx, "/readyz")
+		return err
+	}
 	if err := until(ctx, ready); err != nil {
 		return r, fmt.Errorf("waiting for /readyz: %w", err)
 	}
