@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -59,6 +60,35 @@ func TestDeletionRemovesVSphereVMInstanceAndFinalizer(t *testing.T) {
 	h.pass() // the object is gone
 	if prober.removed != 2 || h.provider.deletes != 1 {
 		t.Errorf("probe removed %d times, deletes %d; want a second clean-up and no second delete", prober.removed, h.provider.deletes)
+	}
+}
+
+func TestDeletionTakesTheRevisionsAlongUnlessTheyAreToBeOrphaned(t *testing.T) {
+	for name, tc := range map[string]struct {
+		finalizers []string
+		kept       bool
+	}{
+		"deleted":  {nil, false},
+		"orphaned": {[]string{metav1.FinalizerOrphanDependents}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
+				vm.Finalizers = append(vm.Finalizers, tc.finalizers...)
+			}), photon())
+			revision := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "rev", UID: "u",
+				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(h.vm(), vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachine"))}}}
+			if _, err := h.revisions.Create(revision); err != nil {
+				t.Fatal(err)
+			}
+			if err := h.revisions.informer.GetIndexer().Add(revision); err != nil {
+				t.Fatal(err)
+			}
+			h.api.markDeleted("vm")
+			h.pass()
+			if _, err := h.revisions.Get("ns", "rev"); (err == nil) != tc.kept {
+				t.Errorf("reading the revision: %v, want it kept: %v", err, tc.kept)
+			}
+		})
 	}
 }
 

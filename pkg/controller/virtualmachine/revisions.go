@@ -6,6 +6,7 @@ package virtualmachine
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -51,4 +52,25 @@ func (r *reconciler) collectRevisions(ctx context.Context, p *pass) error {
 		klog.FromContext(ctx).V(2).Info("Deleted a revision that nothing refers to", "revision", name)
 	}
 	return nil
+}
+
+// dropRevisions deletes the revisions of a virtual machine that is going, because
+// the next one of its name would have to wait until the garbage collector of the
+// host cluster got to them. That does delete what fails here, so that nothing holds
+// the deletion up. Who orphans the dependents keeps the revisions.
+func (r *reconciler) dropRevisions(ctx context.Context, p *pass) {
+	if slices.Contains(p.vm.Finalizers, metav1.FinalizerOrphanDependents) {
+		return
+	}
+	log := klog.FromContext(ctx)
+	owned, err := r.revisions.owned(p.vm.UID)
+	if err != nil {
+		log.Error(err, "Listing the revisions of a deleted virtual machine failed; they are left to the garbage collector")
+		return
+	}
+	for _, revision := range owned {
+		if err := r.revisions.delete(ctx, revision); err != nil {
+			log.Error(err, "Deleting a revision of a deleted virtual machine failed; it is left to the garbage collector", "revision", revision.Name)
+		}
+	}
 }
