@@ -38,7 +38,7 @@ func (o *VCenterOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Thumbprint, "vcenter-thumbprint", o.Thumbprint, "SHA-1 or SHA-256 of vCenter's certificate in hexadecimal, with or without colons.")
 	fs.StringVar(&o.Datacenter, "vcenter-datacenter", o.Datacenter, "Datacenter by name or inventory path. Empty: the only one.")
 	fs.StringVar(&o.ResourcePool, "vcenter-resource-pool", o.ResourcePool, "Resource pool of the virtual machines. Empty: the only one.")
-	fs.StringVar(&o.Folder, "vcenter-folder", o.Folder, "Folder of the virtual machines. Empty: the datacenter's VM folder.")
+	fs.StringVar(&o.Folder, "vcenter-folder", o.Folder, "Folder below which each namespace gets a folder of its own. Empty: slipway, in the VM folder of the datacenter, made if missing.")
 	fs.StringVar(&o.Datastore, "vcenter-datastore", o.Datastore, "Datastore of the virtual machines. Empty: the only one.")
 	fs.StringVar(&o.Network, "vcenter-network", o.Network, "Network of interfaces that name none. Empty: the only one.")
 }
