@@ -44,7 +44,7 @@ func runVirtualMachines(ctx context.Context, d *controllerDeps) error {
 		Recorder: broadcaster.NewRecorder(clientscheme.Scheme, serverName),
 		Policy:   synchronizer.Policy(o.InstancetypeReferencePolicy),
 		Workers:  o.Workers, ResyncPeriod: o.ResyncPeriod,
-		QueueAging: o.QueueAging, QueueFairness: o.QueueFairness,
+		QueueAging: o.QueueAging, QueueFairness: o.QueueFairness, Blocking: o.BlockingOperations,
 	})
 	if err != nil {
 		return fmt.Errorf("making the controller: %w", err)

@@ -41,6 +41,8 @@ type ControllerOptions struct {
 	QueueAging time.Duration
 	// QueueFairness takes turns between namespaces within a priority.
 	QueueFairness bool
+	// BlockingOperations makes workers wait for vSphere.
+	BlockingOperations bool
 }
 
 // Defaults of the controllers.
@@ -71,6 +73,8 @@ func (o *ControllerOptions) addFlags(fs *pflag.FlagSet) {
 		"What becomes of references to instance types and preferences: Reference keeps them, Expand replaces those without a revision by what they say, ExpandAll replaces all.")
 	fs.DurationVar(&o.QueueAging, "queue-aging", o.QueueAging, "How long the default priorities, -1 to -4, may get nothing before they are guaranteed one in 16 of the virtual machines taken from the queue. 0 keeps the order strict.")
 	fs.BoolVar(&o.QueueFairness, "queue-fairness", o.QueueFairness, "Let namespaces take turns within a priority.")
+	fs.BoolVar(&o.BlockingOperations, "blocking-operations", o.BlockingOperations,
+		"Let workers wait for what vSphere does, so that no more of it is done at once than --controllers-workers. By default it is done off the workers.")
 }
 
 func (o *ControllerOptions) validate() []error {
