@@ -102,14 +102,34 @@ func TestDirectCallsAreAuthenticatedByTheHostCluster(t *testing.T) {
 	})
 }
 
+// Both pages name virtual machines of all namespaces.
+func TestPagesAboutAllNamespacesAreNotForEverybody(t *testing.T) {
+	for _, path := range []string{"/debug/queue", "/metrics"} {
+		for _, name := range []string{"", "mallory"} {
+			config, err := cluster.DirectConfig(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if code, body := directAt(t, config, path, nil); code != http.StatusForbidden || strings.Contains(body, "priority") {
+				t.Errorf("%s for user %q: answer %d %s, want 403", path, name, code, body)
+			}
+		}
+	}
+}
+
 // direct lists VMs at slipway-apiserver itself.
 func direct(t *testing.T, config *rest.Config, header http.Header) (code int, body string) {
+	t.Helper()
+	return directAt(t, config, "/apis/vm.slipway.dev/v1alpha1/virtualmachines", header)
+}
+
+func directAt(t *testing.T, config *rest.Config, path string, header http.Header) (code int, body string) {
 	t.Helper()
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, config.Host+"/apis/vm.slipway.dev/v1alpha1/virtualmachines", nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, config.Host+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
