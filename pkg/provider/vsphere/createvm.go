@@ -106,6 +106,9 @@ func (p *Provider) want(req *provider.Request) configspec.Want {
 		InstanceUUID: instanceUUID(req),
 		Effective:    req.Effective,
 	}
+	if own := req.VM.Spec.Devices; req.VM.Spec.Preference != nil && req.VM.Spec.ClassName == "" {
+		w.TPMPreferred = own == nil || own.TPM == nil
+	}
 	if req.Bootstrap != nil {
 		w.UserData, w.VAppProperties = req.Bootstrap.CloudConfig, req.Bootstrap.VAppProperties
 	}

@@ -268,3 +268,32 @@ func TestACreateThatWaitsSaysForWhat(t *testing.T) {
 		t.Errorf("message = %q, want the image", got)
 	}
 }
+
+func TestAPreferredTPMIsAddedWhereTheFirmwareAllowsIt(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	asked := &vmv1alpha1.VirtualMachineDevices{TPM: &vmv1alpha1.VirtualMachineTPM{}}
+	bios, efi, own := newRequest("bios", libraryImage()), newRequest("efi", libraryImage()), newRequest("own", libraryImage())
+	for _, req := range []*provider.Request{bios, efi, own} {
+		req.VM.Spec.Preference = &vmv1alpha1.PreferenceMatcher{Name: "p"}
+		req.Effective.Devices = asked
+	}
+	efi.Effective.Firmware = &vmv1alpha1.VirtualMachineFirmware{Bootloader: vmv1alpha1.BootloaderEFI}
+	bios.Effective.Firmware = &vmv1alpha1.VirtualMachineFirmware{Bootloader: vmv1alpha1.BootloaderBIOS}
+	own.Effective.Firmware = bios.Effective.Firmware
+	own.VM.Spec.Devices = asked
+	l.until("both run", running(bios, efi), bios, efi)
+	if got := message(&bios.VM.Status, vmv1alpha1.ConditionConfigurationSynced); got != "not applied: devices.tpm (preferred, but it needs EFI, and the firmware is BIOS)" {
+		t.Errorf("message = %q, want it to say why there is no TPM", got)
+	}
+	if got := devicesOf(t, ready, "bios")["tpm"] + 10*devicesOf(t, ready, "efi")["tpm"]; got != 10 {
+		t.Errorf("TPMs = %d, want one with EFI and none with BIOS", got)
+	}
+	l.until("the one that asks itself is refused", func() bool {
+		return reason(&own.VM.Status, vmv1alpha1.ConditionCreated) == "False Invalid"
+	}, own)
+	if got := message(&own.VM.Status, vmv1alpha1.ConditionCreated); got != "devices.tpm: needs EFI, and firmware.bootloader is BIOS" {
+		t.Errorf("message = %q, want it to name the field", got)
+	}
+}

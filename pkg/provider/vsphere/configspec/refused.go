@@ -32,7 +32,7 @@ func Refused(want Want, vm *mo.VirtualMachine) []string {
 	}
 	refusedAddresses(e, say)
 	c.refusedPassthrough(say)
-	if e.Devices != nil && wantsTPM(e.Devices.TPM) && !c.efi() && (vm.Config != nil || e.Firmware != nil && e.Firmware.Bootloader != "") {
+	if c.tpmWithoutEFI() && !want.TPMPreferred {
 		say("devices.tpm: needs EFI, and firmware.bootloader is BIOS%s", fromImage(e.Firmware))
 	}
 	if cpu := e.CPU; cpu != nil && isTrue(cpu.ExposeVNUMA) && isTrue(cpu.HotAddEnabled) {
@@ -40,6 +40,14 @@ func Refused(want Want, vm *mo.VirtualMachine) []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// tpmWithoutEFI is true when the VM shall have a TPM and has BIOS. Before it
+// exists and while the spec leaves the firmware to the image, nobody knows.
+func (c *comparison) tpmWithoutEFI() bool {
+	e := c.want.Effective
+	known := c.vm.Config != nil || e.Firmware != nil && e.Firmware.Bootloader != ""
+	return e.Devices != nil && wantsTPM(e.Devices.TPM) && known && !c.efi()
 }
 
 func fromImage(fw *vmv1alpha1.VirtualMachineFirmware) string {
@@ -82,6 +90,9 @@ func NotApplied(want Want, vm *mo.VirtualMachine) []string {
 	}
 	if d := e.Devices; d != nil && d.Video != nil && d.Video.Type != "" && d.Video.Type != "svga" {
 		say("devices.video.type %s (vSphere has one video card, svga)", d.Video.Type)
+	}
+	if c.tpmWithoutEFI() && want.TPMPreferred {
+		say("devices.tpm (preferred, but it needs EFI, and the firmware is BIOS)")
 	}
 	unappliedNetwork(e, say)
 	c.unappliedVolumes(say)

@@ -81,6 +81,22 @@ func TestRefusedNamesEachFieldAndTheReason(t *testing.T) {
 	}
 }
 
+func TestATPMThatIsOnlyPreferredKeepsNobodyFromRunning(t *testing.T) {
+	w, vm := want(), have()
+	w.Effective.Devices, w.TPMPreferred = tpm, true
+	if got := Refused(w, vm); got != nil {
+		t.Errorf("refused = %q, want nothing", got)
+	}
+	wantList := []string{"devices.tpm (preferred, but it needs EFI, and the firmware is BIOS)"}
+	if diff := cmp.Diff(wantList, NotApplied(w, vm)); diff != "" {
+		t.Errorf("not applied (-want +got):\n%s", diff)
+	}
+	efi(&w, vm)
+	if got := NotApplied(w, vm); got != nil {
+		t.Errorf("not applied with EFI = %q, want nothing", got)
+	}
+}
+
 func TestNothingIsLeftOutSilently(t *testing.T) {
 	w, vm := want(), have()
 	withDisks(vm)

@@ -30,6 +30,9 @@ type Want struct {
 	UserData []byte
 	// VAppProperties are OVF property values by key, nil for none.
 	VAppProperties map[string]string
+	// TPMPreferred is true when a preference asks for the TPM and nobody else: a
+	// VM that cannot have it goes without.
+	TPMPreferred bool
 	// Bootstrapped is true when the bootstrap of a new VM is done.
 	Bootstrapped bool
 	// HostMHz is the clock rate of a core of the VM's host, 0 if not known.
