@@ -8,5 +8,9 @@
 // vSphere can change it: at once or only while the VM is powered off. A field
 // that the effective spec leaves unset is left to the image, reservations,
 // limits and shares excepted, which fall back to vSphere's defaults, so that
-// removing one from the spec removes it from the VM.
+// removing one from the spec removes it from the VM, and passed-through devices,
+// of which the VM has exactly those that are asked for. Disks and TPMs hold data:
+// leaving them out of the spec never removes them.
+//
+// What is asked for and is not done is in Refused or in NotApplied.
 package configspec

@@ -210,6 +210,9 @@ func binary(bytes int64) string { return resource.NewQuantity(bytes, resource.Bi
 
 // refusedVolumes says what of the volumes cannot be done.
 func (c *comparison) refusedVolumes(say func(format string, args ...any)) {
+	if len(c.want.Effective.Volumes) == 0 {
+		return
+	}
 	attached := observe.Volumes(c.vm)
 	controllers := observe.Controllers(c.vm)
 	for i := range c.want.Effective.Volumes {
@@ -236,6 +239,9 @@ func (c *comparison) refusedVolumes(say func(format string, args ...any)) {
 // unappliedVolumes says what of the volumes is not as asked, and why.
 func (c *comparison) unappliedVolumes(say func(format string, args ...any)) {
 	attached := observe.Volumes(c.vm)
+	if len(attached) == 0 && len(c.want.Effective.Volumes) == 0 {
+		return
+	}
 	controllers := observe.Controllers(c.vm)
 	for i := range c.want.Effective.Volumes {
 		v := &c.want.Effective.Volumes[i]
