@@ -115,16 +115,21 @@ type world struct {
 	ready     vcenter.Ready
 	// policy is what the next start makes of references to instance types.
 	policy synchronizer.Policy
+	// blocking says whether the workers of the next start wait for vSphere.
+	blocking bool
 	// stop ends controller and provider, start starts new ones.
 	stop  func()
 	start func()
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, options ...func(*world)) *world {
 	t.Helper()
 	ready := startVCenter(t)
 	server := framework.StartStandalone(t)
 	w := &world{Interface: server.Client(t), t: t, host: hostfake.NewClientset(), apiWrites: &counter{}, events: &journal{}, ready: ready}
+	for _, set := range options {
+		set(w)
+	}
 	w.start = func() { w.stop = w.run(server) }
 	w.start()
 	return w
@@ -148,7 +153,7 @@ func (w *world) run(server *framework.Server) func() {
 	c, err := virtualmachine.New(virtualmachine.Deps{
 		Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0),
 		Host: w.host, Provider: platform, Recorder: w.events, QueueAging: 2 * time.Second, QueueFairness: true,
-		Policy: w.policy,
+		Policy: w.policy, Blocking: w.blocking,
 	})
 	if err != nil {
 		w.t.Fatal(err)
