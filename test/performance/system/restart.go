@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/watch"
@@ -37,9 +36,6 @@ type newcomer struct {
 	// created is when its request was answered, event when its watch event arrived
 	// here, call when the first vSphere call that names it arrived at vCenter.
 	created, event, call time.Time
-	// prepared is when the first call after the event arrived that is none of the
-	// stream of changes: what the new machine needs is looked up before it is named.
-	prepared time.Time
 	// method is the call that names it, and queued what waited in the queue when the
 	// machine was made.
 	method string
@@ -83,10 +79,9 @@ func (e *environment) restarts(ctx context.Context) ([]restart, error) {
 	return all, nil
 }
 
-// reaction is from the event to the first call that names the machine, first to the
-// first call on its behalf.
+// reaction is from the event to the first call that names the machine. What is looked
+// up before that, such as its network, cannot be told from what others look up.
 func (n newcomer) reaction() time.Duration { return n.call.Sub(n.event) }
-func (n newcomer) first() time.Duration    { return n.prepared.Sub(n.event) }
 
 func (e *environment) restart(ctx context.Context, namespace, name string) (restart, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, longestRestart, fmt.Errorf("not done after %s", longestRestart))
@@ -217,35 +212,12 @@ func (e *environment) firstCall(ctx context.Context, n *newcomer, texts ...strin
 		}
 		if len(calls) > 0 {
 			n.call, n.method = calls[0].Time, calls[0].Call
-			return e.firstOfAll(ctx, n)
+			return nil
 		}
 		if err := pause(ctx, 100*time.Millisecond); err != nil {
 			return fmt.Errorf("waiting for a vSphere call that names %s: %w", texts, context.Cause(ctx))
 		}
 	}
-}
-
-// ofTheStream are the calls that the stream of changes consists of, and the probe of
-// the session.
-var ofTheStream = []string{"WaitForUpdatesEx", "RetrieveProperties", "CurrentTime"}
-
-// firstOfAll looks for the first call on behalf of the machine.
-func (e *environment) firstOfAll(ctx context.Context, n *newcomer) error {
-	data, err := e.control(ctx, http.MethodGet, "/trace?text=")
-	if err != nil {
-		return err
-	}
-	var calls []front.TracedCall
-	if err := json.Unmarshal(data, &calls); err != nil {
-		return fmt.Errorf("reading the trace of vSphere calls: %w", err)
-	}
-	n.prepared = n.call
-	for _, c := range calls {
-		if c.Time.After(n.event) && c.Time.Before(n.prepared) && !slices.Contains(ofTheStream, c.Call) {
-			n.prepared = c.Time
-		}
-	}
-	return nil
 }
 
 // until tries again and again until f succeeds.
