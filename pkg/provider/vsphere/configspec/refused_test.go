@@ -34,6 +34,8 @@ func TestRefusedNamesEachFieldAndTheReason(t *testing.T) {
 		}, true, []string{"volumes[c].persistentVolumeClaim: not supported by this version"}},
 		{"a disk that would shrink", func(s *spec) { s.Volumes = []vmv1alpha1.VirtualMachineVolume{volume("data", "1Gi", "")} }, false,
 			[]string{"volumes[data].disk.size: 1Gi is less than the 2Gi of the disk, and vSphere cannot shrink one"}},
+		{"a disk that somebody took away", func(s *spec) { s.Volumes = []vmv1alpha1.VirtualMachineVolume{volume("gone", "1Gi", "")} }, false,
+			[]string{"volumes[gone]: its disk was removed in vSphere: attach it again at scsi0:9, or rename the volume for an empty one"}},
 		{"a bus without free slot", func(s *spec) { s.Volumes = []vmv1alpha1.VirtualMachineVolume{volume("a", "1Gi", "ide")} }, false,
 			[]string{"volumes[a].bus: the virtual machine has no free slot on ide"}},
 		{"a TPM with BIOS", func(s *spec) {

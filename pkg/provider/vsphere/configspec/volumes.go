@@ -46,8 +46,11 @@ func (c *comparison) volumes() {
 		if v.Disk == nil || v.Disk.Capacity == nil {
 			continue
 		}
-		if disk := attached[v.Name]; disk != nil {
-			c.grow(v, disk)
+		if disk, recorded := attached[v.Name]; recorded {
+			// One that somebody took away is not replaced by an empty one.
+			if disk != nil {
+				c.grow(v, disk)
+			}
 			continue
 		}
 		s, ok := place(controllers, bus(v))
@@ -217,9 +220,12 @@ func (c *comparison) refusedVolumes(say func(format string, args ...any)) {
 	controllers := observe.Controllers(c.vm)
 	for i := range c.want.Effective.Volumes {
 		v := &c.want.Effective.Volumes[i]
-		switch disk := attached[v.Name]; {
+		switch disk, recorded := attached[v.Name]; {
 		case v.Disk == nil || v.Disk.Capacity == nil:
 			say("%s.persistentVolumeClaim: not supported by this version", volumePath(v.Name))
+		case recorded && disk == nil:
+			say("%s: its disk was removed in vSphere: attach it again at %s, or rename the volume for an empty one",
+				volumePath(v.Name), extra(c, observe.VolumeKey(v.Name)))
 		case disk != nil && capacity(v) < observe.Capacity(disk):
 			say("%s.disk.size: %s is less than the %s of the disk, and vSphere cannot shrink one",
 				volumePath(v.Name), v.Disk.Capacity, binary(observe.Capacity(disk)))
@@ -256,6 +262,9 @@ func (c *comparison) unappliedVolumes(say func(format string, args ...any)) {
 		}
 	}
 	for _, name := range sortedKeys(attached) {
+		if attached[name] == nil {
+			continue
+		}
 		say("%s (no longer in the spec; the disk stays as long as the virtual machine)", volumePath(name))
 	}
 }

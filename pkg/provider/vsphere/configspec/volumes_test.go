@@ -26,7 +26,8 @@ func withDisks(vm *mo.VirtualMachine) {
 	scsi := &types.ParaVirtualSCSIController{}
 	scsi.Key = 1000
 	vm.Config.Hardware.Device = append(vm.Config.Hardware.Device, scsi, diskAt(2000, 1000, 0, 16<<30), diskAt(2001, 1000, 1, 2<<30))
-	vm.Config.ExtraConfig = append(vm.Config.ExtraConfig, &types.OptionValue{Key: observe.VolumeKey("data"), Value: "scsi0:1"})
+	vm.Config.ExtraConfig = append(vm.Config.ExtraConfig, &types.OptionValue{Key: observe.VolumeKey("data"), Value: "scsi0:1"},
+		&types.OptionValue{Key: observe.VolumeKey("gone"), Value: "scsi0:9"})
 }
 
 func diskAt(key, controller, unit int32, size int64) *types.VirtualDisk {
@@ -63,6 +64,7 @@ func TestVolumesBecomeDisks(t *testing.T) {
 		changes []string
 	}{
 		{name: "there already", volumes: []vmv1alpha1.VirtualMachineVolume{volume("data", "2Gi", "")}},
+		{name: "taken away", volumes: []vmv1alpha1.VirtualMachineVolume{volume("gone", "2Gi", "")}},
 		{name: "larger", volumes: []vmv1alpha1.VirtualMachineVolume{volume("data", "3Gi", "")},
 			want:    []Difference{{Path: "volumes[data]", Running: "2Gi", Desired: "3Gi", Live: true}},
 			changes: []string{"edit disk 3Gi at 1000:1 "}},
