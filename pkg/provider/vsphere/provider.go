@@ -6,18 +6,22 @@ package vsphere
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/vmware/govmomi/vim25/mo"
 	vimtypes "github.com/vmware/govmomi/vim25/types"
 	"k8s.io/apimachinery/pkg/types"
 
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/operation"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/action"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/create"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/inventory"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
@@ -152,7 +156,19 @@ func (p *Provider) CreateOrUpdateVirtualMachineAsync(ctx context.Context, req *p
 	case inventory.Absent:
 		return p.create(ctx, key, req)
 	}
+	if owner, ok := observe.OwnerOf(vm); ok && owner.Key != key {
+		return nil, refuseForeign(req, vm)
+	}
 	return p.update(ctx, key, req, vm)
+}
+
+// refuseForeign keeps a virtual machine of another object from one that names its
+// instance UUID: who may create objects in one namespace must not reach into others.
+func refuseForeign(req *provider.Request, vm *mo.VirtualMachine) error {
+	forgetVM(&req.VM.Status)
+	err := &create.ConflictError{Message: fmt.Sprintf("the vSphere VM %s with instance UUID %s belongs to another object", vm.Self.Value, instanceUUID(req))}
+	notCreated(req, vmv1alpha1.ReasonInvalid, err.Error())
+	return &provider.NoRequeueError{Err: err}
 }
 
 // unknown remembers that key wants to be called when the inventory is read.

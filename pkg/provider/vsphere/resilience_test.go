@@ -165,6 +165,25 @@ func TestAForeignVMAtThePathIsLeftAlone(t *testing.T) {
 	}
 }
 
+// Whoever may create a VM may write spec.instanceUUID.
+func TestAVMIsNotTakenFromAnotherObjectByItsInstanceUUID(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	victim := newRequest("web", libraryImage())
+	l.until("the VM runs", running(victim), victim)
+	thief := newRequest("thief", libraryImage())
+	thief.VM.Namespace = "team-b"
+	thief.VM.Spec.InstanceUUID, thief.VM.Spec.PowerState = string(victim.VM.UID), vmv1alpha1.PoweredOff
+	ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), thief)
+	if ch != nil || !provider.IsNoRequeue(err) || reason(&thief.VM.Status, vmv1alpha1.ConditionCreated) != "False Invalid" {
+		t.Errorf("pass = %v, Created %s; want a NoRequeueError, Invalid and nothing started", err, reason(&thief.VM.Status, vmv1alpha1.ConditionCreated))
+	}
+	if thief.VM.Status.UniqueID != "" || thief.VM.Status.Network != nil {
+		t.Errorf("status %+v tells of somebody else's VM", thief.VM.Status)
+	}
+}
+
 func TestAllMissingPrerequisitesAreReportedTogether(t *testing.T) {
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, func(c *Config) { c.Datastore, c.ResourcePool = "nope", "nopool" })
