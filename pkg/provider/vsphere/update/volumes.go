@@ -21,9 +21,13 @@ func volumes(in *Input) []vmv1alpha1.VirtualMachineVolumeStatus {
 	var out []vmv1alpha1.VirtualMachineVolumeStatus
 	if in.Effective != nil {
 		for _, v := range in.Effective.Volumes {
-			st := volumeStatus(v.Name, disks[v.Name])
-			if v.PersistentVolumeClaim != nil {
+			disk, recorded := disks[v.Name]
+			st := volumeStatus(v.Name, disk)
+			switch {
+			case v.PersistentVolumeClaim != nil:
 				st.Error = "persistentVolumeClaim is not supported by this version"
+			case recorded && disk == nil:
+				st.Error = "the disk was removed in vSphere"
 			}
 			out = append(out, st)
 			delete(disks, v.Name)
