@@ -85,6 +85,16 @@ func TestProtectedKeysAreForPrivilegedUsers(t *testing.T) {
 			t.Error("a protected annotation was set by way of status")
 		}
 	})
+	t.Run("taking over a VM of vSphere", func(t *testing.T) {
+		for user, forbidden := range map[string]bool{"alice": true, "operator": false} {
+			vm := inlineVM("adopted-by-" + user)
+			vm.Spec.InstanceUUID = "b18a6a7c-2b29-4a16-b1d8-dd4649826d8f"
+			_, err := framework.Client(t, s.ConfigFor(user)).VmV1alpha1().VirtualMachines(namespace).Create(t.Context(), vm, metav1.CreateOptions{})
+			if apierrors.IsForbidden(err) != forbidden || !forbidden && err != nil {
+				t.Errorf("as %s: answer %v, want Forbidden: %t", user, err, forbidden)
+			}
+		}
+	})
 	t.Run("every kind", func(t *testing.T) {
 		it := createClusterInstancetype(t, s.Client(t), "small", 1, "1Gi")
 		its := framework.Client(t, s.ConfigFor("alice")).InstancetypeV1alpha1().VirtualMachineClusterInstancetypes()

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/slipway-dev/slipway/pkg/admission/adoption"
 	"github.com/slipway-dev/slipway/pkg/admission/protectedkeys"
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 	"github.com/slipway-dev/slipway/pkg/generated/openapi"
@@ -68,7 +69,7 @@ func newConfig(o *Options) (*config, error) {
 		return nil, fmt.Errorf("applying the options: %w", err)
 	}
 	// Ours comes last, so that it judges what the plugins before it made of the object.
-	recommended.AdmissionControl = withProtectedKeys(recommended.AdmissionControl, o.PrivilegedUsers)
+	recommended.AdmissionControl = withOurs(recommended.AdmissionControl, o.PrivilegedUsers)
 
 	c := &config{options: o, host: o.Host, health: newHealth(o.VCenter.URL != "")}
 	if recommended.ClientConfig != nil {
@@ -84,12 +85,14 @@ func newConfig(o *Options) (*config, error) {
 	return c, nil
 }
 
-func withProtectedKeys(plugins admission.Interface, privileged []string) admission.Interface {
-	ours := protectedkeys.New(privileged...)
-	if plugins == nil {
-		return ours
+// withOurs adds our own checks to plugins.
+func withOurs(plugins admission.Interface, privileged []string) admission.Interface {
+	keys := protectedkeys.New(privileged...)
+	ours := []admission.Interface{keys, adoption.New(keys.Privileged)}
+	if plugins != nil {
+		ours = append([]admission.Interface{plugins}, ours...)
 	}
-	return admission.NewChainHandler(plugins, ours)
+	return admission.NewChainHandler(ours...)
 }
 
 // buildHandlerChain is the usual chain around handlers that know the user agent, which

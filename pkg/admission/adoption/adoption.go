@@ -1,0 +1,56 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package adoption is the admission check for the fields by which a VirtualMachine
+// takes over a VM that vSphere has already.
+//
+// Guarantee: only privileged users may set or change them. vSphere knows nothing of
+// namespaces, so that anybody else could name, and then power off or delete, any VM
+// that the server's account can reach.
+package adoption
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm"
+)
+
+// Admission refuses adoption by ordinary users.
+type Admission struct {
+	*admission.Handler
+	privileged func(user.Info) bool
+}
+
+var _ admission.ValidationInterface = &Admission{}
+
+// New makes the check; privileged tells who may adopt.
+func New(privileged func(user.Info) bool) *Admission {
+	return &Admission{Handler: admission.NewHandler(admission.Create, admission.Update), privileged: privileged}
+}
+
+// Validate refuses the request with a Forbidden that names the field.
+func (a *Admission) Validate(_ context.Context, request admission.Attributes, _ admission.ObjectInterfaces) error {
+	updated, ok := request.GetObject().(*vm.VirtualMachine)
+	if !ok || a.privileged(request.GetUserInfo()) {
+		return nil
+	}
+	stored, ok := request.GetOldObject().(*vm.VirtualMachine)
+	if !ok {
+		stored = &vm.VirtualMachine{}
+	}
+	switch {
+	case updated.Spec.InstanceUUID != stored.Spec.InstanceUUID:
+		return refuse(request, "spec.instanceUUID")
+	case updated.Spec.ProviderID != stored.Spec.ProviderID:
+		return refuse(request, "spec.providerID")
+	}
+	return nil
+}
+
+func refuse(request admission.Attributes, field string) error {
+	return admission.NewForbidden(request, fmt.Errorf("only privileged users may set %s, which takes over a VM that vSphere has", field))
+}

@@ -1,0 +1,55 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package adoption
+
+import (
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm"
+)
+
+func TestOnlyPrivilegedUsersNameAVMOfVSphere(t *testing.T) {
+	a := New(func(who user.Info) bool { return who.GetName() == "operator" })
+	machine := func(instanceUUID, providerID string) runtime.Object {
+		return &vm.VirtualMachine{Spec: vm.VirtualMachineSpec{InstanceUUID: instanceUUID, ProviderID: providerID}}
+	}
+	for name, tc := range map[string]struct {
+		updated, stored runtime.Object
+		refused         string
+	}{
+		"creation without":              {machine("", ""), nil, ""},
+		"creation with a UUID":          {machine("u", ""), nil, "spec.instanceUUID"},
+		"creation with a provider ID":   {machine("", "p"), nil, "spec.providerID"},
+		"update that names a UUID":      {machine("u", ""), machine("", ""), "spec.instanceUUID"},
+		"update that names a provider":  {machine("", "p"), machine("", ""), "spec.providerID"},
+		"update that keeps both":        {machine("u", "p"), machine("u", "p"), ""},
+		"the body of a subresource":     {&vm.PowerOptions{}, nil, ""},
+		"an object of another resource": {&vm.VirtualMachineClass{}, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			operation := admission.Create
+			if tc.stored != nil {
+				operation = admission.Update
+			}
+			validate := func(who string) error {
+				return a.Validate(t.Context(), admission.NewAttributesRecord(tc.updated, tc.stored, schema.GroupVersionKind{}, "ns", "vm",
+					vm.SchemeGroupVersion.WithResource("virtualmachines"), "", operation, nil, false, &user.DefaultInfo{Name: who}), nil)
+			}
+			if err := validate("operator"); err != nil {
+				t.Errorf("as a privileged user: %v", err)
+			}
+			err := validate("alice")
+			if tc.refused == "" && err != nil || tc.refused != "" && (!apierrors.IsForbidden(err) || !strings.Contains(err.Error(), tc.refused)) {
+				t.Errorf("as an ordinary user: %v, want %q refused", err, tc.refused)
+			}
+		})
+	}
+}
