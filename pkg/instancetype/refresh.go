@@ -4,6 +4,7 @@
 package instancetype
 
 import (
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -87,7 +88,11 @@ func PlanRefresh(vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*Refresh, 
 		return nil, &RefreshRefusedError{Message: fmt.Sprintf("nothing can be inferred from volume %q", m.InferFromVolume)}
 	}
 	result := describe(vm, role, latest.Object)
-	if upToDate(vm, role, latest.Object) {
+	lost, err := revisionLost(vm, role, r)
+	if err != nil {
+		return nil, err
+	}
+	if !lost && upToDate(vm, role, latest.Object) {
 		result.NewRevision, result.NewGeneration = result.OldRevision, result.OldGeneration
 		return &Refresh{Result: result}, nil
 	}
@@ -147,6 +152,20 @@ func upToDate(vm *vmv1alpha1.VirtualMachine, role Role, latest *Object) bool {
 	return ref.SourceUID == string(latest.Meta.UID) && ref.SourceGeneration == latest.Meta.Generation
 }
 
+// revisionLost reports whether the revision in use is gone or of no use, which a
+// refresh repairs.
+func revisionLost(vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (bool, error) {
+	_, err := Find(vm, role, r)
+	var broken *RevisionError
+	switch {
+	case err == nil:
+		return false, nil
+	case errors.As(err, &broken), apierrors.IsNotFound(unwrapAPI(err)):
+		return true, nil
+	}
+	return false, &RoleError{Role: role, Err: err}
+}
+
 // changedFields computes the effective spec with the latest object, which
 // checks conflicts, topology and requirements, and compares it with the present
 // one. A present one that cannot be computed has no fields to compare: a
@@ -158,6 +177,10 @@ func changedFields(vm *vmv1alpha1.VirtualMachine, role Role, latest *Found, r Re
 	}
 	resolved := &Resolved{}
 	kept, err := Find(vm, other, r)
+	if lost, _ := revisionLost(vm, other, r); lost {
+		// Where both are lost, each is to be refreshed without the other.
+		kept, err = FindLatest(vm, other, r)
+	}
 	if err != nil {
 		return nil, &RoleError{Role: other, Err: err}
 	}

@@ -119,6 +119,30 @@ func TestRefreshClearsPins(t *testing.T) {
 	}
 }
 
+func TestRefreshRepairsLostRevisions(t *testing.T) {
+	for name, lost := range map[string][]instancetype.Role{"one": {it}, "both": {it, pref}} {
+		t.Run(name, func(t *testing.T) {
+			w, vm := newWorld(), vmOf(t, "{instancetype: {name: small}, preference: {name: linux}}")
+			revisions := map[instancetype.Role]string{
+				it:   w.captured(t, vm, w.add(t, clusterIT, "small", "it-uid", 1, size(2))).Name,
+				pref: w.captured(t, vm, w.add(t, clusterPref, "linux", "p-uid", 1, "{}")).Name,
+			}
+			for _, role := range lost {
+				delete(w.revisions, vm.Namespace+"/"+revisions[role])
+			}
+			for _, role := range lost {
+				plan, err := instancetype.PlanRefresh(vm, role, w)
+				if err != nil {
+					t.Fatalf("%s: %v", role, err)
+				}
+				if !plan.Result.Changed || plan.VM == nil || instancetype.StatusRef(plan.VM, role).ControllerRevisionRef != nil {
+					t.Errorf("%s: result %+v; want the lost revision dropped", role, plan.Result)
+				}
+			}
+		})
+	}
+}
+
 func TestRefusedRefreshes(t *testing.T) {
 	t.Run("F153 no such reference", func(t *testing.T) {
 		var want *instancetype.NoMatcherError
