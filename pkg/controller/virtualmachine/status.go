@@ -141,10 +141,8 @@ func printableStatus(vm *vmv1alpha1.VirtualMachine, phase vmv1alpha1.VirtualMach
 	case vmv1alpha1.PhaseDeleting:
 		return string(phase)
 	case vmv1alpha1.PhasePending, vmv1alpha1.PhaseFailed:
-		for _, conditionType := range prerequisiteConditions {
-			if !holds(vm, conditionType) {
-				return strings.TrimSuffix(conditionType, "Ready") + findCondition(vm, conditionType).Reason
-			}
+		if missing := missingPrerequisite(vm); missing != "" {
+			return missing
 		}
 		if phase == vmv1alpha1.PhaseFailed {
 			return "CreateFailed"
@@ -152,7 +150,14 @@ func printableStatus(vm *vmv1alpha1.VirtualMachine, phase vmv1alpha1.VirtualMach
 		return string(phase)
 	}
 	for _, conditionType := range []string{vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ConditionConfigurationSynced} {
-		if c := findCondition(vm, conditionType); c != nil && c.Status == metav1.ConditionFalse && needsAttention[c.Reason] {
+		c := findCondition(vm, conditionType)
+		if c == nil || c.Status != metav1.ConditionFalse {
+			continue
+		}
+		if missing := missingPrerequisite(vm); missing != "" && c.Reason == vmv1alpha1.ReasonWaitingForPrerequisites {
+			return missing
+		}
+		if needsAttention[c.Reason] {
 			return strings.TrimSuffix(conditionType, "Synced") + c.Reason
 		}
 	}
@@ -165,6 +170,17 @@ func printableStatus(vm *vmv1alpha1.VirtualMachine, phase vmv1alpha1.VirtualMach
 		}
 	}
 	return string(phase)
+}
+
+// missingPrerequisite names the first thing that a virtual machine lacks, and why;
+// it is empty when nothing is known to be lacking.
+func missingPrerequisite(vm *vmv1alpha1.VirtualMachine) string {
+	for _, conditionType := range prerequisiteConditions {
+		if !holds(vm, conditionType) {
+			return strings.TrimSuffix(conditionType, "Ready") + findCondition(vm, conditionType).Reason
+		}
+	}
+	return ""
 }
 
 // needsAttention are the reasons for which a virtual machine that exists does not

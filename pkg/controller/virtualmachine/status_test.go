@@ -41,6 +41,7 @@ func TestSummaryFollowsFromConditionsAndPowerState(t *testing.T) {
 		"power on delayed":       {[]change{power(on, off), failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonDelayed)}, vmv1alpha1.PhaseStopped, "PowerStateDelayed", "False/Delayed"},
 		"suspend while off":      {[]change{power(suspended, off), failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonInvalid)}, vmv1alpha1.PhaseStopped, "PowerStateInvalid", "False/Invalid"},
 		"size refused":           {[]change{failing(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonInvalid)}, vmv1alpha1.PhaseRunning, "ConfigurationInvalid", "True/Succeeded"},
+		"runs, size is lost":     {[]change{failing(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonWaitingForPrerequisites), failing(vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ReasonNotFound)}, vmv1alpha1.PhaseRunning, "InstancetypeNotFound", "True/Succeeded"},
 		"size is changed":        {[]change{failing(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonInProgress)}, vmv1alpha1.PhaseRunning, "Running", "True/Succeeded"},
 		"create failed, network": {[]change{failing(created, vmv1alpha1.ReasonError), failing(vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ReasonNotFound)}, vmv1alpha1.PhaseFailed, "NetworkNotFound", "False/Error"},
 		"powering off":           {[]change{power(off, on)}, vmv1alpha1.PhaseStopping, "Stopping", "False/PoweringOff"},
