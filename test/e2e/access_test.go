@@ -52,6 +52,7 @@ func TestOrdinaryUserEditsVirtualMachinesAndNothingElse(t *testing.T) {
 	if got := alice.get("vm/hers", ".status.printableStatus"); got == "Hacked" {
 		t.Error("a status write through the main resource was stored")
 	}
+	alice.refused("", []string{"label", "vmimage/photon-5", "a=b"}, "forbidden", "virtualmachineimages")
 	alice.refused("", []string{"annotate", "vm/hers", "vmoperator.vmware.com.protected/reconcile-priority=100"}, "reconcile-priority")
 
 	_, errOut, err := alice.try("", "virtctl", "refresh", "instancetype", "hers")
