@@ -126,7 +126,7 @@ func (c *Creator) find(ctx context.Context, want configspec.Want) (bool, error) 
 		return false, err
 	}
 	if o, ok := observe.OwnerOf(vm); ok && o.UID != want.Owner.UID {
-		return false, &ConflictError{Message: fmt.Sprintf("the vSphere VM %s with instance UUID %s belongs to %s", vm.Name, want.InstanceUUID, o)}
+		return false, &ConflictError{Message: fmt.Sprintf("the vSphere VM with instance UUID %s belongs to another object", want.InstanceUUID)}
 	}
 	return true, nil
 }
