@@ -95,11 +95,15 @@ bench-system: build tools ## Measure the running system; SYSTEM takes flags, for
 ##@ Check
 
 .PHONY: verify
-verify: verify-format vet lint verify-house verify-generated ## Run all checks that are not tests.
+verify: verify-format verify-modules vet lint verify-house verify-generated ## Run all checks that are not tests.
 
 .PHONY: verify-format
 verify-format: ## Check the formatting of Go files and the syntax of scripts.
 	@hack/verify-format.sh
+
+.PHONY: verify-modules
+verify-modules: ## Check that go.mod names what is imported, and nothing else.
+	@$(GO) mod tidy -diff
 
 .PHONY: vet
 vet: ## Run go vet.
