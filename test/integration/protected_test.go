@@ -16,9 +16,17 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
+// key is a protected one.
+const key = "vm.slipway.dev.protected/skip-delete-platform-resource"
+
+// startWithOperator starts a server that has the privileged user operator.
+func startWithOperator(t *testing.T) *framework.Server {
+	t.Helper()
+	return framework.StartStandaloneIn(t, t.TempDir(), func(o *app.Options) { o.PrivilegedUsers = []string{"operator"} })
+}
+
 func TestProtectedKeysAreForPrivilegedUsers(t *testing.T) {
-	const key = "vm.slipway.dev.protected/skip-delete-platform-resource"
-	s := framework.StartStandaloneIn(t, t.TempDir(), func(o *app.Options) { o.PrivilegedUsers = []string{"operator"} })
+	s := startWithOperator(t)
 	patches := map[string]string{
 		"set an annotation":    `{"metadata":{"annotations":{"` + key + `":"1"}}}`,
 		"change an annotation": `{"metadata":{"annotations":{"x.protected/kept":"2"}}}`,
@@ -61,6 +69,11 @@ func TestProtectedKeysAreForPrivilegedUsers(t *testing.T) {
 			t.Errorf("answer %v, want Forbidden", err)
 		}
 	})
+}
+
+func TestProtectedKeysHoldOnEveryWayIn(t *testing.T) {
+	s := startWithOperator(t)
+	patch := `{"metadata":{"annotations":{"` + key + `":"1"},"labels":{"` + key + `":"1"}}}`
 	t.Run("server-side apply", func(t *testing.T) {
 		vms := framework.Client(t, s.ConfigFor("alice")).VmV1alpha1().VirtualMachines(namespace)
 		body := `{"apiVersion":"vm.slipway.dev/v1alpha1","kind":"VirtualMachine","metadata":{"name":"%s","annotations":{"` + key + `":"1"}},` +
@@ -77,7 +90,7 @@ func TestProtectedKeysAreForPrivilegedUsers(t *testing.T) {
 	t.Run("the status endpoint", func(t *testing.T) {
 		createVM(t, s.Client(t), inlineVM("status"))
 		vms := framework.Client(t, s.ConfigFor("alice")).VmV1alpha1().VirtualMachines(namespace)
-		got, err := vms.Patch(t.Context(), "status", types.MergePatchType, []byte(patches["set an annotation"]), metav1.PatchOptions{}, "status")
+		got, err := vms.Patch(t.Context(), "status", types.MergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +111,7 @@ func TestProtectedKeysAreForPrivilegedUsers(t *testing.T) {
 	t.Run("every kind", func(t *testing.T) {
 		it := createClusterInstancetype(t, s.Client(t), "small", 1, "1Gi")
 		its := framework.Client(t, s.ConfigFor("alice")).InstancetypeV1alpha1().VirtualMachineClusterInstancetypes()
-		_, err := its.Patch(t.Context(), it.Name, types.MergePatchType, []byte(patches["set a label"]), metav1.PatchOptions{})
+		_, err := its.Patch(t.Context(), it.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 		if !apierrors.IsForbidden(err) {
 			t.Errorf("answer %v, want Forbidden", err)
 		}
