@@ -121,14 +121,16 @@ const defaultRefreshTimeout = 2 * time.Minute
 // waitForCapture waits until the status of the virtual machine names the revision
 // that the refresh announced.
 func waitForCapture(ctx context.Context, c vmclient.VirtualMachineInterface, result *vmv1alpha1.RefreshResult, timeout time.Duration) error {
+	var last error
 	err := wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, timeout, true, func(ctx context.Context) (bool, error) {
 		vm, err := c.Get(ctx, result.Name, metav1.GetOptions{})
-		if err != nil {
-			return false, err
+		if ctx.Err() != nil {
+			return false, nil // the end of the wait, not an answer of the server
 		}
-		return captured(vm, result.NewRevision), nil
+		last = err
+		return err == nil && captured(vm, result.NewRevision), err
 	})
-	if wait.Interrupted(err) {
+	if last == nil && err != nil {
 		return fmt.Errorf("revision %q is not in status after %s", result.NewRevision, timeout)
 	}
 	return err
