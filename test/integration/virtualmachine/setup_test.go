@@ -27,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	hostfake "k8s.io/client-go/kubernetes/fake"
 
+	"github.com/slipway-dev/slipway/cmd/slipway-apiserver/app"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
@@ -125,8 +126,9 @@ type world struct {
 func newWorld(t *testing.T, options ...func(*world)) *world {
 	t.Helper()
 	ready := startVCenter(t)
-	server := framework.StartStandalone(t)
-	w := &world{Interface: server.Client(t), t: t, host: hostfake.NewClientset(), apiWrites: &counter{}, events: &journal{}, ready: ready}
+	host := hostfake.NewClientset()
+	server := framework.StartStandaloneIn(t, t.TempDir(), func(o *app.Options) { o.Host = host })
+	w := &world{Interface: server.Client(t), t: t, host: host, apiWrites: &counter{}, events: &journal{}, ready: ready}
 	for _, set := range options {
 		set(w)
 	}
