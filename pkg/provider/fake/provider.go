@@ -134,19 +134,8 @@ func (p *Provider) Healthy(context.Context) error {
 
 // CreateOrUpdateVirtualMachine implements provider.Provider.
 func (p *Provider) CreateOrUpdateVirtualMachine(ctx context.Context, req *provider.Request) error {
-	ch, err := p.CreateOrUpdateVirtualMachineAsync(ctx, req)
-	if ch == nil {
-		return err
-	}
-	select {
-	case oerr := <-ch:
-		if err := errors.Join(err, oerr); err != nil {
-			return err
-		}
-		return &provider.RequeueError{Reason: "an operation has ended"}
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	end, err := p.CreateOrUpdateVirtualMachineAsync(ctx, req)
+	return provider.Await(ctx, end, err)
 }
 
 // CreateOrUpdateVirtualMachineAsync implements provider.Provider.
