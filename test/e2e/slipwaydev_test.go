@@ -81,14 +81,17 @@ func nothingLeft(t *testing.T, dir string) {
 	if len(ports) != 4 {
 		t.Errorf("ports %v, want those of four servers", ports)
 	}
-	for name, port := range ports {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err != nil {
-			t.Errorf("the port of %s is not free: %v", name, err)
-			continue
+	// A killed process loses its command line before the kernel closes its sockets.
+	eventually(t, short, "all ports of the environment are free", func() error {
+		for name, port := range ports {
+			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+			if err != nil {
+				return fmt.Errorf("the port of %s: %w", name, err)
+			}
+			_ = l.Close()
 		}
-		_ = l.Close()
-	}
+		return nil
+	})
 }
 
 func TestSlipwayDevResumesAndLeavesNothingBehind(t *testing.T) {
