@@ -30,6 +30,10 @@ const (
 	// progressInterval is how often idle watches learn the current revision;
 	// consistent reads from the watch cache wait for it.
 	progressInterval = 5 * time.Second
+	// catchUpEntries is how many applied entries of the raft log stay in memory, each
+	// with the whole object that it wrote. They are for followers that lag, which a
+	// lone member does not have; etcd's default of 5000 would hold tens of megabytes.
+	catchUpEntries = 100
 )
 
 // Options says where and how the member keeps its data.
@@ -129,6 +133,7 @@ func config(dir string, sockets sockets, noFsync bool) *embed.Config {
 	cfg.AutoCompactionMode, cfg.AutoCompactionRetention = "periodic", "0"
 	cfg.TickMs, cfg.ElectionMs = tickMilliseconds, electionMilliseconds
 	cfg.WatchProgressNotifyInterval = progressInterval
+	cfg.SnapshotCatchUpEntries = catchUpEntries
 
 	// A member must advertise a peer address; a lone one never dials it.
 	advertised := url.URL{Scheme: "http", Host: "localhost:1"}
