@@ -29,5 +29,5 @@ func newStorageCodec() runtime.Codec {
 		panic("the scheme has no serializer for " + storageMediaType) // a programming error
 	}
 	decoder := recognizer.NewDecoder(info.Serializer, scheme.Codecs.UniversalDeserializer())
-	return scheme.Codecs.CodecForVersions(info.Serializer, decoder, storageVersions, runtime.InternalGroupVersioner)
+	return &sharingCodec{Codec: scheme.Codecs.CodecForVersions(info.Serializer, decoder, storageVersions, runtime.InternalGroupVersioner)}
 }

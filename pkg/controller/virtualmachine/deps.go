@@ -42,7 +42,7 @@ type Deps struct {
 	Client versioned.Interface
 	// Informers watch our kinds. New registers what it needs; Run starts them.
 	// They must have no resync of their own and be in the form that the server
-	// has returned, without fields removed.
+	// has returned; only WithoutManagedFields may be applied.
 	Informers externalversions.SharedInformerFactory
 	// Host is the cluster that has Secrets, claims and ControllerRevisions.
 	Host kubernetes.Interface

@@ -37,7 +37,8 @@ var _ synchronizer.RevisionStore = (*revisionStore)(nil)
 // that the workloads of the host cluster have.
 func newRevisionStore(client kubernetes.Interface) (*revisionStore, error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0,
-		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = instancetype.LabelObjectUID }))
+		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = instancetype.LabelObjectUID }),
+		informers.WithTransform(WithoutManagedFields))
 	informer := factory.Apps().V1().ControllerRevisions().Informer()
 	err := informer.AddIndexers(cache.Indexers{ownerIndex: func(obj any) ([]string, error) {
 		owner := metav1.GetControllerOf(obj.(*appsv1.ControllerRevision))

@@ -6,6 +6,7 @@ package virtualmachine
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -63,6 +64,17 @@ func (s store[T]) handler() cache.ResourceEventHandler {
 			}
 		},
 	}
+}
+
+// WithoutManagedFields is a transform for informers that drops metadata.managedFields,
+// a third of an object, which no pass looks at. An update with such an object leaves
+// the managed fields that the server has as they are: only a list with one empty
+// entry would reset them.
+func WithoutManagedFields(obj any) (any, error) {
+	if accessor, err := meta.Accessor(obj); err == nil && accessor.GetManagedFields() != nil {
+		accessor.SetManagedFields(nil)
+	}
+	return obj, nil
 }
 
 // withoutTombstone returns the object of a delete event, also of one that the
