@@ -20,4 +20,7 @@
 //  6. A call over a virtual machine that is as desired starts nothing and, once
 //     the virtual machine was observed, asks nothing of the hypervisor.
 //  7. Deleting what is not there succeeds.
+//  8. A virtual machine of another object is neither changed nor deleted, and
+//     nothing of it is told. One that no object has is taken over by an object
+//     that names its instance UUID, and is never deleted before.
 package provider

@@ -31,6 +31,7 @@ func Run(t *testing.T, newTarget MakeTarget) {
 		{"without prerequisites nothing is created", prerequisites},
 		{"deleting during a create leaves nothing", deletesCreate},
 		{"deleting what is not there succeeds", deletesNothing},
+		{"a VM of another object is left alone", foreign},
 		{"who is forgotten holds no create slot", forgets},
 		{"the blocking call waits", blocking},
 	} {

@@ -5,11 +5,14 @@ package conformance
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
@@ -113,5 +116,29 @@ func forgets(t *testing.T, newTarget MakeTarget) {
 	o.until("the next VM runs", on(first, next), first, next)
 	if n := o.Count(string(gone.VM.UID)); n != 0 {
 		t.Errorf("the hypervisor has %d VMs of the one that is gone, want none", n)
+	}
+}
+
+// An object names the VM of another one by spec.instanceUUID.
+func foreign(t *testing.T, newTarget MakeTarget) {
+	o := start(t, newTarget, 1)
+	victim := o.Request("victim")
+	o.until("the VM runs", on(victim), victim)
+	id := string(victim.VM.UID)
+	for _, namespace := range []string{victim.VM.Namespace, "another"} {
+		thief := o.Request("thief")
+		thief.VM.Namespace, thief.VM.Spec.InstanceUUID, thief.VM.Spec.PowerState = namespace, id, vmv1alpha1.PoweredOff
+		if ch, err := o.pass(thief); ch != nil || !provider.IsNoRequeue(err) {
+			t.Errorf("pass = %v, want a NoRequeueError and nothing started", err)
+		}
+		c := meta.FindStatusCondition(thief.VM.Status.Conditions, vmv1alpha1.ConditionCreated)
+		if c == nil || c.Reason != vmv1alpha1.ReasonInvalid || strings.Contains(c.Message, victim.VM.Name) || thief.VM.Status.UniqueID != "" {
+			t.Errorf("Created = %+v, uniqueID %q; want Invalid, and nothing of the other object", c, thief.VM.Status.UniqueID)
+		}
+		o.remove(thief)
+	}
+	o.until("the other's VM runs on", on(victim), victim)
+	if n := o.Count(id); n != 1 {
+		t.Errorf("the hypervisor has %d VMs of the other object, want 1", n)
 	}
 }

@@ -20,6 +20,8 @@ import (
 type VM struct {
 	// Key is namespace and name of the object.
 	Key types.NamespacedName
+	// Owner is the UID of the object, empty for a VM that no object has.
+	Owner types.UID
 	// UniqueID is fake-1, fake-2 and so on.
 	UniqueID string
 	// PowerState is the power state.
@@ -148,6 +150,9 @@ func (p *Provider) CreateOrUpdateVirtualMachineAsync(ctx context.Context, req *p
 		return nil, provider.ErrUnknownState
 	case vm == nil:
 		return p.create(ctx, key, req)
+	case vm.Owner != "" && vm.Owner != req.VM.UID:
+		set(req, vmv1alpha1.ConditionCreated, false, vmv1alpha1.ReasonInvalid)
+		return nil, &provider.NoRequeueError{Err: errors.New("the VM belongs to another object")}
 	}
 	return p.update(ctx, key, req, vm)
 }
@@ -213,6 +218,8 @@ func (p *Provider) DeleteVirtualMachine(ctx context.Context, req *provider.Reque
 	switch {
 	case !ok:
 		return provider.ErrUnknownState
+	case vm != nil && vm.Owner != req.VM.UID:
+		return nil // It is none of ours.
 	case vm != nil && vm.Paused:
 		return provider.ErrPaused
 	}

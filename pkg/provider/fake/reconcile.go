@@ -38,7 +38,7 @@ func (p *Provider) create(ctx context.Context, key types.NamespacedName, req *pr
 			}
 			p.made++
 			p.vms[uuid] = &VM{
-				Key: key, UniqueID: fmt.Sprintf("fake-%d", p.made),
+				Key: key, Owner: req.VM.UID, UniqueID: fmt.Sprintf("fake-%d", p.made),
 				PowerState: vmv1alpha1.PoweredOff, Effective: effective,
 			}
 		})
@@ -100,6 +100,10 @@ func plan(req *provider.Request, vm *VM) (operation.Kind, func(*VM), error) {
 	}
 	differs := req.Effective != nil && !equality.Semantic.DeepEqual(req.Effective, vm.Effective)
 	switch {
+	case vm.Owner == "":
+		set(req, vmv1alpha1.ConditionConfigurationSynced, false, vmv1alpha1.ReasonInProgress)
+		key, uid := keyOf(req), req.VM.UID
+		return operation.Reconfigure, func(v *VM) { v.Key, v.Owner = key, uid }, nil
 	case differs && vm.PowerState == vmv1alpha1.PoweredOff:
 		set(req, vmv1alpha1.ConditionConfigurationSynced, false, vmv1alpha1.ReasonInProgress)
 		effective := req.Effective.DeepCopy()

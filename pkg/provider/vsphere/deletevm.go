@@ -12,12 +12,14 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	vimtypes "github.com/vmware/govmomi/vim25/types"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/operation"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/inventory"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
 // DeleteVirtualMachine implements provider.Provider.
@@ -35,12 +37,12 @@ func (p *Provider) DeleteVirtualMachine(ctx context.Context, req *provider.Reque
 		}
 		return provider.ErrReconcileInProgress
 	}
-	uuid := instanceUUID(req)
+	uuid, owner := instanceUUID(req), ownerOf(req)
 	vm, state := p.inventory.Find(req.VM.Status.UniqueID, uuid)
 	switch {
 	case state == inventory.Unknown:
 		return p.unknown(key)
-	case vm != nil && observe.Of(vm, nil).Paused:
+	case vm != nil && paused(vm, owner):
 		return provider.ErrPaused
 	}
 	id := fingerprint("delete", req.VM.UID)
@@ -51,7 +53,7 @@ func (p *Provider) DeleteVirtualMachine(ctx context.Context, req *provider.Reque
 	uid := req.VM.UID
 	mode, grace := deleteMode(req)
 	_, err := p.ops.Start(ctx, key, operation.Info{Kind: operation.Delete}, func(ctx context.Context) error {
-		if err := p.destroy(ctx, vm, uuid, uid, mode, grace); err != nil {
+		if err := p.destroy(ctx, vm, uuid, owner, mode, grace); err != nil {
 			return err
 		}
 		p.mu.Lock()
@@ -92,21 +94,28 @@ func (p *Provider) takeGone(key types.NamespacedName, uid types.UID) bool {
 	return ok && got == uid
 }
 
-// destroy powers off and destroys the virtual machine of uid, if there is one.
-func (p *Provider) destroy(ctx context.Context, vm *mo.VirtualMachine, uuid string, uid types.UID, mode vmv1alpha1.PowerOpMode, grace time.Duration) error {
-	if vm == nil {
-		var err error
-		if vm, err = p.lookUp(ctx, uuid); err != nil {
-			return err
-		}
+// destroy powers off and destroys the virtual machine of owner, if there is one.
+// It decides by what vSphere says now: the record may be of before an outage, or
+// of before somebody else took the VM over or paused it.
+func (p *Provider) destroy(ctx context.Context, known *mo.VirtualMachine, uuid string, owner observe.Owner, mode vmv1alpha1.PowerOpMode, grace time.Duration) error {
+	ref := vimtypes.ManagedObjectReference{}
+	if known != nil {
+		ref = known.Self
+	} else if found, err := p.lookUp(ctx, uuid, owner); err != nil || found == nil {
+		return err
+	} else {
+		ref = *found
 	}
-	if vm == nil {
+	vm, err := p.inventory.Refresh(ctx, ref)
+	switch {
+	case err != nil || vm == nil:
+		return err
+	case observe.OwnershipOf(vm, owner) != observe.Own:
+		leave(ctx, ref, owner)
 		return nil
-	}
-	if o, ok := observe.OwnerOf(vm); ok && o.UID != string(uid) {
-		return nil // It belongs to another object.
-	}
-	if vm.Runtime.PowerState == vimtypes.VirtualMachinePowerStatePoweredOn {
+	case paused(vm, owner):
+		return provider.ErrPaused
+	case vm.Runtime.PowerState == vimtypes.VirtualMachinePowerStatePoweredOn:
 		if err := p.actor.PowerOff(ctx, vm.Self, mode, grace); err != nil {
 			return err
 		}
@@ -114,21 +123,46 @@ func (p *Provider) destroy(ctx context.Context, vm *mo.VirtualMachine, uuid stri
 	return p.actor.Destroy(ctx, vm.Self)
 }
 
-// lookUp asks vSphere itself for what the inventory does not have.
-func (p *Provider) lookUp(ctx context.Context, uuid string) (*mo.VirtualMachine, error) {
+// leave says that a VM outlives the object that names it.
+func leave(ctx context.Context, vm vimtypes.ManagedObjectReference, owner observe.Owner) {
+	klog.FromContext(ctx).Info("The object names a vSphere VM that is not its own, which is left in place",
+		"virtualMachine", klog.KRef(owner.Key.Namespace, owner.Key.Name), "vm", vm.Value)
+}
+
+// paused is true for a VM of owner that an administrator paused. Others hold no
+// deletion up.
+func paused(vm *mo.VirtualMachine, owner observe.Owner) bool {
+	return observe.OwnershipOf(vm, owner) == observe.Own && observe.Of(vm, nil).Paused
+}
+
+// lookUp asks vSphere itself for the virtual machine of owner that the inventory
+// does not have. One that is not its own stays out of the inventory too: what is
+// there is worked on.
+func (p *Provider) lookUp(ctx context.Context, uuid string, owner observe.Owner) (*vimtypes.ManagedObjectReference, error) {
 	c, err := p.session.Vim(ctx)
 	if err != nil {
 		return nil, err
 	}
 	byInstance := true
-	ref, err := object.NewSearchIndex(c).FindByUuid(ctx, nil, uuid, true, &byInstance)
+	found, err := object.NewSearchIndex(c).FindByUuid(ctx, nil, uuid, true, &byInstance)
 	if err != nil {
 		return nil, fmt.Errorf("looking for instance UUID %s: %w", uuid, err)
 	}
-	if ref == nil {
+	if found == nil {
 		return nil, nil
 	}
-	return p.inventory.Refresh(ctx, ref.Reference())
+	ref := found.Reference()
+	whose, err := p.creator.Ownership(ctx, ref, owner)
+	switch {
+	case vimfault.KindOf(err) == vimfault.NotFound:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case whose != observe.Own:
+		leave(ctx, ref, owner)
+		return nil, nil
+	}
+	return &ref, nil
 }
 
 // deleteMode is how a virtual machine that is being deleted is powered off: a

@@ -20,8 +20,12 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/update"
 )
 
-// update handles a virtual machine that vSphere has.
+// update handles a virtual machine that vSphere has. One without owner is found
+// only if the object names it; the configuration that comes first gives it one.
 func (p *Provider) update(ctx context.Context, key types.NamespacedName, req *provider.Request, vm *mo.VirtualMachine) (<-chan error, error) {
+	if observe.OwnershipOf(vm, ownerOf(req)) == observe.Foreign {
+		return nil, refuse(req)
+	}
 	p.applyReport(key, req)
 	names := placement.NetworkNames(req.Effective)
 	backings, complete := p.places.KnownBackings(names)

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
@@ -31,15 +30,6 @@ type Creator struct {
 	// Places resolves the folder of the namespace.
 	Places *placement.Resolver
 }
-
-// ConflictError means that a VM which belongs to somebody else is in the way.
-type ConflictError struct {
-	// Message for people.
-	Message string
-}
-
-// Error implements error.
-func (e *ConflictError) Error() string { return e.Message }
 
 // Create returns when the inventory shows the VM, made from rep.Source at the
 // place of rep, or found if it exists.
@@ -107,30 +97,6 @@ func (c *Creator) reconfigure(ctx context.Context, want configspec.Want, vm *mo.
 	return c.Actor.Reconfigure(ctx, vm.Self, configspec.Spec(diffs))
 }
 
-// find asks vSphere itself, for the inventory may be a moment behind.
-func (c *Creator) find(ctx context.Context, want configspec.Want) (bool, error) {
-	vim, err := c.Actor.Session.Vim(ctx)
-	if err != nil {
-		return false, err
-	}
-	byInstance := true
-	ref, err := object.NewSearchIndex(vim).FindByUuid(ctx, nil, want.InstanceUUID, true, &byInstance)
-	if err != nil {
-		return false, fmt.Errorf("looking for instance UUID %s: %w", want.InstanceUUID, err)
-	}
-	if ref == nil {
-		return false, nil
-	}
-	vm, err := c.Actor.Inventory.Refresh(ctx, ref.Reference())
-	if err != nil || vm == nil {
-		return false, err
-	}
-	if o, ok := observe.OwnerOf(vm); ok && o.UID != want.Owner.UID {
-		return false, &ConflictError{Message: fmt.Sprintf("the vSphere VM with instance UUID %s belongs to another object", want.InstanceUUID)}
-	}
-	return true, nil
-}
-
 // final is true for an error by which vSphere says that it made nothing. After
 // others the VM may be there, or still being made: an answer was lost, this
 // process ends, or a request of one that died has just been carried out. Then
@@ -162,7 +128,7 @@ func (c *Creator) removeLeftover(ctx context.Context, want configspec.Want) erro
 	if vm == nil || vm.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOff {
 		return nil
 	}
-	if o, ok := observe.OwnerOf(vm); !ok || o != want.Owner {
+	if observe.OwnershipOf(vm, want.Owner) != observe.Own {
 		return nil
 	}
 	return c.Actor.Destroy(ctx, vm.Self)

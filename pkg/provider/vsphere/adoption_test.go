@@ -1,0 +1,168 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/vmware/govmomi/find"
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+)
+
+// makeVM makes a VM as an administrator does, below folder, and returns it with
+// its instance UUID.
+func makeVM(t *testing.T, ready vcenter.Ready, folder, name string, extra ...types.BaseOptionValue) (*object.VirtualMachine, string) {
+	t.Helper()
+	c := admin(t, ready)
+	f := find.NewFinder(c.Client)
+	template, err := f.VirtualMachine(t.Context(), "/DC0/vm/templates/"+vcenter.Template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := f.Folder(t.Context(), folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := f.ResourcePool(t.Context(), "/DC0/host/DC0_C0/Resources")
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, ref := uuid.NewString(), pool.Reference()
+	task, err := template.Clone(t.Context(), to, name, types.VirtualMachineCloneSpec{
+		Location: types.VirtualMachineRelocateSpec{Pool: &ref},
+		Config:   &types.VirtualMachineConfigSpec{InstanceUuid: id, ExtraConfig: extra},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := task.WaitForResult(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return object.NewVirtualMachine(c.Client, res.Result.(types.ManagedObjectReference)), id
+}
+
+// exists reports whether vCenter still has the VM.
+func exists(t *testing.T, ready vcenter.Ready, id string) bool {
+	t.Helper()
+	instance := true
+	ref, err := object.NewSearchIndex(admin(t, ready).Client).FindByUuid(t.Context(), nil, id, true, &instance)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ref != nil
+}
+
+func TestAVMThatIsNamedIsTakenOverAndThenOurs(t *testing.T) {
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	_, id := makeVM(t, ready, "/DC0/vm/slipway", "by-hand")
+	req := newRequest("adopted", libraryImage())
+	req.VM.Spec.InstanceUUID = id
+	l.until("the VM is taken over and runs", running(req), req)
+	vm, _ := p.inventory.Find(req.VM.Status.UniqueID, id)
+	if o, ok := observe.OwnerOf(vm); !ok || o.UID != string(req.VM.UID) || o.Key != keyOf(req) {
+		t.Errorf("owner = %+v, want the object that named the VM", o)
+	}
+	if n := counted.snapshot()["CloneVM_Task"] + counted.snapshot()["rest.DeployLibraryItem"]; n != 0 {
+		t.Errorf("%d VMs were made instead", n)
+	}
+	l.remove(req)
+	if exists(t, ready, id) {
+		t.Error("the VM was not deleted with the object that has taken it over")
+	}
+}
+
+func TestAVMWithoutOurKeyIsNotDeleted(t *testing.T) {
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	_, inside := makeVM(t, ready, "/DC0/vm/slipway", "inside")
+	_, outside := makeVM(t, ready, "/DC0/vm", "outside")
+	_, others := makeVM(t, ready, "/DC0/vm/slipway", "others", &types.OptionValue{Key: observe.OwnerKey, Value: "team-b/db/another"})
+	eventually(t, "the inventory is read", p.inventory.Synced)
+	for _, id := range []string{inside, outside, others} {
+		req := newRequest("never-made", libraryImage())
+		req.VM.Spec.InstanceUUID = id
+		l.remove(req) // It never took the VM over.
+		if !exists(t, ready, id) {
+			t.Error("a VM that is not ours was destroyed")
+		}
+	}
+	if n := counted.snapshot()["Destroy_Task"] + counted.snapshot()["PowerOffVM_Task"]; n != 0 {
+		t.Errorf("Destroy_Task and PowerOffVM_Task were called %d times", n)
+	}
+}
+
+func TestAVMOutsideOfTheManagedFolderIsNotTakenOver(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	vm, id := makeVM(t, ready, "/DC0/vm", "outside")
+	req := newRequest("adopted", libraryImage())
+	req.VM.Spec.InstanceUUID = id
+	l.until("the conflict is reported", func() bool {
+		return reason(&req.VM.Status, vmv1alpha1.ConditionCreated) == "False Error"
+	}, req)
+	c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated)
+	if !strings.Contains(c.Message, "/DC0/vm/slipway") || req.VM.Status.UniqueID != "" {
+		t.Errorf("Created = %q, uniqueID %q; want the folder to move it to, and nothing of the VM", c.Message, req.VM.Status.UniqueID)
+	}
+	folder, err := find.NewFinder(vm.Client()).Folder(t.Context(), "/DC0/vm/slipway")
+	if err != nil {
+		t.Fatal(err)
+	}
+	task, err := folder.MoveInto(t.Context(), []types.ManagedObjectReference{vm.Reference()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := task.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l.until("the VM that was moved runs", running(req), req)
+}
+
+// vCenter may carry out part of a create: the VM has our UUID and no key.
+func TestAVMOfACreateThatDiedBeforeItsKeyIsOurs(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	half := func(name string) *provider.Request {
+		req := newRequest(name, libraryImage())
+		l.until(name+" runs", running(req), req)
+		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+		l.until(name+" is off", func() bool { return isTrue(&req.VM.Status, vmv1alpha1.ConditionPowerStateSynced) }, req)
+		ref := types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}
+		if err := p.actor.Reconfigure(t.Context(), ref, types.VirtualMachineConfigSpec{
+			ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: observe.OwnerKey, Value: ""}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		req.VM.Status = vmv1alpha1.VirtualMachineStatus{}
+		return req
+	}
+	again, gone := half("again"), half("gone")
+	again.VM.Spec.PowerState = vmv1alpha1.PoweredOn
+	l.until("the repeated create has finished the VM", running(again), again)
+	vm, _ := p.inventory.Find("", string(again.VM.UID))
+	if o, ok := observe.OwnerOf(vm); !ok || o.UID != string(again.VM.UID) {
+		t.Errorf("owner = %+v, want the object", o)
+	}
+	gone.Now = time.Now()
+	l.remove(gone)
+	if exists(t, ready, string(gone.VM.UID)) {
+		t.Error("the delete left the VM behind")
+	}
+}

@@ -1,0 +1,42 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"strings"
+
+	"github.com/vmware/govmomi/vim25/mo"
+)
+
+// Ownership says whose a vSphere VM is, as one object sees it.
+type Ownership string
+
+const (
+	// Unowned is a VM that no object has: one made by hand, for example. Only an
+	// object that names it may take it over, and nobody deletes it before.
+	Unowned Ownership = "Unowned"
+	// Own is a VM of the object.
+	Own Ownership = "Own"
+	// Foreign is a VM of another object.
+	Foreign Ownership = "Foreign"
+)
+
+// OwnershipOf says whose vm is, as the object of owner sees it.
+//
+// A VM without OwnerKey whose instance UUID is the UID of the object is its own
+// too: nothing else can have that UUID, so that it comes from a create of ours
+// whose request vSphere carried out only in part before we died. An OwnerKey
+// that cannot be read counts as that of another object.
+func OwnershipOf(vm *mo.VirtualMachine, owner Owner) Ownership {
+	if ExtraConfig(vm, OwnerKey) != "" {
+		if o, ok := OwnerOf(vm); ok && o.UID == owner.UID {
+			return Own
+		}
+		return Foreign
+	}
+	if vm != nil && vm.Config != nil && owner.UID != "" && strings.EqualFold(vm.Config.InstanceUuid, owner.UID) {
+		return Own
+	}
+	return Unowned
+}
