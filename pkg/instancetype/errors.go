@@ -72,7 +72,12 @@ type ClassError struct {
 }
 
 // Error implements error.
-func (e *ClassError) Error() string { return fmt.Sprintf("finding class %q: %s", e.Name, e.Err) }
+func (e *ClassError) Error() string {
+	if apierrors.IsNotFound(e.Err) {
+		return fmt.Sprintf("finding the class: %s", e.Err) // which names it
+	}
+	return fmt.Sprintf("finding class %q: %s", e.Name, e.Err)
+}
 
 // Unwrap returns the cause.
 func (e *ClassError) Unwrap() error { return e.Err }

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
@@ -128,6 +130,9 @@ func sameIdentity(ref *vmv1alpha1.InstancetypeRef, role Role, want identity) boo
 
 func findLive(vm *vmv1alpha1.VirtualMachine, want identity, r Reader) (*Found, error) {
 	object, err := r.Source(want.kind, sourceNamespace(want.kind, vm), want.name)
+	if apierrors.IsNotFound(err) {
+		return nil, err // it names kind and object already
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading %s %q: %w", want.kind, want.name, err)
 	}
@@ -137,6 +142,9 @@ func findLive(vm *vmv1alpha1.VirtualMachine, want identity, r Reader) (*Found, e
 // readRevision also reports whether the revision has the current format.
 func readRevision(namespace, name string, role Role, r Reader) (*Object, bool, error) {
 	revision, err := r.Revision(namespace, name)
+	if apierrors.IsNotFound(err) {
+		return nil, false, err // it names kind and object already
+	}
 	if err != nil {
 		return nil, false, fmt.Errorf("reading ControllerRevision %q: %w", name, err)
 	}

@@ -5,6 +5,7 @@ package instancetype_test
 
 import (
 	"fmt"
+	"path"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -54,7 +55,7 @@ func get[T any](m map[string]*T, what, key string) (*T, error) {
 	if v, ok := m[key]; ok {
 		return v, nil
 	}
-	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: what}, key)
+	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: what}, path.Base(key))
 }
 
 func (w *world) Source(kind instancetype.Kind, namespace, name string) (*instancetype.Object, error) {

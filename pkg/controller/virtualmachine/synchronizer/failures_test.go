@@ -35,7 +35,7 @@ func TestFailuresBecomeConditions(t *testing.T) {
 		{"F49 pin that does not exist", "{instancetype: {name: small, revisionName: nowhere}}",
 			map[string]string{"InstancetypeReady": "False NotFound", "Synchronized": "False NotFound"}, `"nowhere"`},
 		{"missing class", "{className: gone}",
-			map[string]string{"ClassReady": "False NotFound", "Synchronized": "False NotFound"}, `class "gone"`},
+			map[string]string{"ClassReady": "False NotFound", "Synchronized": "False NotFound"}, `classes "gone" not found`},
 		{"class and own size", "{className: gold, cpu: {sockets: 1}}",
 			map[string]string{"ClassReady": "False Conflict", "Synchronized": "False Conflict"}, "spec.cpu"},
 		{"no size", "{}", map[string]string{"Synchronized": "False Invalid"}, "set className, instancetype, or cpu and memory"},

@@ -4,6 +4,7 @@
 package synchronizer_test
 
 import (
+	"path"
 	"testing"
 	"time"
 
@@ -54,7 +55,7 @@ func lookUp[T any](m map[string]*T, what, key string) (*T, error) {
 	if v, ok := m[key]; ok {
 		return v, nil
 	}
-	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: what}, key)
+	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: what}, path.Base(key))
 }
 
 func (w *world) Source(kind instancetype.Kind, namespace, name string) (*instancetype.Object, error) {

@@ -1,0 +1,31 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package instancetype_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+func TestWhatIsMissingIsNamedOnce(t *testing.T) {
+	for name, spec := range map[string]string{
+		"instance type":            "{instancetype: {name: absent}}",
+		"preference":               "{preference: {name: absent, kind: VirtualMachinePreference}}",
+		"class":                    "{className: absent}",
+		"revision that is pinned":  "{instancetype: {name: small, controllerRevisionRef: {name: absent}}}",
+		"revision by its old name": "{instancetype: {name: small, revisionName: absent}}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := instancetype.Resolve(vmOf(t, spec), newWorld())
+			if err == nil || !instancetype.IsMissing(err) {
+				t.Fatalf("error %v, want one that says that something is missing", err)
+			}
+			if got := err.Error(); strings.Count(got, "absent") != 1 || !strings.HasSuffix(got, `absent" not found`) {
+				t.Errorf("error %q, want one that ends with what is not found and names it once", got)
+			}
+		})
+	}
+}
