@@ -6,10 +6,12 @@ package vsphere
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/mo"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -135,6 +137,8 @@ type checked struct {
 	rep         *placement.Report
 	fingerprint string
 	at          time.Time
+	// told is true when a status that a pass started from said it already.
+	told bool
 }
 
 // recheck is how long an outcome counts while nothing of what was checked
@@ -187,6 +191,7 @@ func (p *Provider) applyReport(key types.NamespacedName, req *provider.Request) 
 	set := func(kind string, status metav1.ConditionStatus, reason, message string) {
 		update.SetCondition(&req.VM.Status, req.VM.Generation, c.at, kind, status, reason, message)
 	}
+	before := slices.Clone(req.VM.Status.Conditions)
 	for kind, err := range c.rep.Failures {
 		var unusable *placement.NotUsableError
 		switch {
@@ -199,5 +204,29 @@ func (p *Provider) applyReport(key types.NamespacedName, req *provider.Request) 
 		default:
 			set(kind, metav1.ConditionFalse, vmv1alpha1.ReasonError, err.Error())
 		}
+	}
+	if equality.Semantic.DeepEqual(before, req.VM.Status.Conditions) {
+		p.reportTold(key, c.rep)
+	}
+}
+
+// reportTold notes that rep, if it is still the last one, is in a stored status.
+func (p *Provider) reportTold(key types.NamespacedName, rep *placement.Report) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c, ok := p.reports[key]; ok && c.rep == rep {
+		c.told = true
+		p.reports[key] = c
+	}
+}
+
+// forgetTold drops a report that was stored with a status. One without failures is
+// kept until then, because what a pass says may be lost, by a conflict for example;
+// failures are over when this is called.
+func (p *Provider) forgetTold(key types.NamespacedName) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c, ok := p.reports[key]; ok && (c.told || c.rep.Err() != nil) {
+		delete(p.reports, key)
 	}
 }
