@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"sync"
 
@@ -191,12 +190,5 @@ func (c *Cluster) launch(spec process.Spec) (*process.Process, error) {
 	return p, nil
 }
 
-// Kubectl is the path of the kubectl that belongs to the environment, or an error
-// that says how to build it.
-func Kubectl(binDir string) (string, error) {
-	path := filepath.Join(binDir, "kubectl")
-	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("kubectl is missing in %s: run \"make tools\": %w", binDir, err)
-	}
-	return path, nil
-}
+// Kubectl is the path of the kubectl that belongs to the environment.
+func Kubectl(binDir string) string { return filepath.Join(binDir, programKubectl) }

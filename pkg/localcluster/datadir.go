@@ -55,7 +55,7 @@ func (d dataDir) acquire() (release func(), err error) {
 		_ = f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			pid, _ := Running(string(d))
-			return nil, fmt.Errorf("an environment already runs in %s (process %d): end it with \"slipway-dev down\" first", d, pid)
+			return nil, fmt.Errorf("an environment already runs in %s (process %d): end it with \"slipway-dev down --data-dir=%s\" first", d, pid, d)
 		}
 		return nil, fmt.Errorf("locking the data directory %s: %w", d, err)
 	}
@@ -113,23 +113,23 @@ func WaitStopped(dataDirectory string) error {
 	return nil
 }
 
-// Reset removes all state below dataDirectory. It refuses a directory in which an
-// environment runs, or that no environment has made.
-func Reset(dataDirectory string) error {
+// Reset removes all state below dataDirectory, and tells whether there was any. It
+// refuses a directory in which an environment runs, or that no environment has made.
+func Reset(dataDirectory string) (removed bool, err error) {
 	d := dataDir(dataDirectory)
 	if _, err := os.Stat(dataDirectory); errors.Is(err, os.ErrNotExist) {
-		return nil
+		return false, nil
 	}
 	if _, err := os.Stat(d.lock()); err != nil {
-		return fmt.Errorf("%s was not made by slipway-dev, it is left alone: %w", dataDirectory, err)
+		return false, fmt.Errorf("%s was not made by slipway-dev, it is left alone: %w", dataDirectory, err)
 	}
 	release, err := d.acquire()
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer release()
 	if err := os.RemoveAll(dataDirectory); err != nil {
-		return fmt.Errorf("removing the state: %w", err)
+		return false, fmt.Errorf("removing the state: %w", err)
 	}
-	return nil
+	return true, nil
 }

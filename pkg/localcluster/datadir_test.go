@@ -25,7 +25,7 @@ func TestDataDirectoryHasOneOwner(t *testing.T) {
 	if _, err := dir.acquire(); err == nil || !strings.Contains(err.Error(), "already runs") {
 		t.Errorf("second acquire = %v, want that an environment already runs", err)
 	}
-	if err := Reset(string(dir)); err == nil || !strings.Contains(err.Error(), "already runs") {
+	if _, err := Reset(string(dir)); err == nil || !strings.Contains(err.Error(), "already runs") {
 		t.Errorf("Reset of a running environment = %v, want a refusal", err)
 	}
 	release()
@@ -42,7 +42,7 @@ func TestResetRemovesOnlyWhatItKnows(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(foreign, "thesis.txt"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := Reset(foreign); err == nil {
+	if _, err := Reset(foreign); err == nil {
 		t.Error("a directory without an environment was removed")
 	}
 	if _, err := os.Stat(filepath.Join(foreign, "thesis.txt")); err != nil {
@@ -54,14 +54,14 @@ func TestResetRemovesOnlyWhatItKnows(t *testing.T) {
 		t.Fatal(err)
 	}
 	release()
-	if err := Reset(own); err != nil {
-		t.Error(err)
+	if removed, err := Reset(own); err != nil || !removed {
+		t.Errorf("Reset = %v, %v, want that it was removed", removed, err)
 	}
 	if _, err := os.Stat(own); !os.IsNotExist(err) {
 		t.Errorf("after Reset: %v, want that it does not exist", err)
 	}
-	if err := Reset(own); err != nil {
-		t.Errorf("Reset of nothing: %v", err)
+	if removed, err := Reset(own); err != nil || removed {
+		t.Errorf("Reset of nothing = %v, %v, want neither", removed, err)
 	}
 }
 
@@ -72,9 +72,10 @@ func TestMissingProgramNamesTheTarget(t *testing.T) {
 		want     string
 	}{
 		"nothing is built":      {nil, false, `kube-apiserver is missing`},
-		"only tools are built":  {[]string{"kube-apiserver", "kube-controller-manager"}, false, `slipway-apiserver is missing`},
+		"kubectl is not built":  {[]string{"kube-apiserver", "kube-controller-manager", "slipway-apiserver", "slipway-dev"}, false, `kubectl is missing`},
+		"only tools are built":  {[]string{"kube-apiserver", "kube-controller-manager", "kubectl"}, false, `slipway-apiserver is missing`},
 		"tools suffice":         {[]string{"kube-apiserver", "kube-controller-manager"}, true, ""},
-		"everything is present": {[]string{"kube-apiserver", "kube-controller-manager", "slipway-apiserver", "slipway-dev"}, false, ""},
+		"everything is present": {[]string{"kube-apiserver", "kube-controller-manager", "kubectl", "slipway-apiserver", "slipway-dev"}, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bin := t.TempDir()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/slipway-dev/slipway/pkg/localcluster/ports"
@@ -56,6 +57,7 @@ const (
 	programKubeControllerManager = "kube-controller-manager"
 	programSlipwayAPIServer      = "slipway-apiserver"
 	programSlipwayDev            = "slipway-dev"
+	programKubectl               = "kubectl"
 )
 
 // complete checks the options, makes paths absolute and fills defaults.
@@ -76,26 +78,34 @@ func (o Options) complete() (Options, error) {
 	if o.Progress == nil {
 		o.Progress = func(string, time.Duration) {}
 	}
-	return o, o.checkPrograms()
+	if o.HostOnly {
+		return o, checkPrograms(o.BinDir, hostPrograms)
+	}
+	return o, CheckPrograms(o.BinDir)
 }
 
-// checkPrograms names the first program that is missing and what makes it.
-func (o Options) checkPrograms() error {
-	makers := []struct{ program, target string }{
-		{programKubeAPIServer, "tools"}, {programKubeControllerManager, "tools"},
-	}
-	if !o.HostOnly {
-		makers = append(makers, []struct{ program, target string }{
-			{programSlipwayAPIServer, "build"}, {programSlipwayDev, "build"},
-		}...)
-	}
-	for _, m := range makers {
-		info, err := os.Stat(filepath.Join(o.BinDir, m.program))
+// program is one in BinDir and the target of the Makefile that builds it.
+type program struct{ name, target string }
+
+// What runs, without and with Slipway.
+var (
+	hostPrograms = []program{{programKubeAPIServer, "tools"}, {programKubeControllerManager, "tools"}}
+	allPrograms  = append(slices.Clone(hostPrograms), program{programKubectl, "tools"},
+		program{programSlipwayAPIServer, "build"}, program{programSlipwayDev, "build"})
+)
+
+// CheckPrograms looks for everything that an environment runs in binDir. Its error
+// names the first program that is missing and what makes it.
+func CheckPrograms(binDir string) error { return checkPrograms(binDir, allPrograms) }
+
+func checkPrograms(binDir string, programs []program) error {
+	for _, p := range programs {
+		info, err := os.Stat(filepath.Join(binDir, p.name))
 		if errors.Is(err, os.ErrNotExist) || err == nil && (info.IsDir() || info.Mode()&0o111 == 0) {
-			return fmt.Errorf("%s is missing in %s: run \"make %s\"", m.program, o.BinDir, m.target)
+			return fmt.Errorf("%s is missing in %s: run \"make %s\"", p.name, binDir, p.target)
 		}
 		if err != nil {
-			return fmt.Errorf("looking for %s: %w", m.program, err)
+			return fmt.Errorf("looking for %s: %w", p.name, err)
 		}
 	}
 	return nil

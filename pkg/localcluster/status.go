@@ -36,6 +36,20 @@ type ServerStatus struct {
 	Listening bool
 }
 
+// Missing says what does not work: servers that do not listen, and the API.
+func (s Status) Missing() []string {
+	var missing []string
+	for _, server := range s.Servers {
+		if !server.Listening {
+			missing = append(missing, server.Name+" does not listen")
+		}
+	}
+	if s.APIs != "" {
+		missing = append(missing, s.APIs)
+	}
+	return missing
+}
+
 // dialTimeout is ample for the loopback interface.
 const dialTimeout = time.Second
 

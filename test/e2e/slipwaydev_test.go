@@ -105,8 +105,11 @@ func TestSlipwayDevResumesAndLeavesNothingBehind(t *testing.T) {
 	if out := slipwayDev(t, dir, "status"); !strings.Contains(out, "available") || strings.Contains(out, "not listening") {
 		t.Errorf("status of a running environment:\n%s", out)
 	}
-	if out, errOut, err := run(t, "", "slipway-dev", "up", "--data-dir="+dir); err == nil || !strings.Contains(errOut, "already runs") {
-		t.Errorf("second up: %v\n%s%s", err, out, errOut)
+	if out := slipwayDev(t, dir, "up"); !strings.Contains(out, "runs already in "+dir) || !strings.Contains(out, "KUBECONFIG="+localcluster.AdminKubeconfig(dir)) {
+		t.Errorf("second up printed:\n%s", out)
+	}
+	if out, errOut, err := run(t, "", "slipway-dev", "run", "--data-dir="+dir); err == nil || !strings.Contains(errOut, "slipway-dev down --data-dir="+dir) {
+		t.Errorf("run beside it: %v\n%s%s", err, out, errOut)
 	}
 	asAdmin(t, localcluster.AdminKubeconfig(dir)).kubectl("label", "vm", "web-1", "kept=yes")
 	before := identity(t, dir)
@@ -116,7 +119,7 @@ func TestSlipwayDevResumesAndLeavesNothingBehind(t *testing.T) {
 		t.Errorf("status after down: %v\n%s%s", err, out, errOut)
 	}
 
-	interruptRun(t, dir, func() {
+	interruptRun(t, dir, "Ctrl-C stops everything", func() {
 		if diff := cmp.Diff(before, identity(t, dir)); diff != "" {
 			t.Errorf("the VM after a restart (-before +after):\n%s", diff)
 		}
@@ -124,9 +127,9 @@ func TestSlipwayDevResumesAndLeavesNothingBehind(t *testing.T) {
 	nothingLeft(t, dir)
 }
 
-// interruptRun runs the environment in the foreground, calls inside when it is ready,
-// and ends it as Ctrl-C does.
-func interruptRun(t *testing.T, dir string, inside func()) {
+// interruptRun runs the environment in the foreground, calls inside when a line with
+// text is printed, ends it as Ctrl-C does, and returns what it printed.
+func interruptRun(t *testing.T, dir, text string, inside func()) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binDir+"/slipway-dev", "run", "--data-dir="+dir)
 	stdout, err := cmd.StdoutPipe()
@@ -141,7 +144,7 @@ func interruptRun(t *testing.T, dir string, inside func()) {
 	interrupted := false
 	for lines := bufio.NewScanner(stdout); lines.Scan(); {
 		seen = append(seen, lines.Text())
-		if strings.Contains(lines.Text(), "Ctrl-C stops everything") {
+		if strings.Contains(lines.Text(), text) && !interrupted {
 			inside()
 			interrupted = true
 			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
@@ -151,6 +154,38 @@ func interruptRun(t *testing.T, dir string, inside func()) {
 	}
 	if err := cmd.Wait(); err != nil || !interrupted {
 		t.Errorf("run: %v, interrupted: %v\n%s", err, interrupted, strings.Join(seen, "\n"))
+	}
+	return strings.Join(seen, "\n")
+}
+
+func TestStartThatIsInterruptedLeavesNothingBehind(t *testing.T) {
+	dir := devDir(t)
+	for _, step := range []string{"  etcd ", "  kube-apiserver ", "  slipway-apiserver "} {
+		out := interruptRun(t, dir, step, func() {})
+		if !strings.Contains(out, "everything") {
+			t.Errorf("interrupted after%sthe run does not say that all is stopped:\n%s", step, out)
+		}
+		nothingLeft(t, dir)
+	}
+	slipwayDev(t, dir, "up")
+}
+
+func TestPortInUseGetsOneLine(t *testing.T) {
+	dir := devDir(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	port := l.Addr().(*net.TCPAddr).Port
+	kept := fmt.Sprintf(`{"kube-apiserver": %d}`, port)
+	if err := os.WriteFile(filepath.Join(dir, "ports.json"), []byte(kept), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, errOut, err := run(t, "", "slipway-dev", "up", "--data-dir="+dir)
+	want := fmt.Sprintf("slipway-dev: port %d of kube-apiserver is in use", port)
+	if err == nil || !strings.HasPrefix(errOut, want) || strings.Count(errOut, "\n") != 1 {
+		t.Errorf("up: %v, standard error %q, want one line %q", err, errOut, want)
 	}
 }
 

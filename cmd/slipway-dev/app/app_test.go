@@ -85,6 +85,8 @@ func TestMainReportsOneLine(t *testing.T) {
 		"missing program": {[]string{"run", "--bin-dir=" + empty, "--data-dir=" + data}, 1, "kube-apiserver is missing in " + empty},
 		"nothing to show": {[]string{"status", "--data-dir=" + data}, 1, "no environment runs in " + data},
 		"nothing to stop": {[]string{"down", "--data-dir=" + data}, 0, ""},
+		"up of nothing":   {[]string{"up", "--bin-dir=" + empty, "--data-dir=" + data}, 1, "kube-apiserver is missing in " + empty},
+		"no directory":    {[]string{"reset", "--data-dir="}, 1, "--data-dir must not be empty"},
 		"foreign data":    {[]string{"reset", "--data-dir=" + foreign}, 1, "it is left alone"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -95,6 +97,9 @@ func TestMainReportsOneLine(t *testing.T) {
 			got := errOut.String()
 			if !strings.Contains(got, tc.want) || strings.Count(got, "\n") != tc.code {
 				t.Errorf("standard error %q, want one line with %q for a failure, none otherwise", got, tc.want)
+			}
+			if _, err := os.Stat(data); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the data directory: %v, want that nothing was made", err)
 			}
 		})
 	}

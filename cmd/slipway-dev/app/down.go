@@ -68,11 +68,11 @@ func newReset(g *globals) *cobra.Command {
 			if err := down(ctx, g.dataDir, out); err != nil {
 				return err
 			}
-			if err := localcluster.Reset(g.dataDir); err != nil {
-				return err
+			removed, err := localcluster.Reset(g.dataDir)
+			if removed {
+				_, _ = fmt.Fprintf(out, "removed %s\n", g.dataDir)
 			}
-			_, _ = fmt.Fprintf(out, "removed %s\n", g.dataDir)
-			return nil
+			return err
 		}),
 	}
 }

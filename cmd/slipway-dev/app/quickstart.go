@@ -24,10 +24,7 @@ const quickstartTimeout = 2 * time.Minute
 // quickstart applies the example at the first run, waits for its VM, and shows all
 // VMs.
 func (o *runOptions) quickstart(ctx context.Context, cluster *localcluster.Cluster, out *report) error {
-	kubectl, err := localcluster.Kubectl(o.binDir)
-	if err != nil {
-		return err
-	}
+	kubectl := localcluster.Kubectl(o.binDir)
 	run := func(args ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, kubectl, append([]string{"--kubeconfig", cluster.AdminKubeconfig}, args...)...)
 		text, err := cmd.CombinedOutput()

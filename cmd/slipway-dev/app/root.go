@@ -5,6 +5,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -71,6 +72,9 @@ func (g *globals) runE(f command) func(*cobra.Command, []string) error {
 
 // resolve makes the directories absolute and fills the default of --bin-dir.
 func (g *globals) resolve() error {
+	if g.dataDir == "" {
+		return errors.New("--data-dir must not be empty")
+	}
 	var err error
 	if g.dataDir, err = filepath.Abs(g.dataDir); err != nil {
 		return fmt.Errorf("--data-dir: %w", err)

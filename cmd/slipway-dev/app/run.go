@@ -33,8 +33,7 @@ func newRun(g *globals) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			err = o.run(ctx, out)
-			if errors.Is(err, errInterrupted) {
+			if err = o.run(ctx, out); errors.Is(err, errInterrupted) {
 				err = nil
 			}
 			return errors.Join(err, out.finish(err))
@@ -63,6 +62,7 @@ func (o *runOptions) run(ctx context.Context, out *report) error {
 	})
 	if err != nil {
 		if ctx.Err() != nil {
+			out.printf("interrupted while starting: everything is stopped")
 			return errInterrupted
 		}
 		return err
@@ -98,7 +98,7 @@ func stop(cluster *localcluster.Cluster, out *report) error {
 	return err
 }
 
-// printNext names the commands to try. They are for another shell.
+// printNext names the commands to try.
 func (o *runOptions) printNext(w io.Writer) {
 	_, _ = fmt.Fprintf(w, `try next, in another shell:
   export KUBECONFIG=%s PATH=%s:$PATH

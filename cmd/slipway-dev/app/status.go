@@ -36,26 +36,23 @@ func newStatus(g *globals) *cobra.Command {
 func printStatus(out io.Writer, dataDir string, s localcluster.Status) error {
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	_, _ = fmt.Fprintf(w, "environment\trunning, process %d\n", s.PID)
-	missing := 0
 	for _, server := range s.Servers {
 		state := "listening"
 		if !server.Listening {
 			state = "not listening"
-			missing++
 		}
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", server.Name, state, server.Address)
 	}
 	apis := "available"
 	if s.APIs != "" {
 		apis = s.APIs
-		missing++
 	}
 	_, _ = fmt.Fprintf(w, "APIs\t%s\n", apis)
 	_, _ = fmt.Fprintf(w, "kubeconfig\t%s\n", localcluster.AdminKubeconfig(dataDir))
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("writing the status: %w", err)
 	}
-	if missing > 0 {
+	if missing := len(s.Missing()); missing > 0 {
 		return fmt.Errorf("%d of %d parts are missing; logs are in %s", missing, len(s.Servers)+1, localcluster.LogDir(dataDir))
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -28,8 +29,10 @@ func newUp(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Start the environment in the background and return when it is ready",
-		Args:  cobra.NoArgs,
-		RunE:  g.runE(o.up),
+		Long: "Start the environment in the background and return when it is ready.\n" +
+			"One that runs already is left as it is.",
+		Args: cobra.NoArgs,
+		RunE: g.runE(o.up),
 	}
 	o.addFlags(cmd)
 	return cmd
@@ -42,7 +45,10 @@ func (o *runOptions) up(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	if pid != 0 {
-		return fmt.Errorf("an environment already runs in %s (process %d)", o.dataDir, pid)
+		return o.running(ctx, out)
+	}
+	if err := localcluster.CheckPrograms(o.binDir); err != nil {
+		return err
 	}
 	reader, daemon, err := o.startDaemon()
 	if err != nil {
@@ -58,6 +64,21 @@ func (o *runOptions) up(ctx context.Context, out io.Writer) error {
 		return daemon.Process.Release()
 	}
 	return errors.Join(err, ended(daemon.Wait(), err))
+}
+
+// running says where the environment is that runs already: what was asked for is
+// there, unless it is starting still or has lost a part.
+func (o *runOptions) running(ctx context.Context, out io.Writer) error {
+	s, err := localcluster.Inspect(ctx, o.dataDir)
+	if err != nil {
+		return err
+	}
+	if missing := s.Missing(); len(missing) > 0 {
+		return fmt.Errorf("an environment runs already in %s (process %d), and is not ready: %s", o.dataDir, s.PID, strings.Join(missing, ", "))
+	}
+	_, err = fmt.Fprintf(out, "an environment runs already in %s (process %d)\n\n", o.dataDir, s.PID)
+	o.printNext(out)
+	return err
 }
 
 // ended explains a background run that ended without an explanation of its own.
