@@ -85,6 +85,8 @@ type InstancetypeRef struct {
 	InferFromVolume string
 	// InferFromVolumeFailurePolicy mirrors the spec.
 	InferFromVolumeFailurePolicy *InferFromVolumeFailurePolicy
+	// Resources is the size that the captured copy resolves to.
+	Resources *VirtualMachineResources
 }
 
 // PreferenceRef records which preference a virtual machine uses, and in which
@@ -112,4 +114,6 @@ type PreferenceRef struct {
 	InferFromVolume string
 	// InferFromVolumeFailurePolicy mirrors the spec.
 	InferFromVolumeFailurePolicy *InferFromVolumeFailurePolicy
+	// Resources is the size that the captured copy was applied to.
+	Resources *VirtualMachineResources
 }

@@ -60,8 +60,8 @@ type RefreshField struct {
 	Old string
 	// New is the value after.
 	New string
-	// Effect is Live when the change reaches a running VM at once, Restart when
-	// it waits for a power cycle.
+	// Effect is Live when the change reaches the VM at once, Restart when it waits
+	// for a power cycle, None when it does not reach a VM that exists.
 	Effect RefreshEffect
 }
 
@@ -73,6 +73,8 @@ const (
 	RefreshEffectLive RefreshEffect = "Live"
 	// RefreshEffectRestart takes effect with the next power cycle.
 	RefreshEffectRestart RefreshEffect = "Restart"
+	// RefreshEffectNone takes no effect on a virtual machine that exists.
+	RefreshEffectNone RefreshEffect = "None"
 )
 
 // PowerOptions is the body of start, stop, restart and suspend. The answer is

@@ -105,6 +105,9 @@ type InstancetypeRef struct {
 	// InferFromVolumeFailurePolicy mirrors the spec.
 	// +optional
 	InferFromVolumeFailurePolicy *InferFromVolumeFailurePolicy `json:"inferFromVolumeFailurePolicy,omitempty" protobuf:"bytes,9,opt,name=inferFromVolumeFailurePolicy,casttype=InferFromVolumeFailurePolicy"`
+	// Resources is the size that the captured copy resolves to.
+	// +optional
+	Resources *VirtualMachineResources `json:"resources,omitempty" protobuf:"bytes,10,opt,name=resources"`
 }
 
 // PreferenceRef records which preference a virtual machine uses, and in which
@@ -139,4 +142,7 @@ type PreferenceRef struct {
 	// InferFromVolumeFailurePolicy mirrors the spec.
 	// +optional
 	InferFromVolumeFailurePolicy *InferFromVolumeFailurePolicy `json:"inferFromVolumeFailurePolicy,omitempty" protobuf:"bytes,9,opt,name=inferFromVolumeFailurePolicy,casttype=InferFromVolumeFailurePolicy"`
+	// Resources is the size that the captured copy was applied to.
+	// +optional
+	Resources *VirtualMachineResources `json:"resources,omitempty" protobuf:"bytes,10,opt,name=resources"`
 }

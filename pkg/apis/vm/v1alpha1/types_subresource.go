@@ -77,8 +77,8 @@ type RefreshField struct {
 	// New is the value after.
 	// +optional
 	New string `json:"new,omitempty" protobuf:"bytes,3,opt,name=new"`
-	// Effect is Live when the change reaches a running VM at once, Restart when
-	// it waits for a power cycle.
+	// Effect is Live when the change reaches the VM at once, Restart when it waits
+	// for a power cycle, None when it does not reach a VM that exists.
 	// +optional
 	Effect RefreshEffect `json:"effect,omitempty" protobuf:"bytes,4,opt,name=effect,casttype=RefreshEffect"`
 }
@@ -92,6 +92,8 @@ const (
 	RefreshEffectLive RefreshEffect = "Live"
 	// RefreshEffectRestart takes effect with the next power cycle.
 	RefreshEffectRestart RefreshEffect = "Restart"
+	// RefreshEffectNone takes no effect on a virtual machine that exists.
+	RefreshEffectNone RefreshEffect = "None"
 )
 
 // PowerOptions is the body of start, stop, restart and suspend. The answer is
