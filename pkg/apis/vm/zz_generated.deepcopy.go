@@ -199,6 +199,11 @@ func (in *InstancetypeRef) DeepCopyInto(out *InstancetypeRef) {
 		*out = new(InferFromVolumeFailurePolicy)
 		**out = **in
 	}
+	if in.Resources != nil {
+		in, out := &in.Resources, &out.Resources
+		*out = new(VirtualMachineResources)
+		(*in).DeepCopyInto(*out)
+	}
 	return
 }
 
@@ -334,6 +339,11 @@ func (in *PreferenceRef) DeepCopyInto(out *PreferenceRef) {
 		in, out := &in.InferFromVolumeFailurePolicy, &out.InferFromVolumeFailurePolicy
 		*out = new(InferFromVolumeFailurePolicy)
 		**out = **in
+	}
+	if in.Resources != nil {
+		in, out := &in.Resources, &out.Resources
+		*out = new(VirtualMachineResources)
+		(*in).DeepCopyInto(*out)
 	}
 	return
 }

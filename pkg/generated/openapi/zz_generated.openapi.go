@@ -2857,12 +2857,18 @@ func schema_pkg_apis_vm_v1alpha1_InstancetypeRef(ref common.ReferenceCallback) c
 							Enum:        []interface{}{"Ignore", "Reject"},
 						},
 					},
+					"resources": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Resources is the size that the captured copy resolves to.",
+							Ref:         ref(vmv1alpha1.VirtualMachineResources{}.OpenAPIModelName()),
+						},
+					},
 				},
 				Required: []string{"name", "kind"},
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.ControllerRevisionRef{}.OpenAPIModelName()},
+			vmv1alpha1.ControllerRevisionRef{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineResources{}.OpenAPIModelName()},
 	}
 }
 
@@ -3144,12 +3150,18 @@ func schema_pkg_apis_vm_v1alpha1_PreferenceRef(ref common.ReferenceCallback) com
 							Enum:        []interface{}{"Ignore", "Reject"},
 						},
 					},
+					"resources": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Resources is the size that the captured copy was applied to.",
+							Ref:         ref(vmv1alpha1.VirtualMachineResources{}.OpenAPIModelName()),
+						},
+					},
 				},
 				Required: []string{"name", "kind"},
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.ControllerRevisionRef{}.OpenAPIModelName()},
+			vmv1alpha1.ControllerRevisionRef{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineResources{}.OpenAPIModelName()},
 	}
 }
 
@@ -3184,10 +3196,10 @@ func schema_pkg_apis_vm_v1alpha1_RefreshField(ref common.ReferenceCallback) comm
 					},
 					"effect": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Effect is Live when the change reaches a running VM at once, Restart when it waits for a power cycle.\n\nPossible enum values:\n - `\"Live\"` takes effect at once.\n - `\"Restart\"` takes effect with the next power cycle.",
+							Description: "Effect is Live when the change reaches the VM at once, Restart when it waits for a power cycle, None when it does not reach a VM that exists.\n\nPossible enum values:\n - `\"Live\"` takes effect at once.\n - `\"None\"` takes no effect on a virtual machine that exists.\n - `\"Restart\"` takes effect with the next power cycle.",
 							Type:        []string{"string"},
 							Format:      "",
-							Enum:        []interface{}{"Live", "Restart"},
+							Enum:        []interface{}{"Live", "None", "Restart"},
 						},
 					},
 				},

@@ -494,6 +494,18 @@ func (m *InstancetypeRef) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if m.Resources != nil {
+		{
+			size, err := m.Resources.MarshalToSizedBuffer(dAtA[:i])
+			if err != nil {
+				return 0, err
+			}
+			i -= size
+			i = encodeVarintGenerated(dAtA, i, uint64(size))
+		}
+		i--
+		dAtA[i] = 0x52
+	}
 	if m.InferFromVolumeFailurePolicy != nil {
 		i -= len(*m.InferFromVolumeFailurePolicy)
 		copy(dAtA[i:], *m.InferFromVolumeFailurePolicy)
@@ -786,6 +798,18 @@ func (m *PreferenceRef) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if m.Resources != nil {
+		{
+			size, err := m.Resources.MarshalToSizedBuffer(dAtA[:i])
+			if err != nil {
+				return 0, err
+			}
+			i -= size
+			i = encodeVarintGenerated(dAtA, i, uint64(size))
+		}
+		i--
+		dAtA[i] = 0x52
+	}
 	if m.InferFromVolumeFailurePolicy != nil {
 		i -= len(*m.InferFromVolumeFailurePolicy)
 		copy(dAtA[i:], *m.InferFromVolumeFailurePolicy)
@@ -4032,6 +4056,10 @@ func (m *InstancetypeRef) Size() (n int) {
 		l = len(*m.InferFromVolumeFailurePolicy)
 		n += 1 + l + sovGenerated(uint64(l))
 	}
+	if m.Resources != nil {
+		l = m.Resources.Size()
+		n += 1 + l + sovGenerated(uint64(l))
+	}
 	return n
 }
 
@@ -4141,6 +4169,10 @@ func (m *PreferenceRef) Size() (n int) {
 	n += 1 + l + sovGenerated(uint64(l))
 	if m.InferFromVolumeFailurePolicy != nil {
 		l = len(*m.InferFromVolumeFailurePolicy)
+		n += 1 + l + sovGenerated(uint64(l))
+	}
+	if m.Resources != nil {
+		l = m.Resources.Size()
 		n += 1 + l + sovGenerated(uint64(l))
 	}
 	return n
@@ -5352,6 +5384,7 @@ func (this *InstancetypeRef) String() string {
 		`Outdated:` + fmt.Sprintf("%v", this.Outdated) + `,`,
 		`InferFromVolume:` + fmt.Sprintf("%v", this.InferFromVolume) + `,`,
 		`InferFromVolumeFailurePolicy:` + valueToStringGenerated(this.InferFromVolumeFailurePolicy) + `,`,
+		`Resources:` + strings.Replace(this.Resources.String(), "VirtualMachineResources", "VirtualMachineResources", 1) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -5430,6 +5463,7 @@ func (this *PreferenceRef) String() string {
 		`Outdated:` + fmt.Sprintf("%v", this.Outdated) + `,`,
 		`InferFromVolume:` + fmt.Sprintf("%v", this.InferFromVolume) + `,`,
 		`InferFromVolumeFailurePolicy:` + valueToStringGenerated(this.InferFromVolumeFailurePolicy) + `,`,
+		`Resources:` + strings.Replace(this.Resources.String(), "VirtualMachineResources", "VirtualMachineResources", 1) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -7588,6 +7622,42 @@ func (m *InstancetypeRef) Unmarshal(dAtA []byte) error {
 			s := InferFromVolumeFailurePolicy(dAtA[iNdEx:postIndex])
 			m.InferFromVolumeFailurePolicy = &s
 			iNdEx = postIndex
+		case 10:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Resources", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if m.Resources == nil {
+				m.Resources = &VirtualMachineResources{}
+			}
+			if err := m.Resources.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])
@@ -8605,6 +8675,42 @@ func (m *PreferenceRef) Unmarshal(dAtA []byte) error {
 			}
 			s := InferFromVolumeFailurePolicy(dAtA[iNdEx:postIndex])
 			m.InferFromVolumeFailurePolicy = &s
+			iNdEx = postIndex
+		case 10:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Resources", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if m.Resources == nil {
+				m.Resources = &VirtualMachineResources{}
+			}
+			if err := m.Resources.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex

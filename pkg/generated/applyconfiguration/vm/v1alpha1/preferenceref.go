@@ -37,6 +37,8 @@ type PreferenceRefApplyConfiguration struct {
 	InferFromVolume *string `json:"inferFromVolume,omitempty"`
 	// InferFromVolumeFailurePolicy mirrors the spec.
 	InferFromVolumeFailurePolicy *vmv1alpha1.InferFromVolumeFailurePolicy `json:"inferFromVolumeFailurePolicy,omitempty"`
+	// Resources is the size that the captured copy was applied to.
+	Resources *VirtualMachineResourcesApplyConfiguration `json:"resources,omitempty"`
 }
 
 // PreferenceRefApplyConfiguration constructs a declarative configuration of the PreferenceRef type for use with
@@ -114,5 +116,13 @@ func (b *PreferenceRefApplyConfiguration) WithInferFromVolume(value string) *Pre
 // If called multiple times, the InferFromVolumeFailurePolicy field is set to the value of the last call.
 func (b *PreferenceRefApplyConfiguration) WithInferFromVolumeFailurePolicy(value vmv1alpha1.InferFromVolumeFailurePolicy) *PreferenceRefApplyConfiguration {
 	b.InferFromVolumeFailurePolicy = &value
+	return b
+}
+
+// WithResources sets the Resources field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Resources field is set to the value of the last call.
+func (b *PreferenceRefApplyConfiguration) WithResources(value *VirtualMachineResourcesApplyConfiguration) *PreferenceRefApplyConfiguration {
+	b.Resources = value
 	return b
 }
