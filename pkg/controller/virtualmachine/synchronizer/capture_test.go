@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -33,18 +34,20 @@ func TestFirstSyncCapturesBothReferences(t *testing.T) {
 			w.add(t, tc.prefKind, "linux", "p-uid", 1, "{}")
 			vm := vmOf(t, "{instancetype: {name: small, kind: "+tc.itSpelt+"}, preference: {name: linux, kind: "+tc.prefSpelt+"}}")
 			out := mustSync(t, w, vm)
+			memory := resource.MustParse("4Gi")
+			size := &vmv1alpha1.VirtualMachineResources{VCPUs: 2, Memory: &memory}
 			wantIT := &vmv1alpha1.InstancetypeRef{
 				Name: "small", Kind: string(tc.itKind), SourceUID: "it-uid", SourceGeneration: 4, LatestGeneration: 4,
-				ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "vm-small-v1alpha1-it-uid-4"},
+				ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "vm-small-v1alpha1-it-uid-4"}, Resources: size,
 			}
 			wantPref := &vmv1alpha1.PreferenceRef{
 				Name: "linux", Kind: string(tc.prefKind), SourceUID: "p-uid", SourceGeneration: 1, LatestGeneration: 1,
-				ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "vm-linux-v1alpha1-p-uid-1"},
+				ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "vm-linux-v1alpha1-p-uid-1"}, Resources: size,
 			}
-			if diff := cmp.Diff(wantIT, out.Status.InstancetypeRef); diff != "" {
+			if diff := cmp.Diff(wantIT, out.Status.InstancetypeRef, quantities); diff != "" {
 				t.Errorf("instance type (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(wantPref, out.Status.PreferenceRef); diff != "" {
+			if diff := cmp.Diff(wantPref, out.Status.PreferenceRef, quantities); diff != "" {
 				t.Errorf("preference (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff([]string{"vm-small-v1alpha1-it-uid-4", "vm-linux-v1alpha1-p-uid-1"}, w.created); diff != "" {
@@ -56,6 +59,12 @@ func TestFirstSyncCapturesBothReferences(t *testing.T) {
 			}
 			if r := out.Status.Resources; r == nil || r.VCPUs != 2 || r.Memory.String() != "4Gi" {
 				t.Errorf("resources %+v, want 2 vCPUs and 4Gi", r)
+			}
+			// While there is no effective spec, the revision keeps the size that it gave.
+			blocked := out.DeepCopy()
+			blocked.Spec.CPU = &vmv1alpha1.VirtualMachineCPU{Sockets: 8}
+			if kept, _ := sync(t, w, blocked); cmp.Diff(wantIT, kept.Status.InstancetypeRef, quantities) != "" {
+				t.Errorf("with a conflict the reference is %+v, want it as before", kept.Status.InstancetypeRef)
 			}
 			// The second pass finds nothing to do and says so by identity.
 			if again := mustSync(t, w, out); again != out {

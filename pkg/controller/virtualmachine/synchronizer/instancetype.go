@@ -51,8 +51,8 @@ func (s *Instancetype) Sync(
 		out.Status.Resources = instancetype.Resources(effective)
 	}
 	captureErrs := []error{
-		s.capture(out, vm, instancetype.RoleInstancetype, resolved.Instancetype, err),
-		s.capture(out, vm, instancetype.RolePreference, resolved.Preference, err),
+		s.capture(out, vm, instancetype.RoleInstancetype, resolved.Instancetype, effective, err),
+		s.capture(out, vm, instancetype.RolePreference, resolved.Preference, effective, err),
 	}
 	s.setConditions(out, err, captureErrs)
 	return changed(vm, out), errors.Join(append([]error{own(err)}, captureErrs...)...)
@@ -80,9 +80,10 @@ func hasRevision(vm *vmv1alpha1.VirtualMachine, role instancetype.Role) bool {
 
 // capture writes the status reference of out for role, after its revision
 // exists. blocked is why no effective spec can be computed: then only facts
-// about the revision in use are brought up to date.
+// about the revision in use are brought up to date, and its size stays.
 func (s *Instancetype) capture(
-	out, vm *vmv1alpha1.VirtualMachine, role instancetype.Role, found *instancetype.Found, blocked error,
+	out, vm *vmv1alpha1.VirtualMachine, role instancetype.Role, found *instancetype.Found,
+	effective *vmv1alpha1.VirtualMachineInstanceSpec, blocked error,
 ) error {
 	if !hasMatcher(vm, role) {
 		instancetype.SetStatusRef(out, role, nil)
@@ -106,6 +107,10 @@ func (s *Instancetype) capture(
 		if err := ensureRevision(s.revisions, vm, create); err != nil {
 			return &instancetype.RoleError{Role: role, Err: err}
 		}
+	}
+	ref.Resources = instancetype.Resources(effective)
+	if old := instancetype.StatusRef(vm, role); ref.Resources == nil && old != nil {
+		ref.Resources = old.Resources.DeepCopy()
 	}
 	instancetype.SetStatusRef(out, role, ref)
 	return nil
