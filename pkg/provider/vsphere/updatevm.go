@@ -27,13 +27,7 @@ func (p *Provider) update(ctx context.Context, key types.NamespacedName, req *pr
 		return nil, refuse(req)
 	}
 	p.applyReport(key, req)
-	names := placement.NetworkNames(req.Effective)
-	backings, complete := p.places.KnownBackings(names)
-	in := update.Input{
-		VM: req.VM, Effective: req.Effective, Observed: vm,
-		Facts: observe.Of(vm, p.inventory.HostName), Want: p.want(req), Now: req.Now,
-	}
-	in.Want.Backings, in.Want.HostMHz = backings, p.inventory.HostMHz(vm.Runtime.Host)
+	in := p.input(req, vm)
 	if info, busy := p.ops.Running(key); busy {
 		req.VM.Status = update.Status(in)
 		if outdated(info, req.VM) {
@@ -48,14 +42,14 @@ func (p *Provider) update(ctx context.Context, key types.NamespacedName, req *pr
 		req.VM.Status = update.Status(in)
 		return nil, provider.ErrPaused
 	}
-	if !complete {
+	if names := placement.NetworkNames(req.Effective); len(in.Want.Backings) < len(names) {
 		if ch, err := p.check(ctx, key, req, true); ch != nil || err != nil {
 			req.VM.Status = update.Status(in)
 			return ch, err
 		}
 		in.NetworkUnknown = true
 	} else {
-		p.forgetReport(key)
+		p.forgetTold(key)
 		networkKnown(req)
 	}
 	st, op, err := update.Plan(in)
@@ -64,6 +58,17 @@ func (p *Provider) update(ctx context.Context, key types.NamespacedName, req *pr
 		return nil, err
 	}
 	return p.start(ctx, key, req, vm.Self, op)
+}
+
+// input is what the next step of a virtual machine is decided by.
+func (p *Provider) input(req *provider.Request, vm *mo.VirtualMachine) update.Input {
+	in := update.Input{
+		VM: req.VM, Effective: req.Effective, Observed: vm,
+		Facts: observe.Of(vm, p.inventory.HostName), Want: p.want(req), Now: req.Now,
+	}
+	in.Want.Backings, _ = p.places.KnownBackings(placement.NetworkNames(req.Effective))
+	in.Want.HostMHz = p.inventory.HostMHz(vm.Runtime.Host)
+	return in
 }
 
 // startAnew removes a VM that an interrupted create left without its bootstrap,
@@ -90,20 +95,6 @@ func (p *Provider) forgetReport(key types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.reports, key)
-}
-
-// outdated is true for an operation that waits for the guest although this is
-// no longer what is wanted.
-func outdated(info operation.Info, vm *vmv1alpha1.VirtualMachine) bool {
-	switch info.Kind {
-	case operation.PowerOff:
-		return vm.Spec.PowerState != vmv1alpha1.PoweredOff ||
-			info.Detail != string(vmv1alpha1.PowerOpModeHard) && vm.Spec.PowerOffMode == vmv1alpha1.PowerOpModeHard
-	case operation.Suspend:
-		return vm.Spec.PowerState != vmv1alpha1.Suspended ||
-			info.Detail != string(vmv1alpha1.PowerOpModeHard) && vm.Spec.SuspendMode == vmv1alpha1.PowerOpModeHard
-	}
-	return false
 }
 
 // start starts the planned operation, unless it failed a moment ago.
@@ -151,25 +142,4 @@ func (p *Provider) configure(ctx context.Context, ref vimtypes.ManagedObjectRefe
 		return nil
 	}
 	return p.actor.Reconfigure(ctx, ref, *op.Spec)
-}
-
-// restart restarts, by a power cycle if something waits for one, and records
-// it, so that the same request does not restart again.
-func (p *Provider) restart(ctx context.Context, ref vimtypes.ManagedObjectReference, op *update.Operation) error {
-	if op.Spec == nil && op.Upgrade == "" {
-		if err := p.actor.Reboot(ctx, ref, op.Mode); err != nil {
-			return err
-		}
-		return p.actor.Reconfigure(ctx, ref, *op.Record)
-	}
-	if err := p.actor.PowerOff(ctx, ref, op.Mode, op.GracePeriod); err != nil {
-		return err
-	}
-	if err := p.configure(ctx, ref, op); err != nil {
-		return err
-	}
-	if err := p.actor.Reconfigure(ctx, ref, *op.Record); err != nil {
-		return err
-	}
-	return p.actor.PowerOn(ctx, ref)
 }

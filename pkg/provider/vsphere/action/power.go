@@ -149,16 +149,26 @@ func (a *Actor) Suspend(ctx context.Context, vm types.ManagedObjectReference, mo
 }
 
 // Reboot reboots the guest or resets the VM, by mode. Nothing tells when a
-// guest has rebooted, so that asking it is all.
+// guest has rebooted, so that asking it is all. A guest that may have heard is not
+// reset on top of that.
 func (a *Actor) Reboot(ctx context.Context, vm types.ManagedObjectReference, mode vmv1alpha1.PowerOpMode) error {
-	return byMode(ctx, mode, func() error {
-		c, err := a.Session.Vim(ctx)
-		if err != nil {
-			return err
+	var asked error
+	soft := func() error { asked = a.rebootGuest(ctx, vm); return asked }
+	return byMode(ctx, mode, soft, func() error {
+		if asked != nil && !vimfault.Refused(asked) {
+			return asked
 		}
-		if _, err := methods.RebootGuest(ctx, c, &types.RebootGuest{This: vm}); err != nil {
-			return a.after(ctx, vm, fmt.Errorf("asking the guest of %s to reboot: %w", vm.Value, err))
-		}
-		return nil
-	}, func() error { return a.hardReset(ctx, vm) })
+		return a.hardReset(ctx, vm)
+	})
+}
+
+func (a *Actor) rebootGuest(ctx context.Context, vm types.ManagedObjectReference) error {
+	c, err := a.Session.Vim(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := methods.RebootGuest(ctx, c, &types.RebootGuest{This: vm}); err != nil {
+		return a.after(ctx, vm, fmt.Errorf("asking the guest of %s to reboot: %w", vm.Value, err))
+	}
+	return nil
 }

@@ -47,8 +47,10 @@ type Operation struct {
 	// Spec is the reconfiguration; of a restart, the one to apply while the VM
 	// is powered off. Nil for none.
 	Spec *types.VirtualMachineConfigSpec
-	// Record is applied after a restart, so that it is not repeated.
+	// Record notes a restart in the VM, so that it is not repeated.
 	Record *types.VirtualMachineConfigSpec
+	// TakeBack undoes Record.
+	TakeBack *types.VirtualMachineConfigSpec
 	// GracePeriod bounds the wait for the guest of a soft operation; 0 means
 	// the provider's default.
 	GracePeriod time.Duration

@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/vmware/govmomi/vim25/types"
+
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/operation"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
 // reconcilePower makes the power state as desired, and restarts on request.
@@ -90,6 +93,9 @@ func restart(in *Input, st *vmv1alpha1.VirtualMachineStatus) (*Operation, error)
 	want := configspec.Want{Owner: in.Want.Owner, LastRestart: t}
 	record := configspec.Spec(configspec.Differences(want, in.Observed))
 	op.Record = &record
+	op.TakeBack = &types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{
+		&types.OptionValue{Key: observe.LastRestartKey, Value: observe.ExtraConfig(in.Observed, observe.LastRestartKey)},
+	}}
 	return op, nil
 }
 

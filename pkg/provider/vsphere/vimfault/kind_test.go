@@ -56,3 +56,27 @@ func TestKindOfLooksAtTypes(t *testing.T) {
 		})
 	}
 }
+
+func TestOnlyAFaultIsARefusal(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		err  error
+		want bool
+	}{
+		{"nil", nil, false},
+		{"fault of a task", task(&types.InvalidPowerState{}), true},
+		{"fault of a call", soap.WrapVimFault(&types.ToolsUnavailable{}), true},
+		{"busy with another task", task(&types.TaskInProgress{}), true},
+		{"both", errors.Join(task(&types.NoPermission{}), io.EOF), true},
+		{"cancelled task", task(&types.RequestCanceled{}), false},
+		{"the host did not answer", task(&types.HostCommunication{}), false},
+		{"answer lost", fmt.Errorf("resetting: %w", io.EOF), false},
+		{"nobody waits", context.Canceled, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := Refused(tc.err); got != tc.want {
+				t.Errorf("Refused(%v) = %v, want %v", tc.err, got, tc.want)
+			}
+		})
+	}
+}
