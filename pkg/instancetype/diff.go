@@ -4,6 +4,8 @@
 package instancetype
 
 import (
+	"slices"
+
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
@@ -15,13 +17,15 @@ type Difference struct {
 	Old string
 	// New is the value of the desired spec, empty when unset.
 	New string
-	// Effect says whether a running virtual machine can take the new value.
+	// Effect says when a running virtual machine takes the new value: at once, with
+	// a power cycle, or not at all.
 	Effect vmv1alpha1.RefreshEffect
 }
 
 const (
 	live    = vmv1alpha1.RefreshEffectLive
 	restart = vmv1alpha1.RefreshEffectRestart
+	none    = vmv1alpha1.RefreshEffectNone
 )
 
 // Diff lists what differs between the effective spec that a virtual machine
@@ -30,15 +34,18 @@ const (
 // bootstrap), what names the source (references, class) and what means nothing
 // (CPU model).
 //
-// Live are: sockets and memory that grow within the running ceiling while
-// hot-add is on, reservations, limits and shares, node selector, annotations
-// and the grace period. The rest needs a power cycle.
+// Effects are those that the vSphere provider has. Live are: sockets and memory
+// that grow within the ceiling while hot-add is on, the ceilings themselves,
+// reservations, limits and shares, disks that are added or grow, annotations and
+// the grace period. None has what vSphere never changes on a virtual machine that
+// exists: what is no longer asked for and does no harm, the controller of a disk,
+// the video card, the host. The rest needs a power cycle.
 func Diff(running, desired *vmv1alpha1.VirtualMachineInstanceSpec) []Difference {
 	running, desired = complete(running), complete(desired)
 	var out []Difference
 	for i := range sizeFields {
 		f := &sizeFields[i]
-		if before, after := f.value(running), f.value(desired); before != after && !f.satisfied(running, desired) {
+		if before, after := f.value(running), f.value(desired); before != after {
 			out = append(out, Difference{Path: f.path, Old: before, New: after, Effect: f.effect(running, desired)})
 		}
 	}
@@ -49,22 +56,24 @@ func Diff(running, desired *vmv1alpha1.VirtualMachineInstanceSpec) []Difference 
 // Stage divides what differs. The target is the running spec with everything
 // that may change now: what the virtual machine is to be reconfigured to while
 // it runs, and then runs with. Pending is what waits for a power cycle. With
-// the strategy Stage everything waits.
+// the strategy Stage everything waits, as do always the paths in waiting, which
+// the hardware was found to refuse.
 func Stage(
-	running, desired *vmv1alpha1.VirtualMachineInstanceSpec, strategy vmv1alpha1.UpdateStrategy,
+	running, desired *vmv1alpha1.VirtualMachineInstanceSpec, strategy vmv1alpha1.UpdateStrategy, waiting ...string,
 ) (*vmv1alpha1.VirtualMachineInstanceSpec, []vmv1alpha1.RestartRequirement) {
 	target, desired := complete(running).DeepCopy(), complete(desired)
 	var pending []vmv1alpha1.RestartRequirement
 	for _, d := range Diff(running, desired) {
-		if d.Effect == live && strategy != vmv1alpha1.UpdateStrategyStage {
+		switch {
+		case d.Effect == none:
+		case d.Effect == live && strategy != vmv1alpha1.UpdateStrategyStage && !slices.Contains(waiting, d.Path):
 			assign(target, desired, d.Path)
-			continue
+		default:
+			pending = append(pending, vmv1alpha1.RestartRequirement{Path: d.Path, Running: d.Old, Desired: d.New})
 		}
-		pending = append(pending, vmv1alpha1.RestartRequirement{Path: d.Path, Running: d.Old, Desired: d.New})
 	}
 	if len(pending) == 0 {
-		// All of the desired sources is in effect. What they leave open stays as
-		// it runs, hot-add for example.
+		// All of the desired sources is in effect.
 		sources := desired.DeepCopy()
 		target.Instancetype, target.Preference, target.ClassName = sources.Instancetype, sources.Preference, sources.ClassName
 	}

@@ -18,7 +18,7 @@ type pairs struct {
 }
 
 // list returns the differences in the order of their paths.
-func (p pairs) list(effect vmv1alpha1.RefreshEffect) []Difference {
+func (p pairs) list(effect func(path string) vmv1alpha1.RefreshEffect) []Difference {
 	var out []Difference
 	paths := slices.Collect(maps.Keys(p.running))
 	for path := range p.desired {
@@ -29,7 +29,7 @@ func (p pairs) list(effect vmv1alpha1.RefreshEffect) []Difference {
 	slices.Sort(paths)
 	for _, path := range paths {
 		if p.running[path] != p.desired[path] {
-			out = append(out, Difference{Path: path, Old: p.running[path], New: p.desired[path], Effect: effect})
+			out = append(out, Difference{Path: path, Old: p.running[path], New: p.desired[path], Effect: effect(path)})
 		}
 	}
 	return out
@@ -37,7 +37,9 @@ func (p pairs) list(effect vmv1alpha1.RefreshEffect) []Difference {
 
 // diffHardware compares the virtual hardware besides cpu and memory.
 func diffHardware(running, desired *effectiveSpec) []Difference {
-	return pairs{running: hardware(running), desired: hardware(desired)}.list(restart)
+	return pairs{running: hardware(running), desired: hardware(desired)}.list(func(path string) vmv1alpha1.RefreshEffect {
+		return hardwareEffect(path, running, desired)
+	})
 }
 
 // hardware prints every compared field by its path; unset fields are left out.
@@ -60,7 +62,7 @@ func hardware(s *effectiveSpec) map[string]string {
 	if s.Network != nil {
 		for i := range s.Network.Interfaces {
 			nic := &s.Network.Interfaces[i]
-			path := "network.interfaces[" + nic.Name + "]"
+			path := interfacePath(nic.Name)
 			put(path, "present")
 			put(path+".network", nic.Network)
 			put(path+".model", nic.Model)
@@ -69,7 +71,7 @@ func hardware(s *effectiveSpec) map[string]string {
 	}
 	for i := range s.Volumes {
 		v := &s.Volumes[i]
-		path := "volumes[" + v.Name + "]"
+		path := volumesPrefix + v.Name + "]"
 		put(path, volumeSource(v))
 		put(path+".bus", v.Bus)
 	}
@@ -106,28 +108,30 @@ func deviceFields(d *vmv1alpha1.VirtualMachineDevices, put func(path, value stri
 	put("devices.autoattachSerialConsole", trueOnly(d.AutoattachSerialConsole))
 }
 
-// deviceNames prints a list whose order does not matter.
+// deviceNames prints a list whose order and own names do not matter: what counts is
+// which devices the virtual machine has.
 func deviceNames(list []vmv1alpha1.VirtualMachineDevice) string {
 	names := make([]string, 0, len(list))
 	for _, d := range list {
-		names = append(names, d.Name+"="+d.DeviceName)
+		names = append(names, d.DeviceName)
 	}
 	slices.Sort(names)
 	return strings.Join(names, ",")
 }
 
-// diffMetadata compares what is no hardware and can always change.
+// diffMetadata compares what is no hardware and can always change. The node
+// selector reaches nothing: vSphere chooses the host.
 func diffMetadata(running, desired *effectiveSpec) []Difference {
 	var out []Difference
-	add := func(path, before, after string) {
+	add := func(path, before, after string, effect vmv1alpha1.RefreshEffect) {
 		if before != after {
-			out = append(out, Difference{Path: path, Old: before, New: after, Effect: live})
+			out = append(out, Difference{Path: path, Old: before, New: after, Effect: effect})
 		}
 	}
-	add("nodeSelector", labels(running.NodeSelector), labels(desired.NodeSelector))
-	add("annotations", labels(running.Annotations), labels(desired.Annotations))
+	add("nodeSelector", labels(running.NodeSelector), labels(desired.NodeSelector), none)
+	add("annotations", labels(running.Annotations), labels(desired.Annotations), live)
 	add("terminationGracePeriodSeconds",
-		seconds(running.TerminationGracePeriodSeconds), seconds(desired.TerminationGracePeriodSeconds))
+		seconds(running.TerminationGracePeriodSeconds), seconds(desired.TerminationGracePeriodSeconds), live)
 	return out
 }
 
@@ -149,8 +153,6 @@ func seconds(n *int64) string {
 // assign copies the field at path, which can change live.
 func assign(target, desired *effectiveSpec, path string) {
 	switch path {
-	case "nodeSelector":
-		target.NodeSelector = maps.Clone(desired.NodeSelector)
 	case "annotations":
 		target.Annotations = maps.Clone(desired.Annotations)
 	case "terminationGracePeriodSeconds":
@@ -164,5 +166,8 @@ func assign(target, desired *effectiveSpec, path string) {
 		if f := &sizeFields[i]; f.path == path && f.assign != nil {
 			f.assign(target, desired)
 		}
+	}
+	if name, ok := volumeOf(path); ok {
+		assignVolume(target, volumeNamed(desired, name))
 	}
 }

@@ -21,13 +21,6 @@ func number(n *int32) string {
 	return strconv.Itoa(int(*n))
 }
 
-func boolean(b *bool) string {
-	if b == nil {
-		return ""
-	}
-	return strconv.FormatBool(*b)
-}
-
 // trueOnly prints a flag of which unset means false.
 func trueOnly(b *bool) string {
 	if !isTrue(b) {

@@ -19,66 +19,113 @@ func instanceSpec(t testing.TB, fields string) *vmv1alpha1.VirtualMachineInstanc
 	return parse[vmv1alpha1.VirtualMachineInstanceSpec](t, "{"+fields+"}")
 }
 
+// staged is one change and what becomes of its fields.
+type staged struct {
+	name, running, desired string
+	live, pending, none    []string
+}
+
 func TestStageDividesWhatCanChangeLive(t *testing.T) {
-	for _, tc := range []struct {
-		name, running, desired string
-		live, pending          []string
-	}{
+	for _, tc := range []staged{
 		{"F137 more sockets and memory", hotAdd,
 			`cpu: {sockets: 4, cores: 1, threads: 1, hotAddEnabled: true}, memory: {guest: 8Gi, reservation: 8Gi, hotAddEnabled: true}`,
-			[]string{"cpu.sockets", "memory.guest", "memory.reservation"}, nil},
+			[]string{"cpu.sockets", "memory.guest", "memory.reservation"}, nil, nil},
 		{"F137 within explicit maxima",
 			`cpu: {sockets: 2, maxSockets: 4, hotAddEnabled: true}, memory: {guest: 4Gi, maxGuest: 8Gi, hotAddEnabled: true}`,
 			`cpu: {sockets: 4, maxSockets: 4, hotAddEnabled: false}, memory: {guest: 8Gi, maxGuest: 8Gi, hotAddEnabled: false}`,
-			[]string{"cpu.sockets", "memory.guest"}, []string{"cpu.hotAddEnabled", "memory.hotAddEnabled"}},
-		{"F138 above the running maximum",
+			[]string{"cpu.sockets", "memory.guest"}, []string{"cpu.hotAddEnabled", "memory.hotAddEnabled"}, nil},
+		{"F138 above the maximum",
 			`cpu: {sockets: 2, maxSockets: 3, hotAddEnabled: true}, memory: {guest: 4Gi, maxGuest: 6Gi, hotAddEnabled: true}`,
 			`cpu: {sockets: 4, maxSockets: 3, hotAddEnabled: true}, memory: {guest: 8Gi, maxGuest: 6Gi, hotAddEnabled: true}`,
-			nil, []string{"cpu.sockets", "memory.guest"}},
+			nil, []string{"cpu.sockets", "memory.guest"}, nil},
+		{"F137 the ceiling rises with the size, as nothing of the hardware holds it",
+			`cpu: {sockets: 1, maxSockets: 4, hotAddEnabled: true}, memory: {guest: 1Gi, maxGuest: 8Gi, hotAddEnabled: true}`,
+			`cpu: {sockets: 8, maxSockets: 16, hotAddEnabled: true}, memory: {guest: 16Gi, maxGuest: 32Gi, hotAddEnabled: true}`,
+			[]string{"cpu.sockets", "cpu.maxSockets", "memory.guest", "memory.maxGuest"}, nil, nil},
+		{"F138 a size from which on hot-add is off: it grows, and hot-add waits",
+			hotAdd, `cpu: {sockets: 16, cores: 1, threads: 1}, memory: {guest: 8Gi, reservation: 8Gi}`,
+			[]string{"cpu.sockets", "memory.guest", "memory.reservation"}, []string{"cpu.hotAddEnabled", "memory.hotAddEnabled"}, nil},
 		{"F138 decrease", hotAdd,
 			`cpu: {sockets: 1, hotAddEnabled: true}, memory: {guest: 2Gi, reservation: 2Gi, hotAddEnabled: true}`,
-			[]string{"memory.reservation"}, []string{"cpu.sockets", "memory.guest"}},
+			[]string{"memory.reservation"}, []string{"cpu.sockets", "memory.guest"}, nil},
 		{"F138 without hot-add; a reservation cannot exceed the memory that is there",
 			`cpu: {sockets: 2}, memory: {guest: 4Gi, reservation: 4Gi}`, `cpu: {sockets: 4}, memory: {guest: 8Gi, reservation: 8Gi}`,
-			nil, []string{"cpu.sockets", "memory.guest", "memory.reservation"}},
+			nil, []string{"cpu.sockets", "memory.guest", "memory.reservation"}, nil},
 		{"F138 another shape of sockets takes the number of sockets along",
 			`cpu: {sockets: 2, cores: 2, hotAddEnabled: true}`, `cpu: {sockets: 4, cores: 1, hotAddEnabled: true}`,
-			nil, []string{"cpu.sockets", "cpu.cores"}},
+			nil, []string{"cpu.sockets", "cpu.cores"}, nil},
+		{"threads count as cores", `cpu: {sockets: 2, cores: 2, hotAddEnabled: true}`, `cpu: {sockets: 4, cores: 1, threads: 2, hotAddEnabled: true}`,
+			[]string{"cpu.sockets"}, nil, []string{"cpu.cores", "cpu.threads"}},
 		{"reservations, limits and shares", hotAdd,
 			`cpu: {sockets: 2, hotAddEnabled: true, reservation: 1G, limit: 2G, shares: {level: High}}, memory: {guest: 4Gi, reservation: 1Gi, limit: 4Gi, shares: {level: Custom, shares: 7}, hotAddEnabled: true}`,
-			[]string{"cpu.reservation", "cpu.limit", "cpu.shares", "memory.reservation", "memory.limit", "memory.shares"}, nil},
+			[]string{"cpu.reservation", "cpu.limit", "cpu.shares", "memory.reservation", "memory.limit", "memory.shares"}, nil, nil},
 		{"a reservation that latency sensitivity needs",
 			`cpu: {sockets: 2, latencySensitivity: High, reservation: 4G}, memory: {guest: 4Gi, reservation: 4Gi}`,
 			`cpu: {sockets: 2}, memory: {guest: 4Gi}`,
-			nil, []string{"cpu.latencySensitivity", "cpu.reservation", "memory.reservation"}},
+			nil, []string{"cpu.latencySensitivity", "cpu.reservation", "memory.reservation"}, nil},
+		{"dedicated vCPUs and high latency sensitivity are one setting; small pages are none",
+			`cpu: {sockets: 2, dedicatedCPUPlacement: true, latencySensitivity: High}, memory: {guest: 4Gi}`,
+			`cpu: {sockets: 2, latencySensitivity: High, exposeVNUMA: true}, memory: {guest: 4Gi, hugePageSize: 2Mi}`,
+			nil, nil, []string{"cpu.dedicatedCPUPlacement", "cpu.exposeVNUMA", "memory.hugePageSize"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) { checkStage(t, tc.running, tc.desired, tc.live, tc.pending, tc.none) })
+	}
+}
+
+func TestStageKnowsWhichHardwareCanBePlugged(t *testing.T) {
+	for _, tc := range []staged{
 		{"node selector, annotations and grace period", hotAdd,
 			hotAdd + `, nodeSelector: {a: b}, annotations: {c: d}, terminationGracePeriodSeconds: 5`,
-			[]string{"nodeSelector", "annotations", "terminationGracePeriodSeconds"}, nil},
+			[]string{"annotations", "terminationGracePeriodSeconds"}, nil, []string{"nodeSelector"}},
 		{"F138 devices, firmware, buses and models",
 			hotAdd + `, firmware: {bootloader: BIOS}, volumes: [{name: a, bus: pvscsi}, {name: gone}], network: {interfaces: [{name: eth0, model: vmxnet3}]}`,
 			hotAdd + `, firmware: {bootloader: EFI, secureBoot: true}, minHardwareVersion: 21, guestID: x, volumes: [{name: a, bus: sata}], network: {interfaces: [{name: eth0, model: e1000}, {name: eth1}]}, devices: {tpm: {}, gpus: [{name: g, deviceName: d}]}`,
 			nil, []string{"devices.gpus", "devices.tpm", "firmware.bootloader", "firmware.secureBoot", "guestID", "minHardwareVersion",
-				"network.interfaces[eth0].model", "network.interfaces[eth1]", "volumes[a].bus", "volumes[gone]"}},
-		{"F149 the same BIOS UUID in other letters", hotAdd + `, firmware: {uuid: ABCD}`, hotAdd + `, firmware: {uuid: abcd}`, nil, nil},
-		{"equal values in other words", `cpu: {sockets: 1, shares: {level: Normal}, latencySensitivity: Normal}, memory: {guest: 4096Mi}`, `cpu: {cores: 1, dedicatedCPUPlacement: false}, memory: {guest: 4Gi}`, nil, nil},
+				"network.interfaces[eth0].model", "network.interfaces[eth1]"}, []string{"volumes[a].bus", "volumes[gone]"}},
+		{"what is no longer asked for stays as it is",
+			hotAdd + `, firmware: {bootloader: EFI, secureBoot: true}, minHardwareVersion: 21, guestID: x, network: {interfaces: [{name: eth0, macAddress: "00:50:56:00:00:01"}]},
+			  devices: {tpm: {}, video: {type: svga}, disableHotplug: true, autoattachGraphicsDevice: false, autoattachSerialConsole: true}`,
+			hotAdd + `, minHardwareVersion: 19, network: {interfaces: [{name: eth0}]}, devices: {autoattachSerialConsole: false}`,
+			nil, nil, []string{"devices.autoattachGraphicsDevice", "devices.autoattachSerialConsole", "devices.disableHotplug", "devices.tpm",
+				"devices.video.type", "firmware.bootloader", "firmware.secureBoot", "guestID", "minHardwareVersion", "network.interfaces[eth0].macAddress"}},
+		{"F138 what is turned off in words goes",
+			hotAdd + `, firmware: {bootloader: EFI, secureBoot: true}, devices: {tpm: {}, disableHotplug: true, autoattachGraphicsDevice: false}`,
+			hotAdd + `, firmware: {bootloader: EFI, secureBoot: false}, devices: {tpm: {enabled: false}, disableHotplug: false, autoattachGraphicsDevice: true}`,
+			nil, []string{"devices.autoattachGraphicsDevice", "devices.disableHotplug", "devices.tpm", "firmware.secureBoot"}, nil},
+		{"disks: SCSI is plugged, SATA where its controller is, IDE never; all but IDE grow",
+			hotAdd + `, volumes: [{name: grow, bus: pvscsi, disk: {size: 1Gi}}, {name: there, bus: sata, disk: {size: 1Gi}}, {name: old, bus: ide, disk: {size: 1Gi}}]`,
+			hotAdd + `, volumes: [{name: grow, bus: pvscsi, disk: {size: 2Gi}}, {name: there, bus: sata, disk: {size: 1Gi}}, {name: old, bus: ide, disk: {size: 2Gi}},
+			  {name: new1, bus: pvscsi, disk: {size: 1Gi}}, {name: new2, bus: sata, disk: {size: 1Gi}}, {name: new3, bus: nvme, disk: {size: 1Gi}}]`,
+			// The bus of a new disk is part of it.
+			[]string{"volumes[grow]", "volumes[new1]", "volumes[new1].bus", "volumes[new2]", "volumes[new2].bus"},
+			[]string{"volumes[new3]", "volumes[new3].bus", "volumes[old]"}, nil},
+		{"the name of a device is no device", hotAdd + `, devices: {gpus: [{name: a, deviceName: d}]}`, hotAdd + `, devices: {gpus: [{name: b, deviceName: d}]}`, nil, nil, nil},
+		{"F149 the same BIOS UUID in other letters", hotAdd + `, firmware: {uuid: ABCD}`, hotAdd + `, firmware: {uuid: abcd}`, nil, nil, nil},
+		{"equal values in other words", `cpu: {sockets: 1, shares: {level: Normal}, latencySensitivity: Normal}, memory: {guest: 4096Mi}`, `cpu: {cores: 1, dedicatedCPUPlacement: false}, memory: {guest: 4Gi}`, nil, nil, nil},
 		{"the name of the source, the CPU model and the storage class make no difference",
 			hotAdd + `, instancetype: {name: a, kind: x, revisionName: r1}`,
-			`cpu: {sockets: 2, model: m}, memory: {guest: 4Gi, reservation: 4Gi}, storageClass: fast, className: c`, nil, nil},
+			`cpu: {sockets: 2, model: m, hotAddEnabled: true}, memory: {guest: 4Gi, reservation: 4Gi, hotAddEnabled: true}, storageClass: fast, className: c`, nil, nil, nil},
 	} {
-		t.Run(tc.name, func(t *testing.T) { checkStage(t, tc.running, tc.desired, tc.live, tc.pending) })
+		t.Run(tc.name, func(t *testing.T) { checkStage(t, tc.running, tc.desired, tc.live, tc.pending, tc.none) })
 	}
 }
 
 // checkStage compares what is live and what waits, and that repeated passes
 // come to rest.
-func checkStage(t *testing.T, runningSpec, desiredSpec string, wantLive, wantPending []string) {
+func checkStage(t *testing.T, runningSpec, desiredSpec string, wantLive, wantPending, wantNone []string) {
 	t.Helper()
 	running, desired := instanceSpec(t, runningSpec), instanceSpec(t, desiredSpec)
-	var live []string
+	var live, none []string
 	for _, d := range instancetype.Diff(running, desired) {
-		if d.Effect == vmv1alpha1.RefreshEffectLive {
+		switch d.Effect {
+		case vmv1alpha1.RefreshEffectLive:
 			live = append(live, d.Path)
+		case vmv1alpha1.RefreshEffectNone:
+			none = append(none, d.Path)
 		}
+	}
+	if diff := cmp.Diff(wantNone, none); diff != "" {
+		t.Errorf("without effect (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(wantLive, live); diff != "" {
 		t.Errorf("live (-want +got):\n%s", diff)
@@ -135,13 +182,15 @@ func TestPendingNamesBothValues(t *testing.T) {
 
 func TestTargetNamesTheSourcesOnceAllIsInEffect(t *testing.T) {
 	running := instanceSpec(t, hotAdd+`, instancetype: {name: small, kind: k, revisionName: r1}`)
-	desired := instanceSpec(t, `cpu: {sockets: 16, cores: 1, threads: 1}, memory: {guest: 4Gi, reservation: 4Gi}, instancetype: {name: big, kind: k, revisionName: r2}`)
+	desired := instanceSpec(t, hotAdd+`, instancetype: {name: big, kind: k, revisionName: r2}`)
+	desired.CPU.Sockets = 16
 	target, pending := instancetype.Stage(running, desired, vmv1alpha1.UpdateStrategyLiveUpdate)
 	if len(pending) != 0 || target.Instancetype.RevisionName != "r2" || target.CPU.Sockets != 16 {
 		t.Errorf("target %+v of %+v, pending %v", target.CPU, target.Instancetype, pending)
 	}
-	if target.CPU.HotAddEnabled == nil || !*target.CPU.HotAddEnabled {
-		t.Error("hot-add, which is still on in the running VM, was forgotten")
+	held, pending := instancetype.Stage(running, desired, vmv1alpha1.UpdateStrategyLiveUpdate, "cpu.sockets")
+	if len(pending) != 1 || held.CPU.Sockets != 2 || held.Instancetype.RevisionName != "r1" {
+		t.Errorf("F138 what the hardware refuses: %+v of %+v, pending %v; want 2 sockets of r1", held.CPU, held.Instancetype, pending)
 	}
 	desired.CPU.Cores = 2
 	target, _ = instancetype.Stage(running, desired, vmv1alpha1.UpdateStrategyLiveUpdate)

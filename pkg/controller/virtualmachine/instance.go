@@ -6,7 +6,6 @@ package virtualmachine
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -35,18 +34,17 @@ func ownInstance(vm *vmv1alpha1.VirtualMachine, vmi *vmv1alpha1.VirtualMachineIn
 // runningSpec returns what a running virtual machine runs with now: all that is
 // desired when the provider, who has compared it with the hardware, has nothing
 // left that needs a power cycle; else what it ran with and what changed live.
-// When the provider lists something that should have changed live, the hardware
-// refused it, and what it runs with stays as it was.
+// What should have changed live and is listed by the provider stays as it was,
+// because the hardware refused it.
 func runningSpec(vm *vmv1alpha1.VirtualMachine, running, desired *vmv1alpha1.VirtualMachineInstanceSpec) *vmv1alpha1.VirtualMachineInstanceSpec {
 	if len(vm.Status.RestartRequired) == 0 {
 		return desired
 	}
-	target, pending := instancetype.Stage(running, desired, vm.Spec.UpdateStrategy)
+	waiting := make([]string, 0, len(vm.Status.RestartRequired))
 	for _, r := range vm.Status.RestartRequired {
-		if !slices.ContainsFunc(pending, func(p vmv1alpha1.RestartRequirement) bool { return p.Path == r.Path }) {
-			return running
-		}
+		waiting = append(waiting, r.Path)
 	}
+	target, _ := instancetype.Stage(running, desired, vm.Spec.UpdateStrategy, waiting...)
 	return target
 }
 

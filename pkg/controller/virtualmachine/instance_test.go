@@ -165,6 +165,22 @@ func TestInstanceKeepsWhatWaitsForAPowerCycle(t *testing.T) {
 	}
 }
 
+// The provider names what waits by the hardware: paths that no comparison of specs
+// has must not keep the instance from saying what did change.
+func TestInstanceTakesLiveChangesBesideWhatOnlyTheHardwareKnows(t *testing.T) {
+	h := newHarness(t, running(), photon())
+	h.pass()
+	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Spec.CPU.Cores = 4
+		vm.Spec.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
+	})
+	h.waitsFor("cpu.cores", "cpu.vcpus", "network.interfaces")
+	h.pass()
+	if cpu := h.api.vmi("vm").Spec.CPU; cpu.Cores > 1 || cpu.Shares == nil {
+		t.Errorf("the instance has cpu %+v, want the shares changed and the cores as they run", cpu)
+	}
+}
+
 // F138
 func TestInstanceStaysWhenTheHardwareRefusedALiveChange(t *testing.T) {
 	h := newHarness(t, running(), photon())
