@@ -159,7 +159,7 @@ func TestInferenceIsKeptUntilARefresh(t *testing.T) {
 		if found, err = instancetype.Find(vm, role, w); err != nil || found.Revision != create.Name {
 			t.Errorf("F129 %s: found %+v, %v; want revision %s", role, found, err, create.Name)
 		}
-		plan, err := instancetype.PlanRefresh(vm, role, w)
+		plan, err := instancetype.PlanRefresh(vm, role, nil, w)
 		if err != nil || !plan.Result.Changed || plan.Result.SourceName != "big" {
 			t.Fatalf("F130 %s: refresh %+v, %v; want a change to big", role, plan, err)
 		}

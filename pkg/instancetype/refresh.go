@@ -63,10 +63,14 @@ type Refresh struct {
 
 // PlanRefresh checks whether vm can move to the live instance type or
 // preference and says what then changes. It clears the pins of spec and status;
-// the controller captures the new revision. It fails with *NoMatcherError,
-// *SourceGoneError, *RefreshRefusedError or *apply.Error when the refresh is
-// refused, and with other errors when something could not be read.
-func PlanRefresh(vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*Refresh, error) {
+// the controller captures the new revision. running is what vm runs with, which
+// decides what needs a power cycle; nil when it does not run, or when nothing has
+// recorded it yet. It fails with *NoMatcherError, *SourceGoneError,
+// *RefreshRefusedError or *apply.Error when the refresh is refused, and with other
+// errors when something could not be read.
+func PlanRefresh(
+	vm *vmv1alpha1.VirtualMachine, role Role, running *vmv1alpha1.VirtualMachineInstanceSpec, r Reader,
+) (*Refresh, error) {
 	m := matcher(&vm.Spec, role)
 	if m == nil {
 		return nil, &NoMatcherError{Role: role}
@@ -96,7 +100,7 @@ func PlanRefresh(vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*Refresh, 
 		result.NewRevision, result.NewGeneration = result.OldRevision, result.OldGeneration
 		return &Refresh{Result: result}, nil
 	}
-	if result.Fields, err = changedFields(vm, role, latest, r); err != nil {
+	if result.Fields, err = changedFields(vm, role, latest, running, r); err != nil {
 		return nil, err
 	}
 	result.Changed = true
@@ -170,7 +174,9 @@ func revisionLost(vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (bool, err
 // checks conflicts, topology and requirements, and compares it with the present
 // one. A present one that cannot be computed has no fields to compare: a
 // refresh may be what repairs it.
-func changedFields(vm *vmv1alpha1.VirtualMachine, role Role, latest *Found, r Reader) ([]vmv1alpha1.RefreshField, error) {
+func changedFields(
+	vm *vmv1alpha1.VirtualMachine, role Role, latest *Found, running *vmv1alpha1.VirtualMachineInstanceSpec, r Reader,
+) ([]vmv1alpha1.RefreshField, error) {
 	other := RolePreference
 	if role == RolePreference {
 		other = RoleInstancetype
@@ -195,24 +201,16 @@ func changedFields(vm *vmv1alpha1.VirtualMachine, role Role, latest *Found, r Re
 	if err != nil {
 		return nil, err
 	}
-	current, err := Find(vm, role, r)
+	found, err := Find(vm, role, r)
 	if err != nil {
 		return nil, nil
 	}
-	resolved.set(role, current)
-	running, err := Compute(vm, resolved)
+	resolved.set(role, found)
+	current, err := Compute(vm, resolved)
 	if err != nil {
 		return nil, nil
 	}
-	var fields []vmv1alpha1.RefreshField
-	for _, d := range Diff(running, desired) {
-		effect := d.Effect
-		if vm.Spec.UpdateStrategy == vmv1alpha1.UpdateStrategyStage {
-			effect = vmv1alpha1.RefreshEffectRestart
-		}
-		fields = append(fields, vmv1alpha1.RefreshField{Path: d.Path, Old: d.Old, New: d.New, Effect: effect})
-	}
-	return fields, nil
+	return refreshFields(vm, running, current, desired), nil
 }
 
 func (r *Resolved) set(role Role, found *Found) {

@@ -25,6 +25,7 @@ func outdated(t testing.TB, newSize, newPref string) (*world, *vmv1alpha1.Virtua
 	t.Helper()
 	w := newWorld()
 	vm := vmOf(t, "{instancetype: {name: small}, preference: {name: linux}}")
+	vm.Status.PowerState = vmv1alpha1.PoweredOn
 	w.captured(t, vm, w.add(t, clusterIT, "small", "it-uid", 1, size(2)))
 	w.captured(t, vm, w.add(t, clusterPref, "linux", "p-uid", 1, "{}"))
 	w.add(t, clusterIT, "small", "it-uid", 2, newSize)
@@ -35,7 +36,7 @@ func outdated(t testing.TB, newSize, newPref string) (*world, *vmv1alpha1.Virtua
 func TestRefreshMovesToTheNewGeneration(t *testing.T) {
 	w, vm := outdated(t, size(4), "{devices: {preferredTPM: {}}}")
 	before := vm.DeepCopy()
-	plan, err := instancetype.PlanRefresh(vm, it, w)
+	plan, err := instancetype.PlanRefresh(vm, it, nil, w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,7 @@ func TestRefreshMovesToTheNewGeneration(t *testing.T) {
 		t.Errorf("F150 the next capture is %+v, %v", ref, err)
 	}
 
-	if plan, err = instancetype.PlanRefresh(vm, pref, w); err != nil || plan.VM.Status.PreferenceRef.ControllerRevisionRef != nil ||
+	if plan, err = instancetype.PlanRefresh(vm, pref, nil, w); err != nil || plan.VM.Status.PreferenceRef.ControllerRevisionRef != nil ||
 		plan.VM.Status.InstancetypeRef.ControllerRevisionRef == nil {
 		t.Errorf("F152 refresh of the preference: %+v, %v", plan, err)
 	}
@@ -80,8 +81,62 @@ func TestRefreshMovesToTheNewGeneration(t *testing.T) {
 		t.Errorf("F159 a TPM needs a restart: %v", got)
 	}
 	vm.Spec.UpdateStrategy = vmv1alpha1.UpdateStrategyStage
-	if plan, err = instancetype.PlanRefresh(vm, it, w); err != nil || plan.Result.Fields[0].Effect != vmv1alpha1.RefreshEffectRestart {
+	if plan, err = instancetype.PlanRefresh(vm, it, nil, w); err != nil || plan.Result.Fields[0].Effect != vmv1alpha1.RefreshEffectRestart {
 		t.Errorf("F140 with Stage nothing is live: %+v, %v", plan, err)
+	}
+}
+
+func TestRefreshSaysWhenItReachesTheVM(t *testing.T) {
+	// Two generations that differ in a live field, one that needs a power cycle, and
+	// one that never reaches a virtual machine.
+	const newSize = `{cpu: {guest: 4}, memory: {guest: 1Gi}, nodeSelector: {a: b}}`
+	for _, tc := range []struct {
+		name     string
+		state    vmv1alpha1.PowerState
+		strategy vmv1alpha1.UpdateStrategy
+		running  string
+		want     string
+	}{
+		{"F157 it runs with the old generation", vmv1alpha1.PoweredOn, "", hotAdd, "Live Restart"},
+		{"it runs, and nothing has recorded with what", vmv1alpha1.PoweredOn, "", "", "Live Restart"},
+		{"suspended", vmv1alpha1.Suspended, "", hotAdd, "Live Restart"},
+		{"F140 Stage", vmv1alpha1.PoweredOn, vmv1alpha1.UpdateStrategyStage, hotAdd, "Restart Restart"},
+		{"F159 powered off, all is done at once", vmv1alpha1.PoweredOff, "", "", "Live Live"},
+		{"not created yet", "", vmv1alpha1.UpdateStrategyStage, "", "Live Live"},
+		{"an instance that is about to be removed", vmv1alpha1.PoweredOff, "", hotAdd, "Live Live"},
+		{"earlier changes still wait: it has more vCPUs, and the memory already", vmv1alpha1.PoweredOn, "",
+			`cpu: {sockets: 8, hotAddEnabled: true}, memory: {guest: 1Gi, hotAddEnabled: true}`, "Restart Live"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w, vm := outdated(t, newSize, "{}")
+			vm.Status.PowerState, vm.Spec.UpdateStrategy = tc.state, tc.strategy
+			var running *vmv1alpha1.VirtualMachineInstanceSpec
+			if tc.running != "" {
+				running = instanceSpec(t, tc.running)
+			}
+			plan, err := instancetype.PlanRefresh(vm, it, running, w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]vmv1alpha1.RefreshEffect{}
+			for _, f := range plan.Result.Fields {
+				got[f.Path] = f.Effect
+			}
+			if all := string(got["cpu.sockets"] + " " + got["memory.guest"]); all != tc.want || got["nodeSelector"] != vmv1alpha1.RefreshEffectNone {
+				t.Errorf("effects %v, want %s of sockets and memory, None of the node selector", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestRefreshKnowsTheHardwareVersion(t *testing.T) {
+	for have, want := range map[int32]vmv1alpha1.RefreshEffect{19: vmv1alpha1.RefreshEffectRestart, 21: vmv1alpha1.RefreshEffectNone} {
+		w, vm := outdated(t, size(2), "{machine: {preferredMachineType: vmx-21}}")
+		vm.Status.HardwareVersion = have
+		plan, err := instancetype.PlanRefresh(vm, pref, nil, w)
+		if err != nil || len(plan.Result.Fields) != 1 || plan.Result.Fields[0].Effect != want {
+			t.Errorf("with hardware version %d: %+v, %v; want %s", have, plan, err, want)
+		}
 	}
 }
 
@@ -89,12 +144,12 @@ func TestRefreshOfTheNewestIsNothing(t *testing.T) {
 	w := newWorld()
 	vm := vmOf(t, "{instancetype: {name: small, kind: virtualMachineClusterInstancetypes}}")
 	w.captured(t, vm, w.add(t, clusterIT, "small", "uid", 1, size(2)))
-	plan, err := instancetype.PlanRefresh(vm, it, w)
+	plan, err := instancetype.PlanRefresh(vm, it, nil, w)
 	if err != nil || plan.VM != nil || plan.Result.Changed || plan.Result.NewRevision != plan.Result.OldRevision || plan.Result.NewGeneration != 1 {
 		t.Errorf("F151 refresh %+v, %v; want no change", plan, err)
 	}
 	w.add(t, clusterIT, "small", "recreated", 1, size(2))
-	if plan, err = instancetype.PlanRefresh(vm, it, w); err != nil || !plan.Result.Changed {
+	if plan, err = instancetype.PlanRefresh(vm, it, nil, w); err != nil || !plan.Result.Changed {
 		t.Errorf("F161 a recreated source: %+v, %v; want a change", plan, err)
 	}
 }
@@ -108,7 +163,7 @@ func TestRefreshClearsPins(t *testing.T) {
 			end = "}"
 		}
 		vm.Spec = vmOf(t, "{instancetype: {name: small, "+field+name+end+"}, preference: {name: linux}}").Spec
-		plan, err := instancetype.PlanRefresh(vm, it, w)
+		plan, err := instancetype.PlanRefresh(vm, it, nil, w)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +186,7 @@ func TestRefreshRepairsLostRevisions(t *testing.T) {
 				delete(w.revisions, vm.Namespace+"/"+revisions[role])
 			}
 			for _, role := range lost {
-				plan, err := instancetype.PlanRefresh(vm, role, w)
+				plan, err := instancetype.PlanRefresh(vm, role, nil, w)
 				if err != nil {
 					t.Fatalf("%s: %v", role, err)
 				}
@@ -146,7 +201,7 @@ func TestRefreshRepairsLostRevisions(t *testing.T) {
 func TestRefusedRefreshes(t *testing.T) {
 	t.Run("F153 no such reference", func(t *testing.T) {
 		var want *instancetype.NoMatcherError
-		if _, err := instancetype.PlanRefresh(vmOf(t, "{}"), pref, newWorld()); !errors.As(err, &want) {
+		if _, err := instancetype.PlanRefresh(vmOf(t, "{}"), pref, nil, newWorld()); !errors.As(err, &want) {
 			t.Errorf("error %v, want %T", err, want)
 		}
 	})
@@ -154,7 +209,7 @@ func TestRefusedRefreshes(t *testing.T) {
 		w, vm := outdated(t, size(4), "{}")
 		w.remove(w.sources[string(clusterIT)+"//small"])
 		var want *instancetype.SourceGoneError
-		if _, err := instancetype.PlanRefresh(vm, it, w); !errors.As(err, &want) {
+		if _, err := instancetype.PlanRefresh(vm, it, nil, w); !errors.As(err, &want) {
 			t.Errorf("error %v, want %T", err, want)
 		}
 		if want == nil || !want.Captured {
@@ -166,7 +221,7 @@ func TestRefusedRefreshes(t *testing.T) {
 	})
 	t.Run("source that never was, nothing stays in use", func(t *testing.T) {
 		var want *instancetype.SourceGoneError
-		_, err := instancetype.PlanRefresh(vmOf(t, "{instancetype: {name: never}}"), it, newWorld())
+		_, err := instancetype.PlanRefresh(vmOf(t, "{instancetype: {name: never}}"), it, nil, newWorld())
 		if !errors.As(err, &want) || want.Captured || strings.Contains(err.Error(), "revision") {
 			t.Errorf("error %v, want one that promises no revision", err)
 		}
@@ -175,7 +230,7 @@ func TestRefusedRefreshes(t *testing.T) {
 		w, vm := outdated(t, size(4), "{}")
 		w.broken = errors.New("timeout")
 		var gone *instancetype.SourceGoneError
-		if _, err := instancetype.PlanRefresh(vm, it, w); !errors.Is(err, w.broken) || errors.As(err, &gone) {
+		if _, err := instancetype.PlanRefresh(vm, it, nil, w); !errors.Is(err, w.broken) || errors.As(err, &gone) {
 			t.Errorf("error %v, want the failure itself", err)
 		}
 	})
@@ -183,7 +238,7 @@ func TestRefusedRefreshes(t *testing.T) {
 		w, vm := outdated(t, size(4), "{}")
 		vm.Spec.Instancetype.InferFromVolume = "image"
 		var want *instancetype.RefreshRefusedError
-		if _, err := instancetype.PlanRefresh(vm, it, w); !errors.As(err, &want) {
+		if _, err := instancetype.PlanRefresh(vm, it, nil, w); !errors.As(err, &want) {
 			t.Errorf("error %v, want %T", err, want)
 		}
 	})
@@ -210,7 +265,7 @@ func TestRefreshesToWhatCannotWorkChangeNothing(t *testing.T) {
 				tc.vm(vm)
 			}
 			before := vm.DeepCopy()
-			_, err := instancetype.PlanRefresh(vm, tc.role, w)
+			_, err := instancetype.PlanRefresh(vm, tc.role, nil, w)
 			var problems *apply.Error
 			if !errors.As(err, &problems) || !problems.Has(tc.kind) {
 				t.Errorf("error %v, want an *apply.Error with a %s", err, tc.kind)
@@ -230,7 +285,7 @@ func TestRefreshesToWhatCannotWorkChangeNothing(t *testing.T) {
 		w.captured(t, vm, w.add(t, clusterPref, "linux", "p-uid", 1, "{requirements: {cpu: {guest: 2}}}"))
 		w.add(t, clusterIT, "small", "it-uid", 2, size(1))
 		var problems *apply.Error
-		if _, err := instancetype.PlanRefresh(vm, it, w); !errors.As(err, &problems) || !problems.Has(apply.RequirementProblem) {
+		if _, err := instancetype.PlanRefresh(vm, it, nil, w); !errors.As(err, &problems) || !problems.Has(apply.RequirementProblem) {
 			t.Errorf("error %v, want a requirement", err)
 		}
 	})
@@ -239,7 +294,7 @@ func TestRefreshesToWhatCannotWorkChangeNothing(t *testing.T) {
 func TestRefreshRepairsALostRevision(t *testing.T) {
 	w, vm := outdated(t, size(4), "{}")
 	delete(w.revisions, "default/"+vm.Status.InstancetypeRef.ControllerRevisionRef.Name)
-	plan, err := instancetype.PlanRefresh(vm, it, w)
+	plan, err := instancetype.PlanRefresh(vm, it, nil, w)
 	if err != nil || !plan.Result.Changed || plan.Result.Fields != nil {
 		t.Errorf("refresh %+v, %v; want a change without comparison", plan, err)
 	}

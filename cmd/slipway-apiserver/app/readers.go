@@ -38,6 +38,15 @@ func (r *storeReaders) Reader(ctx context.Context) instancetype.Reader {
 	return &requestReader{readers: r, ctx: ctx}
 }
 
+// Instance implements storage.Readers.
+func (r *storeReaders) Instance(ctx context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineInstance, error) {
+	out := &vmv1alpha1.VirtualMachineInstance{}
+	if err := (&requestReader{readers: r, ctx: ctx}).read(r.machines.Instances, namespace, name, out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // requestReader reads for one request.
 type requestReader struct {
 	readers *storeReaders

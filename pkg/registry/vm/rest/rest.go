@@ -22,7 +22,7 @@ import (
 
 // Stores are the storages that others read from.
 type Stores struct {
-	Classes, Images *standard.REST
+	Classes, Images, Instances *standard.REST
 }
 
 // NewAPIGroupInfo makes the storages of the group. What they need of other groups is
@@ -61,5 +61,5 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d storage.Dependencies) (*g
 		"virtualmachineimages":                 images,
 		"virtualmachineimages/status":          imageStatus,
 	}
-	return &info, &Stores{Classes: classes, Images: images}, nil
+	return &info, &Stores{Classes: classes, Images: images, Instances: instances}, nil
 }

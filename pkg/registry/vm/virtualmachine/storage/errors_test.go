@@ -30,7 +30,7 @@ func TestStatusErrorSaysWhoseFaultItIs(t *testing.T) {
 		"revision cannot be used":  {&instancetype.RevisionError{Name: "r", Message: "broken"}, apierrors.IsConflict, "broken"},
 		"nothing can be inferred":  {&instancetype.InferError{Role: it, Volume: "v", Err: errors.New("no label")}, apierrors.IsInvalid, "spec.instancetype.inferFromVolume"},
 		"reference leads nowhere":  {&instancetype.RoleError{Role: it, Err: missing}, apierrors.IsInvalid, "spec.instancetype"},
-		"class leads nowhere":      {&instancetype.ClassError{Name: "c", Err: missing}, apierrors.IsConflict, `"c"`},
+		"class leads nowhere":      {&instancetype.ClassError{Name: "x", Err: missing}, apierrors.IsConflict, `class: things "x"`},
 		"host cluster is away":     {fmt.Errorf("reading: %w", apierrors.NewServiceUnavailable("away")), apierrors.IsServiceUnavailable, "reading: away"},
 		"host refuses the reading": {&instancetype.RoleError{Role: it, Err: apierrors.NewForbidden(schema.GroupResource{}, "r", nil)}, apierrors.IsForbidden, "finding the instance type"},
 		"something else":           {errors.New("bug"), apierrors.IsInternalError, "bug"},

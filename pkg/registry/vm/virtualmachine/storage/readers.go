@@ -17,6 +17,9 @@ import (
 type Readers interface {
 	// Reader returns a reader whose calls end with ctx.
 	Reader(ctx context.Context) instancetype.Reader
+	// Instance returns what a VM runs with; apierrors.IsNotFound recognises the error
+	// when it does not run.
+	Instance(ctx context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineInstance, error)
 }
 
 // versioned converts v into the version that pkg/instancetype decides on. The result

@@ -91,7 +91,15 @@ func (r *RefreshREST) refresh(ctx context.Context, v *vm.VirtualMachine) (*vm.Re
 	if err != nil {
 		return nil, err
 	}
-	plan, err := instancetype.PlanRefresh(current, r.role(), r.readers.Reader(ctx))
+	instance, err := r.readers.Instance(ctx, v.Namespace, v.Name)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, statusError(v.Name, fmt.Errorf("reading what VirtualMachine %s/%s runs with: %w", v.Namespace, v.Name, err))
+	}
+	var running *vmv1alpha1.VirtualMachineInstanceSpec
+	if err == nil && metav1.IsControlledBy(instance, v) {
+		running = &instance.Spec
+	}
+	plan, err := instancetype.PlanRefresh(current, r.role(), running, r.readers.Reader(ctx))
 	if err != nil {
 		return nil, statusError(v.Name, err)
 	}
