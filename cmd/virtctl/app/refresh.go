@@ -17,6 +17,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
 // refreshCall is the client method of one kind of refresh.
@@ -128,7 +129,7 @@ func waitForCapture(ctx context.Context, c vmclient.VirtualMachineInterface, res
 			return false, nil // the end of the wait, not an answer of the server
 		}
 		last = err
-		return err == nil && captured(vm, result.NewRevision), err
+		return err == nil && captured(vm, result), err
 	})
 	if last == nil && err != nil {
 		return fmt.Errorf("revision %q is not in status after %s", result.NewRevision, timeout)
@@ -136,13 +137,15 @@ func waitForCapture(ctx context.Context, c vmclient.VirtualMachineInterface, res
 	return err
 }
 
-// captured says whether status names the revision.
-func captured(vm *vmv1alpha1.VirtualMachine, revision string) bool {
-	if ref := vm.Status.InstancetypeRef; ref != nil && ref.ControllerRevisionRef != nil && ref.ControllerRevisionRef.Name == revision {
-		return true
+// captured says whether status names the revision that the refresh announced, or a
+// newer one: the instance type may have changed again since.
+func captured(vm *vmv1alpha1.VirtualMachine, result *vmv1alpha1.RefreshResult) bool {
+	ref := instancetype.StatusRef(vm, instancetype.Kind(result.SourceKind).Role())
+	if ref == nil || ref.ControllerRevisionRef == nil {
+		return false
 	}
-	ref := vm.Status.PreferenceRef
-	return ref != nil && ref.ControllerRevisionRef != nil && ref.ControllerRevisionRef.Name == revision
+	name := ref.ControllerRevisionRef.Name
+	return name == result.NewRevision || name != result.OldRevision
 }
 
 // printRefresh prints one object, or for several a list, or the table.
@@ -184,8 +187,11 @@ func changes(r *vmv1alpha1.RefreshResult) string {
 	parts := make([]string, 0, len(r.Fields)+1)
 	for _, d := range r.Fields {
 		part := fmt.Sprintf("%s: %s → %s", d.Path, orNone(d.Old), orNone(d.New))
-		if d.Effect == vmv1alpha1.RefreshEffectRestart {
+		switch d.Effect {
+		case vmv1alpha1.RefreshEffectRestart:
 			part += " (restart)"
+		case vmv1alpha1.RefreshEffectNone:
+			part += " (no effect)"
 		}
 		parts = append(parts, part)
 	}

@@ -20,6 +20,7 @@ var refreshed = vmv1alpha1.RefreshResult{
 	Fields: []vmv1alpha1.RefreshField{
 		{Path: "memory.guest", Old: "2Gi", New: "4Gi", Effect: vmv1alpha1.RefreshEffectLive},
 		{Path: "cpu.cores", New: "2", Effect: vmv1alpha1.RefreshEffectRestart},
+		{Path: "nodeSelector", New: "a=b", Effect: vmv1alpha1.RefreshEffectNone},
 	},
 }
 
@@ -32,12 +33,38 @@ func TestRefreshPrintsGenerationsAndChangesAsATable(t *testing.T) {
 	}
 	want := "" +
 		"NAMESPACE   VM   SOURCE     GENERATION   RESULT      CHANGES\n" +
-		"dev         a    u1.small   1 → 2        refreshed   memory.guest: 2Gi → 4Gi, cpu.cores: unset → 2 (restart)\n"
+		"dev         a    u1.small   1 → 2        refreshed   memory.guest: 2Gi → 4Gi, cpu.cores: unset → 2 (restart), nodeSelector: unset → a=b (no effect)\n"
 	if diff := cmp.Diff(want, out); diff != "" {
 		t.Error(diff)
 	}
 	if len(s.requests) != 1 || !strings.Contains(s.requests[0], "/a/refresh-instancetype ") {
 		t.Errorf("requests %q, want one to refresh-instancetype", s.requests)
+	}
+}
+
+// F160
+func TestWaitEndsWithTheCaptureOfTheSameReference(t *testing.T) {
+	it := func(revision string) vmv1alpha1.VirtualMachineStatus {
+		return vmv1alpha1.VirtualMachineStatus{InstancetypeRef: &vmv1alpha1.InstancetypeRef{ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: revision}}}
+	}
+	for name, tc := range map[string]struct {
+		kind, old string
+		status    vmv1alpha1.VirtualMachineStatus
+		want      bool
+	}{
+		"nothing captured":                       {"virtualmachineinstancetype", "a-1", vmv1alpha1.VirtualMachineStatus{InstancetypeRef: &vmv1alpha1.InstancetypeRef{}}, false},
+		"the announced revision":                 {"virtualmachineinstancetype", "a-1", it("a-2"), true},
+		"the announced one, which was lost":      {"virtualmachineinstancetype", "a-2", it("a-2"), true},
+		"a newer one, of a later edit":           {"virtualmachineclusterinstancetype", "a-1", it("a-3"), true},
+		"the old one, which was pinned again":    {"virtualmachineinstancetype", "a-1", it("a-1"), false},
+		"the instance type, for the preference":  {"virtualmachineclusterpreference", "a-1", it("a-2"), false},
+		"no reference, since it was taken out":   {"virtualmachineinstancetype", "a-1", vmv1alpha1.VirtualMachineStatus{}, false},
+		"no preference, since it was taken out ": {"virtualmachinepreference", "a-1", it("a-3"), false},
+	} {
+		result := &vmv1alpha1.RefreshResult{SourceKind: tc.kind, OldRevision: tc.old, NewRevision: "a-2"}
+		if got := captured(&vmv1alpha1.VirtualMachine{Status: tc.status}, result); got != tc.want {
+			t.Errorf("%s: captured %t, want %t", name, got, tc.want)
+		}
 	}
 }
 
