@@ -16,6 +16,8 @@ func newCreateCommand(f *Factory) *cobra.Command {
 		Use:   "create",
 		Short: "Print the manifest of an instance type, a preference or a virtual machine",
 		Long:  "Print a manifest on standard output, ready for kubectl apply -f -. Nothing is created on the server.",
+		Args:  cobra.NoArgs,
+		RunE:  helpFor,
 	}
 	cmd.AddCommand(newCreateInstancetypeCommand(f), newCreatePreferenceCommand(f), newCreateVMCommand(f))
 	return cmd

@@ -56,6 +56,7 @@ func newCreateVMCommand(f *Factory) *cobra.Command {
 	cmd.Flags().StringVar(&flags.network, "network", "", "vSphere network of the interface eth0; the server's default when not given")
 	cmd.Flags().StringVar(&flags.powerState, "power-state", "", "PoweredOn, PoweredOff or Suspended; the server powers on when not given")
 	cmd.Flags().StringVar(&flags.cloudInitSecret, "cloud-init-secret", "", "Secret with the cloud-init user data under the key user-data")
+	completeFixed(cmd, "power-state", string(vmv1alpha1.PoweredOn), string(vmv1alpha1.PoweredOff), string(vmv1alpha1.Suspended))
 	_ = cmd.MarkFlagRequired("name")
 	_ = cmd.MarkFlagRequired("image")
 	return cmd

@@ -41,7 +41,7 @@ func newExpandCommand(f *Factory) *cobra.Command {
 			}
 			return nil
 		},
-		ValidArgsFunction: f.completeVMs,
+		ValidArgsFunction: f.completeOneVM,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := flags.validate(); err != nil {
 				return err
@@ -58,8 +58,8 @@ func newExpandCommand(f *Factory) *cobra.Command {
 	cmd.Flags().StringVarP(&flags.file, "file", "f", "", "File with a VirtualMachine, - for standard input")
 	cmd.Flags().StringVarP(&flags.output, "output", "o", outputYAML, "Output format: yaml or json")
 	cmd.Flags().StringVar(&flags.generation, "generation", "", "stored (the revision in use) or latest (the live objects); stored when not given. A file that pins no revision always uses the live objects")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputYAML, outputJSON}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("generation", cobra.FixedCompletions([]string{generationStored, generationLatest}, cobra.ShellCompDirectiveNoFileComp))
+	completeFixed(cmd, "output", outputYAML, outputJSON)
+	completeFixed(cmd, "generation", generationStored, generationLatest)
 	return cmd
 }
 

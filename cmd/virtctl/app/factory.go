@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"sort"
-	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,13 +15,10 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
 
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
 )
-
-// completionTimeout bounds what shell completion asks of the server, so that a
-// dead server does not hang the shell.
-const completionTimeout = 3 * time.Second
 
 // Factory gives the verbs what they need: streams, client and namespace.
 type Factory struct {
@@ -129,33 +125,13 @@ func (f *Factory) each(targets []target, client versioned.Interface, do func(vmc
 
 // reason is the part of an API error that a person needs.
 func reason(err error) string {
-	if apierrors.IsNotFound(err) {
+	switch {
+	case !apierrors.IsNotFound(err):
+		return err.Error()
+	case apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
+		// A page that is no answer of the API: nobody serves the path.
+		return fmt.Sprintf("the cluster does not serve %s", vmv1alpha1.SchemeGroupVersion)
+	default:
 		return "not found"
 	}
-	return err.Error()
-}
-
-// completeVMs offers the names of the virtual machines of the namespace.
-func (f *Factory) completeVMs(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	client, namespace, err := f.client()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
-	defer cancel()
-	list, err := client.VmV1alpha1().VirtualMachines(namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	given := map[string]bool{}
-	for _, a := range args {
-		given[a] = true
-	}
-	var names []string
-	for i := range list.Items {
-		if !given[list.Items[i].Name] {
-			names = append(names, list.Items[i].Name)
-		}
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }

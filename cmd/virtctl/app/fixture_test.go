@@ -28,6 +28,8 @@ type apiServer struct {
 	vms      []vmv1alpha1.VirtualMachine
 	requests []string
 	refresh  vmv1alpha1.RefreshResult
+	// absent is a cluster without slipway-apiserver.
+	absent bool
 }
 
 const apiPrefix = "/apis/vm.slipway.dev/v1alpha1/namespaces/"
@@ -37,6 +39,15 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost {
 		body, _ := io.ReadAll(r.Body)
 		s.requests = append(s.requests, r.URL.RequestURI()+" "+string(body))
+	}
+	if s.absent {
+		w.Header().Set("Content-Type", "text/plain")
+		http.Error(w, "404 page not found", http.StatusNotFound)
+		return
+	}
+	if r.URL.Path == "/api/v1/namespaces" {
+		_, _ = io.WriteString(w, `{"items":[{"metadata":{"name":"dev"}},{"metadata":{"name":"prod"}}]}`)
+		return
 	}
 	if r.URL.Path == "/apis/instancetype.slipway.dev/v1alpha1/virtualmachineclusterinstancetypes/u1.small" {
 		_, _ = io.WriteString(w, `{"metadata":{"name":"u1.small"},"spec":{"cpu":{"guest":2},"memory":{"guest":"3Gi"}}}`)
@@ -70,7 +81,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.WriteHeader(http.StatusNotFound)
-	_ = json.NewEncoder(w).Encode(metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonNotFound, Code: 404, Message: "not found"})
+	_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Reason: metav1.StatusReasonNotFound, Code: 404, Message: "not found"})
 }
 
 // run starts virtctl with args against s and returns what it printed.

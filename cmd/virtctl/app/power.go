@@ -41,7 +41,7 @@ func newPowerCommands(f *Factory) []*cobra.Command {
 
 func newPowerCommand(f *Factory, v powerVerb) *cobra.Command {
 	var sel selection
-	var dryRun bool
+	var dry dryRun
 	var mode string
 	cmd := &cobra.Command{
 		Use:   v.name + " VM...",
@@ -54,18 +54,19 @@ func newPowerCommand(f *Factory, v powerVerb) *cobra.Command {
 			if err := sel.validate(); err != nil {
 				return err
 			}
-			return f.power(cmd.Context(), v, &sel, mode, dryRun)
+			return f.power(cmd.Context(), v, &sel, mode, dry)
 		},
 	}
 	sel.addFlags(cmd)
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "Check on the server without changing anything")
+	dry.addFlag(cmd, "server: check on the server without changing anything; none. Alone it means server")
 	if v.modes {
 		cmd.Flags().StringVar(&mode, "mode", "", "How: Hard, Soft (ask the guest) or TrySoft; the virtual machine's own setting when not given")
+		completeFixed(cmd, "mode", string(vmv1alpha1.PowerOpModeHard), string(vmv1alpha1.PowerOpModeSoft), string(vmv1alpha1.PowerOpModeTrySoft))
 	}
 	return cmd
 }
 
-func (f *Factory) power(ctx context.Context, v powerVerb, sel *selection, mode string, dryRun bool) error {
+func (f *Factory) power(ctx context.Context, v powerVerb, sel *selection, mode string, dry dryRun) error {
 	client, namespace, err := f.client()
 	if err != nil {
 		return err
@@ -78,12 +79,10 @@ func (f *Factory) power(ctx context.Context, v powerVerb, sel *selection, mode s
 		fmt.Fprintf(f.streams.ErrOut, "No virtual machine matches selector %q.\n", sel.selector)
 		return nil
 	}
-	opts := &vmv1alpha1.PowerOptions{Mode: vmv1alpha1.PowerOpMode(mode)}
+	opts := &vmv1alpha1.PowerOptions{Mode: vmv1alpha1.PowerOpMode(mode), DryRun: dry.options()}
+	create := metav1.CreateOptions{DryRun: dry.options()}
 	suffix := ""
-	var create metav1.CreateOptions
-	if dryRun {
-		opts.DryRun = []string{metav1.DryRunAll}
-		create.DryRun = []string{metav1.DryRunAll}
+	if dry.on() {
 		suffix = " (dry run)"
 	}
 	return f.each(targets, client, func(c vmclient.VirtualMachineInterface, t target) error {

@@ -84,10 +84,24 @@ func TestSelectionIsByNamesOrBySelector(t *testing.T) {
 	}
 }
 
-func TestCompletionOffersTheNamesNotYetGiven(t *testing.T) {
-	s := &apiServer{vms: []vmv1alpha1.VirtualMachine{machine("dev", "a"), machine("dev", "b"), machine("prod", "c")}}
-	code, out, _ := run(t, s, "__complete", "start", "a", "")
-	if diff := cmp.Diff([]any{0, "b\n:4\n"}, []any{code, out}); diff != "" {
+func TestDryRunIsSpelledAsInKubectl(t *testing.T) {
+	for flag, want := range map[string]string{
+		"--dry-run": "All", "--dry-run=server": "All", "--dry-run=true": "All", "--dry-run=none": "", "--dry-run=false": "",
+	} {
+		for _, args := range [][]string{{"stop", "a"}, {"refresh", "instancetype", "a"}} {
+			s := &apiServer{vms: []vmv1alpha1.VirtualMachine{machine("dev", "a")}}
+			if code, _, errOut := run(t, s, append(args, flag)...); code != 0 || len(s.requests) != 1 {
+				t.Fatalf("%s %s: exit code %d, requests %q: %s", args[0], flag, code, s.requests, errOut)
+			}
+			if got := strings.Contains(s.requests[0], "dryRun=All"); got != (want != "") {
+				t.Errorf("%s %s sent %q, want dryRun %q", args[0], flag, s.requests[0], want)
+			}
+		}
+	}
+	s := &apiServer{vms: []vmv1alpha1.VirtualMachine{machine("dev", "a")}}
+	code, _, errOut := run(t, s, "stop", "a", "--dry-run=client")
+	want := "error: invalid argument \"client\" for \"--dry-run\" flag: use one of none, server\n"
+	if diff := cmp.Diff([]any{1, want, 0}, []any{code, errOut, len(s.requests)}); diff != "" {
 		t.Error(diff)
 	}
 }

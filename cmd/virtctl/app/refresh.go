@@ -26,7 +26,7 @@ type refreshCall func(vmclient.VirtualMachineInterface, context.Context, string,
 // refreshFlags are the flags of both refresh commands.
 type refreshFlags struct {
 	selection
-	dryRun  bool
+	dryRun  dryRun
 	output  string
 	wait    bool
 	timeout time.Duration
@@ -36,6 +36,8 @@ func newRefreshCommand(f *Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "refresh",
 		Short: "Move virtual machines to the newest generation of their instance type or preference",
+		Args:  cobra.NoArgs,
+		RunE:  helpFor,
 	}
 	cmd.AddCommand(
 		newRefreshKindCommand(f, "instancetype", "instance type", vmclient.VirtualMachineInterface.RefreshInstancetype),
@@ -60,18 +62,18 @@ func newRefreshKindCommand(f *Factory, kind, words string, call refreshCall) *co
 			if err := flags.validate(); err != nil {
 				return err
 			}
-			if flags.wait && flags.dryRun {
+			if flags.wait && flags.dryRun.on() {
 				return fmt.Errorf("--wait and --dry-run exclude each other: a dry run changes nothing to wait for")
 			}
 			return f.refresh(cmd.Context(), &flags, call)
 		},
 	}
 	flags.addFlags(cmd)
-	cmd.Flags().BoolVar(&flags.dryRun, "dry-run", false, "Show what would change without changing anything")
+	flags.dryRun.addFlag(cmd, "server: show what would change without changing anything; none. Alone it means server")
 	cmd.Flags().StringVarP(&flags.output, "output", "o", outputTable, "Output format: table, yaml or json")
 	cmd.Flags().BoolVar(&flags.wait, "wait", false, "Wait until status names the new revision")
 	cmd.Flags().DurationVar(&flags.timeout, "timeout", defaultRefreshTimeout, "How long --wait waits for one virtual machine")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputTable, outputYAML, outputJSON}, cobra.ShellCompDirectiveNoFileComp))
+	completeFixed(cmd, "output", outputTable, outputYAML, outputJSON)
 	return cmd
 }
 
@@ -90,11 +92,8 @@ func (f *Factory) refresh(ctx context.Context, flags *refreshFlags, call refresh
 	if len(targets) == 0 {
 		fmt.Fprintf(f.streams.ErrOut, "No virtual machine matches selector %q.\n", flags.selector)
 	}
-	opts := &vmv1alpha1.RefreshOptions{}
-	var create metav1.CreateOptions
-	if flags.dryRun {
-		opts.DryRun, create.DryRun = []string{metav1.DryRunAll}, []string{metav1.DryRunAll}
-	}
+	opts := &vmv1alpha1.RefreshOptions{DryRun: flags.dryRun.options()}
+	create := metav1.CreateOptions{DryRun: flags.dryRun.options()}
 	results := []vmv1alpha1.RefreshResult{}
 	failed := f.each(targets, client, func(c vmclient.VirtualMachineInterface, t target) error {
 		result, err := call(c, ctx, t.name, opts.DeepCopy(), create)

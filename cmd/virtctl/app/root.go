@@ -56,7 +56,16 @@ func NewCommand(program string, f *Factory) *cobra.Command {
 	cmd.SetOut(f.streams.Out)
 	cmd.SetErr(f.streams.ErrOut)
 	f.flags.AddFlags(cmd.PersistentFlags())
+	f.completeGlobals(cmd)
 	cmd.AddCommand(newPowerCommands(f)...)
 	cmd.AddCommand(newRefreshCommand(f), newExpandCommand(f), newCreateCommand(f), newImportCommand(f), newVersionCommand(f))
+	cmd.InitDefaultCompletionCmd()
+	if completion, _, err := cmd.Find([]string{"completion"}); err == nil {
+		completion.RunE = helpFor
+	}
 	return cmd
 }
+
+// helpFor runs a command that only has commands below it. Without it cobra would
+// answer an unknown one with the help text and success.
+func helpFor(cmd *cobra.Command, _ []string) error { return cmd.Help() }

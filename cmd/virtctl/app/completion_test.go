@@ -1,0 +1,61 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+func TestCompletionOffersWhatMayCome(t *testing.T) {
+	s := &apiServer{vms: []vmv1alpha1.VirtualMachine{machine("dev", "a"), machine("dev", "b"), machine("prod", "c")}}
+	for name, tc := range map[string]struct {
+		args []string
+		want string
+	}{
+		"names not yet given":              {[]string{"start", "a", ""}, "b\n:4\n"},
+		"names of another namespace":       {[]string{"start", "-n", "prod", ""}, "c\n:4\n"},
+		"one name of a verb that has one":  {[]string{"expand", ""}, "a\nb\n:4\n"},
+		"no more after it":                 {[]string{"expand", "a", ""}, ":4\n"},
+		"namespaces":                       {[]string{"start", "--namespace", ""}, "dev\nprod\n:4\n"},
+		"contexts of the kubeconfig":       {[]string{"start", "--context", ""}, "c\n:4\n"},
+		"values of --mode":                 {[]string{"stop", "a", "--mode", ""}, "Hard\nSoft\nTrySoft\n:4\n"},
+		"values of --output":               {[]string{"refresh", "preference", "a", "-o", ""}, "table\nyaml\njson\n:4\n"},
+		"values of --dry-run":              {[]string{"stop", "a", "--dry-run="}, "none\nserver\n:4\n"},
+		"what can be refreshed":            {[]string{"refresh", "i"}, "instancetype\tMove virtual machines to the newest generation of their instance type\n:4\n"},
+		"nothing when there is no cluster": {[]string{"--server=http://127.0.0.1:1", "start", ""}, ":4\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, _ := run(t, s, append([]string{"__complete"}, tc.args...)...)
+			if diff := cmp.Diff([]any{0, tc.want}, []any{code, out}); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestUnknownCommandsFailAtEveryDepth(t *testing.T) {
+	for _, parent := range []string{"", "refresh", "create", "completion"} {
+		args := []string{"bogus"}
+		program := "virtctl"
+		if parent != "" {
+			args, program = []string{parent, "bogus"}, program+" "+parent
+		}
+		code, out, errOut := run(t, &apiServer{}, args...)
+		if diff := cmp.Diff([]any{1, "", "error: unknown command \"bogus\" for \"" + program + "\"\n"}, []any{code, out, errOut}); diff != "" {
+			t.Errorf("virtctl %s: %s", args, diff)
+		}
+	}
+}
+
+func TestMissingAPIIsNotAMissingVirtualMachine(t *testing.T) {
+	code, _, errOut := run(t, &apiServer{absent: true}, "start", "a")
+	want := "error: virtualmachine dev/a: the cluster does not serve vm.slipway.dev/v1alpha1\n"
+	if diff := cmp.Diff([]any{1, want}, []any{code, errOut}); diff != "" {
+		t.Error(diff)
+	}
+}
