@@ -32,6 +32,11 @@ type Config struct {
 	// the folder, one named slipway that is made if missing.
 	Datacenter, ResourcePool, Folder, Datastore, Network string
 
+	// Alone is the moment since when nobody but this process works on virtual
+	// machines. Those that were made later are created without waiting until the
+	// inventory is read. Zero means that others may be at work.
+	Alone time.Time
+
 	// ConcurrentCreates bounds creates that run at once. Defaults to 12.
 	ConcurrentCreates int
 	// MaxCalls bounds concurrent calls to vCenter. Defaults to 32.

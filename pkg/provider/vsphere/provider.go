@@ -39,6 +39,8 @@ type Provider struct {
 	creator   *create.Creator
 	attempts  *attempts
 	hints     hints
+	// alone is since when nobody else works on virtual machines, zero if unknown.
+	alone time.Time
 
 	mu sync.Mutex
 	// reports are the outcomes of checks, until a pass has put them into status.
@@ -68,6 +70,7 @@ func New(c Config) (*Provider, error) {
 	}
 	p := &Provider{
 		session:  s,
+		alone:    c.Alone,
 		attempts: newAttempts(c.Now),
 		reports:  map[types.NamespacedName]checked{},
 		gone:     map[types.NamespacedName]types.UID{},
@@ -102,6 +105,7 @@ func (p *Provider) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	wg.Go(func() { p.session.Run(parts) })
 	wg.Go(func() { p.inventory.Run(parts) })
+	wg.Go(func() { p.places.Warm(ctx) })
 	<-ctx.Done()
 	grace, cancel := context.WithTimeout(parts, shutdownGrace)
 	defer cancel()
@@ -139,8 +143,14 @@ func (p *Provider) CreateOrUpdateVirtualMachineAsync(ctx context.Context, req *p
 	// A create slot that was offered and is not used goes to the next.
 	defer p.ops.Passed(key)
 	vm, state := p.inventory.Find(req.VM.Status.UniqueID, instanceUUID(req))
+	if state != inventory.Unknown {
+		p.known(key)
+	}
 	switch state {
 	case inventory.Unknown:
+		if p.inventory.Starting() && untried(req.VM, p.alone) {
+			return p.create(ctx, key, req)
+		}
 		return nil, p.unknown(key)
 	case inventory.Absent:
 		return p.create(ctx, key, req)
@@ -169,6 +179,13 @@ func (p *Provider) unknown(key types.NamespacedName) error {
 		p.synced() // It was read in between.
 	}
 	return provider.ErrUnknownState
+}
+
+// known ends the wait for the inventory.
+func (p *Provider) known(key types.NamespacedName) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.pending, key)
 }
 
 func keyOf(req *provider.Request) types.NamespacedName {

@@ -68,6 +68,8 @@ const maxOutage = time.Hour
 //	POST /outage?seconds=N         closes all connections for N seconds
 //	GET  /calls                    returns the calls so far by method, as JSON
 //	PUT  /taskdelay?method=M&ms=N  makes tasks of method M (CreateVm, PowerOnVM_Task, …) take N milliseconds
+//	PUT  /hold?method=M            lets SOAP calls of method M wait
+//	DELETE /hold?method=M          lets them go on
 //
 // It is not authenticated and must listen on loopback only.
 func Control(f *Front, delays *TaskDelays) http.Handler {
@@ -95,6 +97,8 @@ func Control(f *Front, delays *TaskDelays) http.Handler {
 		delays.Set(method, n)
 		answer(w, map[string]int{method: n})
 	})
+	mux.HandleFunc("PUT /hold", named(f.Hold))
+	mux.HandleFunc("DELETE /hold", named(f.Release))
 	mux.HandleFunc("PUT /trace", func(w http.ResponseWriter, r *http.Request) {
 		calls, err := strconv.Atoi(r.URL.Query().Get("calls"))
 		if err != nil || calls < 0 || calls > maxTrace {
@@ -113,6 +117,19 @@ func Control(f *Front, delays *TaskDelays) http.Handler {
 		answer(w, f.Traced(texts...))
 	})
 	return mux
+}
+
+// named serves an order about one method.
+func named(order func(method string)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		method := r.URL.Query().Get("method")
+		if method == "" {
+			http.Error(w, "method: the name of a SOAP method is needed", http.StatusBadRequest)
+			return
+		}
+		order(method)
+		answer(w, method)
+	}
 }
 
 func answer(w http.ResponseWriter, v any) {

@@ -49,6 +49,7 @@ type Front struct {
 	dropped map[string]struct{} // REST sessions that are refused
 
 	trace trace
+	holds holds
 }
 
 // New returns a front before next.
@@ -97,6 +98,9 @@ func (f *Front) serveSOAP(w http.ResponseWriter, r *http.Request) {
 		method = string(found[1])
 		f.count(method)
 		f.trace.add(time.Now(), method, body)
+		if !f.holds.wait(r.Context(), method) {
+			return
+		}
 	}
 	// The simulator does not see that a client has gone: without this a wait
 	// without a limit would stay for ever.

@@ -17,7 +17,8 @@ import (
 
 // update applies one batch: hosts and tasks at once, virtual machines after
 // the details of those that need it, and the names of their hosts, were read.
-func (i *Inventory) update(ctx context.Context, c *vim25.Client, updates []types.ObjectUpdate) error {
+// Details that were read since the batch arrived are taken from ahead.
+func (i *Inventory) update(ctx context.Context, c *vim25.Client, updates []types.ObjectUpdate, ahead map[types.ManagedObjectReference][]types.DynamicProperty) error {
 	pending := map[types.ManagedObjectReference]*mo.VirtualMachine{}
 	var order, stale []types.ManagedObjectReference
 	for _, u := range updates {
@@ -32,6 +33,7 @@ func (i *Inventory) update(ctx context.Context, c *vim25.Client, updates []types
 				i.store(u.Obj, nil)
 				continue
 			}
+			direct := u.Kind == types.ObjectUpdateKindEnter && i.reported(u.Obj)
 			vm, again := i.merge(pending[u.Obj], u)
 			if vm == nil {
 				continue
@@ -39,7 +41,10 @@ func (i *Inventory) update(ctx context.Context, c *vim25.Client, updates []types
 			if _, ok := pending[u.Obj]; !ok {
 				order = append(order, u.Obj)
 			}
-			if again {
+			if set, ok := ahead[u.Obj]; ok && again && !direct {
+				vm, again = with(vm, set), false
+			}
+			if again || direct {
 				stale = append(stale, u.Obj)
 			}
 			pending[u.Obj] = vm
@@ -65,6 +70,16 @@ func (i *Inventory) update(ctx context.Context, c *vim25.Client, updates []types
 		}
 	}
 	return nil
+}
+
+// reported notes that the stream has a virtual machine, and is true for one whose
+// record was read directly: that may be newer than what the stream says first.
+func (i *Inventory) reported(ref types.ManagedObjectReference) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	_, direct := i.direct[ref]
+	delete(i.direct, ref)
+	return direct
 }
 
 // merge applies u to the record. again is true when details must be read; nil

@@ -34,7 +34,7 @@ func TestHostIsKnownWhenAVirtualMachineIsPublished(t *testing.T) {
 		for _, vm := range vms {
 			updates = append(updates, types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: vm.Reference()})
 		}
-		if err := i.update(ctx, c, updates); err != nil {
+		if err := i.update(ctx, c, updates, nil); err != nil {
 			t.Fatal(err)
 		}
 		if published != len(vms) {

@@ -12,9 +12,12 @@
 //     change is published.
 //  2. Until everything was read once, and while the stream is lost, nothing is
 //     Absent: what is not known is Unknown. A lost stream is rebuilt, and then
-//     everything is read once.
+//     everything is read once. What somebody read directly in the meantime, such
+//     as a new virtual machine, is kept.
 //  3. Every wait for updates is bounded, and a new login ends it, for a server
 //     may forget whom it should wake.
 //  4. Tasks are awaited by the same stream; there is no polling goroutine per
-//     virtual machine or task.
+//     virtual machine or task. Only while everything is being read for the first
+//     time, when the stream does not get to them, tasks and new virtual machines
+//     are read in common at an interval.
 package inventory

@@ -57,6 +57,11 @@ type Inventory struct {
 
 	mu     sync.Mutex
 	synced bool
+	// complete is true as soon as everything was read once, and stays so.
+	complete bool
+	// direct are virtual machines that were read directly since the stream began,
+	// and that the stream has not reported yet.
+	direct map[types.ManagedObjectReference]struct{}
 	vms    map[types.ManagedObjectReference]*mo.VirtualMachine
 	byUUID map[string]types.ManagedObjectReference
 	hosts  map[types.ManagedObjectReference]host
@@ -72,6 +77,7 @@ func New(o Options) *Inventory {
 	}
 	return &Inventory{
 		opts:     o,
+		direct:   map[types.ManagedObjectReference]struct{}{},
 		vms:      map[types.ManagedObjectReference]*mo.VirtualMachine{},
 		byUUID:   map[string]types.ManagedObjectReference{},
 		hosts:    map[types.ManagedObjectReference]host{},
@@ -141,6 +147,13 @@ func (i *Inventory) Synced() bool {
 	return i.synced
 }
 
+// Starting reports whether everything is still to be read for the first time.
+func (i *Inventory) Starting() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return !i.complete
+}
+
 // Forget drops the record of a virtual machine that is known to be gone.
 func (i *Inventory) Forget(ref types.ManagedObjectReference) { i.store(ref, nil) }
 
@@ -153,6 +166,7 @@ func (i *Inventory) store(ref types.ManagedObjectReference, vm *mo.VirtualMachin
 	}
 	if vm == nil {
 		delete(i.vms, ref)
+		delete(i.direct, ref)
 	} else {
 		i.vms[ref] = vm
 		if id := uuidOf(vm); id != "" {
@@ -172,7 +186,9 @@ func (i *Inventory) store(ref types.ManagedObjectReference, vm *mo.VirtualMachin
 }
 
 // WaitFor returns nil when cond holds for the record of ref, which is nil when
-// the virtual machine is gone, and the error of ctx when that ends first.
+// the virtual machine is gone, and the error of ctx when that ends first. While
+// everything is still being read for the first time, the virtual machine is read
+// directly, for the stream reports what is new only after all that is old.
 func (i *Inventory) WaitFor(ctx context.Context, ref types.ManagedObjectReference, cond func(*mo.VirtualMachine) bool) error {
 	ch := make(chan struct{}, 1)
 	i.mu.Lock()
@@ -189,6 +205,10 @@ func (i *Inventory) WaitFor(ctx context.Context, ref types.ManagedObjectReferenc
 			delete(i.watchers, ref)
 		}
 	}()
+	if i.Starting() {
+		// A failure leaves it to the stream, as at any other time.
+		_, _ = i.Refresh(ctx, ref)
+	}
 	for !cond(i.Get(ref)) {
 		select {
 		case <-ch:

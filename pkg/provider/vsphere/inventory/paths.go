@@ -11,11 +11,14 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
+// changeVersionPath is the version of the configuration.
+const changeVersionPath = "config.changeVersion"
+
 // streamPaths are delivered by the stream: what changes without a change of the
 // configuration, what names the virtual machine, and the version of everything else.
 var streamPaths = []string{
 	"name", "parent", "resourcePool",
-	"config.changeVersion", "config.instanceUuid",
+	changeVersionPath, "config.instanceUuid",
 	"runtime.powerState", "runtime.connectionState", "runtime.host", "runtime.bootTime",
 	"guest.net", "guest.ipAddress", "guest.hostName", "guest.toolsRunningStatus",
 	"guest.toolsVersion", "guest.guestId", "guest.guestFullName", "guestHeartbeatStatus",
@@ -29,6 +32,9 @@ var detailPaths = []string{
 	"config.latencySensitivity", "config.extraConfig", "config.template", "config.vAppConfig",
 	"summary.storage",
 }
+
+// versionedDetails are the details with the version that they are of.
+var versionedDetails = append([]string{changeVersionPath}, detailPaths...)
 
 // allPaths are those of a complete record.
 var allPaths = slices.Concat(streamPaths, detailPaths)
@@ -61,12 +67,17 @@ func clone(vm *mo.VirtualMachine) *mo.VirtualMachine {
 	return &next
 }
 
-// fromContent returns the record of a read.
-func fromContent(o types.ObjectContent) *mo.VirtualMachine {
+// fromProperties returns the record of a complete read.
+func fromProperties(ref types.ManagedObjectReference, set []types.DynamicProperty) *mo.VirtualMachine {
 	vm := &mo.VirtualMachine{}
-	vm.Self = o.Obj
-	changes := make([]types.PropertyChange, 0, len(o.PropSet))
-	for _, p := range o.PropSet {
+	vm.Self = ref
+	return with(vm, set)
+}
+
+// with returns a copy of vm with what was read.
+func with(vm *mo.VirtualMachine, set []types.DynamicProperty) *mo.VirtualMachine {
+	changes := make([]types.PropertyChange, 0, len(set))
+	for _, p := range set {
 		changes = append(changes, types.PropertyChange{Name: p.Name, Val: p.Val})
 	}
 	next, _ := apply(vm, changes)

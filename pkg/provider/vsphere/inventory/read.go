@@ -27,30 +27,58 @@ func (i *Inventory) Refresh(ctx context.Context, ref types.ManagedObjectReferenc
 		return nil, err
 	}
 	vms, err := read(ctx, c, []types.ManagedObjectReference{ref})
+	if err == nil {
+		err = i.learnHosts(ctx, c, vms)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading virtual machine %s: %w", ref.Value, err)
 	}
 	vm := vms[ref]
+	if vm != nil {
+		i.mu.Lock()
+		if !i.synced {
+			i.direct[ref] = struct{}{}
+		}
+		i.mu.Unlock()
+	}
 	i.store(ref, vm)
 	return vm, nil
 }
 
 // read returns complete records. Virtual machines that are gone are left out.
 func read(ctx context.Context, c *vim25.Client, refs []types.ManagedObjectReference) (map[types.ManagedObjectReference]*mo.VirtualMachine, error) {
-	out := make(map[types.ManagedObjectReference]*mo.VirtualMachine, len(refs))
+	properties, err := readPaths(ctx, c, refs, allPaths)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[types.ManagedObjectReference]*mo.VirtualMachine, len(properties))
+	for ref, set := range properties {
+		out[ref] = fromProperties(ref, set)
+	}
+	return out, nil
+}
+
+// readDetails returns what the stream does not deliver, with the version that it is
+// of. Virtual machines that are gone are left out.
+func readDetails(ctx context.Context, c *vim25.Client, refs []types.ManagedObjectReference) (map[types.ManagedObjectReference][]types.DynamicProperty, error) {
+	return readPaths(ctx, c, refs, versionedDetails)
+}
+
+func readPaths(ctx context.Context, c *vim25.Client, refs []types.ManagedObjectReference, paths []string) (map[types.ManagedObjectReference][]types.DynamicProperty, error) {
+	out := make(map[types.ManagedObjectReference][]types.DynamicProperty, len(refs))
 	for len(refs) > 0 {
 		page := refs[:min(len(refs), readPage)]
 		refs = refs[len(page):]
-		content, err := retrieve(ctx, c, page)
+		content, err := retrieve(ctx, c, page, paths)
 		if vimfault.KindOf(err) == vimfault.NotFound && len(page) > 1 {
 			// One that is gone fails the whole page.
 			for _, ref := range page {
-				one, err := read(ctx, c, []types.ManagedObjectReference{ref})
+				one, err := readPaths(ctx, c, []types.ManagedObjectReference{ref}, paths)
 				if err != nil {
 					return nil, err
 				}
-				if vm, ok := one[ref]; ok {
-					out[ref] = vm
+				if set, ok := one[ref]; ok {
+					out[ref] = set
 				}
 			}
 			continue
@@ -62,13 +90,13 @@ func read(ctx context.Context, c *vim25.Client, refs []types.ManagedObjectRefere
 			return nil, err
 		}
 		for _, o := range content {
-			out[o.Obj] = fromContent(o)
+			out[o.Obj] = o.PropSet
 		}
 	}
 	return out, nil
 }
 
-func retrieve(ctx context.Context, c *vim25.Client, refs []types.ManagedObjectReference) ([]types.ObjectContent, error) {
+func retrieve(ctx context.Context, c *vim25.Client, refs []types.ManagedObjectReference, paths []string) ([]types.ObjectContent, error) {
 	objects := make([]types.ObjectSpec, 0, len(refs))
 	for _, ref := range refs {
 		objects = append(objects, types.ObjectSpec{Obj: ref})
@@ -76,7 +104,7 @@ func retrieve(ctx context.Context, c *vim25.Client, refs []types.ManagedObjectRe
 	res, err := methods.RetrieveProperties(ctx, c, &types.RetrieveProperties{
 		This: c.ServiceContent.PropertyCollector,
 		SpecSet: []types.PropertyFilterSpec{{
-			PropSet:   []types.PropertySpec{{Type: "VirtualMachine", PathSet: allPaths}},
+			PropSet:   []types.PropertySpec{{Type: "VirtualMachine", PathSet: paths}},
 			ObjectSet: objects,
 		}},
 	})

@@ -64,6 +64,9 @@ func (i *Inventory) stream(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
+	i.mu.Lock()
+	clear(i.direct) // Whatever is there by now, the new stream reports.
+	i.mu.Unlock()
 	folder, err := i.opts.Folder(ctx)
 	if err != nil {
 		return fmt.Errorf("finding the managed folder: %w", err)
@@ -146,61 +149,5 @@ func (col *collector) destroy() {
 	}
 	for _, v := range col.views {
 		_, _ = methods.DestroyView(ctx, col.client, &types.DestroyView{This: v})
-	}
-}
-
-// follow applies updates until something fails.
-func (i *Inventory) follow(ctx context.Context, col *collector) error {
-	seen := map[types.ManagedObjectReference]struct{}{}
-	version, first := "", true
-	for {
-		res, err := methods.WaitForUpdatesEx(ctx, col.client, &types.WaitForUpdatesEx{
-			This: col.ref, Version: version,
-			Options: &types.WaitOptions{MaxWaitSeconds: types.NewInt32(i.opts.MaxWait)},
-		})
-		if err != nil {
-			return fmt.Errorf("waiting for changes: %w", err)
-		}
-		set := res.Returnval
-		if set == nil {
-			continue // nothing changed
-		}
-		version = set.Version
-		var updates []types.ObjectUpdate
-		for _, f := range set.FilterSet {
-			updates = append(updates, f.ObjectSet...)
-		}
-		if err := i.update(ctx, col.client, updates); err != nil {
-			return err
-		}
-		if !first {
-			continue
-		}
-		for _, u := range updates {
-			seen[u.Obj] = struct{}{}
-		}
-		if set.Truncated == nil || !*set.Truncated {
-			first = false
-			i.finishSync(seen)
-		}
-	}
-}
-
-// finishSync drops the records that a rebuilt stream no longer has.
-func (i *Inventory) finishSync(seen map[types.ManagedObjectReference]struct{}) {
-	i.mu.Lock()
-	var gone []types.ManagedObjectReference
-	for ref := range i.vms {
-		if _, ok := seen[ref]; !ok {
-			gone = append(gone, ref)
-		}
-	}
-	i.synced = true
-	i.mu.Unlock()
-	for _, ref := range gone {
-		i.store(ref, nil)
-	}
-	if i.opts.Synced != nil {
-		i.opts.Synced()
 	}
 }

@@ -6,6 +6,7 @@ package placement
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -43,19 +44,45 @@ func (r *Report) Err() error {
 	return errors.Join(all...)
 }
 
-// Check resolves everything that a create needs, all of it even if some fails.
+// Check resolves everything that a create needs, at the same time, and all of it
+// even if some fails.
 func (r *Resolver) Check(ctx context.Context, e *vmv1alpha1.VirtualMachineInstanceSpec, image *vmv1alpha1.VirtualMachineImage) *Report {
-	rep := &Report{Failures: map[string]error{}}
-	var folderErr, poolErr error
-	rep.Folder, _, folderErr = r.Folder(ctx)
-	rep.Pool, poolErr = r.Pool(ctx)
-	rep.Failures[vmv1alpha1.ConditionPlacementReady] = errors.Join(folderErr, poolErr)
-	var err error
-	rep.Datastore, err = r.Datastore(ctx)
-	rep.Failures[vmv1alpha1.ConditionStorageReady] = err
-	rep.Backings, err = r.Backings(ctx, NetworkNames(e))
-	rep.Failures[vmv1alpha1.ConditionNetworkReady] = err
-	rep.Source, err = r.Source(ctx, image)
-	rep.Failures[vmv1alpha1.ConditionImageReady] = err
+	rep := &Report{}
+	var folderErr, poolErr, datastoreErr, networkErr, imageErr error
+	together(
+		func() { rep.Folder, _, folderErr = r.Folder(ctx) },
+		func() { rep.Pool, poolErr = r.Pool(ctx) },
+		func() { rep.Datastore, datastoreErr = r.Datastore(ctx) },
+		func() { rep.Backings, networkErr = r.Backings(ctx, NetworkNames(e)) },
+		func() { rep.Source, imageErr = r.Source(ctx, image) },
+	)
+	rep.Failures = map[string]error{
+		vmv1alpha1.ConditionPlacementReady: errors.Join(folderErr, poolErr),
+		vmv1alpha1.ConditionStorageReady:   datastoreErr,
+		vmv1alpha1.ConditionNetworkReady:   networkErr,
+		vmv1alpha1.ConditionImageReady:     imageErr,
+	}
 	return rep
+}
+
+// Warm resolves what all virtual machines have in common, so that the first create
+// does not wait for it. What fails is asked for again by who needs it, and reported
+// there.
+func (r *Resolver) Warm(ctx context.Context) {
+	together(
+		func() { _, _, _ = r.Folder(ctx) },
+		func() { _, _ = r.Pool(ctx) },
+		func() { _, _ = r.Datastore(ctx) },
+		func() { _, _ = r.Backings(ctx, []string{""}) },
+		func() { _ = r.opts.Session.LoginREST(ctx) },
+	)
+}
+
+// together runs all at the same time and waits for them.
+func together(all ...func()) {
+	var wg sync.WaitGroup
+	for _, f := range all {
+		wg.Go(f)
+	}
+	wg.Wait()
 }

@@ -5,6 +5,8 @@
 // from: datacenter, folder, resource pool, datastore, networks, images.
 //
 // What was found is remembered until Invalidate, so that a create asks for it
-// once per process. What was not found is never remembered. All failures of a
-// check are reported together, each under the condition that it belongs to.
+// once per process, also when many begin at the same time, and only so much of
+// it that names which are no longer used do not add up. What was not found is
+// never remembered. All failures of a check are reported together, each under
+// the condition that it belongs to.
 package placement

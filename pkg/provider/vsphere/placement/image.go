@@ -31,29 +31,19 @@ func (r *Resolver) Source(ctx context.Context, image *vmv1alpha1.VirtualMachineI
 		return Source{}, &NotUsableError{Message: "the image does not exist", Missing: true}
 	}
 	var key string
-	var resolve func() (Source, error)
+	var resolve func(context.Context) (Source, error)
 	switch {
 	case image.Spec.ContentLibrary != nil:
 		from := *image.Spec.ContentLibrary
 		key = "library\x00" + from.Library + "\x00" + from.Item
-		resolve = func() (Source, error) { return r.libraryItem(ctx, from) }
+		resolve = func(ctx context.Context) (Source, error) { return r.libraryItem(ctx, from) }
 	case image.Spec.Template != nil:
 		key = "template\x00" + image.Spec.Template.InventoryPath
-		resolve = func() (Source, error) { return r.template(ctx, image.Spec.Template.InventoryPath) }
+		resolve = func(ctx context.Context) (Source, error) { return r.template(ctx, image.Spec.Template.InventoryPath) }
 	default:
 		return Source{}, &NotUsableError{Message: fmt.Sprintf("image %s names no source", image.Name)}
 	}
-	if s, ok := remembered(r, func() (Source, bool) { s, ok := r.images[key]; return s, ok }); ok {
-		return s, nil
-	}
-	s, err := resolve()
-	if err != nil {
-		return Source{}, err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.images[key] = s
-	return s, nil
+	return r.images.get(ctx, key, resolve)
 }
 
 func (r *Resolver) template(ctx context.Context, inventoryPath string) (Source, error) {

@@ -33,11 +33,9 @@ func NetworkNames(e *vmv1alpha1.VirtualMachineInstanceSpec) []string {
 // KnownBackings returns the networks that were resolved before, and whether
 // these are all.
 func (r *Resolver) KnownBackings(names []string) (backings map[string]types.BaseVirtualDeviceBackingInfo, complete bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	out := make(map[string]types.BaseVirtualDeviceBackingInfo, len(names))
 	for _, n := range names {
-		if b, ok := r.backings[n]; ok {
+		if b, ok := r.backings.known(n); ok {
 			out[n] = b
 		}
 	}
@@ -55,15 +53,14 @@ func (r *Resolver) Backings(ctx context.Context, names []string) (map[string]typ
 		if _, ok := known[n]; ok {
 			continue
 		}
-		b, err := r.backing(ctx, n)
+		b, err := r.backings.get(ctx, n, func(ctx context.Context) (types.BaseVirtualDeviceBackingInfo, error) {
+			return r.backing(ctx, n)
+		})
 		if err != nil {
 			failures = append(failures, err)
 			continue
 		}
 		known[n] = b
-		r.mu.Lock()
-		r.backings[n] = b
-		r.mu.Unlock()
 	}
 	return known, errors.Join(failures...)
 }

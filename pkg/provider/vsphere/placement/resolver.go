@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/vmware/govmomi/find"
 	"github.com/vmware/govmomi/object"
@@ -42,39 +41,28 @@ type Options struct {
 type Resolver struct {
 	opts Options
 
-	mu         sync.Mutex
-	datacenter *object.Datacenter
-	folder     *types.ManagedObjectReference
-	folderPath string
-	pool       *types.ManagedObjectReference
-	datastore  *types.ManagedObjectReference
-	namespaces map[string]types.ManagedObjectReference
-	backings   map[string]types.BaseVirtualDeviceBackingInfo
-	images     map[string]Source
+	datacenters cache[*object.Datacenter]
+	// folders hold the managed folder, pools and datastores the configured one.
+	folders           cache[folderAt]
+	pools, datastores cache[types.ManagedObjectReference]
+	// namespaces are their folders, backings the networks by name, images by source.
+	namespaces cache[types.ManagedObjectReference]
+	backings   cache[types.BaseVirtualDeviceBackingInfo]
+	images     cache[Source]
 }
 
 // New returns a Resolver; it asks nothing yet.
-func New(o Options) *Resolver {
-	r := &Resolver{opts: o}
-	r.Invalidate()
-	return r
-}
+func New(o Options) *Resolver { return &Resolver{opts: o} }
 
 // Invalidate forgets everything, after something turned out to be gone.
 func (r *Resolver) Invalidate() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.datacenter, r.folder, r.pool, r.datastore = nil, nil, nil, nil
-	r.namespaces = map[string]types.ManagedObjectReference{}
-	r.backings = map[string]types.BaseVirtualDeviceBackingInfo{}
-	r.images = map[string]Source{}
-}
-
-// remembered returns the value that get reads under the lock.
-func remembered[T any](r *Resolver, get func() (T, bool)) (T, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return get()
+	r.datacenters.clear()
+	r.folders.clear()
+	r.pools.clear()
+	r.datastores.clear()
+	r.namespaces.clear()
+	r.backings.clear()
+	r.images.clear()
 }
 
 func (r *Resolver) finder(ctx context.Context) (*find.Finder, *object.Datacenter, *vim25.Client, error) {
@@ -82,18 +70,17 @@ func (r *Resolver) finder(ctx context.Context) (*find.Finder, *object.Datacenter
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	f := find.NewFinder(c, false)
-	dc, ok := remembered(r, func() (*object.Datacenter, bool) { return r.datacenter, r.datacenter != nil })
-	if !ok {
-		dc, err = f.DatacenterOrDefault(ctx, r.opts.Datacenter)
+	dc, err := r.datacenters.get(ctx, r.opts.Datacenter, func(ctx context.Context) (*object.Datacenter, error) {
+		dc, err := find.NewFinder(c, false).DatacenterOrDefault(ctx, r.opts.Datacenter)
 		if err != nil {
-			return nil, nil, nil, explain("datacenter", r.opts.Datacenter, err)
+			return nil, explain("datacenter", r.opts.Datacenter, err)
 		}
-		r.mu.Lock()
-		r.datacenter = dc
-		r.mu.Unlock()
+		return dc, nil
+	})
+	if err != nil {
+		return nil, nil, nil, err
 	}
-	return f.SetDatacenter(dc), dc, c, nil
+	return find.NewFinder(c, false).SetDatacenter(dc), dc, c, nil
 }
 
 // explain words the finder's errors in terms of the option.
@@ -126,40 +113,30 @@ func (e *NotUsableError) Error() string { return e.Message }
 
 // Pool returns the resource pool.
 func (r *Resolver) Pool(ctx context.Context) (types.ManagedObjectReference, error) {
-	if ref, ok := remembered(r, func() (*types.ManagedObjectReference, bool) { return r.pool, r.pool != nil }); ok {
-		return *ref, nil
-	}
-	f, _, _, err := r.finder(ctx)
-	if err != nil {
-		return types.ManagedObjectReference{}, err
-	}
-	pool, err := f.ResourcePoolOrDefault(ctx, r.opts.ResourcePool)
-	if err != nil {
-		return types.ManagedObjectReference{}, explain("resource pool", r.opts.ResourcePool, err)
-	}
-	ref := pool.Reference()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.pool = &ref
-	return ref, nil
+	return r.pools.get(ctx, "", func(ctx context.Context) (types.ManagedObjectReference, error) {
+		f, _, _, err := r.finder(ctx)
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		pool, err := f.ResourcePoolOrDefault(ctx, r.opts.ResourcePool)
+		if err != nil {
+			return types.ManagedObjectReference{}, explain("resource pool", r.opts.ResourcePool, err)
+		}
+		return pool.Reference(), nil
+	})
 }
 
 // Datastore returns the datastore.
 func (r *Resolver) Datastore(ctx context.Context) (types.ManagedObjectReference, error) {
-	if ref, ok := remembered(r, func() (*types.ManagedObjectReference, bool) { return r.datastore, r.datastore != nil }); ok {
-		return *ref, nil
-	}
-	f, _, _, err := r.finder(ctx)
-	if err != nil {
-		return types.ManagedObjectReference{}, err
-	}
-	ds, err := f.DatastoreOrDefault(ctx, r.opts.Datastore)
-	if err != nil {
-		return types.ManagedObjectReference{}, explain("datastore", r.opts.Datastore, err)
-	}
-	ref := ds.Reference()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.datastore = &ref
-	return ref, nil
+	return r.datastores.get(ctx, "", func(ctx context.Context) (types.ManagedObjectReference, error) {
+		f, _, _, err := r.finder(ctx)
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		ds, err := f.DatastoreOrDefault(ctx, r.opts.Datastore)
+		if err != nil {
+			return types.ManagedObjectReference{}, explain("datastore", r.opts.Datastore, err)
+		}
+		return ds.Reference(), nil
+	})
 }

@@ -40,6 +40,12 @@ func (s *Session) WithREST(ctx context.Context, method string, do func(*rest.Cli
 	}
 }
 
+// LoginREST logs in to vCenter's REST API, so that the first call does not have to.
+func (s *Session) LoginREST(ctx context.Context) error {
+	_, err := s.restClient(ctx)
+	return err
+}
+
 // restClient returns the REST client, logged in.
 func (s *Session) restClient(ctx context.Context) (*rest.Client, error) {
 	vim, err := s.Vim(ctx)

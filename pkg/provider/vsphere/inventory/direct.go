@@ -1,0 +1,95 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// lookInterval is the pause between two looks at what is worked on while everything
+// is being read. It is that of a person who waits, and little for vCenter: one call.
+const lookInterval = 250 * time.Millisecond
+
+// look reads, in one call, the tasks that are waited for and the virtual machines
+// that were read directly. It stands in for the stream, which tells of what happens
+// since it began only when it has told of all that was there.
+func (i *Inventory) look(ctx context.Context, c *vim25.Client) error {
+	refs := i.workedOn()
+	if len(refs) == 0 {
+		return nil
+	}
+	objects := make([]types.ObjectSpec, 0, len(refs))
+	for _, ref := range refs {
+		objects = append(objects, types.ObjectSpec{Obj: ref})
+	}
+	res, err := methods.RetrieveProperties(ctx, c, &types.RetrieveProperties{
+		This: c.ServiceContent.PropertyCollector,
+		SpecSet: []types.PropertyFilterSpec{{
+			PropSet: []types.PropertySpec{
+				{Type: "VirtualMachine", PathSet: streamPaths},
+				{Type: "Task", PathSet: []string{"info"}},
+			},
+			ObjectSet:                     objects,
+			ReportMissingObjectsInResults: types.NewBool(true),
+		}},
+	})
+	if err != nil {
+		return fmt.Errorf("reading what is worked on: %w", err)
+	}
+	updates := make([]types.ObjectUpdate, 0, len(res.Returnval))
+	for _, o := range res.Returnval {
+		u := types.ObjectUpdate{Kind: types.ObjectUpdateKindModify, Obj: o.Obj}
+		for _, p := range o.PropSet {
+			u.ChangeSet = append(u.ChangeSet, types.PropertyChange{Name: p.Name, Op: types.PropertyChangeOpAssign, Val: p.Val})
+		}
+		updates = append(updates, u)
+	}
+	return i.update(ctx, c, updates, nil)
+}
+
+// workedOn are the tasks that are waited for and the virtual machines that were read
+// directly, so many as one call may read: others have their turn in the next.
+func (i *Inventory) workedOn() []types.ManagedObjectReference {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	var refs []types.ManagedObjectReference
+	for ref := range i.tasks.waiting {
+		if len(refs) < readPage {
+			refs = append(refs, ref)
+		}
+	}
+	for ref := range i.direct {
+		if len(refs) < readPage {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}
+
+// verify reads again what was read directly while the stream was built and what it
+// has not reported in its first changes: it may be gone, which no stream tells of
+// that never had it.
+func (i *Inventory) verify(ctx context.Context, c *vim25.Client) error {
+	i.mu.Lock()
+	refs := make([]types.ManagedObjectReference, 0, len(i.direct))
+	for ref := range i.direct {
+		refs = append(refs, ref)
+	}
+	clear(i.direct)
+	i.mu.Unlock()
+	vms, err := read(ctx, c, refs)
+	if err != nil {
+		return fmt.Errorf("reading new virtual machines again: %w", err)
+	}
+	for _, ref := range refs {
+		i.store(ref, vms[ref])
+	}
+	return nil
+}

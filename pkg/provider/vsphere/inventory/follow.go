@@ -1,0 +1,176 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+	"golang.org/x/sync/errgroup"
+)
+
+// batchesAhead is how many batches wait to be applied while the next is asked for.
+// vCenter hands out the first update set in parts, one after the other; the details
+// of several parts are read at the same time meanwhile.
+const batchesAhead = 2
+
+// batch is one answer of the stream.
+type batch struct {
+	updates []types.ObjectUpdate
+	// first is true for the parts of the first update set, last for its last part.
+	first, last bool
+	// details are those of the virtual machines in a part of the first update set.
+	details <-chan details
+}
+
+// details are properties that the stream does not deliver.
+type details struct {
+	of  map[types.ManagedObjectReference][]types.DynamicProperty
+	err error
+}
+
+// follow applies updates until something fails.
+func (i *Inventory) follow(ctx context.Context, col *collector) error {
+	g, ctx := errgroup.WithContext(ctx)
+	batches := make(chan batch, batchesAhead)
+	g.Go(func() error { return i.receive(ctx, col, g, batches) })
+	g.Go(func() error { return i.applyAll(ctx, col.client, batches) })
+	return g.Wait()
+}
+
+// receive waits for updates and starts to read the details of the first ones.
+func (i *Inventory) receive(ctx context.Context, col *collector, g *errgroup.Group, out chan<- batch) error {
+	version, first := "", true
+	for {
+		res, err := methods.WaitForUpdatesEx(ctx, col.client, &types.WaitForUpdatesEx{
+			This: col.ref, Version: version,
+			Options: &types.WaitOptions{MaxWaitSeconds: types.NewInt32(i.opts.MaxWait)},
+		})
+		if err != nil {
+			return fmt.Errorf("waiting for changes: %w", err)
+		}
+		b := batch{}
+		if set := res.Returnval; set != nil { // nil means that nothing changed
+			version = set.Version
+			for _, f := range set.FilterSet {
+				b.updates = append(b.updates, f.ObjectSet...)
+			}
+			if first {
+				b.first, b.last = true, set.Truncated == nil || !*set.Truncated
+				b.details = i.readAhead(ctx, col.client, g, b.updates)
+				first = !b.last
+			}
+		}
+		select {
+		case out <- b:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// readAhead reads the details of the virtual machines that are new or have changed.
+func (i *Inventory) readAhead(ctx context.Context, c *vim25.Client, g *errgroup.Group, updates []types.ObjectUpdate) <-chan details {
+	var refs []types.ManagedObjectReference
+	for _, u := range updates {
+		if u.Obj.Type == "VirtualMachine" && u.Kind == types.ObjectUpdateKindEnter && i.lacksDetails(u) {
+			refs = append(refs, u.Obj)
+		}
+	}
+	out := make(chan details, 1)
+	g.Go(func() error {
+		of, err := readDetails(ctx, c, refs)
+		out <- details{of: of, err: err}
+		return nil
+	})
+	return out
+}
+
+// lacksDetails is true when there is no record of the configuration that u is about.
+func (i *Inventory) lacksDetails(u types.ObjectUpdate) bool {
+	known := changeVersion(i.Get(u.Obj))
+	for _, c := range u.ChangeSet {
+		if v, ok := c.Val.(string); ok && c.Name == changeVersionPath {
+			return v != known
+		}
+	}
+	return known == ""
+}
+
+// applyAll applies the batches in their order. As long as the first update set is
+// not complete it looks after what is being worked on meanwhile.
+func (i *Inventory) applyAll(ctx context.Context, c *vim25.Client, in <-chan batch) error {
+	seen := map[types.ManagedObjectReference]struct{}{}
+	ticker := time.NewTicker(lookInterval)
+	defer ticker.Stop()
+	look := ticker.C
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-look:
+			if err := i.look(ctx, c); err != nil {
+				return err
+			}
+		case b := <-in:
+			if err := i.applyBatch(ctx, c, b, seen); err != nil {
+				return err
+			}
+			if b.last {
+				look = nil
+				i.finishSync(seen)
+			}
+		}
+	}
+}
+
+func (i *Inventory) applyBatch(ctx context.Context, c *vim25.Client, b batch, seen map[types.ManagedObjectReference]struct{}) error {
+	var ahead details
+	if b.first {
+		for _, u := range b.updates {
+			seen[u.Obj] = struct{}{}
+		}
+		select {
+		case ahead = <-b.details:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if ahead.err != nil {
+			return fmt.Errorf("reading virtual machines: %w", ahead.err)
+		}
+	}
+	if err := i.update(ctx, c, b.updates, ahead.of); err != nil {
+		return err
+	}
+	if b.first {
+		return nil
+	}
+	return i.verify(ctx, c)
+}
+
+// finishSync drops the records that a rebuilt stream no longer has. What was read
+// directly since the stream began may be too new for it.
+func (i *Inventory) finishSync(seen map[types.ManagedObjectReference]struct{}) {
+	i.mu.Lock()
+	var gone []types.ManagedObjectReference
+	for ref := range i.vms {
+		_, reported := seen[ref]
+		_, direct := i.direct[ref]
+		if !reported && !direct {
+			gone = append(gone, ref)
+		}
+	}
+	i.synced, i.complete = true, true
+	i.mu.Unlock()
+	for _, ref := range gone {
+		i.store(ref, nil)
+	}
+	if i.opts.Synced != nil {
+		i.opts.Synced()
+	}
+}
