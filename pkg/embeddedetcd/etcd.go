@@ -50,6 +50,7 @@ type Server struct {
 	etcd      *embed.Etcd
 	endpoint  string
 	lock      *os.File
+	since     time.Time
 	socketDir string // removed by Close when not empty
 	closeOnce sync.Once
 }
@@ -71,6 +72,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if s.lock, err = lockDir(dir); err != nil {
 		return nil, err
 	}
+	s.since = time.Now()
 	sockets, err := socketPaths(dir)
 	if err != nil {
 		s.release()
@@ -97,6 +99,10 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 
 // Endpoint is the address for clients and for --etcd-servers, unix:///absolute/path.
 func (s *Server) Endpoint() string { return s.endpoint }
+
+// Since is when this process got the directory for itself: whoever used it before
+// had ended by then.
+func (s *Server) Since() time.Time { return s.since }
 
 // Failed delivers an error when the member fails after its start.
 func (s *Server) Failed() <-chan error { return s.etcd.Err() }

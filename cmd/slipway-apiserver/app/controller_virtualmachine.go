@@ -72,7 +72,7 @@ func newProvider(d *controllerDeps) (*vsphere.Provider, error) {
 	p, err := vsphere.New(vsphere.Config{
 		URL: v.URL, CAFile: v.CAFile, Thumbprint: v.Thumbprint, Credentials: credentials,
 		Datacenter: v.Datacenter, ResourcePool: v.ResourcePool, Folder: v.Folder, Datastore: v.Datastore, Network: v.Network,
-		ConcurrentCreates: d.options.Controllers.ConcurrentCreates,
+		ConcurrentCreates: d.options.Controllers.ConcurrentCreates, Alone: d.alone,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to vCenter %s: %w", v.URL, err)

@@ -7,11 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/mux"
 	"k8s.io/client-go/kubernetes"
@@ -40,6 +38,13 @@ type controllerDeps struct {
 	// hostConfig and host reach the host cluster.
 	hostConfig *rest.Config
 	host       kubernetes.Interface
+	// dataDir is the directory that only this process uses, empty with etcd servers
+	// that others may use too.
+	dataDir string
+	// alone is the moment since when nobody but this process works on virtual
+	// machines; zero if that cannot be known. With the directory it is given, else
+	// it is when the Lease was taken.
+	alone time.Time
 	// health is told how to ask for informers and session.
 	health *health
 	// mux takes debugging pages, for example /debug/queue; authorization is as for
@@ -119,7 +124,7 @@ func (l *leadership) elect(ctx context.Context) {
 		l.running.Wait()
 		release()
 	}()
-	identity, err := identity()
+	identity, err := identity(l.deps.dataDir)
 	if err != nil {
 		l.fail(err)
 		return
@@ -134,7 +139,14 @@ func (l *leadership) elect(ctx context.Context) {
 		Lock: lock, Name: leaseName, ReleaseOnCancel: true,
 		LeaseDuration: l.times.duration, RenewDeadline: l.times.renewDeadline, RetryPeriod: l.times.retryPeriod,
 		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: l.lead,
+			OnStartedLeading: func(ctx context.Context) {
+				if l.deps.dataDir == "" {
+					// The one before us gave the Lease back when its passes had ended, or
+					// ended them before the Lease ran out.
+					l.deps.alone = time.Now()
+				}
+				l.lead(ctx)
+			},
 			OnStoppedLeading: func() {
 				if ctx.Err() == nil {
 					l.fail(errors.New("the Lease was lost: another replica may run the controllers now"))
@@ -148,13 +160,4 @@ func (l *leadership) lead(ctx context.Context) {
 	klog.FromContext(ctx).Info("Running the controllers")
 	l.deps.health.lead()
 	close(l.elected)
-}
-
-// identity tells replicas apart, also two in one host.
-func identity() (string, error) {
-	host, err := os.Hostname()
-	if err != nil {
-		return "", fmt.Errorf("naming this replica: %w", err)
-	}
-	return host + "_" + uuid.NewString(), nil
 }

@@ -110,10 +110,14 @@ func (s *Server) build(o *Options) error {
 	if err := installAPIs(s.generic, c); err != nil {
 		return err
 	}
-	s.controllers, err = addControllers(s.generic, &controllerDeps{
+	d := &controllerDeps{
 		options: o, loopback: s.generic.LoopbackClientConfig, hostConfig: c.hostConfig, host: c.host,
 		health: c.health, mux: s.generic.Handler.NonGoRestfulMux,
-	}, s.fail)
+	}
+	if s.etcd != nil {
+		d.dataDir, d.alone = o.DataDir, s.etcd.Since()
+	}
+	s.controllers, err = addControllers(s.generic, d, s.fail)
 	return err
 }
 

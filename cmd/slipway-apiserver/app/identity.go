@@ -1,0 +1,52 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// identityFile holds the random part of the identity in the data directory.
+const identityFile = "lease-identity"
+
+// identity is the name by which this replica holds the Lease.
+//
+// Without a directory it is another one in every process. With one, the embedded
+// etcd's, it stays the same, so that a process takes over the Lease of one that was
+// killed at once instead of waiting until it has run out. That is safe because the
+// directory is locked for as long as its process lives, and this process has the
+// lock: the holder of that name is dead. The name of the host keeps a copy of the
+// directory on another host from taking the Lease of the original.
+func identity(dir string) (string, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("naming this replica: %w", err)
+	}
+	id := uuid.NewString()
+	if dir != "" {
+		if id, err = keptID(filepath.Join(dir, identityFile), id); err != nil {
+			return "", fmt.Errorf("naming this replica: %w", err)
+		}
+	}
+	return host + "_" + id, nil
+}
+
+// keptID returns the ID in the file. If there is none, or one that was not written
+// completely, it keeps id for the next time.
+func keptID(file, id string) (string, error) {
+	data, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", err
+	}
+	if kept, err := uuid.Parse(strings.TrimSpace(string(data))); err == nil {
+		return kept.String(), nil
+	}
+	return id, os.WriteFile(file, []byte(id+"\n"), 0o600)
+}
