@@ -141,5 +141,7 @@ func (p *Provider) configure(ctx context.Context, ref vimtypes.ManagedObjectRefe
 	if op.Spec == nil {
 		return nil
 	}
-	return p.actor.Reconfigure(ctx, ref, *op.Spec)
+	spec := *op.Spec
+	spec.ChangeVersion = op.Version
+	return p.actor.Reconfigure(ctx, ref, spec)
 }

@@ -36,7 +36,11 @@ func reconcileConfig(in *Input, st *vmv1alpha1.VirtualMachineStatus) (*Operation
 	st.RestartRequired = requirements(later)
 	if len(now) > 0 && !in.poweringOff() {
 		in.setFalse(st, vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonInProgress, "changing "+paths(now))
-		return reconfigure(now), nil
+		op := reconfigure(now)
+		if op.Spec != nil && op.Upgrade == "" && len(op.Spec.DeviceChange) > 0 {
+			op.Version = in.Observed.Config.ChangeVersion
+		}
+		return op, nil
 	}
 	if in.NetworkUnknown {
 		in.setFalse(st, vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonWaitingForPrerequisites,

@@ -47,6 +47,10 @@ type Operation struct {
 	// Spec is the reconfiguration; of a restart, the one to apply while the VM
 	// is powered off. Nil for none.
 	Spec *types.VirtualMachineConfigSpec
+	// Version, if not empty, is that of the configuration that Spec was computed
+	// from; vSphere shall refuse Spec when it has changed since. Values can be set
+	// twice, but a device that is added twice is there twice.
+	Version string
 	// Record notes a restart in the VM, so that it is not repeated.
 	Record *types.VirtualMachineConfigSpec
 	// TakeBack undoes Record.

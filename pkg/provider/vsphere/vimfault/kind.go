@@ -28,7 +28,8 @@ const (
 	// AlreadyExists means that a name or an identity is taken.
 	AlreadyExists Kind = "AlreadyExists"
 	// WrongState means that the power state or the connection state does not
-	// allow the operation: read again and plan again.
+	// allow the operation, or that the VM is no longer as it was when the operation
+	// was planned: read again and plan again.
 	WrongState Kind = "WrongState"
 	// ToolsUnavailable means that the guest cannot be asked.
 	ToolsUnavailable Kind = "ToolsUnavailable"
@@ -58,11 +59,11 @@ var kinds = []struct {
 	{AlreadyExists, is[*types.FileAlreadyExists]},
 	{ToolsUnavailable, is[*types.ToolsUnavailable]},
 	{Temporary, is[*types.TaskInProgress]},
-	{Temporary, is[*types.ConcurrentAccess]},
 	{Temporary, is[*types.HostNotConnected]},
 	{Temporary, is[*types.HostCommunication]},
 	{Temporary, is[*types.NotAuthenticated]},
 	{Temporary, is[*types.Timedout]},
+	{WrongState, is[*types.ConcurrentAccess]},
 	{WrongState, is[*types.InvalidPowerState]},
 	{WrongState, is[*types.InvalidHostState]},
 	{WrongState, is[*types.InvalidState]},

@@ -31,6 +31,7 @@ func TestKindOfLooksAtTypes(t *testing.T) {
 		{"nil", nil, None},
 		{"task in progress", task(&types.TaskInProgress{}), Temporary},
 		{"wrong power state", task(&types.InvalidPowerState{}), WrongState},
+		{"changed since it was read", task(&types.ConcurrentAccess{}), WrongState},
 		{"fault of a call", soap.WrapVimFault(&types.ManagedObjectNotFound{}), NotFound},
 		{"duplicate name", task(&types.DuplicateName{}), AlreadyExists},
 		{"no tools", soap.WrapVimFault(&types.ToolsUnavailable{}), ToolsUnavailable},

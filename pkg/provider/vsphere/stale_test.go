@@ -1,0 +1,163 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
+)
+
+// blindness keeps a provider from hearing of changes, so that its records age,
+// until it has decided and calls a method.
+type blindness struct {
+	until string
+
+	mu    sync.Mutex
+	lift  chan struct{}
+	blind chan struct{}
+}
+
+func (b *blindness) call(method string) {
+	b.mu.Lock()
+	lift, blind := b.lift, b.blind
+	if method == "WaitForUpdatesEx" {
+		b.blind = nil
+	}
+	if lift != nil && method == b.until {
+		close(lift)
+		b.lift = nil
+	}
+	b.mu.Unlock()
+	if method != "WaitForUpdatesEx" || lift == nil {
+		return
+	}
+	if blind != nil {
+		close(blind)
+	}
+	<-lift
+}
+
+// begin returns when the provider hears nothing any more. nudge makes a change of
+// which it still hears.
+func (b *blindness) begin(t *testing.T, nudge func()) {
+	t.Helper()
+	blind, lift := make(chan struct{}), make(chan struct{})
+	b.mu.Lock()
+	b.blind, b.lift = blind, lift
+	b.mu.Unlock()
+	t.Cleanup(func() { b.call(b.until) })
+	nudge()
+	select {
+	case <-blind:
+	case <-time.After(testTimeout):
+		t.Fatal("the provider asks for no changes")
+	}
+}
+
+// startBlind returns a VM that is off, a loop over a provider whose record of it is
+// going to age until it calls a method, and the VM as an administrator sees it.
+func startBlind(t *testing.T, until string) (*loop, *provider.Request, *object.VirtualMachine) {
+	t.Helper()
+	ready := startVCenter(t)
+	b := &blindness{until: until}
+	p, _ := startProvider(t, ready, func(c *Config) { c.OnCall = b.call })
+	l := newLoop(t, p)
+	req := newRequest("web", libraryImage())
+	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+	l.until("the VM is off", func() bool {
+		return isTrue(&req.VM.Status, vmv1alpha1.ConditionPowerStateSynced) && isTrue(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced)
+	}, req)
+	vm := object.NewVirtualMachine(admin(t, ready).Client, types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
+	b.begin(t, func() { reconfigure(t, vm, types.VirtualMachineConfigSpec{Annotation: "nudged"}) })
+	return l, req, vm
+}
+
+func reconfigure(t *testing.T, vm *object.VirtualMachine, spec types.VirtualMachineConfigSpec) {
+	t.Helper()
+	task, err := vm.Reconfigure(t.Context(), spec)
+	if err == nil {
+		err = task.Wait(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func adapters(t *testing.T, vm *object.VirtualMachine) object.VirtualDeviceList {
+	t.Helper()
+	devices, err := vm.Device(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return devices.SelectByType((*types.VirtualEthernetCard)(nil))
+}
+
+func TestADeviceIsNotAddedByARecordThatHasAged(t *testing.T) {
+	l, req, vm := startBlind(t, "ReconfigVM_Task")
+	first := adapters(t, vm)[0].(*types.VirtualVmxnet3)
+	if err := vm.AddDevice(t.Context(), &types.VirtualVmxnet3{VirtualVmxnet: types.VirtualVmxnet{VirtualEthernetCard: types.VirtualEthernetCard{
+		VirtualDevice: types.VirtualDevice{Key: -1, Backing: first.Backing},
+	}}}); err != nil {
+		t.Fatal(err)
+	}
+	req.Effective.Network = req.Effective.Network.DeepCopy()
+	req.Effective.Network.Interfaces = append(req.Effective.Network.Interfaces, vmv1alpha1.VirtualMachineNetworkInterface{Name: "eth1"})
+	req.Now = time.Now()
+	ch, err := l.p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
+	if ch == nil {
+		t.Fatalf("no change was started: %v", err)
+	}
+	if err := <-ch; vimfault.KindOf(err) != vimfault.WrongState {
+		t.Errorf("adding an adapter that the VM has meanwhile = %v, want that vSphere refuses", err)
+	}
+	l.until("the VM has both adapters", func() bool {
+		return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
+	}, req)
+	if n := len(adapters(t, vm)); n != 2 {
+		t.Errorf("the VM has %d adapters, want 2", n)
+	}
+}
+
+func TestADeleteDecidesByWhatVSphereSaysNow(t *testing.T) {
+	l, req, vm := startBlind(t, "RetrieveProperties")
+	reconfigure(t, vm, types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{
+		&types.OptionValue{Key: vmv1alpha1.ExtraConfigPausedKey, Value: "TRUE"},
+	}})
+	req.Now = time.Now()
+	if err := l.p.DeleteVirtualMachine(t.Context(), req); !errors.Is(err, provider.ErrReconcileInProgress) {
+		t.Fatalf("delete = %v, want that vSphere is asked", err)
+	}
+	eventually(t, "the delete has ended", func() bool { _, busy := l.p.ops.Running(keyOf(req)); return !busy })
+	if err := l.p.DeleteVirtualMachine(t.Context(), req); !errors.Is(err, provider.ErrPaused) {
+		t.Errorf("delete of a VM that was paused a moment ago = %v, want ErrPaused", err)
+	}
+	if _, err := vm.ObjectName(t.Context()); err != nil {
+		t.Errorf("the VM is gone: %v", err)
+	}
+}
+
+func TestPowerByARecordThatHasAgedDoesNoHarm(t *testing.T) {
+	l, req, vm := startBlind(t, "PowerOnVM_Task")
+	task, err := vm.PowerOn(t.Context())
+	if err == nil {
+		err = task.Wait(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The record says that it is off.
+	req.VM.Spec.PowerState = vmv1alpha1.PoweredOn
+	l.until("the VM is seen to run", func() bool {
+		return req.VM.Status.PowerState == vmv1alpha1.PoweredOn && isTrue(&req.VM.Status, vmv1alpha1.ConditionPowerStateSynced)
+	}, req)
+}
