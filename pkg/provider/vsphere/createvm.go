@@ -40,7 +40,10 @@ func (p *Provider) create(ctx context.Context, key types.NamespacedName, req *pr
 	}
 	if !req.PrerequisitesReady || req.Effective == nil || req.Image == nil {
 		notCreated(req, vmv1alpha1.ReasonWaitingForPrerequisites, waitingFor(req))
-		return p.check(ctx, key, req, false)
+		if ch, err := p.check(ctx, key, req, false); ch != nil || err != nil {
+			return ch, err
+		}
+		return nil, p.lookAgain(key, req.Now)
 	}
 	id := fingerprint("create", req.Effective, req.Image.Spec)
 	if wait, err := p.attempts.pause(key, id); wait > 0 {
@@ -139,11 +142,35 @@ type checked struct {
 	at          time.Time
 	// told is true when a status that a pass started from said it already.
 	told bool
+	// failed is how often the same check has failed before.
+	failed int
 }
 
-// recheck is how long an outcome counts while nothing of what was checked
-// changes. What an event cannot tell is found by looking again.
-const recheck = time.Minute
+// pause is how long the outcome counts: a failure only briefly at first.
+func (c *checked) pause() time.Duration {
+	if c.rep.Err() == nil {
+		return recheck
+	}
+	return min(firstRecheck<<min(c.failed, 10), recheck)
+}
+
+// What no event tells is found by looking again: a failure after firstRecheck and
+// then after twice the time, all after recheck at the latest.
+const (
+	firstRecheck = 5 * time.Second
+	recheck      = time.Minute
+)
+
+// lookAgain asks for another pass when something that was checked is missing.
+func (p *Provider) lookAgain(key types.NamespacedName, now time.Time) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c, ok := p.reports[key]
+	if !ok || c.rep.Err() == nil {
+		return nil
+	}
+	return &provider.RequeueError{After: max(c.at.Add(c.pause()).Sub(now), 0), Reason: "what vSphere lacks is looked for again"}
+}
 
 // check resolves what a create would need and reports it, without creating.
 func (p *Provider) check(ctx context.Context, key types.NamespacedName, req *provider.Request, networkOnly bool) (<-chan error, error) {
@@ -151,7 +178,7 @@ func (p *Provider) check(ctx context.Context, key types.NamespacedName, req *pro
 	p.mu.Lock()
 	last, ok := p.reports[key]
 	p.mu.Unlock()
-	if ok && last.fingerprint == id && req.Now.Sub(last.at) < recheck {
+	if ok && last.fingerprint == id && req.Now.Sub(last.at) < last.pause() {
 		return nil, nil
 	}
 	effective, image, now := req.Effective.DeepCopy(), req.Image.DeepCopy(), req.Now
@@ -175,6 +202,9 @@ func (p *Provider) check(ctx context.Context, key types.NamespacedName, req *pro
 func (p *Provider) keepReport(key types.NamespacedName, c checked) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if last, ok := p.reports[key]; ok && last.fingerprint == c.fingerprint && last.rep.Err() != nil {
+		c.failed = last.failed + 1
+	}
 	p.reports[key] = c
 }
 

@@ -5,6 +5,7 @@ package vsphere
 
 import (
 	"context"
+	"errors"
 
 	"github.com/vmware/govmomi/vim25/mo"
 	vimtypes "github.com/vmware/govmomi/vim25/types"
@@ -55,6 +56,9 @@ func (p *Provider) update(ctx context.Context, key types.NamespacedName, req *pr
 	st, op, err := update.Plan(in)
 	req.VM.Status = st
 	if op == nil {
+		if in.NetworkUnknown {
+			err = errors.Join(err, p.lookAgain(key, req.Now))
+		}
 		return nil, err
 	}
 	return p.start(ctx, key, req, vm.Self, op)

@@ -1,0 +1,112 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/find"
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// addNetwork makes a distributed port group.
+func addNetwork(t *testing.T, ready vcenter.Ready, name string) {
+	t.Helper()
+	c := admin(t, ready)
+	f := find.NewFinder(c.Client)
+	net, err := f.Network(t.Context(), "/DC0/network/DVS0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	task, err := net.(*object.DistributedVirtualSwitch).AddPortgroup(t.Context(), []types.DVPortgroupConfigSpec{{
+		Name: name, Type: string(types.DistributedVirtualPortgroupPortgroupTypeEarlyBinding), NumPorts: 8,
+	}})
+	if err == nil {
+		err = task.Wait(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// look passes over req at a time, again after each operation, and returns after
+// how long the provider wants to be called again.
+func look(t *testing.T, p *Provider, req *provider.Request, now time.Time) time.Duration {
+	t.Helper()
+	for {
+		req.Now = now
+		ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
+		if ch == nil {
+			after, ok := provider.AsRequeue(err)
+			if !ok {
+				after = -1
+			}
+			return after
+		}
+		if err := <-ch; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAMissingNetworkOfAVMThatExistsIsLookedForAgain(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("web", libraryImage())
+	l.until("the VM runs", running(req), req)
+	st := &req.VM.Status
+	req.Effective.Network = req.Effective.Network.DeepCopy()
+	req.Effective.Network.Interfaces[0].Network = "late"
+	now := time.Now()
+	var waits []time.Duration
+	for range 7 {
+		after := look(t, p, req, now)
+		if reason(st, vmv1alpha1.ConditionNetworkReady) != "False NotFound" || after <= 0 {
+			t.Fatalf("NetworkReady = %s, called again after %s", reason(st, vmv1alpha1.ConditionNetworkReady), after)
+		}
+		waits = append(waits, after)
+		now = now.Add(after)
+	}
+	for i, w := range waits {
+		if i > 0 && w < waits[i-1] || w > time.Minute {
+			t.Errorf("looked again after %v, want growing pauses of at most a minute", waits)
+			break
+		}
+	}
+	addNetwork(t, ready, "late")
+	if after := look(t, p, req, now); after >= 0 || reason(st, vmv1alpha1.ConditionNetworkReady) != "True Succeeded" {
+		t.Errorf("with the network NetworkReady = %s, called again after %s; want no more looking", reason(st, vmv1alpha1.ConditionNetworkReady), after)
+	}
+}
+
+func TestAMissingNetworkOfAVMThatWaitsForOthersIsLookedForAgain(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	eventually(t, "the inventory is read", p.inventory.Synced)
+	req := newRequest("web", nil)
+	req.PrerequisitesReady = false
+	req.Effective.Network = req.Effective.Network.DeepCopy()
+	req.Effective.Network.Interfaces[0].Network = "late"
+	now := time.Now()
+	after := look(t, p, req, now)
+	if after <= 0 || after > time.Minute {
+		t.Fatalf("called again after %s, want at most a minute", after)
+	}
+	addNetwork(t, ready, "late")
+	look(t, p, req, now.Add(after))
+	if got := reason(&req.VM.Status, vmv1alpha1.ConditionNetworkReady); got != "True Succeeded" {
+		t.Errorf("NetworkReady = %s, want it to be found", got)
+	}
+	if _, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req); errors.Is(err, provider.ErrUnknownState) {
+		t.Error("the inventory was lost")
+	}
+}
