@@ -39,6 +39,7 @@ type Controller struct {
 type reconciler struct {
 	vms       store[*vmv1alpha1.VirtualMachine]
 	vmis      store[*vmv1alpha1.VirtualMachineInstance]
+	own       *echoes
 	client    vmclient.VmV1alpha1Interface
 	secrets   secretReader
 	revisions *revisionStore
@@ -70,11 +71,13 @@ func New(d Deps) (*Controller, error) {
 	vms := newStore[*vmv1alpha1.VirtualMachine](vmInformer, false)
 	vmis := newStore[*vmv1alpha1.VirtualMachineInstance](informers.VirtualMachineInstances().Informer(), true)
 	queue := newQueue(d)
-	e := &enqueuer{queue: queue, vms: vms, indexer: vmInformer.GetIndexer(), recorder: d.Recorder}
+	own := &echoes{}
+	e := &enqueuer{queue: queue, vms: vms, own: own, indexer: vmInformer.GetIndexer(), recorder: d.Recorder}
 	reader := newObjectReader(d.Client.InstancetypeV1alpha1(), d.Informers, revisions, d.Host.CoreV1())
 	r := &reconciler{
 		vms:       vms,
 		vmis:      vmis,
+		own:       own,
 		client:    d.Client.VmV1alpha1(),
 		secrets:   secretsOf(d.Host),
 		revisions: revisions,

@@ -19,6 +19,7 @@ import (
 type enqueuer struct {
 	queue    priorityqueue.Interface[types.NamespacedName]
 	vms      store[*vmv1alpha1.VirtualMachine]
+	own      *echoes
 	indexer  cache.Indexer
 	recorder events.EventRecorder
 }
@@ -54,7 +55,7 @@ func (e *enqueuer) priority(key types.NamespacedName) int {
 // virtualMachines handles the events of virtual machines. The initial list takes
 // its default without a look at the state, so that a restart does not put
 // thousands of old virtual machines before the one that was just made; so does an
-// update that changed nothing.
+// update that changed nothing. The echo of our own write is not queued.
 func (e *enqueuer) virtualMachines() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, isInInitialList bool) {
@@ -72,11 +73,15 @@ func (e *enqueuer) virtualMachines() cache.ResourceEventHandler {
 				e.add(keyOf(vm), PriorityDefaultUpdate)
 				return
 			}
+			if e.own.heard(old, vm) {
+				return
+			}
 			e.warnOfInvalidPriority(old, vm)
 			e.evaluate(vm, PriorityDefaultUpdate)
 		},
 		DeleteFunc: func(obj any) {
 			if vm, ok := withoutTombstone[*vmv1alpha1.VirtualMachine](obj); ok {
+				e.own.forget(keyOf(vm))
 				e.evaluate(vm, PriorityDefaultDelete)
 			}
 		},

@@ -164,6 +164,7 @@ func newHarness(t *testing.T, objects ...runtime.Object) *harness {
 	h.reconciler = &reconciler{
 		vms:       newStore[*vmv1alpha1.VirtualMachine](vms.VirtualMachines().Informer(), false),
 		vmis:      newStore[*vmv1alpha1.VirtualMachineInstance](vms.VirtualMachineInstances().Informer(), true),
+		own:       &echoes{},
 		client:    h.api.VmV1alpha1(),
 		secrets:   secretsOf(h.host),
 		revisions: revisions,

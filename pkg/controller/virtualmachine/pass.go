@@ -27,6 +27,8 @@ type pass struct {
 	// settled is true when the provider looked at the virtual machine and had
 	// nothing to start and nothing to wait for.
 	settled bool
+	// started is true when the provider started an operation in this pass.
+	started bool
 	// now is the time of the pass.
 	now time.Time
 	// result is what the loop shall do next when the pass has no error.
@@ -51,6 +53,14 @@ func (p *pass) again(after time.Duration) {
 	if p.result.RequeueAfter == 0 || after < p.result.RequeueAfter {
 		p.result.RequeueAfter = after
 	}
+}
+
+// transient says whether all that the pass has to tell is that the virtual machine is
+// created and that the next operation, mostly power on, has just been started.
+func (p *pass) transient() bool {
+	return p.started &&
+		!isTrue(p.original, vmv1alpha1.ConditionCreated) && isTrue(p.vm, vmv1alpha1.ConditionCreated) &&
+		!mainChanged(p.original, p.vm)
 }
 
 // hasFinalizer says whether vm carries our finalizer.

@@ -59,8 +59,10 @@ func (r *reconciler) writeStatus(ctx context.Context, original, vm, stored *vmv1
 	}
 	next := stored.DeepCopy()
 	next.Status = vm.Status
+	r.own.expect(next)
 	written, err := r.client.VirtualMachines(vm.Namespace).UpdateStatus(ctx, next, metav1.UpdateOptions{})
 	if err != nil {
+		r.own.forget(keyOf(next))
 		return nil, fmt.Errorf("updating status of virtual machine %s/%s: %w", vm.Namespace, vm.Name, err)
 	}
 	r.vms.wrote(written)

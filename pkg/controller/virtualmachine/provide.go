@@ -34,20 +34,22 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 	req.PrerequisitesReady = ready.ready
 
 	var err error
-	started := false
 	if r.blocking {
 		err = r.provider.CreateOrUpdateVirtualMachine(ctx, req)
 	} else {
 		var end <-chan error
 		end, err = r.provider.CreateOrUpdateVirtualMachineAsync(ctx, req)
 		if end != nil {
-			started = true
+			p.started = true
 			// The hint that follows carries the wake-up and the conditions the
 			// result; the channel is only read so that the sender can end.
 			go drain(end)
 		}
 	}
-	p.settled = err == nil && !started
+	p.settled = err == nil && !p.started
+	if isTrue(p.original, vmv1alpha1.ConditionCreated) && !isTrue(p.vm, vmv1alpha1.ConditionCreated) {
+		p.again(0) // it is gone from vSphere; what a create needs was not gathered in this pass
+	}
 	if !isTrue(p.vm, vmv1alpha1.ConditionCreated) && !ready.ready && findCondition(p.vm, vmv1alpha1.ConditionCreated) == nil {
 		setFalse(p.vm, p.now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "")
 	}

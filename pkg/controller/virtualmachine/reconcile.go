@@ -22,8 +22,12 @@ import (
 // wrote is read again.
 const conflictDelay = 100 * time.Millisecond
 
+// transientDelay is how long the news of a transient pass may wait for what comes
+// next. It is longer than a power on takes, and short for somebody who watches.
+const transientDelay = 2 * time.Second
+
 // Reconcile makes one pass over the virtual machine of key: read, delete or
-// bring towards its spec, write back what changed. An error of the pass wins over
+// bring towards its spec, write back what changed, unless it is news of a moment. An error of the pass wins over
 // one of the write, which is then only logged. Somebody else's write in between is
 // no error: the object is read again.
 func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
@@ -43,7 +47,16 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	} else {
 		passErr = r.reconcileNormal(ctx, p)
 	}
-	persistErr := r.persist(ctx, p)
+	var persistErr error
+	if passErr == nil && p.transient() {
+		// Between the end of the create and that of the power on there is nothing to
+		// decide by, and the write of that moment would be one in five. The pass after
+		// the operation finds all of it again; if that takes long, the one after the
+		// delay does, and says what is going on.
+		p.again(transientDelay)
+	} else {
+		persistErr = r.persist(ctx, p)
+	}
 	return combine(ctx, p, passErr, persistErr)
 }
 

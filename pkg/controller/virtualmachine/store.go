@@ -26,13 +26,15 @@ const (
 // this process wrote them last when the cache does not have that yet. So a pass
 // never decides on what an earlier pass has already changed.
 type store[T runtime.Object] struct {
-	cache cache.MutationCache
+	cache    cache.MutationCache
+	informed cache.Store
 }
 
 // newStore makes a store over informer. With adds, an object that was created here
 // is found before the informer saw it.
 func newStore[T runtime.Object](informer cache.SharedIndexInformer, adds bool) store[T] {
-	return store[T]{cache: cache.NewIntegerResourceVersionMutationCacheWithOptions(klog.Background(), informer.GetStore(),
+	return store[T]{informed: informer.GetStore(), cache: cache.NewIntegerResourceVersionMutationCacheWithOptions(
+		klog.Background(), informer.GetStore(),
 		cache.MutationCacheOptions{TTL: ownWritesTTL, IncludeAdds: adds, MaxCacheSize: ownWritesSize})}
 }
 
@@ -47,8 +49,19 @@ func (s store[T]) get(key types.NamespacedName) (T, error) {
 	return obj.(T), nil
 }
 
-// wrote remembers an object as the server returned it.
-func (s store[T]) wrote(obj T) { s.cache.Mutation(obj) }
+// wrote remembers an object as the server returned it, if the informer's cache does not
+// have it yet.
+func (s store[T]) wrote(obj T) {
+	s.cache.Mutation(obj)
+	// The watch may have been faster than the answer.
+	if seen, ok, err := s.informed.Get(obj); err == nil && ok {
+		s.saw(seen.(T))
+	}
+}
+
+// saw forgets an own write that the informer's cache has too by now. Without it the
+// object would be held twice until it is read the next time.
+func (s store[T]) saw(obj T) { s.cache.OnAddOrUpdate(obj) }
 
 // deleted remembers that obj is gone.
 func (s store[T]) deleted(obj T) { s.cache.OnDelete(obj) }
@@ -56,8 +69,8 @@ func (s store[T]) deleted(obj T) { s.cache.OnDelete(obj) }
 // handler keeps the store right about what others create and delete.
 func (s store[T]) handler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { s.cache.OnAddOrUpdate(obj.(T)) },
-		UpdateFunc: func(_, obj any) { s.cache.OnAddOrUpdate(obj.(T)) },
+		AddFunc:    func(obj any) { s.saw(obj.(T)) },
+		UpdateFunc: func(_, obj any) { s.saw(obj.(T)) },
 		DeleteFunc: func(obj any) {
 			if gone, ok := withoutTombstone[T](obj); ok {
 				s.cache.OnDelete(gone)
