@@ -4,6 +4,8 @@
 package apply
 
 import (
+	"fmt"
+
 	"github.com/google/uuid"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -86,7 +88,8 @@ func defaultHotAdd(spec *vmv1alpha1.VirtualMachineInstanceSpec) {
 	if cpu.HotAddEnabled == nil {
 		switch {
 		case cpu.MaxSockets != nil:
-			enabled := *cpu.MaxSockets > cpu.Sockets
+			// With hot-add the guest would not see the NUMA layout that it is to see.
+			enabled := *cpu.MaxSockets > cpu.Sockets && !exposed
 			cpu.HotAddEnabled = &enabled
 		case cheap:
 			enabled := true
@@ -102,6 +105,19 @@ func defaultHotAdd(spec *vmv1alpha1.VirtualMachineInstanceSpec) {
 			enabled := true
 			memory.HotAddEnabled = &enabled
 		}
+	}
+}
+
+// checkCeilings reports a ceiling of the virtual machine that is below the size
+// that it gets from elsewhere; a size of its own is validated with the object.
+func checkCeilings(spec *vmv1alpha1.VirtualMachineInstanceSpec, own *vmv1alpha1.VirtualMachineSpec, found *problems) {
+	if own.CPU != nil && own.CPU.MaxSockets != nil && *own.CPU.MaxSockets < spec.CPU.Sockets {
+		found.add(InvalidProblem, "spec.cpu.maxSockets", fmt.Sprintf("%d is below the %d sockets of the %s",
+			*own.CPU.MaxSockets, spec.CPU.Sockets, sourceInstancetype))
+	}
+	if own.Memory != nil && own.Memory.MaxGuest != nil && spec.Memory.Guest != nil && own.Memory.MaxGuest.Cmp(*spec.Memory.Guest) < 0 {
+		found.add(InvalidProblem, "spec.memory.maxGuest", fmt.Sprintf("%s is below the %s of the %s",
+			own.Memory.MaxGuest.String(), spec.Memory.Guest.String(), sourceInstancetype))
 	}
 }
 

@@ -53,6 +53,9 @@ func Effective(vm *vmv1alpha1.VirtualMachine, in Inputs) (*vmv1alpha1.VirtualMac
 		applyPreference(spec, vm, in.Preference)
 	}
 	applyDefaults(spec, in.Preference)
+	if in.Instancetype != nil {
+		checkCeilings(spec, &vm.Spec, &found)
+	}
 	if in.Preference != nil {
 		checkRequirements(spec, in, &found)
 	}

@@ -154,6 +154,27 @@ func TestInvalidInstancetypesAreReported(t *testing.T) {
 	}
 }
 
+func TestNUMALayoutExcludesHotAddWhateverTheCeiling(t *testing.T) {
+	const size = `{cpu: {guest: 2, maxSockets: 2, numa: {guestMappingPassthrough: {}}}, memory: {guest: 4Gi}}`
+	spec := mustEffective(t, "{}", size, `{cpu: {preferredCPUTopology: cores}}`)
+	want := `{sockets: 1, cores: 2, threads: 1, maxSockets: 2, exposeVNUMA: true, hotAddEnabled: false}`
+	if diff := cmp.Diff(parse[vmv1alpha1.VirtualMachineCPU](t, want), spec.CPU); diff != "" {
+		t.Errorf("cpu (-want +got):\n%s", diff)
+	}
+}
+
+// F138
+func TestSizeAboveTheCeilingsOfTheVMIsReported(t *testing.T) {
+	_, err := effective(t, `{cpu: {maxSockets: 1}, memory: {maxGuest: 2Gi}}`, small, "")
+	if diff := cmp.Diff([]string{"spec.cpu.maxSockets", "spec.memory.maxGuest"}, fieldsOf(t, err)); diff != "" {
+		t.Errorf("fields (-want +got):\n%s", diff)
+	}
+	if want := "1 is below the 2 sockets of the instance type"; !strings.Contains(err.Error(), want) {
+		t.Errorf("error %q, want one with %q", err, want)
+	}
+	mustEffective(t, `{cpu: {maxSockets: 1}, memory: {maxGuest: 4Gi}}`, small, `{cpu: {preferredCPUTopology: cores}}`)
+}
+
 func TestDevicesSelectorAndAnnotationsOfTheInstancetype(t *testing.T) {
 	const size = `{cpu: {guest: 1}, memory: {guest: 1Gi, overcommitPercent: 100},
 	  gpus: [{name: g, deviceName: grid_a100-10c}], hostDevices: [{name: h, deviceName: "10de:1eb8"}],
