@@ -39,8 +39,8 @@ func newCreateInstancetypeCommand(f *Factory) *cobra.Command {
 	cmd.Flags().StringVar(&flags.name, "name", "", "Name (required)")
 	cmd.Flags().Int32Var(&flags.cpu, "cpu", 0, "Number of vCPUs (required)")
 	cmd.Flags().StringVar(&flags.memory, "memory", "", "Guest memory, for example 4Gi (required)")
-	cmd.Flags().StringArrayVar(&flags.gpus, "gpu", nil, "GPU as name:NAME,devicename:PROFILE; may be repeated")
-	cmd.Flags().StringArrayVar(&flags.hostDevices, "hostdevice", nil, "Host device as name:NAME,devicename:VENDOR-DEVICE; may be repeated")
+	cmd.Flags().StringArrayVar(&flags.gpus, "gpu", nil, "GPU as name:NAME,devicename:PROFILE or VENDOR:DEVICE; may be repeated")
+	cmd.Flags().StringArrayVar(&flags.hostDevices, "hostdevice", nil, "Host device as name:NAME,devicename:VENDOR:DEVICE, in hexadecimal; may be repeated")
 	cmd.Flags().BoolVar(&flags.namespaced, "namespaced", false, "A VirtualMachineInstancetype of one namespace instead of a VirtualMachineClusterInstancetype")
 	for _, required := range []string{"name", "cpu", "memory"} {
 		_ = cmd.MarkFlagRequired(required)

@@ -152,6 +152,10 @@ items:
 - apiVersion: v1
   kind: ConfigMap
   metadata: {name: other}
+- apiVersion: instancetype.kubevirt.io/v1beta1
+  kind: VirtualMachineClusterInstancetype
+  metadata: {name: gn1}
+  spec: {cpu: {guest: 4}, memory: {guest: 16Gi}, gpus: [{name: gpu1, deviceName: nvidia.com/A400}], nodeSelector: {gpu: "yes"}}
 `
 
 func TestImportConvertsACatalogueAndReportsPerObject(t *testing.T) {
@@ -182,10 +186,27 @@ spec:
   firmware:
     preferredEfi:
       secureBoot: true
+---
+apiVersion: instancetype.slipway.dev/v1alpha1
+kind: VirtualMachineClusterInstancetype
+metadata:
+  name: gn1
+spec:
+  cpu:
+    guest: 4
+  gpus:
+  - deviceName: nvidia.com/A400
+    name: gpu1
+  memory:
+    guest: 16Gi
+  nodeSelector:
+    gpu: "yes"
 `
 	wantErr := `VirtualMachineClusterInstancetype/cx1.large: spec.cpu.isolateEmulatorThread has no meaning on vSphere: kept, not applied
 VirtualMachinePreference/fedora: dropped: unknown field "spec.madeUp"
 ConfigMap/other: skipped, apiVersion "v1" is not of group instancetype.kubevirt.io
+VirtualMachineClusterInstancetype/gn1: spec.nodeSelector has no meaning on vSphere: kept, not applied
+VirtualMachineClusterInstancetype/gn1: spec.gpus[gpu1].deviceName nvidia.com/A400 is no device of vSphere: kept, and to be replaced by a vGPU profile or vendor:device
 `
 	if diff := cmp.Diff([]any{0, wantOut, wantErr}, []any{code, out, errOut}); diff != "" {
 		t.Error(diff)

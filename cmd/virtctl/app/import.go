@@ -94,13 +94,16 @@ func convertCatalogueObject(obj *unstructured.Unstructured) (runtime.Object, []s
 	}
 	var target runtime.Object
 	var unmapped func() []string
+	foreign := func() []string { return nil }
 	switch obj.GetKind() {
 	case "VirtualMachineInstancetype":
 		o := &itv1alpha1.VirtualMachineInstancetype{}
 		target, unmapped = o, func() []string { return apply.UnmappedInstancetype(&o.Spec) }
+		foreign = func() []string { return apply.ForeignDevices(&o.Spec) }
 	case "VirtualMachineClusterInstancetype":
 		o := &itv1alpha1.VirtualMachineClusterInstancetype{}
 		target, unmapped = o, func() []string { return apply.UnmappedInstancetype(&o.Spec) }
+		foreign = func() []string { return apply.ForeignDevices(&o.Spec) }
 	case "VirtualMachinePreference":
 		o := &itv1alpha1.VirtualMachinePreference{}
 		target, unmapped = o, func() []string { return apply.UnmappedPreference(&o.Spec) }
@@ -120,6 +123,9 @@ func convertCatalogueObject(obj *unstructured.Unstructured) (runtime.Object, []s
 	}
 	for _, field := range unmapped() {
 		notes = append(notes, field+" has no meaning on vSphere: kept, not applied")
+	}
+	for _, device := range foreign() {
+		notes = append(notes, device+" is no device of vSphere: kept, and to be replaced by a vGPU profile or vendor:device")
 	}
 	return target, notes, nil
 }

@@ -4,6 +4,9 @@
 package apply
 
 import (
+	"fmt"
+	"strings"
+
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 )
 
@@ -21,6 +24,7 @@ func (u *unmapped) when(set bool, path string) {
 func UnmappedInstancetype(spec *itv1alpha1.VirtualMachineInstancetypeSpec) []string {
 	var u unmapped
 	u.when(spec.SchedulerName != "", "spec.schedulerName")
+	u.when(len(spec.NodeSelector) > 0, "spec.nodeSelector")
 	u.when(spec.CPU.Model != nil, "spec.cpu.model")
 	u.when(spec.CPU.IsolateEmulatorThread != nil, "spec.cpu.isolateEmulatorThread")
 	u.when(spec.CPU.Realtime != nil && spec.CPU.Realtime.Mask != "", "spec.cpu.realtime.mask")
@@ -43,6 +47,26 @@ func UnmappedInstancetype(spec *itv1alpha1.VirtualMachineInstancetypeSpec) []str
 	return u
 }
 
+// ForeignDevices returns the paths and names of the devices that an instance type
+// asks for by the names of Kubernetes' device plugins, for example
+// nvidia.com/A400. vSphere knows none of them, and a virtual machine that asks for
+// one is refused.
+func ForeignDevices(spec *itv1alpha1.VirtualMachineInstancetypeSpec) []string {
+	var out []string
+	add := func(list, name, device string) {
+		if strings.Contains(device, "/") {
+			out = append(out, fmt.Sprintf("spec.%s[%s].deviceName %s", list, name, device))
+		}
+	}
+	for i := range spec.GPUs {
+		add("gpus", spec.GPUs[i].Name, spec.GPUs[i].DeviceName)
+	}
+	for i := range spec.HostDevices {
+		add("hostDevices", spec.HostDevices[i].Name, spec.HostDevices[i].DeviceName)
+	}
+	return out
+}
+
 // UnmappedPreference returns the paths of the fields of a preference that are
 // set and have no meaning on vSphere. They are kept and never applied.
 func UnmappedPreference(spec *itv1alpha1.VirtualMachinePreferenceSpec) []string {
@@ -63,6 +87,7 @@ func UnmappedPreference(spec *itv1alpha1.VirtualMachinePreferenceSpec) []string 
 		_, ok := hardwareVersion(spec.Machine.PreferredMachineType)
 		u.when(!ok, "spec.machine.preferredMachineType")
 	}
+	u.when(spec.Volumes != nil && spec.Volumes.PreferredStorageClassName != "", "spec.volumes.preferredStorageClassName")
 	u.when(spec.PreferredArchitecture != nil && *spec.PreferredArchitecture != Architecture(""), "spec.preferredArchitecture")
 	u.when(spec.PreferredLaunchSecurity != nil, "spec.preferredLaunchSecurity")
 	return u

@@ -126,11 +126,16 @@ func TestWarnings(t *testing.T) {
 		s.LaunchSecurity = &instancetype.LaunchSecurity{}
 		s.CPU.Model = ptr.To("host-model")
 		s.Memory.Hugepages = &instancetype.Hugepages{PageSize: "64Ki"}
+		s.NodeSelector = map[string]string{"a": "b"}
+		s.GPUs = []instancetype.GPU{{Name: "fits", DeviceName: "grid_a100-10c"}, {Name: "foreign", DeviceName: "nvidia.com/A400"}}
 	})
 	want := []string{
 		"spec.launchSecurity: deprecated; set preferredLaunchSecurity of a preference",
+		"spec.nodeSelector: vSphere chooses the host; it is stored and not applied",
 		"spec.cpu.model: has no meaning on vSphere; it is stored and not applied",
 		"spec.memory.hugepages.pageSize: vSphere has pages of 2Mi and 1Gi; another size is stored and not applied",
+		"spec.gpus[1].deviceName: nvidia.com/A400 is no device of vSphere, and a virtual machine with it is refused; " +
+			"name a vGPU profile, for example grid_a100-10c, or vendor:device in hexadecimal, for example 10de:2231",
 	}
 	if diff := cmp.Diff(want, InstancetypeWarnings(size, field.NewPath("spec"))); diff != "" {
 		t.Errorf("F115 warnings of an instance type differ (-want +got):\n%s", diff)

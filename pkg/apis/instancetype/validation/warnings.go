@@ -16,6 +16,10 @@ import (
 // noMeaning is the warning for a field that is stored but never applied.
 const noMeaning = "has no meaning on vSphere; it is stored and not applied"
 
+// foreignDevice is the warning for a device name that Kubernetes' device plugins use.
+const foreignDevice = "is no device of vSphere, and a virtual machine with it is refused; " +
+	"name a vGPU profile, for example grid_a100-10c, or vendor:device in hexadecimal, for example 10de:2231"
+
 // hardwareVersions are the machine types that spec.minHardwareVersion of a
 // virtual machine allows.
 var hardwareVersions = sets.New("vmx-13", "vmx-14", "vmx-15", "vmx-16", "vmx-17", "vmx-18", "vmx-19", "vmx-20", "vmx-21", "vmx-22")
@@ -45,6 +49,7 @@ func InstancetypeWarnings(spec *instancetype.VirtualMachineInstancetypeSpec, pat
 	var w warnings
 	w.add(spec.LaunchSecurity != nil, path.Child("launchSecurity"), "deprecated; set preferredLaunchSecurity of a preference")
 	w.add(spec.SchedulerName != "", path.Child("schedulerName"), noMeaning)
+	w.add(len(spec.NodeSelector) > 0, path.Child("nodeSelector"), "vSphere chooses the host; it is stored and not applied")
 	w.add(spec.IOThreads != nil, path.Child("ioThreads"), noMeaning)
 	w.add(spec.IOThreadsPolicy != nil, path.Child("ioThreadsPolicy"), noMeaning)
 	cpu := path.Child("cpu")
@@ -59,6 +64,7 @@ func InstancetypeWarnings(spec *instancetype.VirtualMachineInstancetypeSpec, pat
 	}
 	for i := range spec.GPUs {
 		gpu, gpuPath := &spec.GPUs[i], path.Child("gpus").Index(i)
+		w.add(strings.Contains(gpu.DeviceName, "/"), gpuPath.Child("deviceName"), gpu.DeviceName+" "+foreignDevice)
 		w.add(gpu.ClaimName != nil, gpuPath.Child("claimName"), noMeaning)
 		w.add(gpu.RequestName != nil, gpuPath.Child("requestName"), noMeaning)
 		w.add(gpu.VirtualGPUOptions != nil, gpuPath.Child("virtualGPUOptions"), noMeaning)
@@ -66,6 +72,7 @@ func InstancetypeWarnings(spec *instancetype.VirtualMachineInstancetypeSpec, pat
 	}
 	for i := range spec.HostDevices {
 		device, devicePath := &spec.HostDevices[i], path.Child("hostDevices").Index(i)
+		w.add(strings.Contains(device.DeviceName, "/"), devicePath.Child("deviceName"), device.DeviceName+" "+foreignDevice)
 		w.add(device.ClaimName != nil, devicePath.Child("claimName"), noMeaning)
 		w.add(device.RequestName != nil, devicePath.Child("requestName"), noMeaning)
 		w.add(device.Tag != "", devicePath.Child("tag"), noMeaning)
@@ -111,6 +118,10 @@ func PreferenceWarnings(spec *instancetype.VirtualMachinePreferenceSpec, path *f
 	}
 	if spec.Devices != nil {
 		w.addDevices(spec.Devices, path.Child("devices"))
+	}
+	if spec.Volumes != nil {
+		w.add(spec.Volumes.PreferredStorageClassName != "", path.Child("volumes", "preferredStorageClassName"),
+			"the datastore of the server is used; it is stored and not applied")
 	}
 	if arch := spec.PreferredArchitecture; arch != nil {
 		w.add(*arch != "amd64", path.Child("preferredArchitecture"), noMeaning)
