@@ -10,7 +10,9 @@
 //     The end of an operation comes back as a hint.
 //  2. A pass writes the virtual machine at most twice, once its metadata and spec
 //     and once its status, and not at all when nothing changed. A pass over a
-//     stable virtual machine makes no call of any API server.
+//     stable virtual machine makes no call of any API server. Only that a virtual
+//     machine is created and about to be powered on may wait two seconds for what
+//     comes next, and is then not written by itself.
 //  3. A pass never decides on a state that an earlier pass of this process has
 //     already changed, however far the caches are behind.
 //  4. Nothing that a virtual machine refers to, and no failing synchronizer, can
@@ -21,6 +23,8 @@
 //  7. The priority of a request follows from the state of the virtual machine and
 //     the kind of event alone: Priority is a pure function.
 //  8. Events are reported for changes only, and only after they were written.
+//  9. No pass waits for the update that its own write makes: a pass says itself
+//     when the next one is due, and the echo of a status write makes none.
 //
 // Secrets are read by name and only until the virtual machine exists; they are
 // neither cached nor logged.
