@@ -4,45 +4,64 @@
 package update
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-func TestDisksArePromotedUnlessOneHasAParent(t *testing.T) {
+func TestDisksArePromotedUnlessOneHasAForeignParent(t *testing.T) {
 	with := func(backing types.BaseVirtualDeviceBackingInfo) *mo.VirtualMachine {
 		disk := &types.VirtualDisk{VirtualDevice: types.VirtualDevice{Backing: backing}}
-		return &mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{Hardware: types.VirtualHardware{Device: []types.BaseVirtualDevice{&types.VirtualCdrom{}, disk}}}}
+		return &mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{
+			Files:    types.VirtualMachineFileInfo{VmPathName: "[ds] web/web.vmx", SnapshotDirectory: "[snaps] web/"},
+			Hardware: types.VirtualHardware{Device: []types.BaseVirtualDevice{&types.VirtualCdrom{}, disk}},
+		}}
 	}
-	whole := with(&types.VirtualDiskFlatVer2BackingInfo{})
-	flat := with(&types.VirtualDiskFlatVer2BackingInfo{Parent: &types.VirtualDiskFlatVer2BackingInfo{}})
-	sparse := with(&types.VirtualDiskSeSparseBackingInfo{Parent: &types.VirtualDiskSeSparseBackingInfo{}})
-	snapshot := with(&types.VirtualDiskFlatVer2BackingInfo{Parent: &types.VirtualDiskFlatVer2BackingInfo{}})
-	snapshot.Snapshot = &types.VirtualMachineSnapshotInfo{}
-	tests := map[string]struct {
+	flat := func(files ...string) (b *types.VirtualDiskFlatVer2BackingInfo) {
+		for _, f := range slices.Backward(files) {
+			b = &types.VirtualDiskFlatVer2BackingInfo{VirtualDeviceFileBackingInfo: types.VirtualDeviceFileBackingInfo{FileName: f}, Parent: b}
+		}
+		return b
+	}
+	sparse := &types.VirtualDiskSeSparseBackingInfo{
+		VirtualDeviceFileBackingInfo: types.VirtualDeviceFileBackingInfo{FileName: "[ds] web/disk.vmdk"},
+		Parent:                       &types.VirtualDiskSeSparseBackingInfo{VirtualDeviceFileBackingInfo: types.VirtualDeviceFileBackingInfo{FileName: "[ds] golden/disk.vmdk"}},
+	}
+	linked := with(flat("[ds] web/disk.vmdk", "[ds] golden/disk.vmdk"))
+	const online, disabled = vmv1alpha1.PromoteDisksModeOnline, vmv1alpha1.PromoteDisksModeDisabled
+	for name, test := range map[string]struct {
 		mode vmv1alpha1.PromoteDisksMode
 		vm   *mo.VirtualMachine
 		want string
 	}{
-		"whole disks":             {"", whole, "True/Succeeded"},
-		"linked flat disk":        {"", flat, "False/NotReady"},
-		"linked sparse disk":      {vmv1alpha1.PromoteDisksModeOnline, sparse, "False/NotReady"},
-		"disks under a snapshot":  {"", snapshot, "True/Succeeded"},
-		"configuration not known": {"", &mo.VirtualMachine{}, "True/Succeeded"},
-		"never to be promoted":    {vmv1alpha1.PromoteDisksModeDisabled, flat, "False/Disabled"},
-	}
-	for name, test := range tests {
+		"whole disks":                    {"", with(flat("[ds] web/disk.vmdk")), "True/Succeeded"},
+		"linked flat disk":               {"", linked, "False/NotReady"},
+		"linked sparse disk":             {online, with(sparse), "False/NotReady"},
+		"a snapshot":                     {"", with(flat("[ds] web/disk-000001.vmdk", "[ds] web/disk.vmdk")), "True/Succeeded"},
+		"a snapshot on another store":    {"", with(flat("[snaps] web/disk-000001.vmdk", "[ds] web/disk.vmdk")), "True/Succeeded"},
+		"a snapshot of a disk elsewhere": {"", with(flat("[big] web_1/data-000001.vmdk", "[big] web_1/data.vmdk")), "True/Succeeded"},
+		"a snapshot of a linked disk":    {"", with(flat("[ds] web/disk-000001.vmdk", "[ds] web/disk.vmdk", "[ds] golden/disk.vmdk")), "False/NotReady"},
+		"configuration not known":        {"", &mo.VirtualMachine{}, "Unknown/UnknownState"},
+		"never to be promoted":           {disabled, linked, ""},
+	} {
 		t.Run(name, func(t *testing.T) {
 			in := &Input{VM: &vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{PromoteDisksMode: test.mode}}, Observed: test.vm}
-			st := &vmv1alpha1.VirtualMachineStatus{}
+			st := &vmv1alpha1.VirtualMachineStatus{Conditions: []metav1.Condition{
+				{Type: vmv1alpha1.ConditionDiskPromotionSynced, Status: metav1.ConditionFalse, Reason: "Before"},
+			}}
 			promotion(in, st)
-			c := meta.FindStatusCondition(st.Conditions, vmv1alpha1.ConditionDiskPromotionSynced)
-			if got := string(c.Status) + "/" + c.Reason; got != test.want {
-				t.Errorf("DiskPromotionSynced is %s, want %s", got, test.want)
+			got := ""
+			if c := meta.FindStatusCondition(st.Conditions, vmv1alpha1.ConditionDiskPromotionSynced); c != nil {
+				got = string(c.Status) + "/" + c.Reason
+			}
+			if got != test.want {
+				t.Errorf("DiskPromotionSynced is %q, want %q", got, test.want)
 			}
 		})
 	}
