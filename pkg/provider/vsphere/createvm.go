@@ -109,6 +109,7 @@ func (p *Provider) want(req *provider.Request) configspec.Want {
 		Name:         req.VM.Name,
 		Owner:        observe.Owner{Key: keyOf(req), UID: string(req.VM.UID)},
 		InstanceUUID: instanceUUID(req),
+		ProviderID:   req.VM.Spec.ProviderID,
 		Effective:    req.Effective,
 	}
 	if own := req.VM.Spec.Devices; req.VM.Spec.Preference != nil && req.VM.Spec.ClassName == "" {

@@ -27,6 +27,7 @@ func Refused(want Want, vm *mo.VirtualMachine) []string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	c.refusedVolumes(say)
+	c.refusedProviderID(say)
 	if e.Bootstrap != nil && e.Bootstrap.Sysprep != nil {
 		say("bootstrap.sysprep: not supported by this version")
 	}
@@ -67,6 +68,7 @@ func NotApplied(want Want, vm *mo.VirtualMachine) []string {
 	e := want.Effective
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	c.unappliedProviderID(say)
 	if e.StorageClass != "" {
 		say("storageClass %s (the configured datastore is used)", e.StorageClass)
 	}

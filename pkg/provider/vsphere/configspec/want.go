@@ -20,6 +20,8 @@ type Want struct {
 	Owner observe.Owner
 	// InstanceUUID identifies the VM.
 	InstanceUUID string
+	// ProviderID is the provider ID that the VM is said to have, empty for none.
+	ProviderID string
 	// Effective is the effective spec.
 	Effective *vmv1alpha1.VirtualMachineInstanceSpec
 	// Backings are the resolved networks by the name that the effective spec

@@ -1,0 +1,36 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package configspec
+
+import "strings"
+
+// providerIDPrefix precedes the BIOS UUID in the provider ID of a node, as the
+// cloud provider for vSphere writes it and Cluster API compares it.
+const providerIDPrefix = "vsphere://"
+
+// refusedProviderID refuses to create a VM that would not be the one that is
+// named. The provider ID says which VM this is, and never takes one over: a BIOS
+// UUID is not unique in vSphere, for a copy of a VM may keep it.
+func (c *comparison) refusedProviderID(say func(format string, args ...any)) {
+	if c.vm.Config != nil || c.want.ProviderID == "" {
+		return
+	}
+	made := "one with a firmware.uuid that vSphere chooses"
+	if fw := c.want.Effective.Firmware; fw != nil && fw.UUID != "" {
+		made = providerIDPrefix + lower(fw.UUID)
+	}
+	if !strings.EqualFold(c.want.ProviderID, made) {
+		say("providerID: %s is not that of the VM to be created, %s; instanceUUID takes over a VM that exists", c.want.ProviderID, made)
+	}
+}
+
+// unappliedProviderID names a provider ID that the VM does not have.
+func (c *comparison) unappliedProviderID(say func(format string, args ...any)) {
+	if c.vm.Config == nil || c.want.ProviderID == "" {
+		return
+	}
+	if have := providerIDPrefix + lower(c.have.Uuid); !strings.EqualFold(c.want.ProviderID, have) {
+		say("providerID %s (that of the VM is %s)", c.want.ProviderID, have)
+	}
+}

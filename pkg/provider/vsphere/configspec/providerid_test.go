@@ -1,0 +1,45 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package configspec
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+func TestAProviderIDMustBeThatOfTheVM(t *testing.T) {
+	const mine, other = "42102040-0bee-48b1-8f2d-9b5d2d6f2f7e", "99102040-0bee-48b1-8f2d-9b5d2d6f2f7e"
+	none, made := &mo.VirtualMachine{}, &mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{Uuid: "42102040-0BEE-48B1-8F2D-9B5D2D6F2F7E"}}
+	for _, tc := range []struct {
+		name, providerID, firmware string
+		vm                         *mo.VirtualMachine
+		refused, unapplied         []string
+	}{
+		{"none", "", mine, none, nil, nil},
+		{"that of the VM to be made", "vsphere://" + mine, mine, none, nil, nil},
+		{"another", "vsphere://" + other, mine, none,
+			[]string{"providerID: vsphere://" + other + " is not that of the VM to be created, vsphere://" + mine + "; instanceUUID takes over a VM that exists"}, nil},
+		{"of another kind", "aws:///i-1", mine, none,
+			[]string{"providerID: aws:///i-1 is not that of the VM to be created, vsphere://" + mine + "; instanceUUID takes over a VM that exists"}, nil},
+		{"before it can be known", "vsphere://" + mine, "", none,
+			[]string{"providerID: vsphere://" + mine + " is not that of the VM to be created, one with a firmware.uuid that vSphere chooses; instanceUUID takes over a VM that exists"}, nil},
+		{"that of the VM", "vsphere://" + mine, "", made, nil, nil},
+		{"not that of the VM", "vsphere://" + other, "", made, nil, []string{"providerID vsphere://" + other + " (that of the VM is vsphere://" + mine + ")"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := Want{ProviderID: tc.providerID, Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: tc.firmware}}}
+			if diff := cmp.Diff(tc.refused, Refused(w, tc.vm)); diff != "" {
+				t.Errorf("Refused (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.unapplied, NotApplied(w, tc.vm)); diff != "" {
+				t.Errorf("NotApplied (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
