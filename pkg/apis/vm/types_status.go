@@ -68,7 +68,8 @@ type VirtualMachineStatus struct {
 	Storage *VirtualMachineStorageStatus
 	// Volumes are the observed volumes.
 	Volumes []VirtualMachineVolumeStatus
-	// Zone is the failure domain that the VM runs in.
+	// Zone is the failure domain that the VM runs in. Always empty: this version
+	// knows no zones.
 	Zone string
 	// NodeName is the name of the ESXi host.
 	NodeName string

@@ -192,7 +192,8 @@ type VirtualMachineSpec struct {
 	// +optional
 	InstanceUUID string `json:"instanceUUID,omitempty" protobuf:"bytes,25,opt,name=instanceUUID"`
 	// ProviderID is the node provider ID of the virtual machine, as Cluster API
-	// uses it. Immutable once set.
+	// uses it: vsphere:// and the BIOS UUID, which is that of firmware. It says which
+	// VM this is and takes none over, as instanceUUID does. Immutable once set.
 	// +optional
 	ProviderID string `json:"providerID,omitempty" protobuf:"bytes,26,opt,name=providerID"`
 }
