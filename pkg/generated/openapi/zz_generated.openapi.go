@@ -5383,7 +5383,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 					},
 					"providerID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ProviderID is the node provider ID of the virtual machine, as Cluster API uses it. Immutable once set.",
+							Description: "ProviderID is the node provider ID of the virtual machine, as Cluster API uses it: vsphere:// and the BIOS UUID, which is that of firmware. It says which VM this is and takes none over, as instanceUUID does. Immutable once set.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5526,7 +5526,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 					},
 					"zone": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Zone is the failure domain that the VM runs in.",
+							Description: "Zone is the failure domain that the VM runs in. Always empty: this version knows no zones.",
 							Type:        []string{"string"},
 							Format:      "",
 						},

@@ -79,7 +79,8 @@ type VirtualMachineSpecApplyConfiguration struct {
 	// here. Immutable.
 	InstanceUUID *string `json:"instanceUUID,omitempty"`
 	// ProviderID is the node provider ID of the virtual machine, as Cluster API
-	// uses it. Immutable once set.
+	// uses it: vsphere:// and the BIOS UUID, which is that of firmware. It says which
+	// VM this is and takes none over, as instanceUUID does. Immutable once set.
 	ProviderID *string `json:"providerID,omitempty"`
 }
 
