@@ -10,8 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
@@ -265,6 +267,43 @@ func TestAFailingStoreLeavesStatusAlone(t *testing.T) {
 	out, err := sync(t, w, vmOf(t, "{instancetype: {name: small}}"))
 	if !errors.Is(err, w.broken) || out.Status.InstancetypeRef != nil {
 		t.Errorf("reference %+v, error %v", out.Status.InstancetypeRef, err)
+	}
+}
+
+// A namespace that the host cluster does not have is not a missing instance type:
+// nobody would report its appearance, so that it has to be tried again.
+func TestAStoreWithoutTheNamespaceIsTriedAgain(t *testing.T) {
+	w := newWorld()
+	w.add(t, clusterIT, "small", "s", 1, small)
+	w.broken = apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "default")
+	out, err := sync(t, w, vmOf(t, "{instancetype: {name: small}}"))
+	if err == nil || instancetype.IsMissing(err) || out.Status.InstancetypeRef != nil {
+		t.Errorf("reference %+v, error %v; want none, and an error that is worth a retry", out.Status.InstancetypeRef, err)
+	}
+	if got := condition(t, out, "InstancetypeReady"); got.Reason != "Error" || !strings.Contains(got.Message, `namespaces "default" not found`) {
+		t.Errorf("condition %+v, want an Error that names the namespace", got)
+	}
+}
+
+// After both revisions were lost and one is refreshed, the other is still needed.
+func TestACaptureThatWaitsForTheOtherReferenceSaysSo(t *testing.T) {
+	w := newWorld()
+	w.add(t, clusterIT, "small", "s", 1, small)
+	w.add(t, clusterPref, "linux", "l", 1, "{}")
+	vm := mustSync(t, w, vmOf(t, "{instancetype: {name: small}, preference: {name: linux}}")).DeepCopy()
+	clear(w.revisions)
+	w.created = nil
+	out, _ := sync(t, w, instancetype.ClearPins(vm, it))
+	got := condition(t, out, "InstancetypeReady")
+	if got.Status != metav1.ConditionTrue || !strings.Contains(got.Message, "captured as soon as") || w.created != nil {
+		t.Errorf("condition %+v after creating %v, want one that says what it waits for", got, w.created)
+	}
+	if got := reasons(out)["PreferenceReady"]; got != "False NotFound" {
+		t.Errorf("PreferenceReady is %s, want the lost revision reported", got)
+	}
+	out = mustSync(t, w, instancetype.ClearPins(out, pref))
+	if got := condition(t, out, "InstancetypeReady"); got.Message != "" || len(w.created) != 2 {
+		t.Errorf("condition %+v after creating %v, want both captured", got, w.created)
 	}
 }
 

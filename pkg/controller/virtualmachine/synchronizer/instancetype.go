@@ -160,8 +160,15 @@ func (s *Instancetype) setConditions(vm *vmv1alpha1.VirtualMachine, err error, c
 			failure = captureErrs[i]
 		}
 		setCondition(vm, c.conditionType, failure, s.now)
+		if failure == nil && err != nil && !hasRevision(vm, c.role) {
+			meta.FindStatusCondition(vm.Status.Conditions, c.conditionType).Message = notCaptured
+		}
 	}
 }
+
+// notCaptured is why a reference that is found has no revision: only the whole
+// says whether the references go together.
+const notCaptured = "the revision is captured as soon as everything else that the virtual machine refers to is found and fits"
 
 func removeConditions(vm *vmv1alpha1.VirtualMachine) {
 	meta.RemoveStatusCondition(&vm.Status.Conditions, vmv1alpha1.ConditionInstancetypeReady)

@@ -21,6 +21,11 @@ func ensureRevision(store RevisionStore, vm *vmv1alpha1.VirtualMachine, revision
 	if err == nil {
 		return nil
 	}
+	if apierrors.IsNotFound(err) {
+		// The namespace is gone or not seen yet. Not wrapped: nothing that the virtual
+		// machine refers to is missing, so that it has to be tried again.
+		return fmt.Errorf("creating ControllerRevision %q: %s", revision.Name, err) //nolint:errorlint // see above
+	}
 	if !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("creating ControllerRevision %q: %w", revision.Name, err)
 	}
