@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
@@ -119,21 +120,34 @@ func (f *Factory) refresh(ctx context.Context, flags *refreshFlags, call refresh
 const defaultRefreshTimeout = 2 * time.Minute
 
 // waitForCapture waits until the status of the virtual machine names the revision
-// that the refresh announced.
+// that the refresh announced. The error says what the virtual machine still lacks.
 func waitForCapture(ctx context.Context, c vmclient.VirtualMachineInterface, result *vmv1alpha1.RefreshResult, timeout time.Duration) error {
 	var last error
+	var vm *vmv1alpha1.VirtualMachine
 	err := wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, timeout, true, func(ctx context.Context) (bool, error) {
-		vm, err := c.Get(ctx, result.Name, metav1.GetOptions{})
+		got, err := c.Get(ctx, result.Name, metav1.GetOptions{})
 		if ctx.Err() != nil {
 			return false, nil // the end of the wait, not an answer of the server
 		}
-		last = err
+		vm, last = got, err
 		return err == nil && captured(vm, result), err
 	})
 	if last == nil && err != nil {
-		return fmt.Errorf("revision %q is not in status after %s", result.NewRevision, timeout)
+		return fmt.Errorf("revision %q is not in status after %s%s", result.NewRevision, timeout, unsynchronized(vm))
 	}
 	return err
+}
+
+// unsynchronized is why the references of vm cannot be resolved, empty when they can.
+func unsynchronized(vm *vmv1alpha1.VirtualMachine) string {
+	if vm == nil {
+		return ""
+	}
+	c := meta.FindStatusCondition(vm.Status.Conditions, vmv1alpha1.ConditionSynchronized)
+	if c == nil || c.Status == metav1.ConditionTrue {
+		return ""
+	}
+	return ": " + c.Message
 }
 
 // captured says whether status names the revision that the refresh announced, or a

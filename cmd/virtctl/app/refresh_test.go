@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
@@ -65,6 +66,20 @@ func TestWaitEndsWithTheCaptureOfTheSameReference(t *testing.T) {
 		if got := captured(&vmv1alpha1.VirtualMachine{Status: tc.status}, result); got != tc.want {
 			t.Errorf("%s: captured %t, want %t", name, got, tc.want)
 		}
+	}
+}
+
+// F160
+func TestAWaitInVainSaysWhatIsMissing(t *testing.T) {
+	vm := &vmv1alpha1.VirtualMachine{Status: vmv1alpha1.VirtualMachineStatus{Conditions: []metav1.Condition{
+		{Type: vmv1alpha1.ConditionSynchronized, Status: metav1.ConditionFalse, Message: "finding the preference: gone"},
+	}}}
+	if got := unsynchronized(vm); got != ": finding the preference: gone" {
+		t.Errorf("it says %q", got)
+	}
+	vm.Status.Conditions[0].Status = metav1.ConditionTrue
+	if got := unsynchronized(vm) + unsynchronized(nil); got != "" {
+		t.Errorf("nothing is missing, and it says %q", got)
 	}
 }
 
