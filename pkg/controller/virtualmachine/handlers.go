@@ -22,6 +22,9 @@ type enqueuer struct {
 	own      *echoes
 	indexer  cache.Indexer
 	recorder events.EventRecorder
+	// unread is true for a virtual machine that nothing can be done about before the
+	// provider has read it, which it then tells.
+	unread func(*vmv1alpha1.VirtualMachine) bool
 }
 
 func (e *enqueuer) add(key types.NamespacedName, priority int) {
@@ -61,7 +64,9 @@ func (e *enqueuer) virtualMachines() cache.ResourceEventHandler {
 		AddFunc: func(obj any, isInInitialList bool) {
 			vm := obj.(*vmv1alpha1.VirtualMachine)
 			if isInInitialList {
-				e.add(keyOf(vm), PriorityDefaultCreate)
+				if !e.waits(vm) {
+					e.add(keyOf(vm), PriorityDefaultCreate)
+				}
 				return
 			}
 			e.warnOfInvalidPriority(nil, vm)
@@ -88,6 +93,13 @@ func (e *enqueuer) virtualMachines() cache.ResourceEventHandler {
 	}
 }
 
+// waits is true for a virtual machine that exists in vSphere as far as its status says
+// and that the provider has yet to read: a pass could only find that out, and after a
+// restart there are thousands of them. Any later event queues it all the same.
+func (e *enqueuer) waits(vm *vmv1alpha1.VirtualMachine) bool {
+	return vm.DeletionTimestamp == nil && isTrue(vm, vmv1alpha1.ConditionCreated) && e.unread(vm)
+}
+
 // warnOfInvalidPriority tells the user once that the override annotation is
 // ignored.
 func (e *enqueuer) warnOfInvalidPriority(old, vm *vmv1alpha1.VirtualMachine) {
@@ -103,7 +115,8 @@ func (e *enqueuer) warnOfInvalidPriority(old, vm *vmv1alpha1.VirtualMachine) {
 }
 
 // instances handles the events of instances that somebody else changed or deleted:
-// the virtual machine of the same name puts them right. Changes of status are ours.
+// the virtual machine of the same name puts them right. Changes of status are ours, and
+// so is the end of the instance of a virtual machine that does not run.
 func (e *enqueuer) instances() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(oldObj, obj any) {
@@ -113,8 +126,12 @@ func (e *enqueuer) instances() cache.ResourceEventHandler {
 			}
 		},
 		DeleteFunc: func(obj any) {
-			if vmi, ok := withoutTombstone[*vmv1alpha1.VirtualMachineInstance](obj); ok {
-				e.generic(keyOf(vmi))
+			vmi, ok := withoutTombstone[*vmv1alpha1.VirtualMachineInstance](obj)
+			if !ok {
+				return
+			}
+			if vm, err := e.vms.get(keyOf(vmi)); err == nil && vm != nil && runs(vm) {
+				e.evaluate(vm, PriorityDefaultGeneric)
 			}
 		},
 	}

@@ -321,22 +321,6 @@ func TestRelatedObjectsWakeTheVMsThatReferToThem(t *testing.T) {
 	})
 }
 
-func TestInstanceThatSomebodyDeletesWakesItsVM(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		vm := stable()
-		a := assemble(t, vm, newInstance(vm, &vmv1alpha1.VirtualMachineInstanceSpec{}))
-		a.watch(t)
-		a.drain()
-		if err := a.api.VmV1alpha1().VirtualMachineInstances("ns").Delete(t.Context(), "vm", metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-		if diff := cmp.Diff([]handedOut{{"vm", PriorityDefaultGeneric}}, a.drain()); diff != "" {
-			t.Errorf("queued (-want +got):\n%s", diff)
-		}
-	})
-}
-
 func TestResyncQueuesEveryVMOncePerPeriodAndSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const count = 120

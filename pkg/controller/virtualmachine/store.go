@@ -46,6 +46,11 @@ func (s store[T]) get(key types.NamespacedName) (T, error) {
 	if err != nil || !ok {
 		return none, err
 	}
+	if _, informed, err := s.informed.GetByKey(key.String()); err == nil && !informed {
+		// Created here and not in the informer yet: the cache has just dropped it, since
+		// it takes what it returns for something that the informer has.
+		s.cache.Mutation(obj)
+	}
 	return obj.(T), nil
 }
 
