@@ -15,7 +15,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Run serves a simulated vCenter until ctx is done, then saves its inventory. It
+// Run serves a simulated vCenter until ctx is done, and saves its inventory. It
 // is meant for a process of its own: it takes over the standard logger, to which
 // the simulator writes.
 func Run(ctx context.Context, o Options) error {
@@ -36,8 +36,8 @@ func NewCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "vcenter",
 		Short: "Serve a simulated vCenter",
-		Long: `Serve a simulated vCenter until interrupted, then save its inventory in --state-dir.
-A second interrupt ends it at once, without saving.`,
+		Long: `Serve a simulated vCenter until interrupted. Its inventory is saved in --state-dir a
+moment after each change, and at the end. A second interrupt ends it at once, without saving.`,
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -11,8 +11,8 @@
 //   - Bad references and values are answered with faults (package strict); a
 //     powered-on virtual machine gets a guest with addresses (package guest);
 //     property streams cost what changes cost (package fastcollector).
-//   - With a state directory the changeable inventory survives a stop (package
-//     saved). It does not survive a kill.
+//   - With a state directory the changeable inventory survives a stop and, but for
+//     the last moment, a kill (package saved).
 //   - It stops within about a second of the end of its context, whatever its
 //     clients wait for, and leaves no files but the state.
 //

@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/property"
 	"github.com/vmware/govmomi/vim25/types"
 )
@@ -148,6 +150,74 @@ func TestSignalStopsProgramWithOpenStreamsAndKeepsState(t *testing.T) {
 	}
 	if err := again.wait(t); err != nil {
 		t.Errorf("the program ended with %v", err)
+	}
+}
+
+func TestKillLosesNothingButTheLastMoment(t *testing.T) {
+	ctx := testContext(t)
+	state := t.TempDir()
+	p := startProgram(t, state)
+	c := connect(ctx, t, &Server{ready: p.ready})
+	at := findPlaces(ctx, t, c)
+	gone := create(ctx, t, c, at, machine("gone"))
+	task, err := gone.Destroy(ctx)
+	wait(ctx, t, task, err)
+	vm := create(ctx, t, c, at, machine("kept"))
+	task, err = vm.PowerOn(ctx)
+	wait(ctx, t, task, err)
+	if _, err := vm.WaitForIP(ctx, true); err != nil {
+		t.Fatal(err)
+	}
+	before := factsOf(read(ctx, t, c, vm))
+	untilSaved(ctx, t, state, before.IP)
+	left := filepath.Join(state, "vcenter.tar.unfinished")
+	if err := os.WriteFile(left, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.wait(t); err == nil {
+		t.Fatal("the program was not killed")
+	}
+
+	again := startProgram(t, state)
+	c = connect(ctx, t, &Server{ready: again.ready})
+	vm = object.NewVirtualMachine(c.Client, vm.Reference())
+	if _, err := vm.WaitForIP(ctx, true); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, factsOf(read(ctx, t, c, vm))); diff != "" {
+		t.Errorf("the machine differs after the kill (-before +after):\n%s", diff)
+	}
+	if _, err := object.NewVirtualMachine(c.Client, gone.Reference()).ObjectName(ctx); err == nil {
+		t.Error("the destroyed machine is back")
+	}
+	if _, err := os.Stat(left); !os.IsNotExist(err) {
+		t.Error("an unfinished save was left")
+	}
+	task, err = vm.PowerOff(ctx)
+	wait(ctx, t, task, err)
+	task, err = vm.Destroy(ctx)
+	wait(ctx, t, task, err)
+	create(ctx, t, c, findPlaces(ctx, t, c), machine("kept"))
+}
+
+// untilSaved waits until the state contains a text.
+func untilSaved(ctx context.Context, t *testing.T, state, text string) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		content, err := os.ReadFile(filepath.Join(state, "vcenter.tar"))
+		if err == nil && strings.Contains(string(content), text) {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("%q was not saved: %v", text, err)
+		}
 	}
 }
 

@@ -45,6 +45,7 @@ type Server struct {
 	hub      *fastcollector.Hub
 	guests   *guest.Guests
 	gate     *strict.Gate
+	keeper   *saved.Keeper // nil without a state directory
 	front    *front.Front
 	delays   *front.TaskDelays
 	service  *http.Server
@@ -70,6 +71,9 @@ func Start(ctx context.Context, o Options) (_ *Server, err error) {
 	}
 	if err = s.publish(ctx); err != nil {
 		return nil, err
+	}
+	if o.StateDir != "" {
+		s.keeper = saved.Keep(ctx, s.inv.Model.Map(), s.save)
 	}
 	if o.ReadyFile != "" {
 		if err = s.ready.write(o.ReadyFile); err != nil {
@@ -214,8 +218,10 @@ func (s *Server) Stop(ctx context.Context) error {
 		}
 	}
 	var err error
-	if s.options.StateDir != "" {
-		err = saved.Save(s.options.StateDir, s.filesDir, s.inv)
+	if s.keeper != nil {
+		s.keeper.Close()
+		s.keeper = nil
+		err = s.save()
 	}
 	if s.options.ReadyFile != "" {
 		_ = os.Remove(s.options.ReadyFile)
@@ -224,8 +230,14 @@ func (s *Server) Stop(ctx context.Context) error {
 	return err
 }
 
+func (s *Server) save() error { return saved.Save(s.options.StateDir, s.filesDir, s.inv) }
+
 // discard closes what is open and removes the directories of the run.
 func (s *Server) discard() {
+	if s.keeper != nil {
+		s.keeper.Close()
+		s.keeper = nil
+	}
 	for _, server := range []*http.Server{s.control, s.service} {
 		if server != nil {
 			_ = server.Close()

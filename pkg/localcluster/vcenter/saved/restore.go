@@ -28,6 +28,9 @@ import (
 // filesDir. It reports whether there was a save. It must run before handlers are
 // installed and requests are served.
 func Restore(stateDir, filesDir string, inv *inventory.Inventory) (bool, error) {
+	if err := removeUnfinished(stateDir); err != nil {
+		return false, err
+	}
 	f, err := os.Open(filepath.Join(stateDir, fileName))
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
@@ -40,6 +43,20 @@ func Restore(stateDir, filesDir string, inv *inventory.Inventory) (bool, error) 
 		return false, fmt.Errorf("restore the inventory from %s: %w", f.Name(), err)
 	}
 	return true, nil
+}
+
+// removeUnfinished removes what a save that was killed has left.
+func removeUnfinished(stateDir string) error {
+	left, err := filepath.Glob(filepath.Join(stateDir, unfinished))
+	if err != nil {
+		return fmt.Errorf("look for unfinished saves: %w", err)
+	}
+	for _, file := range left {
+		if err := os.Remove(file); err != nil {
+			return fmt.Errorf("remove an unfinished save: %w", err)
+		}
+	}
+	return nil
 }
 
 func read(archive *tar.Reader, filesDir string, inv *inventory.Inventory) error {

@@ -26,6 +26,9 @@ import (
 // fileName is the one file of a save, a tar archive.
 const fileName = "vcenter.tar"
 
+// unfinished are the names of saves that have not replaced it yet.
+const unfinished = fileName + ".*"
+
 // Entries of the archive.
 const (
 	headEntry    = "head.json"
@@ -43,9 +46,9 @@ type head struct {
 var ErrDifferentInventory = errors.New("the saved inventory was made by a different version")
 
 // Save writes the changeable part of the inventory, whose datastore files are in
-// filesDir, to stateDir.
+// filesDir, to stateDir. The inventory may be in use.
 func Save(stateDir, filesDir string, inv *inventory.Inventory) (err error) {
-	tmp, err := os.CreateTemp(stateDir, fileName+".*")
+	tmp, err := os.CreateTemp(stateDir, unfinished)
 	if err != nil {
 		return fmt.Errorf("save the inventory: %w", err)
 	}
@@ -106,7 +109,12 @@ func encode(registry *simulator.Registry, base []string) ([]byte, error) {
 				continue
 			}
 			var err error
-			ctx.WithLock(obj, func() { err = enc.Encode(managed(obj)) })
+			ctx.WithLock(obj, func() {
+				// Whoever held the lock may have given it up.
+				if registry.Get(obj.Reference()) != nil {
+					err = enc.Encode(managed(obj))
+				}
+			})
 			if err != nil {
 				return nil, fmt.Errorf("encode %s: %w", obj.Reference(), err)
 			}
@@ -151,6 +159,9 @@ func addEntry(archive *tar.Writer, name string, content []byte) error {
 // every start.
 func addFiles(archive *tar.Writer, dir string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // removed meanwhile
+		}
 		if err != nil {
 			return err
 		}
@@ -162,6 +173,9 @@ func addFiles(archive *tar.Writer, dir string) error {
 			return err
 		}
 		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -178,6 +192,9 @@ func addFiles(archive *tar.Writer, dir string) error {
 
 func addFile(archive *tar.Writer, path, name string) error {
 	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
