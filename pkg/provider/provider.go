@@ -82,6 +82,11 @@ type Provider interface {
 	// operation that runs.
 	Forget(key types.NamespacedName)
 
+	// Unread reports whether the hypervisor is being read for the first time and was
+	// not read as far as vm yet, so that a call about it could only return
+	// ErrUnknownState. A hint follows when it was read.
+	Unread(vm *vmv1alpha1.VirtualMachine) bool
+
 	// Watch calls changed for every hint until ctx is done. A hint may come
 	// more than once and means nothing but "look again". changed must not block.
 	Watch(ctx context.Context, changed func(Hint))

@@ -72,7 +72,7 @@ func New(d Deps) (*Controller, error) {
 	vmis := newStore[*vmv1alpha1.VirtualMachineInstance](informers.VirtualMachineInstances().Informer(), true)
 	queue := newQueue(d)
 	own := &echoes{}
-	e := &enqueuer{queue: queue, vms: vms, own: own, indexer: vmInformer.GetIndexer(), recorder: d.Recorder}
+	e := &enqueuer{queue: queue, vms: vms, own: own, indexer: vmInformer.GetIndexer(), recorder: d.Recorder, unread: d.Provider.Unread}
 	reader := newObjectReader(d.Client.InstancetypeV1alpha1(), d.Informers, revisions, d.Host.CoreV1())
 	r := &reconciler{
 		vms:       vms,

@@ -67,7 +67,10 @@ type scripted struct {
 	deletes  int
 	blocked  int
 	forgot   []types.NamespacedName
+	unread   bool
 }
+
+func (s *scripted) Unread(*vmv1alpha1.VirtualMachine) bool { return s.unread }
 
 func (s *scripted) Forget(key types.NamespacedName) { s.forgot = append(s.forgot, key) }
 

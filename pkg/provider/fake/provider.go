@@ -124,6 +124,9 @@ func (p *Provider) Forget(key types.NamespacedName) {
 	delete(p.pending, key)
 }
 
+// Unread implements provider.Provider: there is nothing to be read first.
+func (p *Provider) Unread(*vmv1alpha1.VirtualMachine) bool { return false }
+
 // Healthy implements provider.Provider.
 func (p *Provider) Healthy(context.Context) error {
 	p.mu.Lock()

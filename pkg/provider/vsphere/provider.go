@@ -6,12 +6,10 @@ package vsphere
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/vmware/govmomi/vim25/mo"
 	vimtypes "github.com/vmware/govmomi/vim25/types"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -21,7 +19,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/action"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/create"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/inventory"
-	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
@@ -155,19 +152,7 @@ func (p *Provider) CreateOrUpdateVirtualMachineAsync(ctx context.Context, req *p
 	case inventory.Absent:
 		return p.create(ctx, key, req)
 	}
-	if owner, ok := observe.OwnerOf(vm); ok && owner.Key != key {
-		return nil, refuseForeign(req, vm)
-	}
 	return p.update(ctx, key, req, vm)
-}
-
-// refuseForeign keeps a virtual machine of another object from one that names its
-// instance UUID: who may create objects in one namespace must not reach into others.
-func refuseForeign(req *provider.Request, vm *mo.VirtualMachine) error {
-	forgetVM(&req.VM.Status)
-	err := &create.ConflictError{Message: fmt.Sprintf("the vSphere VM %s with instance UUID %s belongs to another object", vm.Self.Value, instanceUUID(req))}
-	notCreated(req, vmv1alpha1.ReasonInvalid, err.Error())
-	return &provider.NoRequeueError{Err: err}
 }
 
 // unknown remembers that key wants to be called when the inventory is read.
@@ -188,14 +173,28 @@ func (p *Provider) known(key types.NamespacedName) {
 	delete(p.pending, key)
 }
 
+// Unread implements provider.Provider.
+func (p *Provider) Unread(vm *vmv1alpha1.VirtualMachine) bool {
+	if !p.inventory.Starting() {
+		return false
+	}
+	if _, state := p.inventory.Find(vm.Status.UniqueID, uuidOf(vm)); state != inventory.Unknown {
+		return false
+	}
+	_ = p.unknown(types.NamespacedName{Namespace: vm.Namespace, Name: vm.Name})
+	return true
+}
+
 func keyOf(req *provider.Request) types.NamespacedName {
 	return types.NamespacedName{Namespace: req.VM.Namespace, Name: req.VM.Name}
 }
 
 // instanceUUID is the identity of the virtual machine in vSphere.
-func instanceUUID(req *provider.Request) string {
-	if req.VM.Spec.InstanceUUID != "" {
-		return strings.ToLower(req.VM.Spec.InstanceUUID)
+func instanceUUID(req *provider.Request) string { return uuidOf(req.VM) }
+
+func uuidOf(vm *vmv1alpha1.VirtualMachine) string {
+	if vm.Spec.InstanceUUID != "" {
+		return strings.ToLower(vm.Spec.InstanceUUID)
 	}
-	return strings.ToLower(string(req.VM.UID))
+	return strings.ToLower(string(vm.UID))
 }

@@ -48,10 +48,16 @@ func TestNewVirtualMachineIsMadeWhileTheInventoryIsRead(t *testing.T) {
 	if ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), old); ch != nil || !errors.Is(err, provider.ErrUnknownState) {
 		t.Errorf("pass over a VM that somebody may have made = %v, want ErrUnknownState", err)
 	}
+	if !p.Unread(old.VM) || p.Unread(reqs[0].VM) {
+		t.Errorf("yet to be read: the old VM %v, the new one %v; want only the old one", p.Unread(old.VM), p.Unread(reqs[0].VM))
+	}
 	before := counted.snapshot()
 
 	control(t, ready, http.MethodDelete, holdStream)
 	l.until("the one that was waiting runs too", running(append(reqs, old)...), append(reqs, old)...)
+	if p.Unread(old.VM) {
+		t.Error("the inventory was read, and yet is to be read")
+	}
 	after := counted.snapshot()
 	for method, want := range map[string]int{"rest.DeployLibraryItem": 1, "CloneVM_Task": 0, "PowerOnVM_Task": 1} {
 		if got := after[method] - before[method]; got != want {
