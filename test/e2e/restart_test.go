@@ -1,0 +1,87 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"net/http"
+	"testing"
+	"time"
+)
+
+// orderVCenter gives an order to the simulated vCenter.
+func orderVCenter(t *testing.T, method, path string) {
+	t.Helper()
+	req, err := http.NewRequest(method, cluster.VCenter().ControlURL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s: %s", method, path, resp.Status)
+	}
+}
+
+// lease is who holds the Lease of the controllers, since when, and how often it changed hands.
+func (u user) lease() string {
+	u.t.Helper()
+	return u.kubectl("get", "lease", "slipway-controllers", "--namespace=slipway-system",
+		"-o", "jsonpath={.spec.holderIdentity} {.spec.acquireTime} {.spec.leaseTransitions}")
+}
+
+// A server that was killed gives no Lease back, and its successor has to read the
+// inventory of vSphere, which this test does not let it: a new VM waits for neither.
+func TestNewVMWaitsNeitherForTheLeaseNorForTheInventory(t *testing.T) {
+	u := admin(t)
+	u.apply(catalogue + vmManifest("old"))
+	u.kubectl("wait", "--for=condition=Ready", "vm", "old", "--timeout=90s")
+	before := u.lease()
+
+	const stream = "/hold?method=WaitForUpdatesEx"
+	orderVCenter(t, http.MethodPut, stream)
+	t.Cleanup(func() { orderVCenter(t, http.MethodDelete, stream) })
+	if err := cluster.KillSlipway(); err != nil {
+		t.Fatal(err)
+	}
+	restarted := make(chan error, 1)
+	go func() { restarted <- cluster.RestartSlipway(t.Context()) }()
+	eventually(t, long, "the API is served again", func() error {
+		_, errOut, err := u.try("", "kubectl", "get", "vm", "old")
+		if err != nil {
+			return errorf("%w: %s", err, errOut)
+		}
+		return nil
+	})
+	// Objects say in which second they were made: only from the next on is it certain
+	// that the one before has not seen them.
+	served := time.Now()
+	eventually(t, short, "the next second", func() error {
+		if !time.Now().Truncate(time.Second).After(served) {
+			return errorf("it is %s", time.Now())
+		}
+		return nil
+	})
+	u.apply(vmManifest("new"))
+	u.kubectl("wait", "--for=condition=Ready", "vm", "new", "--timeout=90s")
+	select {
+	case err := <-restarted:
+		t.Fatalf("the server was ready before the inventory was read: %v", err)
+	default:
+	}
+	if after := u.lease(); after != before {
+		t.Errorf("the Lease was taken anew: %s, before %s", after, before)
+	}
+
+	orderVCenter(t, http.MethodDelete, stream)
+	if err := <-restarted; err != nil {
+		t.Fatal(err)
+	}
+	u.kubectl("wait", "--for=condition=Ready", "vm", "--all", "--timeout=90s")
+	if vms := inventory(t, u.namespace); len(vms) != 2 {
+		t.Errorf("the vCenter has %d VMs, want 2", len(vms))
+	}
+}
