@@ -130,16 +130,18 @@ func (e *environment) control(ctx context.Context, method, path string) ([]byte,
 	return fetch(ctx, http.DefaultClient, method, e.cluster.VCenter().ControlURL+path)
 }
 
-// record takes a CPU profile of slipway-apiserver until the returned function is
-// called; that one fails if the profile could not be taken.
-func (e *environment) record(ctx context.Context, prefix string) func() error {
-	if prefix == "" {
+// record takes a CPU profile of slipway-apiserver, from when it serves, into the file
+// of that name after the prefix. The returned function waits for its end; it fails if
+// the profile could not be taken.
+func (e *environment) record(ctx context.Context, name string, length time.Duration) func() error {
+	if e.settings.profile == "" {
 		return func() error { return nil }
 	}
-	const length = 20 * time.Second
 	done := make(chan error, 1)
 	go func() {
-		done <- e.keepProfile(ctx, fmt.Sprintf("profile?seconds=%d", int(length.Seconds())), prefix+"cpu.pprof")
+		done <- until(ctx, func() error {
+			return e.keepProfile(ctx, fmt.Sprintf("profile?seconds=%d", int(length.Seconds())), e.settings.profile+name)
+		})
 	}()
 	return func() error { return <-done }
 }

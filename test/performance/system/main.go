@@ -38,6 +38,9 @@ type settings struct {
 	data        string
 }
 
+// profiled is how long a CPU profile is.
+const profiled = 20 * time.Second
+
 func main() {
 	s, err := parse()
 	if err == nil {
@@ -61,7 +64,7 @@ func parse() (settings, error) {
 	flag.IntVar(&s.tries, "tries", 20, "restarts of slipway-apiserver")
 	flag.DurationVar(&s.bootDelay, "boot-delay", 100*time.Millisecond, "time that a simulated guest takes from power on to its address")
 	flag.StringVar(&slipwayArgs, "slipway-args", "", "more arguments for slipway-apiserver, separated by blanks")
-	flag.StringVar(&s.profile, "profile", "", "prefix of files for profiles of slipway-apiserver: cpu.pprof of the last burst, heap.pprof with all machines")
+	flag.StringVar(&s.profile, "profile", "", "prefix of files for profiles of slipway-apiserver: cpu.pprof of the last burst, start.pprof of the last restart, heap.pprof with all machines")
 	flag.BoolVar(&s.keep, "keep", false, "keep data and logs")
 	flag.StringVar(&s.data, "data", "", "data directory of an earlier run with -keep: only restart, with the machines that are in it")
 	flag.Parse()
@@ -99,7 +102,7 @@ func run(ctx context.Context, s settings) (err error) {
 	for i, n := range s.bursts {
 		finish := func() error { return nil }
 		if i == len(s.bursts)-1 {
-			finish = e.record(ctx, s.profile)
+			finish = e.record(ctx, "cpu.pprof", profiled)
 		}
 		b, err := e.burst(ctx, fmt.Sprintf("burst-%d", n), n)
 		if err != nil {

@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -27,6 +28,8 @@ const (
 	tryAgain = 5 * time.Millisecond
 	// longestRestart ends a try that hangs.
 	longestRestart = 5 * time.Minute
+	// profiledStart is how long the CPU profile of a restart is.
+	profiledStart = 10 * time.Second
 	// tracedCalls are more than a restart and a new machine need.
 	tracedCalls = 50_000
 )
@@ -97,6 +100,7 @@ func (e *environment) restart(ctx context.Context, namespace, name string) (rest
 	if err != nil {
 		return r, err
 	}
+	finish := e.record(ctx, "start.pprof", profiledStart)
 	early := make(chan error, 1)
 	go func() {
 		err := pause(ctx, time.Until(started.Add(applyAfter)))
@@ -130,7 +134,7 @@ func (e *environment) restart(ctx context.Context, namespace, name string) (rest
 		return r, err
 	}
 	r.passes, r.writes = after.passes, writes(after.slipway)
-	if err := <-early; err != nil {
+	if err := errors.Join(<-early, finish()); err != nil {
 		return r, err
 	}
 	e.machines += 2
