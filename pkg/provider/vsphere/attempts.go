@@ -5,6 +5,7 @@ package vsphere
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-dev/slipway/pkg/provider/operation"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
@@ -71,7 +73,11 @@ func (a *attempts) ended(key types.NamespacedName, info operation.Info, err erro
 		return
 	}
 	t.info, t.err = info, err
-	t.next = a.now().Add(backoff(vimfault.KindOf(err), t.failures))
+	pause := backoff(vimfault.KindOf(err), t.failures)
+	if missing := new(placement.NotUsableError); errors.As(err, &missing) && missing.Missing {
+		pause = min(pause, recheck) // As for a VM that exists.
+	}
+	t.next = a.now().Add(pause)
 	t.failures++
 }
 

@@ -12,6 +12,7 @@ import (
 	k8stypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-dev/slipway/pkg/provider/operation"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
@@ -53,5 +54,19 @@ func TestWhatPassesByItselfIsTriedSoon(t *testing.T) {
 	}
 	if got := backoff(vimfault.WrongState, 0); got != 200*time.Millisecond {
 		t.Errorf("first pause after a wrong state = %s, want 200ms", got)
+	}
+}
+
+func TestWhatVSphereLacksIsLookedForAgainWithinAMinute(t *testing.T) {
+	now := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
+	a := newAttempts(func() time.Time { return now })
+	key := k8stypes.NamespacedName{Namespace: "ns", Name: "vm"}
+	lacks := errors.Join(&placement.NotUsableError{Message: `vSphere has no network "late"`, Missing: true})
+	for range 10 {
+		a.started(key, "same")
+		a.ended(key, operation.Info{Kind: operation.Create}, lacks)
+	}
+	if got, _ := a.pause(key, "same"); got != time.Minute {
+		t.Errorf("pause = %s, want a minute, as for a VM that exists", got)
 	}
 }

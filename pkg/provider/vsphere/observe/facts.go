@@ -33,6 +33,8 @@ type Facts struct {
 	Connected bool
 	// Readable is true when the configuration could be read.
 	Readable bool
+	// Pooled is true when the VM is in a resource pool; a template is in none.
+	Pooled bool
 	// NodeName is the name of the ESXi host.
 	NodeName string
 	// Guest is what VMware Tools reports, nil while nothing runs.
@@ -60,6 +62,7 @@ func Of(vm *mo.VirtualMachine, hostName func(types.ManagedObjectReference) strin
 		PowerState: PowerStateOf(vm),
 		Connected:  vm.Runtime.ConnectionState == types.VirtualMachineConnectionStateConnected,
 		Readable:   vm.Config != nil,
+		Pooled:     vm.ResourcePool != nil,
 		Guest:      guestOf(vm),
 		Storage:    storageOf(vm),
 		Paused:     strings.EqualFold(ExtraConfig(vm, vmv1alpha1.ExtraConfigPausedKey), "TRUE"),

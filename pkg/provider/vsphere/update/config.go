@@ -73,7 +73,8 @@ func join(a, b string) string {
 }
 
 // manageable says whether vSphere lets anybody change the VM at all. Its
-// connection state is part of the stream, so that nobody needs to retry.
+// connection state and its resource pool are part of the stream, so that nobody
+// needs to retry.
 func manageable(in *Input) error {
 	switch {
 	case !in.Facts.Connected:
@@ -81,6 +82,8 @@ func manageable(in *Input) error {
 			in.Facts.UniqueID, in.Observed.Runtime.ConnectionState)}
 	case !in.Facts.Readable:
 		return &provider.NoRequeueError{Err: fmt.Errorf("the configuration of the vSphere VM %s cannot be read", in.Facts.UniqueID)}
+	case !in.Facts.Pooled:
+		return &provider.NoRequeueError{Err: fmt.Errorf("the vSphere VM %s has no resource pool: it is a template, or its pool cannot be read", in.Facts.UniqueID)}
 	}
 	return nil
 }

@@ -48,6 +48,7 @@ func newScene() *scene {
 	}
 	s.observed.Name = "web"
 	s.observed.Self.Value = "vm-1"
+	s.observed.ResourcePool = &types.ManagedObjectReference{Type: "ResourcePool", Value: "resgroup-1"}
 	s.observed.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOn
 	s.observed.Runtime.ConnectionState = types.VirtualMachineConnectionStateConnected
 	s.observed.Config = &types.VirtualMachineConfigInfo{
@@ -160,6 +161,10 @@ var plans = []struct {
 	{"not connected", func(s *scene) {
 		s.power(poweredOff)
 		s.observed.Runtime.ConnectionState = types.VirtualMachineConnectionStateDisconnected
+	}, want{config: "Unknown UnknownState", fails: true}},
+	{"a template", func(s *scene) {
+		s.power(poweredOff)
+		s.observed.ResourcePool = nil
 	}, want{config: "Unknown UnknownState", fails: true}},
 	{"restart", func(s *scene) { s.vm.Spec.NextRestartTime = now.Format(time.RFC3339Nano) },
 		want{kind: operation.Restart, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False Restarting", config: "True Succeeded"}},
