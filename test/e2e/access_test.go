@@ -103,6 +103,32 @@ func TestDirectCallsAreAuthenticatedByTheHostCluster(t *testing.T) {
 	})
 }
 
+// serverAccount is who slipway-apiserver is to the host cluster.
+const serverAccount = "system:serviceaccount:slipway-system:slipway-apiserver"
+
+// What the server needs is shown by all the other tests, in which it has no more.
+func TestServerHasOnlyTheRightsThatItNeeds(t *testing.T) {
+	u := admin(t)
+	for question, want := range map[string]string{
+		"get secrets":                             "yes",
+		"list secrets":                            "no",
+		"update secrets":                          "no",
+		"list persistentvolumeclaims":             "no",
+		"create controllerrevisions.apps":         "yes",
+		"update controllerrevisions.apps":         "no",
+		"get virtualmachines.vm.slipway.dev":      "no",
+		"delete namespaces":                       "no",
+		"create leases.coordination.k8s.io":       "no", // in this namespace
+		"update leases.coordination.k8s.io/other": "no",
+		"create clusterrolebindings":              "no",
+	} {
+		out, errOut, err := u.try("", "kubectl", append([]string{"auth", "can-i", "--as=" + serverAccount}, strings.Fields(question)...)...)
+		if got := strings.TrimSpace(out); got != want {
+			t.Errorf("may the server %s: %q, want %q (%v %s)", question, got, want, err, errOut)
+		}
+	}
+}
+
 // Both pages name virtual machines of all namespaces.
 func TestPagesAboutAllNamespacesAreNotForEverybody(t *testing.T) {
 	for _, path := range []string{"/debug/queue", "/metrics"} {
