@@ -16,7 +16,6 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/component-base/cli/globalflag"
 	"k8s.io/component-base/logs"
-	logsapi "k8s.io/component-base/logs/api/v1"
 	"k8s.io/klog/v2"
 
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
@@ -43,7 +42,7 @@ func NewCommand(ctx context.Context) *cobra.Command {
 		// The help is some hundred lines: an error would be lost behind it.
 		SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := logsapi.ValidateAndApply(o.Logs, nil); err != nil {
+			if err := applyLogs(o.Logs); err != nil {
 				return err
 			}
 			cliflag.PrintFlags(cmd.Flags())
