@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/component-base/metrics/legacyregistry"
 
@@ -28,7 +29,10 @@ func runVirtualMachines(ctx context.Context, d *controllerDeps) error {
 	if err != nil {
 		return fmt.Errorf("making the client of our own API: %w", err)
 	}
-	hypervisor, err := newProvider(d)
+	// The caches come first: they take a second, and new virtual machines wait for them.
+	// The inventory of vCenter takes many, and none of them waits for it.
+	cached := make(chan struct{})
+	hypervisor, err := newProvider(d, cached)
 	if err != nil {
 		return err
 	}
@@ -60,10 +64,15 @@ func runVirtualMachines(ctx context.Context, d *controllerDeps) error {
 	defer all.Wait()
 	defer cancel()
 	all.Go(func() { hypervisor.Run(ctx) })
+	all.Go(func() {
+		if cache.WaitForCacheSync(ctx.Done(), informersSynced(informers)) {
+			close(cached)
+		}
+	})
 	return controller.Run(ctx)
 }
 
-func newProvider(d *controllerDeps) (*vsphere.Provider, error) {
+func newProvider(d *controllerDeps, readAfter <-chan struct{}) (*vsphere.Provider, error) {
 	v := &d.options.VCenter
 	credentials, err := v.credentials(d.host)
 	if err != nil {
@@ -72,7 +81,7 @@ func newProvider(d *controllerDeps) (*vsphere.Provider, error) {
 	p, err := vsphere.New(vsphere.Config{
 		URL: v.URL, CAFile: v.CAFile, Thumbprint: v.Thumbprint, Credentials: credentials,
 		Datacenter: v.Datacenter, ResourcePool: v.ResourcePool, Folder: v.Folder, Datastore: v.Datastore, Network: v.Network,
-		ConcurrentCreates: d.options.Controllers.ConcurrentCreates, Alone: d.alone,
+		ConcurrentCreates: d.options.Controllers.ConcurrentCreates, Alone: d.alone, ReadAfter: readAfter,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to vCenter %s: %w", v.URL, err)

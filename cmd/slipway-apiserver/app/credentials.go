@@ -43,11 +43,11 @@ func (o *VCenterOptions) credentials(host kubernetes.Interface) (session.Credent
 		defer cancel()
 		s, err := host.CoreV1().Secrets(secret.Namespace).Get(ctx, secret.Name, metav1.GetOptions{})
 		if err != nil {
-			return "", "", fmt.Errorf("reading vCenter's credentials from Secret %s: %w", secret, err)
+			return "", "", fmt.Errorf("Secret %s: %w", secret, err)
 		}
 		c := vcenterCredentials{Username: string(s.Data["username"]), Password: string(s.Data["password"])}
 		if err := c.check(); err != nil {
-			return "", "", fmt.Errorf("reading vCenter's credentials from Secret %s: %w", secret, err)
+			return "", "", fmt.Errorf("Secret %s: %w", secret, err)
 		}
 		return c.Username, c.Password, nil
 	}, nil
@@ -56,15 +56,15 @@ func (o *VCenterOptions) credentials(host kubernetes.Interface) (session.Credent
 func readCredentialsFile(path string) (user, password string, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return "", "", fmt.Errorf("reading vCenter's credentials: %w", err)
+		return "", "", err // it names the file; the session says what for
 	}
 	var c vcenterCredentials
 	if yaml.UnmarshalStrict(data, &c) != nil {
 		// The parser's error may quote the file, which holds a password.
-		return "", "", fmt.Errorf("reading vCenter's credentials from %s: not YAML with the keys username and password only", path)
+		return "", "", fmt.Errorf("%s: not YAML with the keys username and password only", path)
 	}
 	if err := c.check(); err != nil {
-		return "", "", fmt.Errorf("reading vCenter's credentials from %s: %w", path, err)
+		return "", "", fmt.Errorf("%s: %w", path, err)
 	}
 	return c.Username, c.Password, nil
 }

@@ -123,6 +123,8 @@ func (o *Options) Validate() error {
 		errs = append(errs, errors.New("--etcd-unsafe-no-fsync is for the embedded etcd and excludes --etcd-servers"))
 	}
 	errs = append(errs, o.validateRecommended()...)
+	errs = append(errs, o.validateFiles()...)
+	errs = append(errs, o.validateHost()...)
 	errs = append(errs, o.VCenter.validate()...)
 	errs = append(errs, o.Controllers.validate()...)
 	if o.Recommended.CoreAPI == nil && o.VCenter.URL != "" {

@@ -4,13 +4,24 @@
 package app
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
 )
 
+// inHostCluster is where no kubeconfig is needed.
+func inHostCluster(t *testing.T) { t.Setenv(serviceHost, "10.0.0.1") }
+
 func TestBadFlagsAreNamed(t *testing.T) {
+	inHostCluster(t)
+	thumbprint := " --vcenter-thumbprint=" + strings.Repeat("0A:", 19) + "0A"
+	notPEM := filepath.Join(t.TempDir(), "ca.crt")
+	if err := os.WriteFile(notPEM, []byte("hunter2"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	const vcenter = "--vcenter-url=https://vc/sdk --vcenter-credentials-file=f"
 	for name, tc := range map[string]struct{ args, want string }{
 		"no store":                         {"", "--etcd-servers and --data-dir"},
@@ -19,7 +30,13 @@ func TestBadFlagsAreNamed(t *testing.T) {
 		"vCenter without credentials":      {"--data-dir=d --vcenter-url=https://vc/sdk", "--vcenter-credentials-file"},
 		"two sources of credentials":       {"--data-dir=d " + vcenter + " --vcenter-credentials-secret=a/b", "exactly one of"},
 		"bad name of a Secret":             {"--data-dir=d --vcenter-url=https://vc/sdk --vcenter-credentials-secret=b", "NAMESPACE/NAME"},
-		"CA and thumbprint":                {"--data-dir=d " + vcenter + " --vcenter-ca-file=c --vcenter-thumbprint=00", "--vcenter-thumbprint"},
+		"CA and thumbprint":                {"--data-dir=d " + vcenter + " --vcenter-ca-file=c" + thumbprint, "at most one of"},
+		"thumbprint that is none":          {"--data-dir=d " + vcenter + " --vcenter-thumbprint=AA:BB", `--vcenter-thumbprint: vCenter thumbprint "AA:BB": want a SHA-256`},
+		"CA that is not there":             {"--data-dir=d " + vcenter + " --vcenter-ca-file=/absent", "--vcenter-ca-file: reading vCenter CA file: open /absent"},
+		"CA that is none":                  {"--data-dir=d " + vcenter + " --vcenter-ca-file=" + notPEM, "--vcenter-ca-file: vCenter CA: no certificate found"},
+		"certificate that is not there":    {"--data-dir=d --tls-cert-file=/absent --tls-private-key-file=/absent", "--tls-cert-file: open /absent"},
+		"kubeconfig that is not there":     {"--data-dir=d --kubeconfig=/absent", "--kubeconfig: open /absent"},
+		"CA of etcd that is not there":     {"--etcd-servers=https://e --etcd-cafile=/absent", "--etcd-cafile: open /absent"},
 		"CA without vCenter":               {"--data-dir=d --vcenter-ca-file=c", "need --vcenter-url"},
 		"no workers":                       {"--data-dir=d --controllers-workers=0", "--controllers-workers 0"},
 		"no creates":                       {"--data-dir=d --concurrent-creates=-1", "--concurrent-creates -1"},
@@ -27,7 +44,7 @@ func TestBadFlagsAreNamed(t *testing.T) {
 		"negative aging":                   {"--data-dir=d --queue-aging=-1s", "--queue-aging -1s"},
 		"busy resync":                      {"--data-dir=d --resync-period=1ms", "--resync-period 1ms"},
 		"election without a namespace":     {"--data-dir=d --leader-elect-namespace=", "--leader-elect-namespace"},
-		"everything that vCenter needs":    {"--data-dir=d " + vcenter + " --vcenter-thumbprint=00", ""},
+		"everything that vCenter needs":    {"--data-dir=d " + vcenter + thumbprint, ""},
 		"a store and nothing else":         {"--data-dir=d", ""},
 		"the credentials come in a Secret": {"--data-dir=d --vcenter-url=https://vc/sdk --vcenter-credentials-secret=a/b", ""},
 	} {
@@ -43,7 +60,18 @@ func TestBadFlagsAreNamed(t *testing.T) {
 	}
 }
 
+func TestOutsideOfTheHostClusterKubeconfigsAreNeeded(t *testing.T) {
+	t.Setenv(serviceHost, "")
+	err := parse(t, "--data-dir=d").Validate()
+	for _, flag := range []string{"--kubeconfig", "--authentication-kubeconfig", "--authorization-kubeconfig"} {
+		if err == nil || !strings.Contains(err.Error(), flag+" must be given") {
+			t.Errorf("error %v, want one that asks for %s", err, flag)
+		}
+	}
+}
+
 func TestCredentialsInTheURLAreRefusedWithoutShowingThem(t *testing.T) {
+	inHostCluster(t)
 	err := parse(t, "--data-dir=d --vcenter-url=https://root:hunter2@vc/sdk --vcenter-credentials-file=f").Validate()
 	if err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("error %v, want one without the password", err)

@@ -4,6 +4,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
 
 // VCenterOptions say how to reach vSphere and where virtual machines go.
@@ -72,7 +75,25 @@ func (o *VCenterOptions) validate() []error {
 	if o.CAFile != "" && o.Thumbprint != "" {
 		errs = append(errs, errors.New("at most one of --vcenter-ca-file and --vcenter-thumbprint may be given"))
 	}
+	if len(errs) == 0 {
+		errs = o.validateTrust()
+	}
 	return errs
+}
+
+// validateTrust prepares a session, which connects to nothing yet. A replica that is
+// not elected prepares its own only when it is, too late to find a mistake.
+func (o *VCenterOptions) validateTrust() []error {
+	flag := "--vcenter-ca-file"
+	if o.Thumbprint != "" {
+		flag = "--vcenter-thumbprint"
+	}
+	unused := func(context.Context) (string, string, error) { return "", "", nil }
+	_, err := session.New(session.Options{URL: o.URL, CAFile: o.CAFile, Thumbprint: o.Thumbprint, Credentials: unused})
+	if err != nil {
+		return []error{fmt.Errorf("%s: %w", flag, err)}
+	}
+	return nil
 }
 
 // Secret parses CredentialsSecret.
