@@ -37,6 +37,10 @@ type Config struct {
 	// inventory is read. Zero means that others may be at work.
 	Alone time.Time
 
+	// ReadAfter, if set, is closed when the inventory may be read. Reading it takes
+	// seconds of a processor; what must be done first goes first.
+	ReadAfter <-chan struct{}
+
 	// ConcurrentCreates bounds creates that run at once. Defaults to 12.
 	ConcurrentCreates int
 	// MaxCalls bounds concurrent calls to vCenter. Defaults to 32.

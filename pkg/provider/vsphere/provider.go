@@ -38,6 +38,8 @@ type Provider struct {
 	hints     hints
 	// alone is since when nobody else works on virtual machines, zero if unknown.
 	alone time.Time
+	// readAfter is closed when the inventory may be read, nil for at once.
+	readAfter <-chan struct{}
 
 	mu sync.Mutex
 	// reports are the outcomes of checks, until a pass has put them into status.
@@ -66,12 +68,13 @@ func New(c Config) (*Provider, error) {
 		c.Now = time.Now
 	}
 	p := &Provider{
-		session:  s,
-		alone:    c.Alone,
-		attempts: newAttempts(c.Now),
-		reports:  map[types.NamespacedName]checked{},
-		gone:     map[types.NamespacedName]types.UID{},
-		pending:  map[types.NamespacedName]struct{}{},
+		session:   s,
+		alone:     c.Alone,
+		readAfter: c.ReadAfter,
+		attempts:  newAttempts(c.Now),
+		reports:   map[types.NamespacedName]checked{},
+		gone:      map[types.NamespacedName]types.UID{},
+		pending:   map[types.NamespacedName]struct{}{},
 	}
 	p.places = placement.New(placement.Options{
 		Session: s, Datacenter: c.Datacenter, ResourcePool: c.ResourcePool,
@@ -101,7 +104,7 @@ func (p *Provider) Run(ctx context.Context) {
 	defer stop()
 	var wg sync.WaitGroup
 	wg.Go(func() { p.session.Run(parts) })
-	wg.Go(func() { p.inventory.Run(parts) })
+	wg.Go(func() { p.readInventory(parts) })
 	wg.Go(func() { p.places.Warm(ctx) })
 	<-ctx.Done()
 	grace, cancel := context.WithTimeout(parts, shutdownGrace)
@@ -110,6 +113,18 @@ func (p *Provider) Run(ctx context.Context) {
 	stop()
 	wg.Wait()
 	p.session.Close()
+}
+
+// readInventory keeps the inventory from when it may be read until ctx is done.
+func (p *Provider) readInventory(ctx context.Context) {
+	if p.readAfter != nil {
+		select {
+		case <-p.readAfter:
+		case <-ctx.Done():
+			return
+		}
+	}
+	p.inventory.Run(ctx)
 }
 
 // Watch implements provider.Provider.
