@@ -199,6 +199,18 @@ func TestTargetNamesTheSourcesOnceAllIsInEffect(t *testing.T) {
 	}
 }
 
+func TestTargetNamesNoSourceOnceTheReferenceIsGone(t *testing.T) {
+	running := instanceSpec(t, hotAdd+`, instancetype: {name: small, kind: k, revisionName: r1}, preference: {name: p, kind: k, revisionName: r2}`)
+	target, pending := instancetype.Stage(running, instanceSpec(t, hotAdd), vmv1alpha1.UpdateStrategyLiveUpdate)
+	if len(pending) != 0 || target.Instancetype != nil || target.Preference != nil {
+		t.Errorf("F141 sources %+v, %+v, pending %v; want none", target.Instancetype, target.Preference, pending)
+	}
+	inline, err := instancetype.Effective(vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}}"), newWorld())
+	if err != nil || inline.Instancetype != nil || inline.Preference != nil || inline.Annotations != nil {
+		t.Errorf("F141 a spec without references has sources %+v, %+v and annotations %v (%v)", inline.Instancetype, inline.Preference, inline.Annotations, err)
+	}
+}
+
 func BenchmarkDiff(b *testing.B) {
 	running := instanceSpec(b, hotAdd+`, volumes: [{name: a, bus: pvscsi}], network: {interfaces: [{name: eth0, model: vmxnet3}]}`)
 	desired := running.DeepCopy()

@@ -1,0 +1,110 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package configspec
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+	"sigs.k8s.io/yaml"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+// made is the VM that vSphere makes of an effective spec without devices.
+func made(e *vmv1alpha1.VirtualMachineInstanceSpec) *mo.VirtualMachine {
+	spec := Spec(Differences(Want{Effective: e}, &mo.VirtualMachine{}))
+	config := &types.VirtualMachineConfigInfo{
+		Version: "vmx-19", Firmware: "bios", GuestId: spec.GuestId, Uuid: spec.Uuid,
+		CpuAllocation: spec.CpuAllocation, MemoryAllocation: spec.MemoryAllocation, LatencySensitivity: spec.LatencySensitivity,
+		CpuHotAddEnabled: spec.CpuHotAddEnabled, MemoryHotAddEnabled: spec.MemoryHotAddEnabled,
+		MemoryReservationLockedToMax: spec.MemoryReservationLockedToMax, ExtraConfig: spec.ExtraConfig, BootOptions: spec.BootOptions,
+	}
+	config.Hardware.NumCPU, config.Hardware.MemoryMB, config.Hardware.NumCoresPerSocket = spec.NumCPUs, int32(spec.MemoryMB), spec.NumCoresPerSocket
+	if spec.Firmware != "" {
+		config.Firmware = spec.Firmware
+	}
+	return &mo.VirtualMachine{Config: config}
+}
+
+func effectiveOf(t *testing.T, fields string) *vmv1alpha1.VirtualMachineInstanceSpec {
+	t.Helper()
+	out := &vmv1alpha1.VirtualMachineInstanceSpec{}
+	if err := yaml.UnmarshalStrict([]byte("{"+fields+"}"), out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// What a refresh announces is what the comparison with the hardware does: both are
+// asked about the same change.
+func TestAnnouncedEffectsAreThoseOfTheHardware(t *testing.T) {
+	const small = `cpu: {sockets: 2, cores: 1, threads: 1, hotAddEnabled: true}, memory: {guest: 4Gi, reservation: 4Gi, hotAddEnabled: true}`
+	for name, tc := range map[string][2]string{
+		"growth":                      {small, `cpu: {sockets: 4, hotAddEnabled: true}, memory: {guest: 8Gi, reservation: 8Gi, hotAddEnabled: true}`},
+		"decrease":                    {small, `cpu: {sockets: 1, hotAddEnabled: true}, memory: {guest: 2Gi, reservation: 2Gi, hotAddEnabled: true}`},
+		"growth above the NUMA limit": {small, `cpu: {sockets: 16}, memory: {guest: 64Gi, reservation: 64Gi}`},
+		"growth without hot-add":      {`cpu: {sockets: 2}, memory: {guest: 4Gi}`, `cpu: {sockets: 4, reservation: 1G}, memory: {guest: 8Gi, reservation: 8Gi}`},
+		"another shape":               {small, `cpu: {sockets: 1, cores: 4, hotAddEnabled: true}, memory: {guest: 4Gi, reservation: 4Gi, hotAddEnabled: true}`},
+		"threads for cores":           {`cpu: {sockets: 2, cores: 2, hotAddEnabled: true}, memory: {guest: 4Gi}`, `cpu: {sockets: 3, threads: 2, hotAddEnabled: true}, memory: {guest: 4Gi}`},
+		"a higher ceiling": {`cpu: {sockets: 1, maxSockets: 4, hotAddEnabled: true}, memory: {guest: 1Gi, maxGuest: 8Gi, hotAddEnabled: true}`,
+			`cpu: {sockets: 8, maxSockets: 16, hotAddEnabled: true}, memory: {guest: 16Gi, maxGuest: 32Gi, hotAddEnabled: true}`},
+		"allocations": {small, `cpu: {sockets: 2, hotAddEnabled: true, reservation: 1G, limit: 2G, shares: {level: High}}, memory: {guest: 4Gi, reservation: 1Gi, limit: 4Gi, shares: {level: Low}, hotAddEnabled: true}`},
+		"dedicated and back": {`cpu: {sockets: 2, dedicatedCPUPlacement: true, latencySensitivity: High, reservation: 4G}, memory: {guest: 4Gi, reservation: 4Gi, hugePageSize: 1Gi}`,
+			`cpu: {sockets: 2, reservation: 1G}, memory: {guest: 4Gi, reservation: 2Gi}`},
+		"dedicated by another name": {`cpu: {sockets: 2, dedicatedCPUPlacement: true, latencySensitivity: High}, memory: {guest: 4Gi, reservation: 4Gi}`,
+			`cpu: {sockets: 2, latencySensitivity: High, exposeVNUMA: true}, memory: {guest: 4Gi, reservation: 4Gi, hugePageSize: 2Mi}`},
+		"pinned memory that grows": {`cpu: {sockets: 2, latencySensitivity: High}, memory: {guest: 4Gi, reservation: 4Gi, maxGuest: 8Gi, hotAddEnabled: true}`,
+			`cpu: {sockets: 2, latencySensitivity: High}, memory: {guest: 8Gi, reservation: 8Gi, maxGuest: 8Gi, hotAddEnabled: true}`},
+		"firmware":              {small + `, firmware: {bootloader: BIOS}, guestID: a`, small + `, firmware: {bootloader: EFI, secureBoot: true}, guestID: b, minHardwareVersion: 21`},
+		"firmware left alone":   {small + `, firmware: {bootloader: EFI, secureBoot: true, uuid: aa}, guestID: a`, small + `, firmware: {}`},
+		"firmware, in words":    {small + `, firmware: {bootloader: EFI, secureBoot: true}`, small + `, firmware: {bootloader: EFI, secureBoot: false}`},
+		"what vSphere lacks":    {small + `, nodeSelector: {a: b}, devices: {video: {type: vga}}`, small + `, nodeSelector: {c: d}, devices: {video: {type: virtio}}`},
+		"switches":              {small, small + `, devices: {disableHotplug: true, autoattachGraphicsDevice: false}`},
+		"a device more":         {small, small + `, devices: {gpus: [{name: g, deviceName: grid_a100-10c}]}`},
+		"disks of a running VM": {small, small + `, volumes: [{name: a, bus: pvscsi, disk: {size: 1Gi}}, {name: b, bus: sata, disk: {size: 1Gi}}], terminationGracePeriodSeconds: 5`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			running, desired := effectiveOf(t, tc[0]), effectiveOf(t, tc[1])
+			hardware := map[string]Difference{}
+			for _, d := range Differences(Want{Effective: desired}, made(running)) {
+				hardware[d.Path] = d
+			}
+			announced := instancetype.Diff(running, desired)
+			if len(announced) == 0 {
+				t.Fatal("the two specs do not differ")
+			}
+			for _, d := range announced {
+				got, differs := hardware[d.Path]
+				switch d.Effect {
+				case vmv1alpha1.RefreshEffectNone:
+					if differs {
+						t.Errorf("%s is announced as without effect, and the hardware gets %+v", d.Path, got)
+					}
+				case vmv1alpha1.RefreshEffectLive:
+					if differs && !got.Live {
+						t.Errorf("%s is announced as live, and waits for a power cycle", d.Path)
+					}
+				case vmv1alpha1.RefreshEffectRestart:
+					if partOfAnother(d.Path) {
+						continue
+					}
+					if !differs || got.Live {
+						t.Errorf("%s is announced as waiting for a power cycle, and the hardware differs %t, live %t", d.Path, differs, got.Live)
+					}
+				}
+			}
+		})
+	}
+}
+
+// partOfAnother is true for fields that the hardware has under another path: that
+// a vCPU has a core of its own is its latency sensitivity, and the bus of a new disk
+// is part of the disk.
+func partOfAnother(path string) bool {
+	return path == "cpu.dedicatedCPUPlacement" || strings.HasSuffix(path, ".bus")
+}
