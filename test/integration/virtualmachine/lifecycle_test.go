@@ -242,6 +242,26 @@ func TestRefreshThatCannotBeLiveTakesEffectWithTheRestart(t *testing.T) {
 	w.runsWith("web", 1, "1Gi", after)
 }
 
+// F139: what is taken back needs no restart any more.
+func TestRestartIsNotRequiredOnceTheChangeIsTakenBack(t *testing.T) {
+	w := newWorld(t)
+	w.size(2, "2Gi")
+	w.image()
+	w.create("web")
+	w.refresh("web", 1, "1Gi")
+	w.until("web", "lists what waits for a restart", func(vm *vmv1alpha1.VirtualMachine) bool {
+		return len(vm.Status.RestartRequired) > 0 && vm.Status.PrintableStatus == "RestartRequired"
+	})
+	_, after := w.refresh("web", 2, "2Gi")
+	vm := w.until("web", "needs no restart", func(vm *vmv1alpha1.VirtualMachine) bool {
+		return len(vm.Status.RestartRequired) == 0 && ready(vm)
+	})
+	if vm.Status.LastRestartTime != nil {
+		t.Errorf("it was restarted at %s", vm.Status.LastRestartTime)
+	}
+	w.runsWith("web", 2, "2Gi", after)
+}
+
 // F56
 func TestPrerequisitesThatAppearLaterAreFoundByThemselves(t *testing.T) {
 	w := newWorld(t)
