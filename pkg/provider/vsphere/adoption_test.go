@@ -120,17 +120,44 @@ func TestAVMOutsideOfTheManagedFolderIsNotTakenOver(t *testing.T) {
 	if !strings.Contains(c.Message, "/DC0/vm/slipway") || req.VM.Status.UniqueID != "" {
 		t.Errorf("Created = %q, uniqueID %q; want the folder to move it to, and nothing of the VM", c.Message, req.VM.Status.UniqueID)
 	}
+	moveIn(t, vm)
+	l.until("the VM that was moved runs", running(req), req)
+}
+
+// moveIn moves the VM below the managed folder.
+func moveIn(t *testing.T, vm *object.VirtualMachine) {
+	t.Helper()
 	folder, err := find.NewFinder(vm.Client()).Folder(t.Context(), "/DC0/vm/slipway")
 	if err != nil {
 		t.Fatal(err)
 	}
 	task, err := folder.MoveInto(t.Context(), []types.ManagedObjectReference{vm.Reference()})
+	if err == nil {
+		err = task.Wait(t.Context())
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := task.Wait(t.Context()); err != nil {
-		t.Fatal(err)
+}
+
+// Who takes a VM over needs no image.
+func TestAVMThatIsNamedIsWaitedForWithoutAnImage(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	vm, id := makeVM(t, ready, "/DC0/vm", "outside")
+	req := newRequest("adopted", nil)
+	req.VM.Spec.InstanceUUID, req.PrerequisitesReady = id, false
+	eventually(t, "the inventory is read", p.inventory.Synced)
+	if after := look(t, p, req, time.Now()); after <= 0 || after > time.Minute {
+		t.Errorf("looked for the VM again after %s, want at most a minute", after)
 	}
+	c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated)
+	if c == nil || !strings.Contains(c.Message, "or for a vSphere VM with instance UUID "+id) {
+		t.Errorf("Created = %+v, want it to say that the VM is waited for", c)
+	}
+	moveIn(t, vm)
+	eventually(t, "the inventory has the VM", func() bool { found, _ := p.inventory.Find("", id); return found != nil })
 	l.until("the VM that was moved runs", running(req), req)
 }
 

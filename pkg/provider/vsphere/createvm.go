@@ -43,7 +43,10 @@ func (p *Provider) create(ctx context.Context, key types.NamespacedName, req *pr
 		if ch, err := p.check(ctx, key, req, false); ch != nil || err != nil {
 			return ch, err
 		}
-		return nil, p.lookAgain(key, req.Now)
+		if err := p.lookAgain(key, req.Now); err != nil || req.VM.Spec.InstanceUUID == "" {
+			return nil, err
+		}
+		return nil, &provider.RequeueError{After: recheck, Reason: "the vSphere VM that is named is looked for again"}
 	}
 	id := fingerprint("create", req.Effective, req.Image.Spec)
 	if wait, err := p.attempts.pause(key, id); wait > 0 {
@@ -84,17 +87,25 @@ var prerequisites = []string{
 	vmv1alpha1.ConditionPlacementReady, vmv1alpha1.ConditionStorageReady, vmv1alpha1.ConditionNetworkReady,
 }
 
-// waitingFor names the prerequisites that are not there.
+// waitingFor says what a create waits for. A VM that is taken over needs none of it.
 func waitingFor(req *provider.Request) string {
-	var missing []string
+	if id := req.VM.Spec.InstanceUUID; id != "" {
+		return missing(req) + ", or for a vSphere VM with instance UUID " + id + " below the configured folder"
+	}
+	return missing(req)
+}
+
+// missing names the prerequisites that are not there.
+func missing(req *provider.Request) string {
+	var kinds []string
 	for _, kind := range prerequisites {
 		if c := meta.FindStatusCondition(req.VM.Status.Conditions, kind); c != nil && c.Status != metav1.ConditionTrue {
-			missing = append(missing, kind)
+			kinds = append(kinds, kind)
 		}
 	}
 	switch {
-	case len(missing) > 0:
-		return "waiting for " + strings.Join(missing, ", ")
+	case len(kinds) > 0:
+		return "waiting for " + strings.Join(kinds, ", ")
 	case req.Effective == nil:
 		return "waiting for a size: the effective spec cannot be resolved"
 	case req.Image == nil:
