@@ -94,13 +94,6 @@ func networkKnown(req *provider.Request) {
 	}
 }
 
-// forgetReport drops a report that status holds.
-func (p *Provider) forgetReport(key types.NamespacedName) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.reports, key)
-}
-
 // start starts the planned operation, unless it failed a moment ago.
 func (p *Provider) start(ctx context.Context, key types.NamespacedName, req *provider.Request, ref vimtypes.ManagedObjectReference, op *update.Operation) (<-chan error, error) {
 	id := fingerprint(op.Kind, op.Mode, op.Upgrade, op.Spec, req.VM.Spec.NextRestartTime)
