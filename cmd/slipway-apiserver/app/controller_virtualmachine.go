@@ -41,7 +41,7 @@ func runVirtualMachines(ctx context.Context, d *controllerDeps) error {
 	if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
 		return fmt.Errorf("starting to record events: %w", err)
 	}
-	informers := externalversions.NewSharedInformerFactoryWithOptions(client, 0,
+	informers := externalversions.NewSharedInformerFactoryWithOptions(listing{client}, 0,
 		externalversions.WithTransform(virtualmachine.WithoutManagedFields))
 	o := &d.options.Controllers
 	controller, err := virtualmachine.New(virtualmachine.Deps{
