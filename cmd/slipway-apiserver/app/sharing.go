@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -31,10 +32,9 @@ func (c *sharingCodec) Decode(data []byte, defaults *schema.GroupVersionKind, in
 		return obj, kind, err
 	}
 	if accessor, err := meta.Accessor(obj); err == nil { // a list, for example, has none
-		for _, entry := range accessor.GetManagedFields() {
-			if entry.FieldsV1 != nil {
-				entry.FieldsV1.Raw = c.sets.shared(entry.FieldsV1.Raw)
-			}
+		entries := accessor.GetManagedFields()
+		for i := range entries {
+			entries[i].FieldsV1 = c.sets.shared(entries[i].FieldsV1)
 		}
 	}
 	return obj, kind, nil
@@ -43,21 +43,24 @@ func (c *sharingCodec) Decode(data []byte, defaults *schema.GroupVersionKind, in
 // fieldSets keeps one copy of each field set. The zero value is ready for use.
 type fieldSets struct {
 	mu    sync.Mutex
-	known map[string][]byte
+	known map[string]*metav1.FieldsV1
 }
 
-// shared returns a copy of raw that must not be changed. Nobody does: who changes field
-// sets parses them and writes new ones.
-func (s *fieldSets) shared(raw []byte) []byte {
+// shared returns a set equal to set that must not be changed. Nobody does: who changes
+// managed fields parses them and makes new ones. A nil set is its own.
+func (s *fieldSets) shared(set *metav1.FieldsV1) *metav1.FieldsV1 {
+	if set == nil {
+		return nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if known, ok := s.known[string(raw)]; ok {
+	if known, ok := s.known[string(set.GetRawBytes())]; ok {
 		return known
 	}
 	if s.known == nil || len(s.known) >= maxSharedFieldSets {
 		// What is in use all the time is soon there again.
-		s.known = map[string][]byte{}
+		s.known = map[string]*metav1.FieldsV1{}
 	}
-	s.known[string(raw)] = raw
-	return raw
+	s.known[set.GetRawString()] = set
+	return set
 }

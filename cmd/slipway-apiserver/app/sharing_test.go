@@ -40,8 +40,7 @@ func TestStoredObjectsShareEqualFieldSetsOnly(t *testing.T) {
 	const same, other = `{"f:spec":{"f:powerState":{}}}`, `{"f:spec":{"f:image":{}}}`
 	codec := newStorageCodec()
 	a, b, c := stored(t, codec, managed("a", same)), stored(t, codec, managed("b", same)), stored(t, codec, managed("c", other))
-	raw := func(v *vm.VirtualMachine) []byte { return v.ManagedFields[0].FieldsV1.Raw }
-	if &raw(a)[0] != &raw(b)[0] {
+	if a.ManagedFields[0].FieldsV1 != b.ManagedFields[0].FieldsV1 {
 		t.Error("two objects hold a copy each of one field set")
 	}
 	for v, want := range map[*vm.VirtualMachine]*vm.VirtualMachine{a: managed("a", same), b: managed("b", same), c: managed("c", other)} {
@@ -55,7 +54,7 @@ func TestKnownFieldSetsAreBounded(t *testing.T) {
 	var s fieldSets
 	for i := range 3 * maxSharedFieldSets {
 		raw := fmt.Sprintf(`{"k:{\"uid\":\"%d\"}":{}}`, i)
-		if got := string(s.shared([]byte(raw))); got != raw {
+		if got := s.shared(metav1.NewFieldsV1(raw)).GetRawString(); got != raw {
 			t.Fatalf("shared(%s) = %s", raw, got)
 		}
 		if len(s.known) > maxSharedFieldSets {
