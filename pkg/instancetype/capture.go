@@ -90,7 +90,7 @@ func Unreferenced(
 	for _, role := range []Role{RoleInstancetype, RolePreference} {
 		ref, m := StatusRef(vm, role), matcher(&vm.Spec, role)
 		captured := ref != nil && ref.ControllerRevisionRef != nil
-		if ref != nil && !captured || m != nil && !captured && !ignores(m) {
+		if ref != nil && ref.Name != "" && !captured || m != nil && !captured && !ignores(m) {
 			return nil
 		}
 		if captured {

@@ -21,19 +21,25 @@ const imageKind = "VirtualMachineImage"
 
 // target says which object vm refers to in role. It is nil when the reference
 // infers nothing under the policy Ignore. What was inferred once stays until
-// the captured revision is cleared.
+// the captured revision is cleared, and so does that nothing could be inferred.
 func target(vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*identity, error) {
 	m := matcher(&vm.Spec, role)
 	if m.Name != "" || m.InferFromVolume == "" {
 		return named(m, role)
 	}
 	ref := StatusRef(vm, role)
-	if ref != nil && ref.ControllerRevisionRef != nil && ref.InferFromVolume == m.InferFromVolume {
+	if ref == nil || ref.InferFromVolume != m.InferFromVolume {
+		return inferAgain(vm, role, r)
+	}
+	if ref.ControllerRevisionRef != nil {
 		kind, err := ParseKind(role, ref.Kind)
 		if err != nil {
 			return nil, err
 		}
 		return &identity{kind: kind, name: ref.Name}, nil
+	}
+	if ref.Name == "" && ignores(m) {
+		return nil, nil
 	}
 	return inferAgain(vm, role, r)
 }
@@ -50,6 +56,17 @@ func inferAgain(vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*identity, 
 		return nil, nil
 	}
 	return inferred, err
+}
+
+// Uninferred returns the status reference of vm in role when nothing could be
+// inferred under the policy Ignore: without a name. A label that appears later is
+// not looked at until a refresh, as nothing else moves a virtual machine.
+func Uninferred(vm *vmv1alpha1.VirtualMachine, role Role) *vmv1alpha1.InstancetypeRef {
+	m := matcher(&vm.Spec, role)
+	return &vmv1alpha1.InstancetypeRef{
+		InferFromVolume:              m.InferFromVolume,
+		InferFromVolumeFailurePolicy: copyPolicy(m.InferFromVolumeFailurePolicy),
+	}
 }
 
 func named(m *vmv1alpha1.InstancetypeMatcher, role Role) (*identity, error) {

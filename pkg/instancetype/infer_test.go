@@ -169,6 +169,43 @@ func TestInferenceIsKeptUntilARefresh(t *testing.T) {
 	}
 }
 
+// A virtual machine for which nothing was inferred does not change by itself when a
+// label appears.
+func TestNothingInferredIsKeptUntilARefresh(t *testing.T) {
+	for _, role := range []instancetype.Role{it, pref} {
+		w := newWorld()
+		_, cluster, spec := kinds(role)
+		w.add(t, cluster, "small", "uid", 1, spec)
+		w.image("boot", nil)
+		vm := vmOf(t, "{image: {name: boot}, cpu: {sockets: 1}, memory: {guest: 1Gi}, "+
+			string(role)+": {inferFromVolume: image, inferFromVolumeFailurePolicy: Ignore}}")
+		if found, err := instancetype.Find(vm, role, w); found != nil || err != nil {
+			t.Fatalf("%s: found %+v, %v; want nothing", role, found, err)
+		}
+		instancetype.SetStatusRef(vm, role, instancetype.Uninferred(vm, role))
+		w.image("boot", labelsFor(role, false))
+		if found, err := instancetype.Find(vm, role, w); found != nil || err != nil {
+			t.Errorf("F127 %s: the label that appeared leads to %+v, %v; want nothing before a refresh", role, found, err)
+		}
+		plan, err := instancetype.PlanRefresh(vm, role, nil, w)
+		if err != nil || !plan.Result.Changed || instancetype.StatusRef(plan.VM, role) != nil {
+			t.Fatalf("F130 %s: refresh %+v, %v; want a change that forgets that nothing was inferred", role, plan, err)
+		}
+		if found, err := instancetype.Find(plan.VM, role, w); err != nil || found == nil || found.Object.Meta.Name != "small" {
+			t.Errorf("F130 %s: found %+v, %v after the refresh", role, found, err)
+		}
+		vm.Spec.Image.Name = "other"
+		if role == it {
+			vm.Spec.Instancetype.InferFromVolume = "data"
+		} else {
+			vm.Spec.Preference.InferFromVolume = "data"
+		}
+		if _, err := instancetype.Find(vm, role, w); err == nil {
+			t.Errorf("%s: another volume was not looked at", role)
+		}
+	}
+}
+
 func TestFallbackSizeOfAnIgnorablyInferredInstancetype(t *testing.T) {
 	const fallback = "cpu: {sockets: 1}, memory: {guest: 1Gi}"
 	for _, tc := range []struct {

@@ -118,6 +118,9 @@ func ClearPins(vm *vmv1alpha1.VirtualMachine, role Role) *vmv1alpha1.VirtualMach
 	}
 	if ref := StatusRef(out, role); ref != nil {
 		ref.ControllerRevisionRef = nil
+		if ref.Name == "" {
+			SetStatusRef(out, role, nil) // nothing was inferred, and is to be inferred again
+		}
 	}
 	return out
 }

@@ -76,7 +76,8 @@ type PreferenceMatcher struct {
 // InstancetypeRef records which instance type a virtual machine uses, and in
 // which revision.
 type InstancetypeRef struct {
-	// Name of the instance type.
+	// Name of the instance type. Empty when nothing could be inferred under the
+	// policy Ignore, which stays so until a refresh.
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 	// Kind in canonical form: virtualmachineinstancetype or
 	// virtualmachineclusterinstancetype.
@@ -113,7 +114,8 @@ type InstancetypeRef struct {
 // PreferenceRef records which preference a virtual machine uses, and in which
 // revision.
 type PreferenceRef struct {
-	// Name of the preference.
+	// Name of the preference. Empty when nothing could be inferred under the
+	// policy Ignore, which stays so until a refresh.
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 	// Kind in canonical form: virtualmachinepreference or
 	// virtualmachineclusterpreference.

@@ -5,6 +5,7 @@ package synchronizer
 
 import (
 	"errors"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -92,7 +93,7 @@ func (s *Instancetype) capture(
 	if found == nil {
 		// Either it was not found, or nothing is inferred under the policy Ignore.
 		if blocked == nil {
-			instancetype.SetStatusRef(out, role, nil)
+			instancetype.SetStatusRef(out, role, instancetype.Uninferred(vm, role))
 		}
 		return nil
 	}
@@ -160,9 +161,23 @@ func (s *Instancetype) setConditions(vm *vmv1alpha1.VirtualMachine, err error, c
 			failure = captureErrs[i]
 		}
 		setCondition(vm, c.conditionType, failure, s.now)
-		if failure == nil && err != nil && !hasRevision(vm, c.role) {
-			meta.FindStatusCondition(vm.Status.Conditions, c.conditionType).Message = notCaptured
+		if failure == nil {
+			meta.FindStatusCondition(vm.Status.Conditions, c.conditionType).Message = remark(vm, c.role, err)
 		}
+	}
+}
+
+// remark is what there is to say of a usable reference; err is why there is no
+// effective spec.
+func remark(vm *vmv1alpha1.VirtualMachine, role instancetype.Role, err error) string {
+	ref := instancetype.StatusRef(vm, role)
+	switch {
+	case ref != nil && ref.Name == "":
+		return fmt.Sprintf("nothing was inferred from volume %q; a refresh looks again", ref.InferFromVolume)
+	case err != nil && !hasRevision(vm, role):
+		return notCaptured
+	default:
+		return ""
 	}
 }
 

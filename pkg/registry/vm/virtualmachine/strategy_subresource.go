@@ -80,6 +80,8 @@ func (s RefreshStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Ob
 		}
 		if to, from := status.InstancetypeRef, updated.Status.InstancetypeRef; to != nil && from != nil {
 			to.ControllerRevisionRef = from.ControllerRevisionRef
+		} else if to != nil && to.Name == "" {
+			status.InstancetypeRef = nil // nothing could be inferred, which is forgotten
 		}
 	case AspectPreference:
 		if to, from := spec.Preference, updated.Spec.Preference; to != nil && from != nil {
@@ -87,6 +89,8 @@ func (s RefreshStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Ob
 		}
 		if to, from := status.PreferenceRef, updated.Status.PreferenceRef; to != nil && from != nil {
 			to.ControllerRevisionRef = from.ControllerRevisionRef
+		} else if to != nil && to.Name == "" {
+			status.PreferenceRef = nil
 		}
 	}
 	updated.Spec, updated.Status = spec, status

@@ -103,6 +103,26 @@ func TestEachEndpointChangesOnlyWhatItOwns(t *testing.T) {
 	}
 }
 
+// That nothing was inferred is forgotten by a refresh, and by nothing else.
+func TestRefreshForgetsThatNothingWasInferred(t *testing.T) {
+	old := stored()
+	old.Status.InstancetypeRef, old.Status.PreferenceRef = &vm.InstancetypeRef{InferFromVolume: "image"}, &vm.PreferenceRef{InferFromVolume: "image"}
+	for aspect, want := range map[Aspect][2]bool{AspectInstancetype: {false, true}, AspectPreference: {true, false}} {
+		got := old.DeepCopy()
+		got.Status.InstancetypeRef, got.Status.PreferenceRef = nil, nil
+		NewRefreshStrategy(strategy(), aspect).PrepareForUpdate(t.Context(), got, old.DeepCopy())
+		if left := [2]bool{got.Status.InstancetypeRef != nil, got.Status.PreferenceRef != nil}; left != want {
+			t.Errorf("refresh of aspect %d leaves %v, want %v", aspect, left, want)
+		}
+	}
+	got, captured := stored(), stored()
+	got.Status.InstancetypeRef = nil
+	NewRefreshStrategy(strategy(), AspectInstancetype).PrepareForUpdate(t.Context(), got, captured)
+	if got.Status.InstancetypeRef == nil {
+		t.Error("a refresh removed a reference that names an instance type")
+	}
+}
+
 func TestGenerationStaysWhileSpecStays(t *testing.T) {
 	for name, s := range map[string]rest.RESTUpdateStrategy{
 		"main": strategy(), "status": NewStatusStrategy(strategy()), "power": NewPowerStrategy(strategy()),

@@ -1,0 +1,44 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package synchronizer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+// F127 F129: that nothing was inferred is in status only, and stays until a refresh.
+func TestNothingInferredIsRecordedAndKept(t *testing.T) {
+	w := newWorld()
+	w.add(t, clusterIT, "small", "s", 1, small)
+	w.images["boot"] = &vmv1alpha1.VirtualMachineImage{}
+	spec := "{image: {name: boot}, cpu: {sockets: 1}, memory: {guest: 1Gi}, instancetype: {inferFromVolume: image, inferFromVolumeFailurePolicy: Ignore}}"
+	vm := mustSync(t, w, vmOf(t, spec))
+	ignore := vmv1alpha1.InferFromVolumeFailureIgnore
+	want := &vmv1alpha1.InstancetypeRef{InferFromVolume: "image", InferFromVolumeFailurePolicy: &ignore}
+	if diff := cmp.Diff(want, vm.Status.InstancetypeRef); diff != "" {
+		t.Errorf("reference (-want +got):\n%s", diff)
+	}
+	c := condition(t, vm, "InstancetypeReady")
+	if c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, `nothing was inferred from volume "image"`) {
+		t.Errorf("condition %+v, want True and that nothing was inferred", c)
+	}
+	w.images["boot"].Labels = map[string]string{vmv1alpha1.LabelDefaultInstancetype: "small"}
+	if again := mustSync(t, w, vm); again != vm {
+		t.Errorf("the label that appeared changed (-before +after):\n%s", cmp.Diff(vm, again, quantities))
+	}
+	after := mustSync(t, w, instancetype.ClearPins(vm, it))
+	if ref := after.Status.InstancetypeRef; ref == nil || ref.Name != "small" || after.Status.Resources.VCPUs != 2 {
+		t.Errorf("after a refresh reference %+v and resources %+v, want those of small", ref, after.Status.Resources)
+	}
+	if diff := cmp.Diff(vmOf(t, spec).Spec, after.Spec, quantities); diff != "" {
+		t.Errorf("spec was changed (-want +got):\n%s", diff)
+	}
+}
