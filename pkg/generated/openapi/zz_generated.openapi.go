@@ -2794,7 +2794,7 @@ func schema_pkg_apis_vm_v1alpha1_InstancetypeRef(ref common.ReferenceCallback) c
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the instance type.",
+							Description: "Name of the instance type. Empty when nothing could be inferred under the policy Ignore, which stays so until a refresh.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -3087,7 +3087,7 @@ func schema_pkg_apis_vm_v1alpha1_PreferenceRef(ref common.ReferenceCallback) com
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the preference.",
+							Description: "Name of the preference. Empty when nothing could be inferred under the policy Ignore, which stays so until a refresh.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",

@@ -15,7 +15,8 @@ import (
 // InstancetypeRef records which instance type a virtual machine uses, and in
 // which revision.
 type InstancetypeRefApplyConfiguration struct {
-	// Name of the instance type.
+	// Name of the instance type. Empty when nothing could be inferred under the
+	// policy Ignore, which stays so until a refresh.
 	Name *string `json:"name,omitempty"`
 	// Kind in canonical form: virtualmachineinstancetype or
 	// virtualmachineclusterinstancetype.

@@ -15,7 +15,8 @@ import (
 // PreferenceRef records which preference a virtual machine uses, and in which
 // revision.
 type PreferenceRefApplyConfiguration struct {
-	// Name of the preference.
+	// Name of the preference. Empty when nothing could be inferred under the
+	// policy Ignore, which stays so until a refresh.
 	Name *string `json:"name,omitempty"`
 	// Kind in canonical form: virtualmachinepreference or
 	// virtualmachineclusterpreference.
