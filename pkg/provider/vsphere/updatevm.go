@@ -54,6 +54,9 @@ func (p *Provider) update(ctx context.Context, key types.NamespacedName, req *pr
 		networkKnown(req)
 	}
 	st, op, err := update.Plan(in)
+	if in.ConfigHeld = p.held(key, req, op); in.ConfigHeld != nil {
+		st, op, err = update.Plan(in)
+	}
 	req.VM.Status = st
 	if op == nil {
 		if in.NetworkUnknown {
@@ -94,11 +97,23 @@ func networkKnown(req *provider.Request) {
 	}
 }
 
+// held returns the failure of a planned reconfiguration that is not due again yet.
+func (p *Provider) held(key types.NamespacedName, req *provider.Request, op *update.Operation) *provider.RequeueError {
+	if op == nil || op.Kind != operation.Reconfigure {
+		return nil
+	}
+	wait, err := p.attempts.pause(key, fingerprintOf(req, op))
+	if wait <= 0 {
+		return nil
+	}
+	return &provider.RequeueError{After: wait, Reason: err.Error()}
+}
+
 // start starts the planned operation, unless it failed a moment ago.
 func (p *Provider) start(ctx context.Context, key types.NamespacedName, req *provider.Request, ref vimtypes.ManagedObjectReference, op *update.Operation) (<-chan error, error) {
-	id := fingerprint(op.Kind, op.Mode, op.Upgrade, op.Spec, req.VM.Spec.NextRestartTime)
+	id := fingerprintOf(req, op)
 	if wait, err := p.attempts.pause(key, id); wait > 0 {
-		condition(req, conditionOf(op.Kind), metav1.ConditionFalse, vmv1alpha1.ReasonError, err.Error())
+		condition(req, vmv1alpha1.ConditionPowerStateSynced, metav1.ConditionFalse, vmv1alpha1.ReasonError, err.Error())
 		return nil, &provider.RequeueError{After: wait, Reason: "the last attempt to " + string(op.Kind) + " failed: " + err.Error()}
 	}
 	p.attempts.started(key, id)
@@ -107,11 +122,9 @@ func (p *Provider) start(ctx context.Context, key types.NamespacedName, req *pro
 	})
 }
 
-func conditionOf(kind operation.Kind) string {
-	if kind == operation.Reconfigure {
-		return vmv1alpha1.ConditionConfigurationSynced
-	}
-	return vmv1alpha1.ConditionPowerStateSynced
+// fingerprintOf identifies what a planned operation would do.
+func fingerprintOf(req *provider.Request, op *update.Operation) string {
+	return fingerprint(op.Kind, op.Mode, op.Upgrade, op.Spec, req.VM.Spec.NextRestartTime)
 }
 
 // execute carries out an operation.

@@ -34,6 +34,10 @@ func reconcileConfig(in *Input, st *vmv1alpha1.VirtualMachineStatus) (*Operation
 	}
 	now, later := in.split()
 	st.RestartRequired = requirements(later)
+	if len(now) > 0 && !in.poweringOff() && in.ConfigHeld != nil {
+		in.setFalse(st, vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonError, in.ConfigHeld.Reason)
+		return nil, in.ConfigHeld
+	}
 	if len(now) > 0 && !in.poweringOff() {
 		in.setFalse(st, vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonInProgress, "changing "+paths(now))
 		op := reconfigure(now)

@@ -32,6 +32,9 @@ type Input struct {
 	// NetworkUnknown is true when a network of Effective was not found, so that
 	// the adapters cannot be compared.
 	NetworkUnknown bool
+	// ConfigHeld, if not nil, says that the reconfiguration failed a moment ago and
+	// when it is tried again. What does not need it goes on.
+	ConfigHeld *provider.RequeueError
 	// Now is the time of the pass.
 	Now time.Time
 }

@@ -32,7 +32,11 @@ type scene struct {
 	vm        *vmv1alpha1.VirtualMachine
 	effective *vmv1alpha1.VirtualMachineInstanceSpec
 	observed  *mo.VirtualMachine
+	held      *provider.RequeueError
 }
+
+// held is a reconfiguration that failed a moment ago.
+var held = &provider.RequeueError{After: time.Minute, Reason: "vSphere refused"}
 
 func newScene() *scene {
 	s := &scene{
@@ -62,7 +66,7 @@ func (s *scene) power(state types.VirtualMachinePowerState) { s.observed.Runtime
 
 func (s *scene) input() Input {
 	return Input{
-		VM: s.vm, Effective: s.effective, Observed: s.observed, Facts: observe.Of(s.observed, nil), Now: now,
+		ConfigHeld: s.held, VM: s.vm, Effective: s.effective, Observed: s.observed, Facts: observe.Of(s.observed, nil), Now: now,
 		Want: configspec.Want{
 			Name: "web", InstanceUUID: "uid", Effective: s.effective,
 			Owner: observe.Owner{Key: k8stypes.NamespacedName{Namespace: "ns", Name: "web"}, UID: "uid"},
@@ -162,6 +166,21 @@ var plans = []struct {
 		s.power(poweredOff)
 		s.observed.Runtime.ConnectionState = types.VirtualMachineConnectionStateDisconnected
 	}, want{config: "Unknown UnknownState", fails: true}},
+	{"a configuration that just failed, suspend", func(s *scene) {
+		s.effective.CPU.Shares, s.held = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}, held
+		s.vm.Spec.PowerState, s.vm.Spec.SuspendMode = vmv1alpha1.Suspended, vmv1alpha1.PowerOpModeHard
+	}, want{kind: operation.Suspend, mode: vmv1alpha1.PowerOpModeHard, synced: "False Suspending", config: "False Error", requeue: time.Minute}},
+	{"a configuration that just failed, restart", func(s *scene) {
+		s.effective.CPU.Shares, s.held = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}, held
+		s.vm.Spec.NextRestartTime = now.Format(time.RFC3339Nano)
+	}, want{kind: operation.Restart, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False Restarting", config: "False Error", requeue: time.Minute}},
+	{"a configuration that just failed, nothing else", func(s *scene) {
+		s.effective.CPU.Shares, s.held = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}, held
+	}, want{synced: "True Succeeded", config: "False Error", requeue: time.Minute}},
+	{"a configuration that just failed, power on", func(s *scene) {
+		s.power(poweredOff)
+		s.effective.CPU.Sockets, s.held = 4, held
+	}, want{synced: "False WaitingForPrerequisites", config: "False Error", requeue: time.Minute}},
 	{"a template", func(s *scene) {
 		s.power(poweredOff)
 		s.observed.ResourcePool = nil

@@ -48,11 +48,15 @@ func reconcilePower(in *Input, st *vmv1alpha1.VirtualMachineStatus) (*Operation,
 	return nil, &provider.NoRequeueError{Err: err}
 }
 
-// powerOn is the only change of power state that waits: for the effective
-// spec, and for the time of the annotation.
+// powerOn is the only change of power state that waits: for the effective spec,
+// for its configuration, and for the time of the annotation.
 func powerOn(in *Input, st *vmv1alpha1.VirtualMachineStatus) (*Operation, error) {
 	if in.Effective == nil {
 		in.setFalse(st, vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonWaitingForPrerequisites, "the effective spec cannot be resolved")
+		return nil, nil
+	}
+	if in.ConfigHeld != nil {
+		in.setFalse(st, vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+vmv1alpha1.ConditionConfigurationSynced)
 		return nil, nil
 	}
 	if v, ok := in.VM.Annotations[vmv1alpha1.AnnotationDelayedPowerOn]; ok {
