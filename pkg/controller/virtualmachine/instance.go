@@ -118,7 +118,7 @@ func (r *reconciler) updateInstance(ctx context.Context, p *pass, vmi *vmv1alpha
 			next.Spec = *now.DeepCopy()
 			updated, err := client.Update(ctx, next, metav1.UpdateOptions{})
 			if err != nil {
-				return ignoreRaced(p, fmt.Errorf("updating virtual machine instance %s: %w", p.key(), err))
+				return r.ignoreRaced(p, vmi, fmt.Errorf("updating virtual machine instance %s: %w", p.key(), err))
 			}
 			r.vmis.wrote(updated)
 			vmi = updated
@@ -132,7 +132,7 @@ func (r *reconciler) updateInstance(ctx context.Context, p *pass, vmi *vmv1alpha
 	next.Status = status
 	updated, err := client.UpdateStatus(ctx, next, metav1.UpdateOptions{})
 	if err != nil {
-		return ignoreRaced(p, fmt.Errorf("updating status of virtual machine instance %s: %w", p.key(), err))
+		return r.ignoreRaced(p, vmi, fmt.Errorf("updating status of virtual machine instance %s: %w", p.key(), err))
 	}
 	r.vmis.wrote(updated)
 	return nil
@@ -145,8 +145,12 @@ func applied(p *pass) bool {
 }
 
 // ignoreRaced asks for another pass when somebody else changed or removed the
-// instance in between.
-func ignoreRaced(p *pass, err error) error {
+// instance in between. One that is gone must not be found again, which it would be if
+// it went before the informer had it.
+func (r *reconciler) ignoreRaced(p *pass, vmi *vmv1alpha1.VirtualMachineInstance, err error) error {
+	if apierrors.IsNotFound(err) {
+		r.vmis.deleted(vmi)
+	}
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		p.again(conflictDelay)
 		return nil

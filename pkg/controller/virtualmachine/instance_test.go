@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
@@ -249,5 +250,26 @@ func TestRevisionIsDeletedOnlyAfterStatusNamesAnother(t *testing.T) {
 	}
 	if _, err := h.revisions.Get("ns", "rev-2"); err != nil {
 		t.Errorf("reading the revision in use: %v", err)
+	}
+}
+
+// Neither the creation nor the end of the instance has come by the watch.
+func TestInstanceThatWentUnseenIsMadeAgain(t *testing.T) {
+	h := newHarness(t, running(), photon())
+	h.behind = true
+	h.pass()
+	if err := h.api.Tracker().Delete(vmiResource, "ns", "vm"); err != nil {
+		t.Fatal(err)
+	}
+	h.provider.update = func(req *provider.Request) (<-chan error, error) {
+		req.VM.Status.NodeName = "esx-2"
+		return nil, nil
+	}
+	if got, want := h.pass(), (controller.Result{RequeueAfter: conflictDelay}); got != want {
+		t.Errorf("result %+v, want %+v", got, want)
+	}
+	h.pass()
+	if vmi := h.api.vmi("vm"); vmi == nil || vmi.Status.NodeName != "esx-2" {
+		t.Errorf("instance %+v, want a new one on esx-2", vmi)
 	}
 }
