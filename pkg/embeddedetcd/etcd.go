@@ -80,7 +80,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	}
 	s.endpoint, s.socketDir = "unix://"+sockets.client, sockets.tempDir
 
-	if s.etcd, err = embed.StartEtcd(config(dir, sockets, o.UnsafeNoFsync)); err != nil {
+	if s.etcd, err = startEtcd(config(dir, sockets, o.UnsafeNoFsync)); err != nil {
 		s.release()
 		return nil, fmt.Errorf("starting embedded etcd in %s: %w", dir, err)
 	}
@@ -95,6 +95,17 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	}
 	s.Close()
 	return nil, fmt.Errorf("waiting for embedded etcd in %s: %w", dir, err)
+}
+
+// startEtcd returns as an error what etcd panics with while it starts, which is what it
+// does when the disk is full.
+func startEtcd(cfg *embed.Config) (etcd *embed.Etcd, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%v", r)
+		}
+	}()
+	return embed.StartEtcd(cfg)
 }
 
 // Endpoint is the address for clients and for --etcd-servers, unix:///absolute/path.
@@ -130,8 +141,9 @@ func config(dir string, sockets sockets, noFsync bool) *embed.Config {
 	cfg := embed.NewConfig()
 	cfg.Name = "default"
 	cfg.Dir = filepath.Join(dir, "member-data")
-	// etcd reports the sockets that Close shuts as errors; what matters is returned.
-	cfg.LogLevel = "fatal"
+	// etcd reports the sockets that Close shuts as errors; what matters is returned,
+	// but for the cause of a panic.
+	cfg.LogLevel = "panic"
 	cfg.UnsafeNoFsync = noFsync
 	cfg.QuotaBackendBytes = quotaBytes
 	cfg.MaxRequestBytes = maxRequestBytes

@@ -6,8 +6,10 @@ package embeddedetcd
 import (
 	"context"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -99,5 +101,28 @@ func TestStaleSocketDoesNotBlockStart(t *testing.T) {
 func TestMissingDirectoryOptionIsRefused(t *testing.T) {
 	if _, err := Start(t.Context(), Options{}); err == nil {
 		t.Fatal("Start without a directory succeeded")
+	}
+}
+
+// A limit of the size of files stands for the end of the disk.
+func TestStartWithoutSpaceIsAnErrorAndNoPanic(t *testing.T) {
+	var before syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
+		t.Fatal(err)
+	}
+	signal.Ignore(syscall.SIGXFSZ)
+	defer signal.Reset(syscall.SIGXFSZ)
+	limit := before
+	limit.Cur = 1 << 20
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	_, err := Start(t.Context(), Options{Dir: dir, UnsafeNoFsync: true})
+	if restored := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before); restored != nil {
+		t.Fatal(restored)
+	}
+	if err == nil || !strings.Contains(err.Error(), "starting embedded etcd in "+dir) {
+		t.Errorf("Start = %v, want an error that names the directory", err)
 	}
 }
