@@ -64,8 +64,13 @@ func TestSilentEndIsAnError(t *testing.T) {
 	if ready || err != nil {
 		t.Errorf("follow: ready %v, %v, want neither", ready, err)
 	}
-	if err := ended(nil, nil); !errors.Is(err, errInterrupted) {
+	o := &runOptions{globals: &globals{dataDir: "/data"}}
+	if err := o.ended(nil, nil); !errors.Is(err, errInterrupted) {
 		t.Errorf("ended = %v, want that it was interrupted", err)
+	}
+	crash := errors.New("exit status 2")
+	if err := o.ended(crash, nil); !errors.Is(err, crash) || errors.Is(err, errInterrupted) || !strings.Contains(err.Error(), "/data/logs/slipway-dev.log") {
+		t.Errorf("ended = %v, want that it crashed, and where its log is", err)
 	}
 }
 

@@ -63,7 +63,7 @@ func (o *runOptions) up(ctx context.Context, out io.Writer) error {
 		// It lives on; this command ends before it and has nothing to wait for.
 		return daemon.Process.Release()
 	}
-	return errors.Join(err, ended(daemon.Wait(), err))
+	return errors.Join(err, o.ended(daemon.Wait(), err))
 }
 
 // running says where the environment is that runs already: what was asked for is
@@ -82,11 +82,20 @@ func (o *runOptions) running(ctx context.Context, out io.Writer) error {
 }
 
 // ended explains a background run that ended without an explanation of its own.
-func ended(wait, explained error) error {
-	if explained != nil {
+func (o *runOptions) ended(wait, explained error) error {
+	switch {
+	case explained != nil:
 		return nil
+	case wait != nil:
+		return fmt.Errorf("the environment ended before it was ready: %w; %s may say why", wait, o.logFile())
+	default:
+		return fmt.Errorf("the environment ended before it was ready: %w", errInterrupted)
 	}
-	return fmt.Errorf("the environment ended before it was ready: %w", errors.Join(wait, errInterrupted))
+}
+
+// logFile is that of the run in the background.
+func (o *runOptions) logFile() string {
+	return filepath.Join(localcluster.LogDir(o.dataDir), "slipway-dev.log")
 }
 
 func (o *runOptions) startDaemon() (io.ReadCloser, *exec.Cmd, error) {
@@ -94,7 +103,7 @@ func (o *runOptions) startDaemon() (io.ReadCloser, *exec.Cmd, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("finding slipway-dev: %w", err)
 	}
-	logFile := filepath.Join(localcluster.LogDir(o.dataDir), "slipway-dev.log")
+	logFile := o.logFile()
 	if err := os.MkdirAll(filepath.Dir(logFile), 0o700); err != nil {
 		return nil, nil, fmt.Errorf("making the log directory: %w", err)
 	}
