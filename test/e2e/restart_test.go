@@ -66,12 +66,8 @@ func TestNewVMWaitsNeitherForTheLeaseNorForTheInventory(t *testing.T) {
 		return nil
 	})
 	u.apply(vmManifest("new"))
+	// The stream is held, so that nothing of the inventory was read by now.
 	u.kubectl("wait", "--for=condition=Ready", "vm", "new", "--timeout=90s")
-	select {
-	case err := <-restarted:
-		t.Fatalf("the server was ready before the inventory was read: %v", err)
-	default:
-	}
 	if after := u.lease(); after != before {
 		t.Errorf("the Lease was taken anew: %s, before %s", after, before)
 	}
