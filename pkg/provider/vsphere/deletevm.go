@@ -31,8 +31,9 @@ func (p *Provider) DeleteVirtualMachine(ctx context.Context, req *provider.Reque
 		p.forgetReport(key)
 		return nil
 	}
+	mode, grace := deleteMode(req)
 	if info, busy := p.ops.Running(key); busy {
-		if interruptible(info.Kind) {
+		if interruptible(info, mode) {
 			p.ops.Cancel(key)
 		}
 		return provider.ErrReconcileInProgress
@@ -51,8 +52,7 @@ func (p *Provider) DeleteVirtualMachine(ctx context.Context, req *provider.Reque
 	}
 	p.attempts.started(key, id)
 	uid := req.VM.UID
-	mode, grace := deleteMode(req)
-	_, err := p.ops.Start(ctx, key, operation.Info{Kind: operation.Delete}, func(ctx context.Context) error {
+	_, err := p.ops.Start(ctx, key, deletion(mode), func(ctx context.Context) error {
 		if err := p.destroy(ctx, vm, uuid, owner, mode, grace); err != nil {
 			return err
 		}
@@ -78,11 +78,22 @@ func (p *Provider) Forget(key types.NamespacedName) {
 	delete(p.pending, key)
 }
 
-// interruptible is false for a delete, and for a create: a deployment that is
-// cancelled may be carried out all the same after everybody has looked away, so
-// that its end is awaited, and then its VM is deleted.
-func interruptible(kind operation.Kind) bool {
-	return kind != operation.Delete && kind != operation.Create
+// interruptible is true for what a deletion need not wait for. A create is awaited:
+// a deployment that is cancelled may be carried out all the same after everybody has
+// looked away. A delete that asks the guest first ends when this is no longer wanted.
+func interruptible(info operation.Info, mode vmv1alpha1.PowerOpMode) bool {
+	switch info.Kind {
+	case operation.Create:
+		return false
+	case operation.Delete:
+		return mode == vmv1alpha1.PowerOpModeHard && info == deletion(vmv1alpha1.PowerOpModeTrySoft)
+	}
+	return true
+}
+
+// deletion describes a delete that powers off by mode.
+func deletion(mode vmv1alpha1.PowerOpMode) operation.Info {
+	return operation.Info{Kind: operation.Delete, Detail: string(mode)}
 }
 
 // takeGone reports whether the virtual machine is known to be gone.

@@ -191,3 +191,33 @@ func TestAnOperationIsOutdatedWhenSomethingElseIsWanted(t *testing.T) {
 		})
 	}
 }
+
+func TestADeleteThatAsksTheGuestIsMadeHard(t *testing.T) {
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("web", libraryImage())
+	l.until("the VM runs", running(req), req)
+	asked := make(chan struct{})
+	_, err := p.ops.Start(t.Context(), keyOf(req), deletion(vmv1alpha1.PowerOpModeTrySoft), func(ctx context.Context) error {
+		close(asked)
+		<-ctx.Done() // The guest does not answer.
+		return ctx.Err()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	req.VM.Spec.PowerOffMode = vmv1alpha1.PowerOpModeTrySoft
+	if err := p.DeleteVirtualMachine(t.Context(), req); !errors.Is(err, provider.ErrReconcileInProgress) {
+		t.Errorf("delete while the guest is asked = %v, want ErrReconcileInProgress", err)
+	}
+	if _, busy := p.ops.Running(keyOf(req)); !busy {
+		t.Error("a delete has ended another one that wants the same")
+	}
+	req.VM.Spec.PowerOffMode = vmv1alpha1.PowerOpModeHard
+	l.remove(req)
+	if n := counted.snapshot(); n["PowerOffVM_Task"] != 1 || n["ShutdownGuest"] != 0 {
+		t.Errorf("calls = %v, want one PowerOffVM_Task", n)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -23,42 +24,42 @@ type blindness struct {
 	until string
 
 	mu    sync.Mutex
-	lift  chan struct{}
-	blind chan struct{}
+	lift  chan struct{} // not nil while changes are held back
+	blind chan struct{} // not nil until the first of them is
 }
 
 func (b *blindness) call(method string) {
 	b.mu.Lock()
-	lift, blind := b.lift, b.blind
-	if method == "WaitForUpdatesEx" {
-		b.blind = nil
-	}
-	if lift != nil && method == b.until {
-		close(lift)
-		b.lift = nil
-	}
-	b.mu.Unlock()
-	if method != "WaitForUpdatesEx" || lift == nil {
+	lift := b.lift
+	if method != "WaitForUpdatesEx" {
+		if lift != nil && b.blind == nil && method == b.until {
+			close(lift)
+			b.lift = nil
+		}
+		b.mu.Unlock()
 		return
 	}
-	if blind != nil {
-		close(blind)
+	if lift != nil && b.blind != nil {
+		close(b.blind)
+		b.blind = nil
 	}
-	<-lift
+	b.mu.Unlock()
+	if lift != nil {
+		<-lift
+	}
 }
 
-// begin returns when the provider hears nothing any more. nudge makes a change of
-// which it still hears.
-func (b *blindness) begin(t *testing.T, nudge func()) {
+// begin returns when the provider, which must have heard of everything, hears
+// nothing any more.
+func (b *blindness) begin(t *testing.T) {
 	t.Helper()
-	blind, lift := make(chan struct{}), make(chan struct{})
+	blind := make(chan struct{})
 	b.mu.Lock()
-	b.blind, b.lift = blind, lift
+	b.blind, b.lift = blind, make(chan struct{})
 	b.mu.Unlock()
 	t.Cleanup(func() { b.call(b.until) })
-	nudge()
 	select {
-	case <-blind:
+	case <-blind: // The wait that was under way has ended without a change.
 	case <-time.After(testTimeout):
 		t.Fatal("the provider asks for no changes")
 	}
@@ -70,7 +71,7 @@ func startBlind(t *testing.T, until string) (*loop, *provider.Request, *object.V
 	t.Helper()
 	ready := startVCenter(t)
 	b := &blindness{until: until}
-	p, _ := startProvider(t, ready, func(c *Config) { c.OnCall = b.call })
+	p, _ := startProvider(t, ready, func(c *Config) { c.OnCall, c.MaxWait = b.call, 1 })
 	l := newLoop(t, p)
 	req := newRequest("web", libraryImage())
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
@@ -78,7 +79,15 @@ func startBlind(t *testing.T, until string) (*loop, *provider.Request, *object.V
 		return isTrue(&req.VM.Status, vmv1alpha1.ConditionPowerStateSynced) && isTrue(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced)
 	}, req)
 	vm := object.NewVirtualMachine(admin(t, ready).Client, types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
-	b.begin(t, func() { reconfigure(t, vm, types.VirtualMachineConfigSpec{Annotation: "nudged"}) })
+	eventually(t, "the record is as vCenter has it", func() bool {
+		var now mo.VirtualMachine
+		if err := vm.Properties(t.Context(), vm.Reference(), []string{"config.changeVersion", "runtime.powerState"}, &now); err != nil {
+			t.Fatal(err)
+		}
+		record := p.inventory.Get(vm.Reference())
+		return record.Config.ChangeVersion == now.Config.ChangeVersion && record.Runtime.PowerState == now.Runtime.PowerState
+	})
+	b.begin(t)
 	return l, req, vm
 }
 
