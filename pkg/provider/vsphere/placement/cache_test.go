@@ -1,0 +1,117 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+)
+
+// counted is a lookup that counts how often it is made and waits until it may answer.
+type counted struct {
+	mu     sync.Mutex
+	n      int
+	answer chan struct{}
+	err    error
+}
+
+func (c *counted) find(context.Context) (int, error) {
+	c.mu.Lock()
+	c.n++
+	n := c.n
+	c.mu.Unlock()
+	<-c.answer
+	return n, c.err
+}
+
+func answering() *counted {
+	c := &counted{answer: make(chan struct{})}
+	close(c.answer)
+	return c
+}
+
+func TestWhatManyAskForIsLookedUpOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c cache[int]
+		slow := &counted{answer: make(chan struct{})}
+		var all sync.WaitGroup
+		for range 10 {
+			all.Go(func() {
+				if v, err := c.get(t.Context(), "a", slow.find); v != 1 || err != nil {
+					t.Errorf("get = %d, %v; want 1", v, err)
+				}
+			})
+		}
+		synctest.Wait()
+		close(slow.answer)
+		all.Wait()
+		if v, ok := c.known("a"); v != 1 || !ok {
+			t.Errorf("known = %d, %v; want 1", v, ok)
+		}
+	})
+}
+
+func TestWhoDoesNotWaitLeavesTheLookupToOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c cache[int]
+		slow := &counted{answer: make(chan struct{})}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := c.get(ctx, "a", slow.find); !errors.Is(err, context.Canceled) {
+			t.Errorf("get = %v, want canceled", err)
+		}
+		close(slow.answer)
+		if v, err := c.get(t.Context(), "a", slow.find); v != 1 || err != nil {
+			t.Errorf("get = %d, %v; want the answer of the first lookup", v, err)
+		}
+	})
+}
+
+func TestFailureIsNotRemembered(t *testing.T) {
+	var c cache[int]
+	bad := answering()
+	bad.err = errors.New("away")
+	if _, err := c.get(t.Context(), "a", bad.find); !errors.Is(err, bad.err) {
+		t.Errorf("get = %v, want the failure", err)
+	}
+	if v, err := c.get(t.Context(), "a", answering().find); v != 1 || err != nil {
+		t.Errorf("get = %d, %v; want another lookup", v, err)
+	}
+}
+
+func TestWhatWasFoundBeforeItWasForgottenIsNotRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c cache[int]
+		slow := &counted{answer: make(chan struct{})}
+		var all sync.WaitGroup
+		all.Go(func() { _, _ = c.get(t.Context(), "a", slow.find) })
+		synctest.Wait()
+		c.clear()
+		close(slow.answer)
+		all.Wait()
+		if v, ok := c.known("a"); ok {
+			t.Errorf("known = %d after all was forgotten", v)
+		}
+	})
+}
+
+func TestNamesDoNotAddUp(t *testing.T) {
+	var c cache[int]
+	find := answering().find
+	for i := range cacheSize + 10 {
+		if _, err := c.get(t.Context(), strconv.Itoa(i), find); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(c.found); n != cacheSize {
+		t.Errorf("%d names are remembered, want %d", n, cacheSize)
+	}
+	if _, ok := c.known(strconv.Itoa(cacheSize + 9)); !ok {
+		t.Error("the last name was not remembered")
+	}
+}
