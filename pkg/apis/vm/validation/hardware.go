@@ -5,6 +5,7 @@ package validation
 
 import (
 	"fmt"
+	"regexp"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -163,4 +164,16 @@ func validateHardwareVersion(version int32, path *field.Path) field.ErrorList {
 		return nil
 	}
 	return validateRange(int64(version), minHardwareVersion, maxHardwareVersion, path)
+}
+
+// guestIDFormat has room for every identifier of vSphere, of which the longest of 8.0
+// has 26 characters.
+var guestIDFormat = regexp.MustCompile(`^[A-Za-z0-9_]{1,64}$`)
+
+// validateGuestID checks the form of an identifier; which there are depends on vSphere.
+func validateGuestID(id string, path *field.Path) field.ErrorList {
+	if id == "" || guestIDFormat.MatchString(id) {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, id, "must be 1 to 64 letters, digits and underscores, for example ubuntu64Guest")}
 }

@@ -77,6 +77,7 @@ func ValidateVirtualMachineSpec(spec *vm.VirtualMachineSpec, path *field.Path) f
 	errs = append(errs, validateTPM(spec.Devices, spec.Firmware, path.Child("devices", "tpm"))...)
 	errs = append(errs, validateProbe(spec.ReadinessProbe, path.Child("readinessProbe"))...)
 	errs = append(errs, validateHardwareVersion(spec.MinHardwareVersion, path.Child("minHardwareVersion"))...)
+	errs = append(errs, validateGuestID(spec.GuestID, path.Child("guestID"))...)
 	errs = append(errs, validateName(spec.ClassName, path.Child("className"))...)
 	errs = append(errs, validateName(spec.StorageClass, path.Child("storageClass"))...)
 	errs = append(errs, validateName(spec.GroupName, path.Child("groupName"))...)

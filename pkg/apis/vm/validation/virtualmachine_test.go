@@ -167,6 +167,9 @@ func TestSpecHardware(t *testing.T) {
 		{"a host device without device", func(s *spec) {
 			s.Devices = &vm.VirtualMachineDevices{HostDevices: []vm.VirtualMachineDevice{{Name: "a"}}}
 		}, []string{"Required spec.devices.hostDevices[0].deviceName"}},
+		{"a guest ID", func(s *spec) { s.GuestID = "windows2019srv_64Guest" }, nil},
+		{"a guest ID that is a name", func(s *spec) { s.GuestID = "Ubuntu Linux (64-bit)" }, []string{"Invalid spec.guestID"}},
+		{"a guest ID without end", func(s *spec) { s.GuestID = strings.Repeat("x", 65) }, []string{"Invalid spec.guestID"}},
 		{"a hardware version before 13", func(s *spec) { s.MinHardwareVersion = 12 }, []string{"Invalid spec.minHardwareVersion"}},
 		{"a hardware version after 22", func(s *spec) { s.MinHardwareVersion = 23 }, []string{"Invalid spec.minHardwareVersion"}},
 	})
