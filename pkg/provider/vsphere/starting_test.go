@@ -10,12 +10,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/vmware/govmomi/find"
 	"github.com/vmware/govmomi/object"
 	vimtypes "github.com/vmware/govmomi/vim25/types"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/inventory"
 )
 
 // holdStream keeps vCenter from answering the stream, so that the first read of the
@@ -104,5 +107,45 @@ func TestManyNewVirtualMachinesAskForTheirPlacesOnce(t *testing.T) {
 		if got := counted.snapshot()[method]; got != 1 {
 			t.Errorf("%d calls of %s for 12 new VMs at once, want 1", got, method)
 		}
+	}
+}
+
+// vCenter hands out an inventory in parts of 100 objects; several are under way at a time.
+func TestInventoryOfManyPartsIsComplete(t *testing.T) {
+	const machines = 210
+	ready := startVCenter(t)
+	template, _ := makeVM(t, ready, "/DC0/vm/slipway", "vm")
+	folder, err := find.NewFinder(template.Client()).Folder(t.Context(), "/DC0/vm/slipway")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, clones := make([]string, machines), make([]*object.Task, machines)
+	for i := range ids {
+		ids[i] = uuid.NewString()
+		clones[i], err = template.Clone(t.Context(), folder, fmt.Sprintf("vm-%03d", i), vimtypes.VirtualMachineCloneSpec{
+			Config: &vimtypes.VirtualMachineConfigSpec{InstanceUuid: ids[i]},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, clone := range clones {
+		if err := clone.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, counted := startProvider(t, ready, nil)
+	eventually(t, "the inventory is read", p.inventory.Synced)
+	for i, id := range ids {
+		vm, state := p.inventory.Find("", id)
+		if state != inventory.Exists {
+			t.Fatalf("VM %d of %d is not in the inventory", i, machines)
+		}
+		if vm.Name == "" || vm.Config.Uuid == "" || len(vm.Config.Hardware.Device) == 0 || vm.Runtime.Host == nil || p.inventory.HostName(*vm.Runtime.Host) == "" {
+			t.Errorf("the record of %s is not complete", vm.Name)
+		}
+	}
+	if got := counted.snapshot()["RetrieveProperties"]; got > 20 {
+		t.Errorf("%d calls of RetrieveProperties for %d VMs: their details are not read in common", got, machines)
 	}
 }
