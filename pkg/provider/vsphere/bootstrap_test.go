@@ -31,8 +31,13 @@ func TestLinuxPrepCustomizesTheFirstStart(t *testing.T) {
 			req.Effective.Network.Interfaces[0].Gateway4 = "192.0.2.1"
 			l.until("the VM runs", running(req), req)
 			nothingToDo(t, p, req)
-			if got := guestOf(t, ready, req); got.HostName != "host-"+name {
-				t.Errorf("host name = %q, want the one of the customization", got.HostName)
+			var got *vimtypes.GuestInfo
+			eventually(t, "the guest has booted", func() bool {
+				got = guestOf(t, ready, req)
+				return got.ToolsRunningStatus == string(vimtypes.VirtualMachineToolsRunningStatusGuestToolsRunning)
+			})
+			if got.HostName != "host-"+name || got.IpAddress != "192.0.2.77" {
+				t.Errorf("host name = %q, address = %q; want those of the customization", got.HostName, got.IpAddress)
 			}
 			if vm, _ := p.inventory.Find(req.VM.Status.UniqueID, req.VM.Status.InstanceUUID); observe.Pending(vm) {
 				t.Error("the VM is still marked as not finished")

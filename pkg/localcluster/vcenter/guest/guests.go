@@ -23,6 +23,8 @@ type Guests struct {
 	mu     sync.Mutex
 	boots  map[types.ManagedObjectReference]*boot
 	closed bool
+	// identities are those of customized guests, by virtual machine.
+	identities map[types.ManagedObjectReference]identity
 }
 
 // boot is a guest on its way up.
@@ -31,7 +33,8 @@ type boot struct{ timer *time.Timer }
 // Install makes every virtual machine that is powered on boot a guest after
 // delay, those that are powered on already included.
 func Install(registry *simulator.Registry, delay time.Duration) *Guests {
-	g := &Guests{registry: registry, delay: delay, boots: map[types.ManagedObjectReference]*boot{}}
+	g := &Guests{registry: registry, delay: delay, boots: map[types.ManagedObjectReference]*boot{},
+		identities: map[types.ManagedObjectReference]identity{}}
 	registry.AddHandler(g)
 	for _, e := range registry.All("VirtualMachine") {
 		if vm, ok := e.(*simulator.VirtualMachine); ok && vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn {
@@ -92,8 +95,21 @@ func (g *Guests) booted(ref types.ManagedObjectReference, b *boot) {
 			return
 		}
 		g.halt(ref)
-		ctx.Update(vm, running(&vm.VirtualMachine))
+		ctx.Update(vm, running(&vm.VirtualMachine, g.identity(ref, vm.Guest)))
 	})
+}
+
+// identity returns that of the guest of ref, which was customized if now or an earlier
+// state of the guest says so.
+func (g *Guests) identity(ref types.ManagedObjectReference, now *types.GuestInfo) identity {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if id, ok := customized(now); ok {
+		if _, known := g.identities[ref]; !known {
+			g.identities[ref] = id
+		}
+	}
+	return g.identities[ref]
 }
 
 func (g *Guests) halt(ref types.ManagedObjectReference) {
@@ -115,6 +131,9 @@ func (g *Guests) PutObject(*simulator.Context, mo.Reference) {}
 func (g *Guests) RemoveObject(_ *simulator.Context, ref types.ManagedObjectReference) {
 	if ref.Type == "VirtualMachine" {
 		g.halt(ref)
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		delete(g.identities, ref)
 	}
 }
 

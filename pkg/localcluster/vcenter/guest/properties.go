@@ -52,21 +52,24 @@ func hostName(name string) string {
 	return strings.Trim(label, "-")
 }
 
-// running returns the properties of a guest that has booted.
-func running(vm *mo.VirtualMachine) []types.PropertyChange {
+// running returns the properties of a guest with an identity that has booted.
+func running(vm *mo.VirtualMachine, id identity) []types.PropertyChange {
 	var nics []types.GuestNicInfo
 	var first string
 	if vm.Config != nil {
 		cards := object.VirtualDeviceList(vm.Config.Hardware.Device).SelectByType((*types.VirtualEthernetCard)(nil))
 		for i, device := range cards {
-			nic := network(vm, device, i)
+			nic := network(vm, device, i, id)
 			if i == 0 {
 				first = nic.IpAddress[0]
 			}
 			nics = append(nics, nic)
 		}
 	}
-	name := hostName(vm.Name)
+	name := id.hostName
+	if name == "" {
+		name = hostName(vm.Name)
+	}
 	changes := []types.PropertyChange{
 		{Name: "guest.toolsStatus", Val: types.VirtualMachineToolsStatusToolsOk},
 		{Name: "guest.toolsVersion", Val: toolsVersion},
@@ -118,7 +121,7 @@ func summary(vm *mo.VirtualMachine, guest types.VirtualMachineGuestSummary) type
 	return types.PropertyChange{Name: "summary.guest", Val: guest}
 }
 
-func network(vm *mo.VirtualMachine, device types.BaseVirtualDevice, i int) types.GuestNicInfo {
+func network(vm *mo.VirtualMachine, device types.BaseVirtualDevice, i int, id identity) types.GuestNicInfo {
 	v4, v6 := addresses(vm.Self, i)
 	nic := types.GuestNicInfo{
 		Connected:      true,
@@ -128,6 +131,14 @@ func network(vm *mo.VirtualMachine, device types.BaseVirtualDevice, i int) types
 			{IpAddress: v4, PrefixLength: ipv4Prefix, State: string(types.NetIpConfigInfoIpAddressStatusPreferred)},
 			{IpAddress: v6, PrefixLength: ipv6Prefix, State: string(types.NetIpConfigInfoIpAddressStatusPreferred)},
 		}},
+	}
+	if fixed := id.addresses[nic.DeviceConfigId]; len(fixed) > 0 {
+		nic.IpAddress, nic.IpConfig.IpAddress = fixed, nil
+		for _, address := range fixed {
+			nic.IpConfig.IpAddress = append(nic.IpConfig.IpAddress, types.NetIpConfigInfoIpAddress{
+				IpAddress: address, PrefixLength: ipv4Prefix, State: string(types.NetIpConfigInfoIpAddressStatusPreferred),
+			})
+		}
 	}
 	if card, ok := device.(types.BaseVirtualEthernetCard); ok {
 		nic.MacAddress = card.GetVirtualEthernetCard().MacAddress
