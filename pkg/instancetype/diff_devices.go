@@ -54,23 +54,28 @@ func deviceChanges(path string, desired *effectiveSpec) bool {
 		return d.AutoattachGraphicsDevice != nil
 	case path == "devices.autoattachSerialConsole":
 		return isTrue(d.AutoattachSerialConsole) // a serial port is never removed
-	case strings.HasSuffix(path, ".macAddress"):
-		return hasAddress(desired, path)
+	case strings.HasPrefix(path, "network."):
+		return interfaceChanges(path, desired)
 	}
 	return true
 }
 
-// hasAddress says whether the interface of path asks for an address of its own.
-func hasAddress(s *effectiveSpec, path string) bool {
-	if s.Network == nil {
+// interfaceChanges says whether the desired spec changes the interface at path. One
+// that names no interface, and does not turn the network off, leaves them alone; an
+// address that nobody gives stays.
+func interfaceChanges(path string, s *effectiveSpec) bool {
+	if s.Network == nil || len(s.Network.Interfaces) == 0 && !s.Network.Disabled {
 		return false
+	}
+	if !strings.HasSuffix(path, ".macAddress") {
+		return true
 	}
 	for i := range s.Network.Interfaces {
 		if nic := &s.Network.Interfaces[i]; interfacePath(nic.Name)+".macAddress" == path {
 			return nic.MACAddress != ""
 		}
 	}
-	return false
+	return true // it goes with its interface
 }
 
 func interfacePath(name string) string { return "network.interfaces[" + name + "]" }
@@ -137,9 +142,6 @@ func plugs(bus string, running, desired *effectiveSpec) bool {
 
 // assignVolume puts the volume into target, in the place of one of its name.
 func assignVolume(target *effectiveSpec, volume *vmv1alpha1.VirtualMachineVolume) {
-	if volume == nil {
-		return
-	}
 	if old := volumeNamed(target, volume.Name); old != nil {
 		bus := old.Bus
 		*old = *volume.DeepCopy()

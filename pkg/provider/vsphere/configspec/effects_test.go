@@ -66,6 +66,7 @@ func TestAnnouncedEffectsAreThoseOfTheHardware(t *testing.T) {
 		"what vSphere lacks":    {small + `, nodeSelector: {a: b}, devices: {video: {type: vga}}`, small + `, nodeSelector: {c: d}, devices: {video: {type: virtio}}`},
 		"switches":              {small, small + `, devices: {disableHotplug: true, autoattachGraphicsDevice: false}`},
 		"a device more":         {small, small + `, devices: {gpus: [{name: g, deviceName: grid_a100-10c}]}`},
+		"interfaces":            {small + `, network: {interfaces: [{name: eth0, model: e1000}]}`, small},
 		"disks of a running VM": {small, small + `, volumes: [{name: a, bus: pvscsi, disk: {size: 1Gi}}, {name: b, bus: sata, disk: {size: 1Gi}}], terminationGracePeriodSeconds: 5`},
 	} {
 		t.Run(name, func(t *testing.T) {
