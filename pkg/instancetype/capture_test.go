@@ -1,0 +1,42 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package instancetype_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+// Drift is what the live object tells: a read that fails tells nothing, and one
+// that finds nothing tells that there is nothing newer.
+func TestDriftIsWhatIsKnownOfTheLiveObject(t *testing.T) {
+	w, vm := outdated(t, size(4), "{}")
+	capture := func() (generation int64, outdated bool) {
+		t.Helper()
+		found, err := instancetype.Find(vm, it, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ref, create, err := instancetype.Capture(vm, it, found, w)
+		if err != nil || create != nil {
+			t.Fatalf("capturing what is captured: revision %v, error %v", create, err)
+		}
+		instancetype.SetStatusRef(vm, it, ref)
+		return ref.LatestGeneration, ref.Outdated
+	}
+	if generation, outdated := capture(); generation != 2 || !outdated {
+		t.Errorf("latest generation %d, outdated %t; want 2 and true", generation, outdated)
+	}
+	w.broken = errors.New("timeout")
+	if generation, outdated := capture(); generation != 2 || !outdated {
+		t.Errorf("after a failed read: latest generation %d, outdated %t; want 2 and true as before", generation, outdated)
+	}
+	w.broken = nil
+	w.remove(w.sources[string(clusterIT)+"//small"])
+	if generation, outdated := capture(); generation != 0 || outdated {
+		t.Errorf("after its deletion: latest generation %d, outdated %t; want 0 and false", generation, outdated)
+	}
+}
