@@ -6,6 +6,7 @@ package app
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -86,13 +87,14 @@ func TestLeaseIsHeldUntilControllersHaveEnded(t *testing.T) {
 
 func TestLostLeaseEndsTheProcess(t *testing.T) {
 	host := fake.NewClientset()
+	var away atomic.Bool
+	host.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return away.Load(), nil, errors.New("the host cluster is away")
+	})
 	l, failed := newLeadership(host, true)
 	go l.elect(t.Context())
 	<-l.elected
-
-	host.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return true, nil, errors.New("the host cluster is away")
-	})
+	away.Store(true)
 	select {
 	case err := <-failed:
 		if err == nil {
