@@ -29,9 +29,11 @@ type VirtualMachineClass struct {
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type VirtualMachineClassList struct {
 	metav1.TypeMeta `json:",inline"`
+	// Standard list metadata.
 	// +optional
 	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
+	// Items are the classes.
 	Items []VirtualMachineClass `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 

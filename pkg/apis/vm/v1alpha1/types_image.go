@@ -31,9 +31,11 @@ type VirtualMachineImage struct {
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type VirtualMachineImageList struct {
 	metav1.TypeMeta `json:",inline"`
+	// Standard list metadata.
 	// +optional
 	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
+	// Items are the images.
 	Items []VirtualMachineImage `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 

@@ -86,9 +86,11 @@ type VirtualMachine struct {
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type VirtualMachineList struct {
 	metav1.TypeMeta `json:",inline"`
+	// Standard list metadata.
 	// +optional
 	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
+	// Items are the virtual machines.
 	Items []VirtualMachine `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 

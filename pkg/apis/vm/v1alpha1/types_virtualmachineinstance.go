@@ -32,9 +32,11 @@ type VirtualMachineInstance struct {
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type VirtualMachineInstanceList struct {
 	metav1.TypeMeta `json:",inline"`
+	// Standard list metadata.
 	// +optional
 	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
+	// Items are the instances.
 	Items []VirtualMachineInstance `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
@@ -92,7 +94,7 @@ type VirtualMachineInstanceSpec struct {
 	// Annotations come from the instance type and the preference.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty" protobuf:"bytes,16,rep,name=annotations"`
-	// TerminationGracePeriodSeconds bounds a soft power off.
+	// TerminationGracePeriodSeconds bounds a soft power off, in seconds.
 	// +optional
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty" protobuf:"varint,17,opt,name=terminationGracePeriodSeconds"`
 }
