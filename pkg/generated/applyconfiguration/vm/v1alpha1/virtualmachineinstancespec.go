@@ -43,7 +43,7 @@ type VirtualMachineInstanceSpecApplyConfiguration struct {
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 	// Annotations come from the instance type and the preference.
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// TerminationGracePeriodSeconds bounds a soft power off.
+	// TerminationGracePeriodSeconds bounds a soft power off, in seconds.
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
 }
 
