@@ -72,6 +72,30 @@ func TestNewVirtualMachineIsMadeWhileTheInventoryIsRead(t *testing.T) {
 	}
 }
 
+// The stream may be lost before it has told of anything.
+func TestNewVirtualMachineIsKeptWhenTheFirstReadBeginsAnew(t *testing.T) {
+	ready := startVCenter(t)
+	control(t, ready, http.MethodPut, holdStream)
+	p, counted := startProvider(t, ready, func(c *Config) { c.Alone = began })
+	l := newLoop(t, p)
+	first, second := newcomer("first", libraryImage()), newcomer("second", libraryImage())
+	l.until("the first runs", running(first), first)
+	control(t, ready, http.MethodPost, "/sessions/drop")
+	l.until("the second runs", running(second), second)
+	if p.inventory.Synced() {
+		t.Fatal("the inventory was read: nothing is shown")
+	}
+	control(t, ready, http.MethodDelete, holdStream)
+	eventually(t, "the inventory is read", p.inventory.Synced)
+	l.until("both run", running(first, second), first, second)
+	if got := counted.snapshot()["rest.DeployLibraryItem"]; got != 2 {
+		t.Errorf("%d deployments of 2 VMs", got)
+	}
+	if vms := inVCenter(t, ready); len(vms) != 2 {
+		t.Errorf("vCenter has %d VMs, want 2", len(vms))
+	}
+}
+
 // A VM that was made while everything was read and is gone when the stream is there
 // was never in the stream.
 func TestVirtualMachineThatIsGoneBeforeTheInventoryIsReadIsNotKept(t *testing.T) {
