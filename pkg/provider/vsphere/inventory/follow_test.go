@@ -1,0 +1,78 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+func record(id, version string) *mo.VirtualMachine {
+	vm := &mo.VirtualMachine{}
+	vm.Self = vmRef(id)
+	vm.Config = &types.VirtualMachineConfigInfo{InstanceUuid: id, ChangeVersion: version}
+	return vm
+}
+
+func TestEndOfTheFirstReadKeepsWhatIsTooNewForIt(t *testing.T) {
+	synced := 0
+	i := New(Options{Synced: func() { synced++ }})
+	for _, id := range []string{"reported", "made-meanwhile", "gone"} {
+		i.store(vmRef(id), record(id, "1"))
+	}
+	i.direct[vmRef("made-meanwhile")] = struct{}{}
+	if _, state := i.Find("", "nowhere"); state != Unknown || !i.Starting() {
+		t.Errorf("before the end, what is not there has state %v, starting %v; want unknown and true", state, i.Starting())
+	}
+	i.finishSync(map[types.ManagedObjectReference]struct{}{vmRef("reported"): {}})
+
+	var kept []string
+	for ref := range i.vms {
+		kept = append(kept, ref.Value)
+	}
+	slices.Sort(kept)
+	if diff := cmp.Diff([]string{"made-meanwhile", "reported"}, kept); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+	if _, state := i.Find("", "nowhere"); state != Absent || i.Starting() || synced != 1 {
+		t.Errorf("after the end, what is not there has state %v, starting %v, %d calls; want absent, false and 1", state, i.Starting(), synced)
+	}
+}
+
+func TestDetailsAreReadAheadForWhatIsNewOrChanged(t *testing.T) {
+	i := New(Options{})
+	i.store(vmRef("known"), record("known", "7"))
+	enter := func(id string, changes ...types.PropertyChange) types.ObjectUpdate {
+		return types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: vmRef(id), ChangeSet: changes}
+	}
+	version := func(v string) types.PropertyChange { return types.PropertyChange{Name: changeVersionPath, Val: v} }
+	for name, test := range map[string]struct {
+		update types.ObjectUpdate
+		want   bool
+	}{
+		"new":                               {enter("new", version("1")), true},
+		"new, configuration not readable":   {enter("new"), true},
+		"known":                             {enter("known", version("7")), false},
+		"known, changed meanwhile":          {enter("known", version("8")), true},
+		"known, configuration not readable": {enter("known"), false},
+	} {
+		if got := i.lacksDetails(test.update); got != test.want {
+			t.Errorf("%s: lacks details = %v, want %v", name, got, test.want)
+		}
+	}
+}
+
+// What was read directly may be newer than the part of the first read that has it.
+func TestRecordThatWasReadDirectlyIsReportedOnce(t *testing.T) {
+	i := New(Options{})
+	ref := vmRef("vm-1")
+	i.direct[ref] = struct{}{}
+	if first, second := i.reported(ref), i.reported(ref); !first || second {
+		t.Errorf("read directly = %v, then %v; want true and false", first, second)
+	}
+}
