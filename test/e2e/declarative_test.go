@@ -95,6 +95,30 @@ func TestStorySwitchCapturesTheNewInstanceTypeAndGrowsTheRunningVM(t *testing.T)
 	}
 }
 
+// F85
+func TestDedicatedCPUsReachTheRunningVMAndNotItsSpec(t *testing.T) {
+	u := admin(t)
+	u.apply(catalogue + `
+---
+apiVersion: instancetype.slipway.dev/v1alpha1
+kind: VirtualMachineInstancetype
+metadata: {name: dedicated}
+spec: {cpu: {guest: 2, dedicatedCPUPlacement: true}, memory: {guest: 1Gi}}
+` + vmWith("vm", "instancetype: {name: dedicated, kind: VirtualMachineInstancetype}"))
+	u.kubectl("wait", "--for=condition=Ready", "vm/vm", "--timeout=90s")
+	config := inventory(t, u.namespace)["vm"].Config
+	if l := config.LatencySensitivity; l == nil || l.Level != "high" {
+		t.Errorf("the latency sensitivity is %+v, want high", l)
+	}
+	if locked := config.MemoryReservationLockedToMax; locked == nil || !*locked {
+		t.Error("the memory is not locked")
+	}
+	u.wants("vmi/vm", ".spec.cpu.dedicatedCPUPlacement", "true")
+	if got := u.get("vm/vm", ".spec.cpu"); got != "" {
+		t.Errorf("spec.cpu became %s", got)
+	}
+}
+
 // F140
 func TestStoryStageDefersEveryChangeToThePowerCycle(t *testing.T) {
 	u := admin(t)

@@ -32,13 +32,18 @@ func TestRefreshMovesAVirtualMachineToTheNewGeneration(t *testing.T) {
 	var plan struct {
 		Changed, DryRun              bool
 		OldGeneration, NewGeneration int64
-		Fields                       []struct{ Path string }
+		Fields                       []struct{ Path, Effect string }
 	}
 	if err := json.Unmarshal([]byte(u.virtctl("refresh", "instancetype", "web", "--dry-run", "-o", "json")), &plan); err != nil {
 		t.Fatal(err)
 	}
 	if !plan.Changed || !plan.DryRun || plan.OldGeneration != 1 || plan.NewGeneration != 2 || len(plan.Fields) == 0 {
 		t.Errorf("the dry run answers %+v, want a change from generation 1 to 2 with its fields", plan)
+	}
+	for _, f := range plan.Fields {
+		if f.Effect != "Live" {
+			t.Errorf("%s is announced as %s, and hot-add is on", f.Path, f.Effect)
+		}
 	}
 	if got := u.get("vm/web", ".status.instancetypeRef.controllerRevisionRef.name"); got != old {
 		t.Errorf("a dry run changed the revision to %q", got)
@@ -48,6 +53,7 @@ func TestRefreshMovesAVirtualMachineToTheNewGeneration(t *testing.T) {
 		t.Errorf("virtctl refresh printed:\n%s", out)
 	}
 	u.wants("vm/web", ".status.instancetypeRef.sourceGeneration", "2")
+	u.wants("vm/web", ".status.instancetypeRef.resources", `{"memory":"4Gi","vcpus":4}`)
 	u.virtctl("stop", "web", "--mode", "Hard")
 	u.wants("vm/web", ".status.powerState", "PoweredOff")
 	u.virtctl("start", "web")

@@ -34,7 +34,8 @@ func inventory(t *testing.T, namespace string) map[string]mo.VirtualMachine {
 	}
 	defer func() { _ = all.Destroy(context.WithoutCancel(ctx)) }()
 	var vms []mo.VirtualMachine
-	if err := all.Retrieve(ctx, []string{"VirtualMachine"}, []string{"name", "parent", "runtime.powerState", "config.instanceUuid", "config.hardware"}, &vms); err != nil {
+	if err := all.Retrieve(ctx, []string{"VirtualMachine"}, []string{"name", "parent", "runtime.powerState", "config.instanceUuid", "config.hardware",
+		"config.latencySensitivity", "config.memoryReservationLockedToMax"}, &vms); err != nil {
 		t.Fatalf("reading the VMs of the vCenter: %v", err)
 	}
 	folders := map[string]string{}
