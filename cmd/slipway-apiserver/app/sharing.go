@@ -5,11 +5,14 @@ package app
 
 import (
 	"sync"
+	"unique"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm"
 )
 
 // maxSharedFieldSets bounds the field sets that are known at a time. Those of one kind
@@ -17,9 +20,9 @@ import (
 // single object, by the UID of an owner for example, come and go.
 const maxSharedFieldSets = 4096
 
-// sharingCodec is a codec whose decoded objects share the field sets of their managed
-// fields. These are a third of an object and the same for most objects of a kind, of
-// which the watch cache holds every one and its recent versions.
+// sharingCodec is a codec whose decoded objects share what is the same in most of them
+// and makes more than a third of each: the managed fields, and the words of conditions.
+// The watch cache holds every object and its recent versions.
 type sharingCodec struct {
 	runtime.Codec
 	sets fieldSets
@@ -34,10 +37,39 @@ func (c *sharingCodec) Decode(data []byte, defaults *schema.GroupVersionKind, in
 	if accessor, err := meta.Accessor(obj); err == nil { // a list, for example, has none
 		entries := accessor.GetManagedFields()
 		for i := range entries {
-			entries[i].FieldsV1 = c.sets.shared(entries[i].FieldsV1)
+			e := &entries[i]
+			e.FieldsV1 = c.sets.shared(e.FieldsV1)
+			share(&e.Manager)
+			share(&e.Operation)
+			share(&e.APIVersion)
+			share(&e.FieldsType)
+			share(&e.Subresource)
 		}
 	}
+	switch o := obj.(type) {
+	case *vm.VirtualMachine:
+		o.Status.Conditions = sharedConditions(o.Status.Conditions)
+	case *vm.VirtualMachineInstance:
+		o.Status.Conditions = sharedConditions(o.Status.Conditions)
+	}
 	return obj, kind, nil
+}
+
+// share makes s one of the equal strings that share their memory.
+func share[S ~string](s *S) { *s = S(unique.Make(string(*s)).Value()) }
+
+// sharedConditions are conditions without room for more, which share their words.
+func sharedConditions(conditions []metav1.Condition) []metav1.Condition {
+	if cap(conditions) > len(conditions) {
+		conditions = append(make([]metav1.Condition, 0, len(conditions)), conditions...)
+	}
+	for i := range conditions {
+		c := &conditions[i]
+		share(&c.Type)
+		share(&c.Status)
+		share(&c.Reason)
+	}
+	return conditions
 }
 
 // fieldSets keeps one copy of each field set. The zero value is ready for use.

@@ -6,6 +6,7 @@ package app
 import (
 	"fmt"
 	"testing"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,10 @@ func managed(name, fields string) *vm.VirtualMachine {
 	return &vm.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Name: name, ManagedFields: []metav1.ManagedFieldsEntry{
 		{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply, APIVersion: "vm.slipway.dev/v1alpha1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)},
 		{Manager: "nobody"},
+	}}, Status: vm.VirtualMachineStatus{Conditions: []metav1.Condition{
+		{Type: "Ready", Status: metav1.ConditionFalse, Reason: "Waiting", Message: name},
+		{Type: "Created", Status: metav1.ConditionTrue, Reason: "Succeeded"},
+		{Type: "Synchronized", Status: metav1.ConditionUnknown},
 	}}}
 }
 
@@ -36,7 +41,7 @@ func stored(t *testing.T, codec runtime.Codec, obj *vm.VirtualMachine) *vm.Virtu
 	return got.(*vm.VirtualMachine)
 }
 
-func TestStoredObjectsShareEqualFieldSetsOnly(t *testing.T) {
+func TestStoredObjectsShareWhatIsEqual(t *testing.T) {
 	const same, other = `{"f:spec":{"f:powerState":{}}}`, `{"f:spec":{"f:image":{}}}`
 	codec := newStorageCodec()
 	a, b, c := stored(t, codec, managed("a", same)), stored(t, codec, managed("b", same)), stored(t, codec, managed("c", other))
@@ -44,8 +49,17 @@ func TestStoredObjectsShareEqualFieldSetsOnly(t *testing.T) {
 		t.Error("two objects hold a copy each of one field set")
 	}
 	for v, want := range map[*vm.VirtualMachine]*vm.VirtualMachine{a: managed("a", same), b: managed("b", same), c: managed("c", other)} {
-		if diff := cmp.Diff(want.ObjectMeta, v.ObjectMeta); diff != "" {
+		want.Spec = v.Spec // has defaults
+		if diff := cmp.Diff(want, v); diff != "" {
 			t.Errorf("%s is stored otherwise (-want +got):\n%s", want.Name, diff)
+		}
+	}
+	for what, pair := range map[string][2]string{
+		"managers": {a.ManagedFields[0].Manager, b.ManagedFields[0].Manager},
+		"reasons":  {a.Status.Conditions[0].Reason, b.Status.Conditions[0].Reason},
+	} {
+		if unsafe.StringData(pair[0]) != unsafe.StringData(pair[1]) {
+			t.Errorf("two objects hold a copy each of equal %s", what)
 		}
 	}
 }
