@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package adoption is the admission check for the fields by which a VirtualMachine
-// takes over a VM that vSphere has already.
+// says which VM of vSphere it is: spec.instanceUUID takes one over that is there
+// already, spec.providerID asserts an identity.
 //
 // Guarantee: only privileged users may set or change them. vSphere knows nothing of
 // namespaces, so that anybody else could name, and then power off or delete, any VM
@@ -52,5 +53,5 @@ func (a *Admission) Validate(_ context.Context, request admission.Attributes, _ 
 }
 
 func refuse(request admission.Attributes, field string) error {
-	return admission.NewForbidden(request, fmt.Errorf("only privileged users may set %s, which takes over a VM that vSphere has", field))
+	return admission.NewForbidden(request, fmt.Errorf("only privileged users may set %s, which says what VM of vSphere this is", field))
 }
