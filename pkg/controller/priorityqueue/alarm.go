@@ -65,7 +65,7 @@ func (q *Queue[K]) onAlarm() {
 			q.release()
 			return
 		}
-		now := q.now()
+		now := q.notBefore(q.now())
 		all := q.core.promote(now, promoteBatch)
 		again := !all && len(q.park.stack) > 0
 		if again {

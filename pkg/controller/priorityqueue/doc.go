@@ -18,7 +18,10 @@
 //     it is added meanwhile it takes its place in the order at that Add, counts
 //     in Len at once, is passed over until Done, and is then handed out before
 //     keys of its priority that were added later.
-//  4. Visibility. An Add that has returned is seen by the next Get and Len.
+//  4. Visibility. An Add that has returned is seen by the next Get and Len. It
+//     does not wait for a Get or Done: where the lock is taken, or a Get waits
+//     for it, the key is left to the next that has it, with the time of the Add.
+//     Only the 513th add that is left so waits for its turn.
 //  5. Delays count from the call. When the delay has passed, the key takes its
 //     place in the order; a key whose delay has passed is ahead of lower
 //     priorities, whether a Get was waiting or not. Where more than 64 delays
@@ -43,6 +46,7 @@
 //     its memory back. What a caller passes in is not kept beyond the keys.
 //
 // The core (core.go, levels.go, aging.go and what they use) has no lock, starts
-// no goroutine and reads no clock. The shell (queue.go, parking.go, alarm.go)
-// adds one mutex, the waiting Gets and one timer.
+// no goroutine and reads no clock. The shell adds one mutex (lock.go), what is
+// left to its holder (pending.go, serve.go), the waiting Gets (parking.go) and
+// one timer (alarm.go).
 package priorityqueue

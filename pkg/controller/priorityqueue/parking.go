@@ -13,9 +13,13 @@ type parking[K comparable] struct {
 	// stack holds them, last in, first out: the warmest worker comes first.
 	stack []*waiter[K]
 	pool  sync.Pool
+	// parked is the length of stack. A Get counts itself before it looks for the
+	// last time whether something was left in pending; whoever leaves something
+	// there looks at parked afterwards.
+	parked atomic.Int32
 	// coming counts the Gets that wait for the lock. While there is one no
 	// other is woken: it takes what is ready, and then wakes one itself if
-	// something is left.
+	// something is left. Adds need no lock then either, as it applies them.
 	coming atomic.Int32
 	// waking: a woken Get is on its way and has not run yet. Meanwhile no other
 	// is woken; it wakes the next itself if more is set.
@@ -38,10 +42,12 @@ func (p *parking[K]) push() *waiter[K] {
 		w = &waiter[K]{ch: make(chan handover[K], 1)}
 	}
 	p.stack = append(p.stack, w)
+	p.parked.Add(1)
 	return w
 }
 
 func (p *parking[K]) pop() *waiter[K] {
+	p.parked.Add(-1)
 	n := len(p.stack) - 1
 	w := p.stack[n]
 	p.stack[n] = nil
@@ -49,21 +55,30 @@ func (p *parking[K]) pop() *waiter[K] {
 	return w
 }
 
+// leaveToWoken reports whether a woken Get is on its way that will take the lock
+// for whatever there is now.
+func (p *parking[K]) leaveToWoken() bool {
+	if !p.waking.Load() {
+		return false
+	}
+	if !p.more.Load() {
+		p.more.Store(true)
+	}
+	// The woken Get clears waking before it reads more: if it is still set,
+	// that Get has yet to read what was just stored.
+	return p.waking.Load()
+}
+
 // handOver takes the next key for the last Get that parked, of which there is
 // one. It returns nil if there is no key, or if another Get is on its way and will
 // see to it. The caller holds the lock and sends after giving it back.
 func (q *Queue[K]) handOver(now int64) (*waiter[K], handover[K]) {
 	p := &q.park
-	if p.coming.Load() > 0 {
+	if q.core.ready == 0 && q.core.delayed == 0 {
 		return nil, handover[K]{}
 	}
-	if p.waking.Load() {
-		p.more.Store(true)
-		// The woken Get clears waking before it reads more: if it is still
-		// set, that Get has yet to read what was just stored.
-		if p.waking.Load() {
-			return nil, handover[K]{}
-		}
+	if p.coming.Load() > 0 || p.leaveToWoken() {
+		return nil, handover[K]{}
 	}
 	key, priority, ok := q.core.pop(now)
 	if !ok {
@@ -71,7 +86,7 @@ func (q *Queue[K]) handOver(now int64) (*waiter[K], handover[K]) {
 	}
 	p.waking.Store(true)
 	w := p.pop()
-	if q.core.ready > 0 && len(p.stack) > 0 {
+	if q.core.ready > 0 && len(p.stack) > 0 && !p.more.Load() {
 		p.more.Store(true)
 	}
 	return w, handover[K]{key: key, priority: priority}

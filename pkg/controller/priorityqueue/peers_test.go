@@ -151,11 +151,11 @@ func TestAddsLeftToTheHolderOfTheLockAreBounded(t *testing.T) {
 	q := New[int]("")
 	q.mu.Lock()
 	for i := range maxPending {
-		if !q.leave(operation[int]{key: i, hash: q.core.hash(i)}) {
+		if !q.pending.push(&operation[int]{key: i, hash: q.core.hash(i)}) {
 			t.Fatalf("the list is full with %d adds, want %d", i, maxPending)
 		}
 	}
-	if q.leave(operation[int]{key: -1, hash: q.core.hash(-1)}) {
+	if q.pending.push(&operation[int]{key: -1, hash: q.core.hash(-1)}) {
 		t.Error("the list takes more adds than its bound")
 	}
 	q.applyPending()
@@ -184,6 +184,7 @@ func TestACallDoesNotServeTheAddsOfOthersForEver(t *testing.T) {
 	}
 	stop.Store(true)
 	producers.Wait()
+	q.Len()
 	want(t, "operations left behind", q.pending.count.Load(), int32(0))
 }
 

@@ -5,7 +5,6 @@ package priorityqueue
 
 import (
 	"math"
-	"sync"
 	"time"
 
 	"k8s.io/client-go/util/workqueue"
@@ -23,11 +22,16 @@ type Queue[K comparable] struct {
 	// calls that meet delayed keys do.
 	timed bool
 
-	mu      sync.Mutex
+	mu lock
+	// pending is what callers left who did not take mu. Every holder of mu
+	// applies it before anything else.
 	pending pending[K]
 	core    *core[K]
 	park    parking[K]
 	wake    alarm
+	// latest is the latest time that the core was told; time does not go back
+	// for it.
+	latest int64
 	// closed: adds are ignored, and a Get that finds nothing returns.
 	closed bool
 	// drained is closed when a draining queue is empty and nothing is in
@@ -58,6 +62,7 @@ func New[K comparable](name string, options ...Option[K]) *Queue[K] {
 		timed:   c.metrics || c.aging != nil,
 		core:    newCore(c.group, c.aging, s),
 	}
+	q.mu.init()
 	q.wake.init(c.clock, q.onAlarm)
 	return q
 }
@@ -76,9 +81,16 @@ func elapsed(cl clock.WithDelayedExecution) func() int64 {
 // The caller holds the lock.
 func (q *Queue[K]) time() int64 {
 	if q.timed || len(q.core.due) > 0 {
-		return q.now()
+		return q.notBefore(q.now())
 	}
 	return 0
+}
+
+// notBefore returns a time that was taken without the lock, or the latest that
+// the core was told.
+func (q *Queue[K]) notBefore(now int64) int64 {
+	q.latest = max(q.latest, now)
+	return q.latest
 }
 
 // Add queues a key at priority 0, ready at once.
@@ -107,38 +119,43 @@ func (q *Queue[K]) AddWithOpts(o AddOpts, keys ...K) {
 	}
 }
 
-// add queues one key without ever waiting for a lock that is busy for long.
+// add queues one key. It leaves that to a Get that waits for the lock, or to
+// the holder, if there is one.
 func (q *Queue[K]) add(key K, priority int, after time.Duration, retry bool) {
 	hash, group := q.core.hash(key), q.core.groupOf(key)
-	var due int64
+	var now, due int64
 	if after > 0 {
-		if due = q.now() + int64(after); due < 0 {
+		now = q.now()
+		if due = now + int64(after); due < 0 {
 			due = math.MaxInt64
 		}
 	}
-	if q.mu.TryLock() {
-		q.applyPending()
-	} else {
-		if q.leave(operation[K]{key: key, group: group, hash: hash, priority: priority, due: due, retry: retry}) {
-			return
+	if q.park.coming.Load() > 0 || !q.mu.TryLock() {
+		if due == 0 {
+			now = q.now()
 		}
-		q.lock()
+		q.leave(operation[K]{key: key, group: group, hash: hash, priority: priority, at: now, due: due, retry: retry})
+		return
 	}
+	q.applyPending()
+	if due > 0 {
+		now = q.notBefore(now)
+	} else {
+		now = q.time()
+	}
+	q.insert(hash, key, group, priority, due, now, retry)
+	q.unlock(now)
+}
+
+// insert adds to the core. The caller holds the lock.
+func (q *Queue[K]) insert(hash uint64, key K, group string, priority int, due, now int64, retry bool) {
 	if q.closed {
-		q.release()
 		return
 	}
 	if retry {
 		q.core.stats.retried()
 	}
-	var now int64
-	if due > 0 {
-		now = q.now()
-	} else {
-		now = q.time()
-	}
 	q.core.add(hash, key, group, priority, max(due, now), now)
-	q.unlock(now)
 }
 
 // Get waits for a key and hands it out; the caller must call Done with it.
@@ -150,13 +167,12 @@ func (q *Queue[K]) Get() (key K, shutdown bool) {
 
 // GetWithPriority is Get with the priority that the key was queued with.
 func (q *Queue[K]) GetWithPriority() (key K, priority int, shutdown bool) {
-	if q.mu.TryLock() {
-		q.applyPending()
-	} else {
+	if !q.mu.TryLock() {
 		q.park.coming.Add(1)
-		q.lock()
+		q.mu.LockAsWorker()
 		q.park.coming.Add(-1)
 	}
+	q.applyPending()
 	now := q.time()
 	key, priority, ok := q.core.pop(now)
 	if ok || q.closed {
@@ -179,7 +195,10 @@ func (q *Queue[K]) GetWithPriority() (key K, priority int, shutdown bool) {
 // For any other key Done does nothing.
 func (q *Queue[K]) Done(key K) {
 	hash := q.core.hash(key)
-	q.lock()
+	if !q.mu.TryLock() {
+		q.mu.LockAsWorker()
+	}
+	q.applyPending()
 	now := q.time()
 	q.core.done(hash, key, now)
 	if q.drained != nil {

@@ -85,6 +85,12 @@ func (q *Queue[K]) snapshot() (s Snapshot, oldest []*K, held []K) {
 	c := q.core
 	now := q.time()
 	c.promote(now, promoteBatch)
+	since := func(at int64) float64 {
+		if !q.timed {
+			return 0
+		}
+		return seconds(now - at)
+	}
 	s = Snapshot{
 		Name: q.name, Ready: c.ready, Delayed: c.delayed, InProcess: len(c.procs),
 		IdleWorkers: len(q.park.stack), ShuttingDown: q.closed,
@@ -102,7 +108,7 @@ func (q *Queue[K]) snapshot() (s Snapshot, oldest []*K, held []K) {
 			if c.fair {
 				l.Groups++
 			}
-			if waited := seconds(now - head.at); key == nil || waited > l.OldestSeconds {
+			if waited := since(head.at); key == nil || waited > l.OldestSeconds {
 				key, l.OldestSeconds = new(head.key), waited
 			}
 		}
@@ -112,7 +118,7 @@ func (q *Queue[K]) snapshot() (s Snapshot, oldest []*K, held []K) {
 	for _, p := range c.procs {
 		slot := c.slab.at(p.slot)
 		s.Held = append(s.Held, HeldSnapshot{
-			Priority: p.priority, Seconds: seconds(now - p.since), Queued: slot.lane != none,
+			Priority: p.priority, Seconds: since(p.since), Queued: slot.lane != none,
 		})
 		held = append(held, slot.key)
 	}

@@ -1,0 +1,93 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package priorityqueue
+
+// lock takes the lock, waiting for it, and applies what others left.
+func (q *Queue[K]) lock() {
+	q.mu.Lock()
+	q.applyPending()
+}
+
+// leave leaves an operation to whoever takes the lock next; if too many have
+// been left, it waits for the lock.
+func (q *Queue[K]) leave(o operation[K]) {
+	if q.pending.push(&o) {
+		q.serve()
+		return
+	}
+	q.lock()
+	q.apply(&o)
+	q.release()
+}
+
+func (q *Queue[K]) applyPending() {
+	if !q.pending.empty() {
+		q.applyAll()
+	}
+}
+
+func (q *Queue[K]) applyAll() {
+	for o := q.pending.take(); o != nil; o = q.pending.drop(o) {
+		q.apply(o)
+	}
+}
+
+// apply adds to the core as the operation says. The caller holds the lock.
+func (q *Queue[K]) apply(o *operation[K]) {
+	var now int64
+	if q.timed || o.due > 0 || len(q.core.due) > 0 {
+		now = q.notBefore(o.at)
+	}
+	q.insert(o.hash, o.key, o.group, o.priority, o.due, now, o.retry)
+}
+
+// unlock gives the lock back, and wakes a waiting Get if there is a key for it.
+func (q *Queue[K]) unlock(now int64) {
+	if len(q.park.stack) > 0 {
+		q.unlockAndWake(now)
+	} else {
+		q.mu.Unlock()
+	}
+	if !q.pending.empty() {
+		q.serve()
+	}
+}
+
+// release is unlock for calls that did not take the time.
+func (q *Queue[K]) release() { q.unlock(q.time()) }
+
+func (q *Queue[K]) unlockAndWake(now int64) {
+	q.setAlarm(now)
+	w, h := q.handOver(now)
+	q.mu.Unlock()
+	if w != nil {
+		w.ch <- h
+	}
+}
+
+// serve sees to it that what was left is applied if a Get is parked that may be
+// waiting for it. It follows every push, and every giving back of the lock: if
+// another has the lock by now, that one gives it back later.
+func (q *Queue[K]) serve() {
+	for rounds := 1; q.needed() && q.mu.TryLock(); rounds++ {
+		if rounds == maxRounds {
+			// Others keep leaving operations: make them wait for the lock
+			// until this call has returned.
+			q.pending.count.Add(maxPending)
+			defer q.pending.count.Add(-maxPending)
+		}
+		q.applyPending()
+		if len(q.park.stack) > 0 {
+			q.unlockAndWake(q.time())
+		} else {
+			q.mu.Unlock()
+		}
+	}
+}
+
+// needed reports whether what was left must be applied now. With no Get parked
+// the next call does it, and with one on its way from there, that one.
+func (q *Queue[K]) needed() bool {
+	return !q.pending.empty() && q.park.parked.Load() > 0 && !q.park.leaveToWoken()
+}
