@@ -5,7 +5,6 @@ package vsphere
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -137,10 +136,7 @@ func (p *Provider) Healthy(ctx context.Context) error {
 	if err := p.session.Healthy(ctx); err != nil {
 		return err
 	}
-	if !p.inventory.Synced() {
-		return errors.New("the inventory of vCenter was not read yet")
-	}
-	return nil
+	return p.inventory.Unsynced()
 }
 
 // CreateOrUpdateVirtualMachine implements provider.Provider.

@@ -5,6 +5,8 @@ package inventory
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -57,6 +59,8 @@ type Inventory struct {
 
 	mu     sync.Mutex
 	synced bool
+	// lost is why the last stream ended.
+	lost error
 	// complete is true as soon as everything was read once, and stays so.
 	complete bool
 	// direct are virtual machines that were read directly since the stream began,
@@ -145,6 +149,21 @@ func (i *Inventory) Synced() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.synced
+}
+
+// Unsynced says why not everything was read since the stream began, and is nil when it
+// was.
+func (i *Inventory) Unsynced() error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	switch {
+	case i.synced:
+		return nil
+	case i.lost != nil:
+		return fmt.Errorf("reading the inventory of vCenter: %w", i.lost)
+	default:
+		return errors.New("the inventory of vCenter was not read yet")
+	}
 }
 
 // Starting reports whether everything is still to be read for the first time.

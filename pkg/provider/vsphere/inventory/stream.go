@@ -21,7 +21,7 @@ func (i *Inventory) Run(ctx context.Context) {
 		began := time.Now()
 		err := i.stream(ctx)
 		i.mu.Lock()
-		i.synced = false
+		i.synced, i.lost = false, err
 		i.tasks.view = nil
 		i.mu.Unlock()
 		if ctx.Err() != nil {

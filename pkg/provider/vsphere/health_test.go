@@ -1,0 +1,18 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestHealthNamesThePlaceThatIsWrong(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, func(c *Config) { c.Datacenter = "nowhere" })
+	eventually(t, "the datacenter is named", func() bool {
+		err := p.Healthy(t.Context())
+		return err != nil && strings.Contains(err.Error(), `no datacenter "nowhere"`)
+	})
+}
