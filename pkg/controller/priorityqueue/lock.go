@@ -15,7 +15,8 @@ const spins = 30
 // unlocks to the one who waits; an Add beside a thousand workers then takes as
 // long as the workers in front of it run.
 type lock struct {
-	held atomic.Bool
+	// held is 1 while somebody has the lock, otherwise 0.
+	held atomic.Uint32
 	// workers are the calls of Get and Done that wait; others are the rest, who
 	// do not wait behind a thousand workers. One of each is woken at a time.
 	workers, others waiters
@@ -39,7 +40,7 @@ func (l *lock) init() {
 }
 
 // TryLock takes the lock if it is free.
-func (l *lock) TryLock() bool { return !l.held.Load() && l.held.CompareAndSwap(false, true) }
+func (l *lock) TryLock() bool { return l.held.Load() == 0 && l.held.CompareAndSwap(0, 1) }
 
 func (l *lock) spin() bool {
 	for range spins {
@@ -70,12 +71,13 @@ func (l *lock) wait(among *waiters) {
 
 // Unlock gives the lock back.
 func (l *lock) Unlock() {
-	l.held.Store(false)
+	l.held.Store(0)
 	if l.workers.count.Load()|l.others.count.Load() != 0 {
 		l.wake()
 	}
 }
 
+// wake wakes one call of each kind, if there is one and none is on its way.
 func (l *lock) wake() {
 	for _, w := range [...]*waiters{&l.others, &l.workers} {
 		if w.count.Load() > 0 && !w.woken.Load() && w.woken.CompareAndSwap(false, true) {

@@ -143,19 +143,11 @@ func (q *Queue[K]) add(key K, priority int, after time.Duration, retry bool) {
 	} else {
 		now = q.time()
 	}
-	q.insert(hash, key, group, priority, due, now, retry)
+	if !q.closed {
+		q.core.stats.retriedIf(retry)
+		q.core.add(hash, key, group, priority, max(due, now), now)
+	}
 	q.unlock(now)
-}
-
-// insert adds to the core. The caller holds the lock.
-func (q *Queue[K]) insert(hash uint64, key K, group string, priority int, due, now int64, retry bool) {
-	if q.closed {
-		return
-	}
-	if retry {
-		q.core.stats.retried()
-	}
-	q.core.add(hash, key, group, priority, max(due, now), now)
 }
 
 // Get waits for a key and hands it out; the caller must call Done with it.

@@ -39,7 +39,10 @@ func (q *Queue[K]) apply(o *operation[K]) {
 	if q.timed || o.due > 0 || len(q.core.due) > 0 {
 		now = q.notBefore(o.at)
 	}
-	q.insert(o.hash, o.key, o.group, o.priority, o.due, now, o.retry)
+	if !q.closed {
+		q.core.stats.retriedIf(o.retry)
+		q.core.add(o.hash, o.key, o.group, o.priority, max(o.due, now), now)
+	}
 }
 
 // unlock gives the lock back, and wakes a waiting Get if there is a key for it.

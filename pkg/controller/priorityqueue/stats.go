@@ -79,9 +79,9 @@ func (s *stats) added() {
 	}
 }
 
-// retried counts an add with a delay or a rate limit.
-func (s *stats) retried() {
-	if s != nil {
+// retriedIf counts an add with a delay or a rate limit.
+func (s *stats) retriedIf(retry bool) {
+	if retry && s != nil {
 		s.retries++
 	}
 }
