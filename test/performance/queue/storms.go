@@ -105,12 +105,12 @@ func delays(implementation string) figures {
 	return f
 }
 
-// preloaded holds 1M keys when 1,000 workers begin to get and finish them, and
-// adds more: rate keys per second until the preloaded ones are gone, or at full
-// speed if that is 0.
-func preloaded(rate int) workload {
+// preloaded holds 1M keys when workers begin to get and finish them, and adds
+// more: rate keys per second until the preloaded ones are gone, or at full speed
+// if that is 0.
+func preloaded(workers int64, rate int) workload {
 	return func(implementation string) figures {
-		const n, workers, length = 1_000_000, 1000, 1500 * time.Millisecond
+		const n, length = 1_000_000, 1500 * time.Millisecond
 		q := newQueue(implementation, false, false)
 		for _, k := range keys("pre-", n) {
 			q.Add(k)
