@@ -83,14 +83,34 @@ func waitFor(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-func TestAnAddLeavesTheLockToAGetThatWaitsForIt(t *testing.T) {
+func TestAnAddLeavesTheLockToAHerdOfWorkersThatWaitForIt(t *testing.T) {
 	q := New[string]("")
-	q.park.coming.Add(1)
+	q.mu.workers.count.Add(herd)
 	q.Add("a")
-	q.AddWithOpts(AddOpts{Priority: 1}, "b")
+	want(t, "adds left to few workers", q.pending.count.Load(), int32(0))
+	q.mu.workers.count.Add(1)
+	q.Add("b")
+	q.AddWithOpts(AddOpts{Priority: 1}, "c")
 	want(t, "adds left", q.pending.count.Load(), int32(2))
-	q.park.coming.Add(-1)
-	want(t, "keys", handOuts(q), []string{"b", "a"})
+	q.mu.workers.count.Add(-herd - 1)
+	want(t, "keys", handOuts(q), []string{"c", "a", "b"})
+}
+
+func TestAProducerThatOutrunsTheWorkersWaitsAmongThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New[int]("")
+		q.mu.Lock()
+		for key := range maxPending {
+			q.Add(key)
+		}
+		go q.Add(maxPending)
+		synctest.Wait()
+		want(t, "adds left", q.pending.count.Load(), int32(maxPending))
+		want(t, "calls that wait as workers", q.mu.workers.count.Load(), int32(1))
+		q.mu.Unlock()
+		synctest.Wait()
+		want(t, "keys", q.Len(), maxPending+1)
+	})
 }
 
 // addWhileLocked makes the next call that takes the time under the lock find
@@ -143,9 +163,9 @@ func TestAnAddThatIsLeftToAWokenGetWakesAParkedOne(t *testing.T) {
 		q := New[string]("")
 		got := parkedGet(q)
 		q.park.waking.Store(true)
-		q.park.coming.Add(1)
+		q.mu.workers.count.Add(herd + 1)
 		q.Add("a")
-		q.park.coming.Add(-1)
+		q.mu.workers.count.Add(-herd - 1)
 		synctest.Wait()
 		want(t, "Gets that were woken beside the one on its way", len(got), 0)
 		q.passOn()

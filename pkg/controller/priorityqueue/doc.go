@@ -19,9 +19,9 @@
 //     in Len at once, is passed over until Done, and is then handed out before
 //     keys of its priority that were added later.
 //  4. Visibility. An Add that has returned is seen by the next Get and Len. It
-//     does not wait for a Get or Done: where the lock is taken, or a Get waits
-//     for it, the key is left to the next that has it, with the time of the Add.
-//     Only the 513th add that is left so waits for its turn.
+//     does not wait for a Get or Done: where the lock is taken, or many workers
+//     wait for it, the key is left to the next that has it, with the time of the
+//     Add. Only the 513th add that is left so waits for its turn.
 //  5. Delays count from the call. When the delay has passed, the key takes its
 //     place in the order; a key whose delay has passed is ahead of lower
 //     priorities, whether a Get was waiting or not. Where more than 64 delays

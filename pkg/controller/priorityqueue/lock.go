@@ -17,8 +17,9 @@ const spins = 30
 type lock struct {
 	// held is 1 while somebody has the lock, otherwise 0.
 	held atomic.Uint32
-	// workers are the calls of Get and Done that wait; others are the rest, who
-	// do not wait behind a thousand workers. One of each is woken at a time.
+	// workers are the calls of Get and Done that wait, and producers that outrun
+	// them; others are the rest, who do not wait behind a thousand workers. One of
+	// each is woken at a time.
 	workers, others waiters
 }
 

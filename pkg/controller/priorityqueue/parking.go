@@ -19,7 +19,7 @@ type parking[K comparable] struct {
 	parked atomic.Int32
 	// coming counts the Gets that wait for the lock. While there is one no
 	// other is woken: it takes what is ready, and then wakes one itself if
-	// something is left. Adds need no lock then either, as it applies them.
+	// something is left.
 	coming atomic.Int32
 	// waking: a woken Get is on its way and has not run yet. Meanwhile no other
 	// is woken; it wakes the next itself if more is set.

@@ -9,9 +9,15 @@ import (
 )
 
 // maxPending bounds the adds left to others; beyond, a caller waits for the lock
-// like everybody. At 10,000 adds a second it lasts while a holder of the lock is
-// without a processor for 50 ms.
+// like a worker, so that producers that outrun the workers do not hold them up. At
+// 10,000 adds a second it lasts while a holder of the lock is without a processor
+// for 50 ms.
 const maxPending = 512
+
+// herd is the number of workers that wait for the lock from which on an Add leaves
+// its key to them at once: with fewer, the lock is soon free, and taking it costs
+// less than what is left.
+const herd = 8
 
 // maxRounds bounds how often a call that gives the lock back takes it again for
 // what others left meanwhile.

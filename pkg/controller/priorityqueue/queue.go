@@ -119,8 +119,8 @@ func (q *Queue[K]) AddWithOpts(o AddOpts, keys ...K) {
 	}
 }
 
-// add queues one key. It leaves that to a Get that waits for the lock, or to
-// the holder, if there is one.
+// add queues one key. It leaves that to a worker that waits for the lock, if there
+// are many, or to the holder, if there is one.
 func (q *Queue[K]) add(key K, priority int, after time.Duration, retry bool) {
 	hash, group := q.core.hash(key), q.core.groupOf(key)
 	var now, due int64
@@ -130,7 +130,7 @@ func (q *Queue[K]) add(key K, priority int, after time.Duration, retry bool) {
 			due = math.MaxInt64
 		}
 	}
-	if q.park.coming.Load() > 0 || !q.mu.TryLock() {
+	if q.mu.workers.count.Load() > herd || !q.mu.spin() {
 		if due == 0 {
 			now = q.now()
 		}

@@ -10,13 +10,14 @@ func (q *Queue[K]) lock() {
 }
 
 // leave leaves an operation to whoever takes the lock next; if too many have
-// been left, it waits for the lock.
+// been left, it waits for the lock among the workers.
 func (q *Queue[K]) leave(o operation[K]) {
 	if q.pending.push(&o) {
 		q.serve()
 		return
 	}
-	q.lock()
+	q.mu.LockAsWorker()
+	q.applyPending()
 	q.apply(&o)
 	q.release()
 }
