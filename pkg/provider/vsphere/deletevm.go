@@ -5,10 +5,8 @@ package vsphere
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/mo"
 	vimtypes "github.com/vmware/govmomi/vim25/types"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,7 +17,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/operation"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/inventory"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
-	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
 // DeleteVirtualMachine implements provider.Provider.
@@ -150,30 +147,15 @@ func paused(vm *mo.VirtualMachine, owner observe.Owner) bool {
 // does not have. One that is not its own stays out of the inventory too: what is
 // there is worked on.
 func (p *Provider) lookUp(ctx context.Context, uuid string, owner observe.Owner) (*vimtypes.ManagedObjectReference, error) {
-	c, err := p.session.Vim(ctx)
-	if err != nil {
+	ref, whose, err := p.creator.LookUp(ctx, uuid, owner)
+	if err != nil || ref == nil {
 		return nil, err
 	}
-	byInstance := true
-	found, err := object.NewSearchIndex(c).FindByUuid(ctx, nil, uuid, true, &byInstance)
-	if err != nil {
-		return nil, fmt.Errorf("looking for instance UUID %s: %w", uuid, err)
-	}
-	if found == nil {
+	if whose != observe.Own {
+		leave(ctx, *ref, owner)
 		return nil, nil
 	}
-	ref := found.Reference()
-	whose, err := p.creator.Ownership(ctx, ref, owner)
-	switch {
-	case vimfault.KindOf(err) == vimfault.NotFound:
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case whose != observe.Own:
-		leave(ctx, ref, owner)
-		return nil, nil
-	}
-	return &ref, nil
+	return ref, nil
 }
 
 // deleteMode is how a virtual machine that is being deleted is powered off: a

@@ -9,7 +9,6 @@ import (
 
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/property"
-	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -36,53 +35,55 @@ func Conflict(instanceUUID string) *ConflictError {
 // find asks vSphere itself, for the inventory may be a moment behind. A VM that
 // is not ours is not published: what the inventory has is worked on.
 func (c *Creator) find(ctx context.Context, want configspec.Want) (bool, error) {
-	vim, err := c.Actor.Session.Vim(ctx)
-	if err != nil {
-		return false, err
-	}
-	byInstance := true
-	found, err := object.NewSearchIndex(vim).FindByUuid(ctx, nil, want.InstanceUUID, true, &byInstance)
-	if err != nil {
-		return false, fmt.Errorf("looking for instance UUID %s: %w", want.InstanceUUID, err)
-	}
-	if found == nil {
-		return false, nil
-	}
-	ref := found.Reference()
-	whose, err := c.Ownership(ctx, ref, want.Owner)
+	ref, whose, err := c.LookUp(ctx, want.InstanceUUID, want.Owner)
 	switch {
-	case vimfault.KindOf(err) == vimfault.NotFound:
-		return false, nil
-	case err != nil:
+	case err != nil || ref == nil:
 		return false, err
 	case whose == observe.Foreign:
 		return false, Conflict(want.InstanceUUID)
 	case whose == observe.Unowned:
-		if err := c.adoptable(ctx, vim, ref, want.InstanceUUID); err != nil {
+		if err := c.adoptable(ctx, *ref, want.InstanceUUID); err != nil {
 			return false, err
 		}
 	}
-	published, err := c.Actor.Inventory.Refresh(ctx, ref)
+	published, err := c.Actor.Inventory.Refresh(ctx, *ref)
 	return published != nil, err
 }
 
-// Ownership asks vSphere whose the VM is, as the object of owner sees it. It
-// publishes nothing.
-func (c *Creator) Ownership(ctx context.Context, ref types.ManagedObjectReference, owner observe.Owner) (observe.Ownership, error) {
+// LookUp asks vSphere for the VM with the instance UUID and whose it is, as the
+// object of owner sees it. It publishes nothing; nil means that there is none.
+func (c *Creator) LookUp(ctx context.Context, instanceUUID string, owner observe.Owner) (*types.ManagedObjectReference, observe.Ownership, error) {
 	vim, err := c.Actor.Session.Vim(ctx)
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
+	byInstance := true
+	found, err := object.NewSearchIndex(vim).FindByUuid(ctx, nil, instanceUUID, true, &byInstance)
+	if err != nil {
+		return nil, "", fmt.Errorf("looking for instance UUID %s: %w", instanceUUID, err)
+	}
+	if found == nil {
+		return nil, "", nil
+	}
+	ref := found.Reference()
 	var vm mo.VirtualMachine
-	if err := property.DefaultCollector(vim).RetrieveOne(ctx, ref, []string{"config.instanceUuid", "config.extraConfig"}, &vm); err != nil {
-		return "", fmt.Errorf("reading whose the vSphere VM %s is: %w", ref.Value, err)
+	err = property.DefaultCollector(vim).RetrieveOne(ctx, ref, []string{"config.instanceUuid", "config.extraConfig"}, &vm)
+	switch {
+	case vimfault.KindOf(err) == vimfault.NotFound:
+		return nil, "", nil // It went in between.
+	case err != nil:
+		return nil, "", fmt.Errorf("reading whose the vSphere VM %s is: %w", ref.Value, err)
 	}
-	return observe.OwnershipOf(&vm, owner), nil
+	return &ref, observe.OwnershipOf(&vm, owner), nil
 }
 
 // adoptable refuses to take over a VM outside of the managed folder: what is not
 // there is none of ours to touch, and its changes are not in the stream.
-func (c *Creator) adoptable(ctx context.Context, vim *vim25.Client, vm types.ManagedObjectReference, instanceUUID string) error {
+func (c *Creator) adoptable(ctx context.Context, vm types.ManagedObjectReference, instanceUUID string) error {
+	vim, err := c.Actor.Session.Vim(ctx)
+	if err != nil {
+		return err
+	}
 	folder, path, err := c.Places.Folder(ctx)
 	if err != nil {
 		return err
