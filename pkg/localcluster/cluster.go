@@ -88,9 +88,6 @@ func (c *Cluster) DirectConfig(name string, groups ...string) (*rest.Config, err
 // VCenter says how to reach the simulated vCenter. It is empty with HostOnly.
 func (c *Cluster) VCenter() VCenter { return c.vcenter }
 
-// Ports are the TCP ports in use, by the Port constants.
-func (c *Cluster) Ports() ports.Set { return maps.Clone(c.ports) }
-
 // PID is the process ID of a part by the name of its program, vcenter for the
 // simulated vCenter, and 0 when the part does not run.
 func (c *Cluster) PID(part string) int {
