@@ -21,7 +21,7 @@ VERSION_LDFLAGS := $(LDFLAGS) -X k8s.io/component-base/version.gitVersion=$(VERS
 # Stamping component-base would turn off the Kubernetes features of the server that
 # are newer than our version number.
 SERVER_LDFLAGS := $(LDFLAGS) -X github.com/slipway-dev/slipway/cmd/slipway-apiserver/app.version=$(VERSION)
-UNIT := ./artifacts/... ./cmd/... ./pkg/...
+UNIT := ./artifacts/... ./cmd/... ./pkg/... ./test/localcluster/... ./test/vcenter/...
 
 ##@ Use
 

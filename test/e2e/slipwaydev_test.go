@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slipway-dev/slipway/pkg/localcluster"
+	"github.com/slipway-dev/slipway/test/localcluster"
 )
 
 // slipwayDev runs slipway-dev on a data directory and fails the test if it fails.

@@ -38,7 +38,7 @@ var table = []rule{
 	{tree: "", neverDirect: []string{govmomi}},
 	{tree: "test"},
 	{tree: "hack"},
-	{tree: "pkg/localcluster/vcenter"},
+	{tree: "test/localcluster", neverDirect: []string{govmomi}},
 	{tree: "pkg/apis", ours: only, never: []string{clientGo, govmomi}},
 	{tree: "pkg/registry", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/generated/openapi"}, never: []string{govmomi}},
 	{tree: "pkg/instancetype", ours: []string{"pkg/apis"}, never: []string{clientGo, govmomi}, neverDirect: []string{"context", "time"}},
@@ -58,7 +58,7 @@ var table = []rule{
 	{tree: "pkg/provider/vsphere", ours: []string{"pkg/apis", "pkg/provider"}},
 	{tree: "pkg/embeddedetcd", ours: only, never: []string{govmomi}},
 	// What is for development and tests stays out of the product.
-	{tree: "cmd/slipway-apiserver", neverDirect: []string{govmomi}, never: []string{module + "pkg/localcluster"}},
+	{tree: "cmd/slipway-apiserver", neverDirect: []string{govmomi}, never: []string{module + "test"}},
 	{tree: "cmd/virtctl", ours: []string{"pkg/apis", "pkg/generated", "pkg/instancetype"}, never: []string{govmomi}},
 }
 

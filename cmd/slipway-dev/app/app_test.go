@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slipway-dev/slipway/pkg/localcluster"
+	"github.com/slipway-dev/slipway/test/localcluster"
 )
 
 // pipe connects a report to the command that follows it.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-dev/slipway/pkg/localcluster"
+	"github.com/slipway-dev/slipway/test/localcluster"
 )
 
 // downTimeout is above the sum of the times after which parts are killed.

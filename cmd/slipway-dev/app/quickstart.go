@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/slipway-dev/slipway/artifacts"
-	"github.com/slipway-dev/slipway/pkg/localcluster"
+	"github.com/slipway-dev/slipway/test/localcluster"
 )
 
 // quickstartTimeout is many times what the simulated guest takes to boot (below a

@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter"
+	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
 // globals are the flags that all commands about the environment share.

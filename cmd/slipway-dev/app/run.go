@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-dev/slipway/pkg/localcluster"
+	"github.com/slipway-dev/slipway/test/localcluster"
 )
 
 type runOptions struct {

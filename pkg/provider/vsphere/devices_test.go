@@ -15,8 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter"
 	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
 func disk(name, size, bus string) vmv1alpha1.VirtualMachineVolume {

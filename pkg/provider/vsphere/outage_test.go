@@ -12,9 +12,9 @@ import (
 	"time"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/operation"
+	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
 // control orders the simulated vCenter to misbehave.

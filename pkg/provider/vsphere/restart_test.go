@@ -15,10 +15,10 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/operation"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/update"
+	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
 // served returns how often vCenter has served a method, for whomever.

@@ -23,7 +23,7 @@ import (
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/soap"
 
-	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter"
+	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
 // testTimeout bounds one test; nothing here takes a tenth of it on a quiet machine.

@@ -33,9 +33,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
-	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere"
 	"github.com/slipway-dev/slipway/test/integration/framework"
+	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
 const (

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
-	"github.com/slipway-dev/slipway/pkg/localcluster"
+	"github.com/slipway-dev/slipway/test/localcluster"
 )
 
 // environment is what is measured.

@@ -16,7 +16,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter/front"
+	"github.com/slipway-dev/slipway/test/vcenter/front"
 )
 
 // Times of a restart.

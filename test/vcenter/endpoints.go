@@ -19,8 +19,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
 
-	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter/contentlibrary"
-	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter/inventory"
+	"github.com/slipway-dev/slipway/test/vcenter/contentlibrary"
+	"github.com/slipway-dev/slipway/test/vcenter/inventory"
 )
 
 // endpoints registers the simulator's endpoints as served at address, and

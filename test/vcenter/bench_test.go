@@ -22,7 +22,7 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter/contentlibrary"
+	"github.com/slipway-dev/slipway/test/vcenter/contentlibrary"
 )
 
 // fleet is what the benchmark deploys with.

@@ -20,7 +20,7 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/xml"
 
-	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter/inventory"
+	"github.com/slipway-dev/slipway/test/vcenter/inventory"
 )
 
 // fileName is the one file of a save, a tar archive.

@@ -20,7 +20,7 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter/contentlibrary"
+	"github.com/slipway-dev/slipway/test/vcenter/contentlibrary"
 )
 
 // testTimeout bounds one test; nothing here takes a tenth of it on a quiet machine.

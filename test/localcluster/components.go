@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/slipway-dev/slipway/pkg/localcluster/pki"
-	"github.com/slipway-dev/slipway/pkg/localcluster/ports"
-	"github.com/slipway-dev/slipway/pkg/localcluster/process"
+	"github.com/slipway-dev/slipway/test/localcluster/pki"
+	"github.com/slipway-dev/slipway/test/localcluster/ports"
+	"github.com/slipway-dev/slipway/test/localcluster/process"
 )
 
 // components builds the command line of each program.

@@ -16,7 +16,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/slipway-dev/slipway/pkg/localcluster/ports"
+	"github.com/slipway-dev/slipway/test/localcluster/ports"
 )
 
 // probeTimeout bounds one question for readiness.

@@ -7,7 +7,7 @@ import (
 	"github.com/vmware/govmomi/simulator/esx"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter/inventory"
+	"github.com/slipway-dev/slipway/test/vcenter/inventory"
 )
 
 // Template describes the template virtual machine: a Linux guest with one CPU,

@@ -14,8 +14,8 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter/inventory"
-	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter/strict"
+	"github.com/slipway-dev/slipway/test/vcenter/inventory"
+	"github.com/slipway-dev/slipway/test/vcenter/strict"
 )
 
 var errNotFound = errors.New("not found")

@@ -19,7 +19,7 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter/fastcollector"
+	"github.com/slipway-dev/slipway/test/vcenter/fastcollector"
 )
 
 const limit = time.Minute

@@ -19,8 +19,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
-	"github.com/slipway-dev/slipway/pkg/localcluster/ports"
-	"github.com/slipway-dev/slipway/pkg/localcluster/process"
+	"github.com/slipway-dev/slipway/test/localcluster/ports"
+	"github.com/slipway-dev/slipway/test/localcluster/process"
 )
 
 // Start brings everything up and returns when it is ready. The context bounds the

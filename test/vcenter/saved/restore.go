@@ -21,7 +21,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	"github.com/vmware/govmomi/vim25/xml"
 
-	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter/inventory"
+	"github.com/slipway-dev/slipway/test/vcenter/inventory"
 )
 
 // Restore puts the saved objects back into the inventory and the files into

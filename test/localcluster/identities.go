@@ -16,7 +16,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/yaml"
 
-	"github.com/slipway-dev/slipway/pkg/localcluster/pki"
+	"github.com/slipway-dev/slipway/test/localcluster/pki"
 )
 
 // Names of the files in the PKI directory.

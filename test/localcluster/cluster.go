@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
-	"github.com/slipway-dev/slipway/pkg/localcluster/ports"
-	"github.com/slipway-dev/slipway/pkg/localcluster/process"
+	"github.com/slipway-dev/slipway/test/localcluster/ports"
+	"github.com/slipway-dev/slipway/test/localcluster/process"
 )
 
 // Cluster is a running environment. Its methods may be called concurrently.

@@ -20,7 +20,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	"github.com/vmware/govmomi/vim25/xml"
 
-	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter/contentlibrary"
+	"github.com/slipway-dev/slipway/test/vcenter/contentlibrary"
 )
 
 // encodeSpec writes a configuration as the vapi endpoint takes it.

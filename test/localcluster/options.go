@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/slipway-dev/slipway/pkg/localcluster/ports"
+	"github.com/slipway-dev/slipway/test/localcluster/ports"
 )
 
 // Options says what to run, where from and where to.

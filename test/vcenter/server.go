@@ -18,13 +18,13 @@ import (
 	"github.com/vmware/govmomi/simulator"
 	"k8s.io/klog/v2"
 
-	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter/contentlibrary"
-	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter/fastcollector"
-	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter/front"
-	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter/guest"
-	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter/inventory"
-	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter/saved"
-	"github.com/slipway-dev/slipway/pkg/localcluster/vcenter/strict"
+	"github.com/slipway-dev/slipway/test/vcenter/contentlibrary"
+	"github.com/slipway-dev/slipway/test/vcenter/fastcollector"
+	"github.com/slipway-dev/slipway/test/vcenter/front"
+	"github.com/slipway-dev/slipway/test/vcenter/guest"
+	"github.com/slipway-dev/slipway/test/vcenter/inventory"
+	"github.com/slipway-dev/slipway/test/vcenter/saved"
+	"github.com/slipway-dev/slipway/test/vcenter/strict"
 )
 
 const (
