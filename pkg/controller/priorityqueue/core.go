@@ -140,7 +140,8 @@ func (c *core[K]) delay(i int32, s *slot[K], due int64) {
 }
 
 // undelay counts a delayed slot out; its entry in the heap becomes stale with
-// the slot's next seq. Stale entries never outnumber the others by much.
+// the slot's next seq. Stale entries never outnumber the others by much, and none
+// outlives the delayed slots: the slab may drop the memory they lead to.
 func (c *core[K]) undelay() {
 	c.delayed--
 	if c.delayed == 0 {
@@ -177,7 +178,7 @@ func (c *core[K]) promote(now int64, limit int) (all bool) {
 		if s.seq != e.tie || s.lane == none || s.next != markDelayed {
 			continue
 		}
-		c.delayed--
+		c.undelay()
 		c.makeReady(e.id, s, e.key, now)
 	}
 	return true
