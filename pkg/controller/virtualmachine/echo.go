@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -22,8 +23,8 @@ type echoes struct {
 
 // echo is the update that a write of a status over a version of the object makes.
 type echo struct {
-	base   string
-	status *vmv1alpha1.VirtualMachineStatus
+	base    string
+	written *vmv1alpha1.VirtualMachine
 }
 
 // expect is called before the status of vm is written over the resource version that
@@ -34,7 +35,7 @@ func (e *echoes) expect(vm *vmv1alpha1.VirtualMachine) {
 	if e.expected == nil {
 		e.expected = map[types.NamespacedName]echo{}
 	}
-	e.expected[keyOf(vm)] = echo{base: vm.ResourceVersion, status: &vm.Status}
+	e.expected[keyOf(vm)] = echo{base: vm.ResourceVersion, written: vm}
 }
 
 // forget is called when a write failed, or the virtual machine is gone.
@@ -45,15 +46,27 @@ func (e *echoes) forget(key types.NamespacedName) {
 }
 
 // heard says whether the update from old to vm is an echo, which is not expected again
-// then. Since a write fails unless it meets the version that it was made for, nothing
-// but the status is different.
+// then. After a relist the update may hold what somebody else has written since, so that
+// all of it has to be as we left it.
 func (e *echoes) heard(old, vm *vmv1alpha1.VirtualMachine) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	expected, ok := e.expected[keyOf(vm)]
-	if !ok || expected.base != old.ResourceVersion || !equality.Semantic.DeepEqual(expected.status, &vm.Status) {
+	if !ok || expected.base != old.ResourceVersion || !sameMeta(expected.written, vm) ||
+		!equality.Semantic.DeepEqual(expected.written.Status, vm.Status) {
 		return false
 	}
 	delete(e.expected, keyOf(vm))
 	return true
+}
+
+// sameMeta compares what tells of a write other than one of status. The spec is compared
+// by its generation.
+func sameMeta(a, b metav1.Object) bool {
+	return a.GetUID() == b.GetUID() && a.GetGeneration() == b.GetGeneration() &&
+		a.GetDeletionTimestamp().Equal(b.GetDeletionTimestamp()) &&
+		equality.Semantic.DeepEqual(a.GetLabels(), b.GetLabels()) &&
+		equality.Semantic.DeepEqual(a.GetAnnotations(), b.GetAnnotations()) &&
+		equality.Semantic.DeepEqual(a.GetFinalizers(), b.GetFinalizers()) &&
+		equality.Semantic.DeepEqual(a.GetOwnerReferences(), b.GetOwnerReferences())
 }

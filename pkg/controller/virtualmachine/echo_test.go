@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
@@ -42,6 +43,15 @@ func TestOnlyTheEchoOfOurOwnStatusWriteIsNoNews(t *testing.T) {
 		"another status":                 {from: base(), to: stored(func(vm *vmv1alpha1.VirtualMachine) { vm.Status.NodeName = "esx-1" })},
 		"somebody else's change of spec": {from: base(), to: base()},
 		"of another virtual machine":     {from: base(), to: stored(named("other"))},
+		// After a relist one update leads from the version before our write to one that has
+		// the change of somebody else too.
+		"with a change of spec":         {from: base(), to: stored(func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.PowerState, vm.Generation = vmv1alpha1.PoweredOff, 2 })},
+		"with a deletion":               {from: base(), to: stored(deleting)},
+		"with a change of labels":       {from: base(), to: stored(func(vm *vmv1alpha1.VirtualMachine) { vm.Labels = map[string]string{"a": "b"} })},
+		"with a change of annotations":  {from: base(), to: stored(annotated(vmv1alpha1.AnnotationPaused))},
+		"with a change of finalizers":   {from: base(), to: stored(func(vm *vmv1alpha1.VirtualMachine) { vm.Finalizers = nil })},
+		"with a change of owners":       {from: base(), to: stored(func(vm *vmv1alpha1.VirtualMachine) { vm.OwnerReferences = []metav1.OwnerReference{{Name: "group"}} })},
+		"of another object of the name": {from: base(), to: stored(func(vm *vmv1alpha1.VirtualMachine) { vm.UID = "uid-2" })},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var e echoes
