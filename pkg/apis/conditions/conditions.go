@@ -1,0 +1,49 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package conditions
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// MaxMessage is the longest message that is kept, in bytes. metav1.Condition allows
+// 32,768; this is what a person reads, and leaves room for all conditions of an object.
+const MaxMessage = 4096
+
+// Set sets a condition, found by its type, as seen at now.
+func Set(all *[]metav1.Condition, now time.Time, c metav1.Condition) {
+	c.LastTransitionTime = metav1.NewTime(now.UTC().Truncate(time.Second))
+	c.Message = Message(c.Message)
+	meta.SetStatusCondition(all, c)
+}
+
+// Find returns the condition of a type, nil when there is none.
+func Find(all []metav1.Condition, conditionType string) *metav1.Condition {
+	return meta.FindStatusCondition(all, conditionType)
+}
+
+// IsTrue is true for a condition that is there and True.
+func IsTrue(all []metav1.Condition, conditionType string) bool {
+	return meta.IsStatusConditionTrue(all, conditionType)
+}
+
+// Message makes of text what a condition may say: its lines joined by "; ", and cut with
+// an ellipsis when it is too long.
+func Message(text string) string {
+	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\n", "; "), "�")
+	if len(text) <= MaxMessage {
+		return text
+	}
+	const ellipsis = "…"
+	end := MaxMessage - len(ellipsis)
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + ellipsis
+}

@@ -1,0 +1,77 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package conditions
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestSetConditionSurvivesTheWire(t *testing.T) {
+	var all []metav1.Condition
+	now := time.Date(2026, 1, 2, 3, 4, 5, 678, time.FixedZone("x", 3600))
+	Set(&all, now, metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Succeeded"})
+	text, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read []metav1.Condition
+	if err := json.Unmarshal(text, &read); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(all, read); diff != "" {
+		t.Errorf("conditions changed on the wire (-set +read):\n%s", diff)
+	}
+}
+
+func TestTransitionTimeIsOfTheStatus(t *testing.T) {
+	var all []metav1.Condition
+	first, later := time.Unix(1000, 0), time.Unix(2000, 0)
+	for _, step := range []struct {
+		at     time.Time
+		status metav1.ConditionStatus
+		reason string
+		want   time.Time
+	}{
+		{first, metav1.ConditionFalse, "Creating", first},
+		{later, metav1.ConditionFalse, "Error", first},
+		{later, metav1.ConditionTrue, "Succeeded", later},
+	} {
+		Set(&all, step.at, metav1.Condition{Type: "Created", Status: step.status, Reason: step.reason})
+		got := Find(all, "Created")
+		if !got.LastTransitionTime.Time.Equal(step.want) || got.Reason != step.reason {
+			t.Errorf("%s/%s since %v, want since %v", got.Status, got.Reason, got.LastTransitionTime, step.want)
+		}
+	}
+	if !IsTrue(all, "Created") || IsTrue(all, "Ready") || Find(all, "Ready") != nil {
+		t.Errorf("conditions are %+v, want Created=True alone", all)
+	}
+}
+
+func TestMessageIsOneBoundedLine(t *testing.T) {
+	for name, test := range map[string]struct{ text, want string }{
+		"short":             {"no host", "no host"},
+		"joined errors":     {"no host\nno network", "no host; no network"},
+		"not UTF-8":         {"bad \xff name", "bad � name"},
+		"longest":           {strings.Repeat("a", MaxMessage), strings.Repeat("a", MaxMessage)},
+		"too long":          {strings.Repeat("a", MaxMessage+1), strings.Repeat("a", MaxMessage-3) + "…"},
+		"cut within a rune": {strings.Repeat("a", MaxMessage-4) + "ééé", strings.Repeat("a", MaxMessage-4) + "…"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Message(test.text)
+			if got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+			if len(got) > MaxMessage || !utf8.ValidString(got) {
+				t.Errorf("%d bytes, valid %t", len(got), utf8.ValidString(got))
+			}
+		})
+	}
+}
