@@ -41,6 +41,9 @@ var table = []rule{
 	{tree: "test/localcluster", neverDirect: []string{govmomi}},
 	{tree: "pkg/apis", ours: only, never: []string{clientGo, govmomi}},
 	{tree: "pkg/registry", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/generated/openapi"}, never: []string{govmomi}},
+	// It serves the API alone, without controllers and provider.
+	{tree: "pkg/apiserver", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/registry", "pkg/generated"}, never: []string{govmomi}},
+	{tree: "pkg/admission", ours: []string{"pkg/apis"}, never: []string{govmomi}},
 	{tree: "pkg/instancetype", ours: []string{"pkg/apis"}, never: []string{clientGo, govmomi}, neverDirect: []string{"context", "time"}},
 	{tree: "pkg/controller", ours: only, never: []string{govmomi}},
 	{tree: "pkg/controller/priorityqueue", ours: only, never: []string{govmomi}},

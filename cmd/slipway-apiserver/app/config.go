@@ -6,7 +6,6 @@ package app
 import (
 	"fmt"
 	"net"
-	"net/http"
 	"time"
 
 	"k8s.io/apiserver/pkg/admission"
@@ -19,8 +18,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/admission/adoption"
 	"github.com/slipway-dev/slipway/pkg/admission/protectedkeys"
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
+	"github.com/slipway-dev/slipway/pkg/apiserver"
 	"github.com/slipway-dev/slipway/pkg/generated/openapi"
-	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine/storage"
 )
 
 const (
@@ -56,7 +55,7 @@ func newConfig(o *Options) (*config, error) {
 	recommended := genericapiserver.NewRecommendedConfig(scheme.Codecs)
 	recommended.EffectiveVersion = newEffectiveVersion()
 	recommended.ShutdownWatchTerminationGracePeriod = watchGracePeriod
-	recommended.BuildHandlerChainFunc = buildHandlerChain
+	recommended.BuildHandlerChainFunc = apiserver.BuildHandlerChain
 
 	namer := apiopenapi.NewDefinitionNamer(scheme.Scheme)
 	definitions := openapienablement.GetOpenAPIDefinitionsWithoutDisabledFeatures(openapi.GetOpenAPIDefinitions)
@@ -93,13 +92,4 @@ func withOurs(plugins admission.Interface, privileged []string) admission.Interf
 		ours = append([]admission.Interface{plugins}, ours...)
 	}
 	return admission.NewChainHandler(ours...)
-}
-
-// buildHandlerChain is the usual chain around handlers that know the user agent, which
-// subresources record in managed fields.
-func buildHandlerChain(api http.Handler, c *genericapiserver.Config) http.Handler {
-	withAgent := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		api.ServeHTTP(w, r.WithContext(storage.WithUserAgent(r.Context(), r.UserAgent())))
-	})
-	return genericapiserver.DefaultBuildHandlerChain(withAgent, c)
 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/component-base/term"
 
 	"github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apiserver"
 )
 
 // etcdPrefix is where objects are kept in etcd.
@@ -49,12 +50,10 @@ type Options struct {
 // NewOptions returns the defaults.
 func NewOptions() *Options {
 	o := &Options{
-		Recommended: genericoptions.NewRecommendedOptions(etcdPrefix, storageCodec),
+		Recommended: apiserver.NewRecommendedOptions(etcdPrefix),
 		Logs:        logs.NewOptions(),
 		Controllers: newControllerOptions(),
 	}
-	o.Recommended.Etcd.StorageConfig.EncodeVersioner = storageVersions
-	o.Recommended.Etcd.DefaultStorageMediaType = storageMediaType
 	// Without a certificate the server makes one in memory, not in the working directory.
 	o.Recommended.SecureServing.ServerCert.CertDirectory = ""
 	return o

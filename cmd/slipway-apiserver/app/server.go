@@ -7,9 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/rest"
@@ -18,12 +16,8 @@ import (
 	"k8s.io/component-base/logs"
 	"k8s.io/klog/v2"
 
-	"github.com/slipway-dev/slipway/pkg/apis/scheme"
+	"github.com/slipway-dev/slipway/pkg/apiserver"
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
-	instancetyperest "github.com/slipway-dev/slipway/pkg/registry/instancetype/rest"
-	vmrest "github.com/slipway-dev/slipway/pkg/registry/vm/rest"
-	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine"
-	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine/storage"
 )
 
 // serverName is what the server calls itself to others.
@@ -106,7 +100,7 @@ func (s *Server) build(o *Options) error {
 	if err != nil {
 		return fmt.Errorf("making the server: %w", err)
 	}
-	if err := installAPIs(s.generic, c); err != nil {
+	if err := apiserver.InstallGroups(s.generic, c.generic, c.host); err != nil {
 		return err
 	}
 	d := &controllerDeps{
@@ -118,33 +112,6 @@ func (s *Server) build(o *Options) error {
 	}
 	s.controllers, err = addControllers(s.generic, d, s.fail)
 	return err
-}
-
-// installAPIs serves all groups.
-func installAPIs(server *genericapiserver.GenericAPIServer, c *config) error {
-	owners, err := newMachineOwners(c.generic)
-	if err != nil {
-		return err
-	}
-	instancetypes, instancetypeStores, err := instancetyperest.NewAPIGroupInfo(c.generic.RESTOptionsGetter)
-	if err != nil {
-		return err
-	}
-	readers := &storeReaders{instancetypes: instancetypeStores, host: c.host}
-	machines, machineStores, err := vmrest.NewAPIGroupInfo(c.generic.RESTOptionsGetter, storage.Dependencies{
-		Sources: virtualmachine.Sources{Now: time.Now, NewUUID: uuid.NewString},
-		Typer:   scheme.Scheme,
-		Readers: readers,
-		Owners:  owners,
-	})
-	if err != nil {
-		return err
-	}
-	readers.machines = machineStores
-	if err := server.InstallAPIGroups(machines, instancetypes); err != nil {
-		return fmt.Errorf("installing the API groups: %w", err)
-	}
-	return nil
 }
 
 // LoopbackClientConfig reaches the server as a privileged user.

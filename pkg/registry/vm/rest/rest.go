@@ -10,39 +10,53 @@ import (
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 	"github.com/slipway-dev/slipway/pkg/apis/vm"
+	instancetyperest "github.com/slipway-dev/slipway/pkg/registry/instancetype/rest"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/references"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine/storage"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineclass"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineimage"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineinstance"
 )
 
-// Stores are the storages that others read from.
-type Stores struct {
-	Classes, Images, Instances *standard.REST
+// Dependencies is what the storages need of others.
+type Dependencies struct {
+	// Sources give what strategies cannot compute.
+	Sources virtualmachine.Sources
+	// Owners records who set what through a subresource.
+	Owners storage.FieldOwners
+	// Instancetypes are the stores of instance types and preferences.
+	Instancetypes *instancetyperest.Stores
+	// Host has revisions and claims. It may be nil: then they are unknown.
+	Host kubernetes.Interface
 }
 
-// NewAPIGroupInfo makes the storages of the group. What they need of other groups is
-// in d; its readers may use the stores that are returned.
-func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d storage.Dependencies) (*genericapiserver.APIGroupInfo, *Stores, error) {
-	machines, err := storage.New(opts, d)
-	if err != nil {
-		return nil, nil, err
-	}
+// NewAPIGroupInfo makes the storages of the group: first the kinds that stand alone,
+// then virtual machines, which refer to them.
+func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericapiserver.APIGroupInfo, error) {
 	instances, instanceStatus, err := standard.NewREST(opts, scheme.Scheme, virtualmachineinstance.Kind())
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	classes, _, err := standard.NewREST(opts, scheme.Scheme, virtualmachineclass.Kind())
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	images, imageStatus, err := standard.NewREST(opts, scheme.Scheme, virtualmachineimage.Kind())
 	if err != nil {
-		return nil, nil, err
+		return nil, err
+	}
+	machines, err := storage.New(opts, storage.Dependencies{
+		Sources: d.Sources, Typer: scheme.Scheme, Owners: d.Owners,
+		Readers: &references.Readers{Instancetypes: d.Instancetypes, Instances: instances, Classes: classes, Images: images, Host: d.Host},
+	})
+	if err != nil {
+		return nil, err
 	}
 	info := genericapiserver.NewDefaultAPIGroupInfo(vm.GroupName, scheme.Scheme, scheme.ParameterCodec, scheme.Codecs)
 	info.VersionedResourcesStorageMap["v1alpha1"] = map[string]rest.Storage{
@@ -61,5 +75,5 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d storage.Dependencies) (*g
 		"virtualmachineimages":                 images,
 		"virtualmachineimages/status":          imageStatus,
 	}
-	return &info, &Stores{Classes: classes, Images: images, Instances: instances}, nil
+	return &info, nil
 }

@@ -1,7 +1,12 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package app
+// Package references reads, for requests, what virtual machines refer to.
+//
+// Guarantees:
+//   - Nothing is cached, so that a request decides by what is true now.
+//   - What belongs to the host cluster is unknown without one, never absent.
+package references
 
 import (
 	"context"
@@ -21,27 +26,28 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	instancetyperest "github.com/slipway-dev/slipway/pkg/registry/instancetype/rest"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
-	vmrest "github.com/slipway-dev/slipway/pkg/registry/vm/rest"
 )
 
-// storeReaders reads what virtual machines refer to: our kinds from the stores, the
-// others from the host cluster. Nothing is cached, so that a subresource decides by
-// what is true now. The stores are filled in when they exist.
-type storeReaders struct {
-	instancetypes *instancetyperest.Stores
-	machines      *vmrest.Stores
-	host          kubernetes.Interface
+// Readers makes readers for requests. All fields must be set but Host.
+type Readers struct {
+	// Instancetypes are the stores of instance types and preferences.
+	Instancetypes *instancetyperest.Stores
+	// Instances, Classes and Images are the stores of these kinds.
+	Instances, Classes, Images *standard.REST
+	// Host has revisions and claims.
+	Host kubernetes.Interface
 }
 
-// Reader implements storage.Readers.
-func (r *storeReaders) Reader(ctx context.Context) instancetype.Reader {
-	return &requestReader{readers: r, ctx: ctx}
+// Reader returns a reader whose calls end with ctx.
+func (r *Readers) Reader(ctx context.Context) instancetype.Reader {
+	return &requestReader{Readers: r, ctx: ctx}
 }
 
-// Instance implements storage.Readers.
-func (r *storeReaders) Instance(ctx context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineInstance, error) {
+// Instance returns what the virtual machine of this name runs with;
+// apierrors.IsNotFound recognises the error when it does not run.
+func (r *Readers) Instance(ctx context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineInstance, error) {
 	out := &vmv1alpha1.VirtualMachineInstance{}
-	if err := (&requestReader{readers: r, ctx: ctx}).read(r.machines.Instances, namespace, name, out); err != nil {
+	if err := (&requestReader{Readers: r, ctx: ctx}).read(r.Instances, namespace, name, out); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -49,13 +55,13 @@ func (r *storeReaders) Instance(ctx context.Context, namespace, name string) (*v
 
 // requestReader reads for one request.
 type requestReader struct {
-	readers *storeReaders
-	ctx     context.Context //nolint:containedctx // the reader lives as long as the request
+	*Readers
+	ctx context.Context //nolint:containedctx // the reader lives as long as the request
 }
 
 // Source implements instancetype.Reader.
 func (r *requestReader) Source(kind instancetype.Kind, namespace, name string) (*instancetype.Object, error) {
-	stores := r.readers.instancetypes
+	stores := r.Instancetypes
 	switch kind {
 	case instancetype.KindInstancetype:
 		out := &instancetypev1alpha1.VirtualMachineInstancetype{}
@@ -89,7 +95,7 @@ func (r *requestReader) Source(kind instancetype.Kind, namespace, name string) (
 // Class implements instancetype.Reader.
 func (r *requestReader) Class(namespace, name string) (*vmv1alpha1.VirtualMachineClass, error) {
 	out := &vmv1alpha1.VirtualMachineClass{}
-	if err := r.read(r.readers.machines.Classes, namespace, name, out); err != nil {
+	if err := r.read(r.Classes, namespace, name, out); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -98,7 +104,7 @@ func (r *requestReader) Class(namespace, name string) (*vmv1alpha1.VirtualMachin
 // Image implements instancetype.Reader.
 func (r *requestReader) Image(namespace, name string) (*vmv1alpha1.VirtualMachineImage, error) {
 	out := &vmv1alpha1.VirtualMachineImage{}
-	if err := r.read(r.readers.machines.Images, namespace, name, out); err != nil {
+	if err := r.read(r.Images, namespace, name, out); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -106,18 +112,18 @@ func (r *requestReader) Image(namespace, name string) (*vmv1alpha1.VirtualMachin
 
 // Revision implements instancetype.Reader.
 func (r *requestReader) Revision(namespace, name string) (*appsv1.ControllerRevision, error) {
-	if r.readers.host == nil {
+	if r.Host == nil {
 		return nil, errNoHost
 	}
-	return r.readers.host.AppsV1().ControllerRevisions(namespace).Get(r.ctx, name, metav1.GetOptions{})
+	return r.Host.AppsV1().ControllerRevisions(namespace).Get(r.ctx, name, metav1.GetOptions{})
 }
 
 // PersistentVolumeClaim implements instancetype.Reader.
 func (r *requestReader) PersistentVolumeClaim(namespace, name string) (*corev1.PersistentVolumeClaim, error) {
-	if r.readers.host == nil {
+	if r.Host == nil {
 		return nil, errNoHost
 	}
-	return r.readers.host.CoreV1().PersistentVolumeClaims(namespace).Get(r.ctx, name, metav1.GetOptions{})
+	return r.Host.CoreV1().PersistentVolumeClaims(namespace).Get(r.ctx, name, metav1.GetOptions{})
 }
 
 // errNoHost says that something of the host cluster is unknown, not that it is absent.

@@ -1,12 +1,13 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package app
+package apiserver
 
 import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer/recognizer"
+	genericoptions "k8s.io/apiserver/pkg/server/options"
 
 	instancetypev1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
@@ -20,9 +21,16 @@ const storageMediaType = runtime.ContentTypeProtobuf
 // storageVersions are the versions in which objects are kept.
 var storageVersions = schema.GroupVersions{vmv1alpha1.SchemeGroupVersion, instancetypev1alpha1.SchemeGroupVersion}
 
-// storageCodec writes protobuf and reads every encoding that was ever written.
-var storageCodec = newStorageCodec()
+// NewRecommendedOptions returns the usual options of an API server that keeps our
+// objects below prefix in etcd.
+func NewRecommendedOptions(prefix string) *genericoptions.RecommendedOptions {
+	o := genericoptions.NewRecommendedOptions(prefix, newStorageCodec())
+	o.Etcd.StorageConfig.EncodeVersioner = storageVersions
+	o.Etcd.DefaultStorageMediaType = storageMediaType
+	return o
+}
 
+// newStorageCodec writes protobuf and reads every encoding that was ever written.
 func newStorageCodec() runtime.Codec {
 	info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), storageMediaType)
 	if !ok {

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package app
+package apiserver
 
 import (
 	"net/http"
@@ -29,7 +29,7 @@ func TestInformersOfTheControllersBeginWithAList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	informers := externalversions.NewSharedInformerFactory(listing{client}, 0)
+	informers := externalversions.NewSharedInformerFactory(Listing(client), 0)
 	informers.Vm().V1alpha1().VirtualMachines().Informer()
 	stop := make(chan struct{})
 	informers.Start(stop)
@@ -40,7 +40,7 @@ func TestInformersOfTheControllersBeginWithAList(t *testing.T) {
 		if q := r.URL.Query(); q.Get("watch") != "" || q.Get("sendInitialEvents") != "" {
 			t.Errorf("the first request is %s, want a list", r.URL)
 		}
-	case <-time.After(patience):
+	case <-time.After(10 * time.Second):
 		t.Fatal("the informer asked for nothing")
 	}
 }

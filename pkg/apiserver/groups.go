@@ -1,0 +1,43 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/client-go/kubernetes"
+
+	instancetyperest "github.com/slipway-dev/slipway/pkg/registry/instancetype/rest"
+	vmrest "github.com/slipway-dev/slipway/pkg/registry/vm/rest"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine"
+)
+
+// InstallGroups serves all API groups of Slipway from server, which was made from c.
+// Revisions and claims are read from host, which may be nil: then they are unknown.
+func InstallGroups(server *genericapiserver.GenericAPIServer, c genericapiserver.CompletedConfig, host kubernetes.Interface) error {
+	owners, err := newMachineOwners(c)
+	if err != nil {
+		return err
+	}
+	instancetypes, instancetypeStores, err := instancetyperest.NewAPIGroupInfo(c.RESTOptionsGetter)
+	if err != nil {
+		return err
+	}
+	machines, err := vmrest.NewAPIGroupInfo(c.RESTOptionsGetter, vmrest.Dependencies{
+		Sources:       virtualmachine.Sources{Now: time.Now, NewUUID: uuid.NewString},
+		Owners:        owners,
+		Instancetypes: instancetypeStores,
+		Host:          host,
+	})
+	if err != nil {
+		return err
+	}
+	if err := server.InstallAPIGroups(machines, instancetypes); err != nil {
+		return fmt.Errorf("installing the API groups: %w", err)
+	}
+	return nil
+}
