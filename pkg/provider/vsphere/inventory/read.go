@@ -70,7 +70,7 @@ func readPaths(ctx context.Context, c *vim25.Client, refs []types.ManagedObjectR
 		page := refs[:min(len(refs), readPage)]
 		refs = refs[len(page):]
 		content, err := retrieve(ctx, c, page, paths)
-		if vimfault.KindOf(err) == vimfault.NotFound && len(page) > 1 {
+		if len(page) > 1 && vimfault.KindOf(err) == vimfault.NotFound {
 			// One that is gone fails the whole page.
 			for _, ref := range page {
 				one, err := readPaths(ctx, c, []types.ManagedObjectReference{ref}, paths)
@@ -83,7 +83,7 @@ func readPaths(ctx context.Context, c *vim25.Client, refs []types.ManagedObjectR
 			}
 			continue
 		}
-		if vimfault.KindOf(err) == vimfault.NotFound {
+		if vimfault.Gone(err, page[0]) {
 			continue
 		}
 		if err != nil {

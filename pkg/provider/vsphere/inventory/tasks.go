@@ -68,7 +68,8 @@ func ended(info types.TaskInfo) bool {
 }
 
 // WaitTask waits for the end of a task and returns its result. A failure of the
-// task is a vimfault.TaskError. When ctx ends first, the task is cancelled and
+// task is a vimfault.TaskError, and a task that vCenter has forgotten a
+// vimfault.TaskLostError. When ctx ends first, the task is cancelled and
 // its end is awaited for a few seconds more.
 func (i *Inventory) WaitTask(ctx context.Context, ref types.ManagedObjectReference) (types.AnyType, error) {
 	ch := make(chan types.TaskInfo, 1)
@@ -97,22 +98,22 @@ func (i *Inventory) WaitTask(ctx context.Context, ref types.ManagedObjectReferen
 			This: *view, Add: []types.ManagedObjectReference{ref}, Remove: leave,
 		})
 	}
-	return i.awaitTask(ctx, c, ref, ch)
-}
-
-func (i *Inventory) awaitTask(ctx context.Context, c *vim25.Client, ref types.ManagedObjectReference, ch <-chan types.TaskInfo) (types.AnyType, error) {
 	recheck := time.NewTicker(taskRecheck)
 	defer recheck.Stop()
+	return awaitTask(ctx, c, ref, ch, recheck.C)
+}
+
+// awaitTask waits for what the stream says of a task, and reads it at every recheck.
+func awaitTask(ctx context.Context, c *vim25.Client, ref types.ManagedObjectReference, ch <-chan types.TaskInfo, recheck <-chan time.Time) (types.AnyType, error) {
 	for {
 		select {
 		case info := <-ch:
 			return taskResult(info)
-		case <-recheck.C:
-			info, err := readTask(ctx, c, ref)
-			if vimfault.KindOf(err) == vimfault.NotFound {
-				return nil, fmt.Errorf("task %s: %w", ref.Value, err)
-			}
-			if err == nil && ended(info) {
+		case <-recheck:
+			switch info, err := readTask(ctx, c, ref); {
+			case vimfault.Gone(err, ref):
+				return nil, &vimfault.TaskLostError{Task: ref}
+			case err == nil && ended(info):
 				return taskResult(info)
 			}
 		case <-ctx.Done():

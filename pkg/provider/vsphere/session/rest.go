@@ -5,12 +5,13 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 
 	"github.com/vmware/govmomi/vapi/rest"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
 // WithREST calls do with a client of vCenter's REST API that is logged in. When
@@ -31,7 +32,7 @@ func (s *Session) WithREST(ctx context.Context, method string, do func(*rest.Cli
 		if s.opts.OnCall != nil {
 			s.opts.OnCall(method)
 		}
-		if err = do(c); err == nil || try > 0 || !hasStatus(err, http.StatusUnauthorized) {
+		if err = do(c); err == nil || try > 0 || !vimfault.HasStatus(err, http.StatusUnauthorized) {
 			return err
 		}
 		s.mu.Lock()
@@ -79,18 +80,4 @@ func (s *Session) restClient(ctx context.Context) (*rest.Client, error) {
 	defer s.mu.Unlock()
 	s.rest, s.restOK = c, true
 	return c, nil
-}
-
-// NotFound reports whether err is a REST answer that says so.
-func NotFound(err error) bool { return hasStatus(err, http.StatusNotFound) }
-
-// hasStatus looks for the library's status error at every depth, for its own
-// predicate looks at the outermost error only.
-func hasStatus(err error, code int) bool {
-	for e := err; e != nil; e = errors.Unwrap(e) {
-		if rest.IsStatusError(e, code) {
-			return true
-		}
-	}
-	return false
 }

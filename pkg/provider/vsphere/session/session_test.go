@@ -26,6 +26,8 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
 // server is a small vCenter over TLS.
@@ -158,7 +160,7 @@ func TestTheCertificateIsVerified(t *testing.T) {
 			if (err == nil) != tc.ok {
 				t.Errorf("Healthy = %v, want success %v", err, tc.ok)
 			}
-			if IsTemporary(err) {
+			if vimfault.Unreachable(err) {
 				t.Errorf("a refused certificate counts as temporary: %v", err)
 			}
 		})
@@ -255,8 +257,8 @@ func TestReadsAreRepeatedAndChangesAreNot(t *testing.T) {
 	}
 	s.fails.Store(1)
 	_, err = methods.CreateFolder(t.Context(), c, &types.CreateFolder{This: c.ServiceContent.RootFolder, Name: "x"})
-	var unavailable *UnavailableError
-	if !errors.As(err, &unavailable) || unavailable.StatusCode != 503 || !IsTemporary(err) {
+	var unavailable *vimfault.UnavailableError
+	if !errors.As(err, &unavailable) || unavailable.StatusCode != 503 || !vimfault.Unreachable(err) {
 		t.Errorf("a change during an outage = %v, want a temporary UnavailableError", err)
 	}
 }

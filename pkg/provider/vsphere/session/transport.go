@@ -14,6 +14,8 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
 // readBackoff are the pauses between the tries of a read.
@@ -42,7 +44,7 @@ func (t *transport) RoundTrip(ctx context.Context, req, res soap.HasFault) error
 	}
 	for try := 0; ; try++ {
 		err := t.authenticated(ctx, method, req, res)
-		if err == nil || ctx.Err() != nil || !isRead(method) || !IsTemporary(err) || try == len(readBackoff) {
+		if err == nil || ctx.Err() != nil || !isRead(method) || !vimfault.Unreachable(err) || try == len(readBackoff) {
 			return err
 		}
 		timer := time.NewTimer(readBackoff[try])

@@ -6,12 +6,10 @@ package vimfault
 import (
 	"context"
 	"errors"
+	"net/http"
 
-	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/vapi/vcenter"
 	"github.com/vmware/govmomi/vim25/types"
-
-	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
 
 // Kind is what a caller can do about an error.
@@ -23,7 +21,7 @@ const (
 	// Temporary passes by itself: network, overload, an operation of somebody
 	// else on the same object.
 	Temporary Kind = "Temporary"
-	// NotFound means that a managed object is gone.
+	// NotFound means that a managed object is gone; Gone tells which.
 	NotFound Kind = "NotFound"
 	// AlreadyExists means that a name or an identity is taken.
 	AlreadyExists Kind = "AlreadyExists"
@@ -46,11 +44,12 @@ const (
 	Other Kind = "Other"
 )
 
-// kinds are the faults that are known, in the order in which they are tried:
-// special ones first, for a fault matches its base types too.
+// kinds are the faults that are known, in the order in which they are tried. An
+// interface stands for a type of fault and all that derive from it, so that special
+// ones come before those that they derive from.
 var kinds = []struct {
 	kind  Kind
-	match func(error) bool
+	match func(types.BaseMethodFault) bool
 }{
 	{Cancelled, is[*types.RequestCanceled]},
 	{NotFound, is[*types.ManagedObjectNotFound]},
@@ -58,59 +57,76 @@ var kinds = []struct {
 	{AlreadyExists, is[*types.AlreadyExists]},
 	{AlreadyExists, is[*types.FileAlreadyExists]},
 	{ToolsUnavailable, is[*types.ToolsUnavailable]},
-	{Temporary, is[*types.TaskInProgress]},
-	{Temporary, is[*types.HostNotConnected]},
-	{Temporary, is[*types.HostCommunication]},
-	{Temporary, is[*types.NotAuthenticated]},
-	{Temporary, is[*types.Timedout]},
+	{Temporary, is[types.BaseTaskInProgress]},
+	{Temporary, is[*types.VAppOperationInProgress]},
+	{Temporary, is[types.BaseHostCommunication]},
+	{Temporary, is[*types.NotAuthenticated]}, // a NoPermission
+	{Temporary, is[types.BaseTimedout]},
+	// Backups and imports disable methods while they work on a VM, and hold its files.
+	{Temporary, is[*types.MethodDisabled]},
+	{Temporary, is[*types.FileLocked]},
+	{Temporary, is[*types.InaccessibleDatastore]},
 	{WrongState, is[*types.ConcurrentAccess]},
-	{WrongState, is[*types.InvalidPowerState]},
-	{WrongState, is[*types.InvalidHostState]},
-	{WrongState, is[*types.InvalidState]},
-	{Denied, is[*types.NoPermission]},
-	{Denied, is[*types.InvalidLogin]},
+	{WrongState, is[types.BaseInvalidState]},
+	{Denied, is[types.BaseNoPermission]},
+	{Denied, is[types.BaseInvalidLogin]},
 	{Denied, is[*types.RestrictedVersion]},
+	{Denied, is[*types.RestrictedByAdministrator]},
 	{NoResources, is[*types.NoDiskSpace]},
-	{NoResources, is[*types.InsufficientResourcesFault]},
-	{NoResources, is[*types.InsufficientCpuResourcesFault]},
-	{NoResources, is[*types.InsufficientMemoryResourcesFault]},
-	{NoResources, is[*types.NoCompatibleHost]},
+	{NoResources, is[types.BaseInsufficientResourcesFault]},
+	{NoResources, is[types.BaseNoCompatibleHost]},
 	{Invalid, is[*types.CpuHotPlugNotSupported]},
 	{Invalid, is[*types.MemoryHotPlugNotSupported]},
-	{Invalid, is[*types.InvalidVmConfig]},
-	{Invalid, is[*types.InvalidDeviceSpec]},
-	{Invalid, is[*types.InvalidArgument]},
+	{Invalid, is[types.BaseInvalidVmConfig]},
+	{Invalid, is[types.BaseInvalidArgument]},
+	{Invalid, is[types.BaseInvalidDatastore]},
+	{Invalid, is[types.BaseNotSupported]},
 	{Invalid, is[*types.InvalidName]},
-	{Invalid, is[*types.NotSupported]},
 	{NotFound, is[*types.NotFound]},
 }
 
-func is[T types.BaseMethodFault](err error) bool {
-	var target T
-	_, ok := fault.As(err, &target)
+func is[T any](f types.BaseMethodFault) bool {
+	_, ok := f.(T)
 	return ok
 }
 
-// KindOf sorts err. Faults of tasks and of calls are treated alike.
+// KindOf sorts err. Faults of tasks and of calls are treated alike. A fault that says
+// nothing by itself is sorted by what caused it, but for NotFound: what an operation
+// on one object misses is another object. Of a NotFound as well, Gone tells which
+// object it is about.
 func KindOf(err error) Kind {
 	if err == nil {
 		return None
 	}
-	for _, k := range kinds {
-		if k.match(err) {
-			return k.kind
+	for f := range faults(err) {
+		if k := kindOfFault(f); k != Other {
+			return k
 		}
 	}
 	if k, ok := deployment(err); ok {
 		return k
 	}
+	var lost *TaskLostError
 	switch {
-	case session.NotFound(err):
+	case HasStatus(err, http.StatusNotFound):
 		return NotFound
 	case errors.Is(err, context.Canceled):
 		return Cancelled
-	case session.IsTemporary(err), errors.Is(err, context.DeadlineExceeded):
+	case errors.As(err, &lost), Unreachable(err), errors.Is(err, context.DeadlineExceeded):
 		return Temporary
+	}
+	return Other
+}
+
+func kindOfFault(f types.BaseMethodFault) Kind {
+	asked := true
+	for f != nil {
+		for _, k := range kinds {
+			if k.match(f) && (asked || k.kind != NotFound) {
+				return k.kind
+			}
+		}
+		f, asked = cause(f), false
 	}
 	return Other
 }
@@ -146,33 +162,10 @@ func deployment(err error) (Kind, bool) {
 
 // Duplicate returns the object that has the name which a create asked for.
 func Duplicate(err error) (types.ManagedObjectReference, bool) {
-	var d *types.DuplicateName
-	if _, ok := fault.As(err, &d); ok {
-		return d.Object, true
+	for f := range faults(err) {
+		if d, ok := f.(*types.DuplicateName); ok {
+			return d.Object, true
+		}
 	}
 	return types.ManagedObjectReference{}, false
 }
-
-// TaskError is the failure of a task.
-type TaskError struct {
-	// Fault is what vSphere reported.
-	Fault *types.LocalizedMethodFault
-}
-
-// Error implements error.
-func (e *TaskError) Error() string {
-	if e.Fault == nil {
-		return "task failed without a fault"
-	}
-	name := "unknown fault"
-	if e.Fault.Fault != nil {
-		name = faultName(e.Fault.Fault)
-	}
-	if e.Fault.LocalizedMessage == "" {
-		return name
-	}
-	return name + ": " + e.Fault.LocalizedMessage
-}
-
-// GetLocalizedMethodFault lets the library's fault package look inside.
-func (e *TaskError) GetLocalizedMethodFault() *types.LocalizedMethodFault { return e.Fault }

@@ -8,18 +8,40 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"syscall"
 	"testing"
 
+	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vapi/vcenter"
+	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
-
-	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
 
 func task(f types.BaseMethodFault) error {
 	return fmt.Errorf("powering on: %w", &TaskError{Fault: &types.LocalizedMethodFault{Fault: f, LocalizedMessage: "text in any language"}})
+}
+
+// causedBy gives f a cause.
+func causedBy(f, cause types.BaseMethodFault) types.BaseMethodFault {
+	f.GetMethodFault().FaultCause = &types.LocalizedMethodFault{Fault: cause}
+	return f
+}
+
+// restStatus is the error of the library for an answer of the REST API.
+func restStatus(t *testing.T, status int) error {
+	t.Helper()
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	defer server.Close()
+	u, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := rest.NewClient(&vim25.Client{Client: soap.NewClient(u, true)})
+	return fmt.Errorf("finding: %w", c.Do(t.Context(), c.Resource("/x").Request(http.MethodGet), nil))
 }
 
 func TestKindOfLooksAtTypes(t *testing.T) {
@@ -39,7 +61,28 @@ func TestKindOfLooksAtTypes(t *testing.T) {
 		{"hot plug", task(&types.CpuHotPlugNotSupported{}), Invalid},
 		{"privilege", task(&types.NoPermission{}), Denied},
 		{"unknown fault", task(&types.VmConfigFault{}), Other},
-		{"503", fmt.Errorf("deploying: %w", &session.UnavailableError{StatusCode: 503}), Temporary},
+		{"a TaskInProgress of a vApp", task(&types.VAppTaskInProgress{}), Temporary},
+		{"a HostCommunication", task(&types.HostNotReachable{}), Temporary},
+		{"a method that a backup disabled", task(&types.MethodDisabled{}), Temporary},
+		{"a file that somebody has open", task(&types.FileLocked{}), Temporary},
+		{"a datastore that is away", task(&types.InaccessibleDatastore{}), Temporary},
+		{"the session is gone, a NoPermission", task(&types.NotAuthenticated{}), Temporary},
+		{"an InvalidHostState", task(&types.InvalidHostConnectionState{}), WrongState},
+		{"a question is pending, an InvalidState", task(&types.QuestionPending{}), WrongState},
+		{"admission control of HA, an InsufficientResourcesFault", task(&types.InsufficientFailoverResourcesFault{}), NoResources},
+		{"an InsufficientResourcesFault", task(&types.InsufficientStorageSpace{}), NoResources},
+		{"a NoCompatibleHost", task(&types.NoCompatibleHostWithAccessToDevice{}), NoResources},
+		{"an InvalidDeviceSpec", task(&types.InvalidDeviceBacking{}), Invalid},
+		{"an InvalidArgument", task(&types.IncompatibleSetting{}), Invalid},
+		{"an InvalidLogin", soap.WrapVimFault(&types.PasswordExpired{}), Denied},
+		{"forbidden by the administrator", task(&types.RestrictedByAdministrator{}), Denied},
+		{"caused by a full datastore", task(causedBy(&types.GenericVmConfigFault{}, &types.NoDiskSpace{})), NoResources},
+		{"sorted by itself, not by its cause", task(causedBy(&types.InvalidArgument{}, &types.NoDiskSpace{})), Invalid},
+		{"caused by another object that is gone", task(causedBy(&types.CannotAccessVmComponent{}, &types.ManagedObjectNotFound{})), Other},
+		{"the second of two", errors.Join(io.ErrNoProgress, task(&types.NoPermission{})), Denied},
+		{"a task that is lost", fmt.Errorf("destroying: %w", &TaskLostError{}), Temporary},
+		{"404 of REST", restStatus(t, http.StatusNotFound), NotFound},
+		{"503", fmt.Errorf("deploying: %w", &UnavailableError{StatusCode: 503}), Temporary},
 		{"refused", fmt.Errorf("dial: %w", syscall.ECONNREFUSED), Temporary},
 		{"deployment", fmt.Errorf("deploying: %w", &vcenter.DeploymentError{Errors: []vcenter.OVFError{
 			{}, {Error: &vcenter.Error{Class: "com.vmware.vapi.std.errors.already_exists"}},
@@ -58,6 +101,35 @@ func TestKindOfLooksAtTypes(t *testing.T) {
 	}
 }
 
+func TestGoneIsAboutTheObjectThatWasAskedFor(t *testing.T) {
+	vm := types.ManagedObjectReference{Type: "VirtualMachine", Value: "vm-1"}
+	gone := func(kind, id string) types.BaseMethodFault {
+		return &types.ManagedObjectNotFound{Obj: types.ManagedObjectReference{Type: kind, Value: id, ServerGUID: "guid"}}
+	}
+	for _, tc := range []struct {
+		name string
+		err  error
+		want bool
+	}{
+		{"nil", nil, false},
+		{"the VM", soap.WrapVimFault(gone("VirtualMachine", "vm-1")), true},
+		{"the VM, says a task", task(gone("VirtualMachine", "vm-1")), true},
+		{"the VM, as the cause", task(causedBy(&types.CannotAccessVmComponent{}, gone("VirtualMachine", "vm-1"))), true},
+		{"the VM, second of two", errors.Join(task(&types.NoPermission{}), soap.WrapVimFault(gone("VirtualMachine", "vm-1"))), true},
+		{"the task", fmt.Errorf("waiting: %w", soap.WrapVimFault(gone("Task", "vm-1"))), false},
+		{"another VM", soap.WrapVimFault(gone("VirtualMachine", "vm-2")), false},
+		{"an object without a name", soap.WrapVimFault(&types.ManagedObjectNotFound{}), false},
+		{"the task is lost", &TaskLostError{Task: vm}, false},
+		{"the network", io.EOF, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := Gone(tc.err, vm); got != tc.want {
+				t.Errorf("Gone(%v) = %v, want %v", tc.err, got, tc.want)
+			}
+		})
+	}
+}
+
 func TestOnlyAFaultIsARefusal(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -68,6 +140,9 @@ func TestOnlyAFaultIsARefusal(t *testing.T) {
 		{"fault of a task", task(&types.InvalidPowerState{}), true},
 		{"fault of a call", soap.WrapVimFault(&types.ToolsUnavailable{}), true},
 		{"busy with another task", task(&types.TaskInProgress{}), true},
+		{"the host is known to be away", task(&types.HostNotConnected{}), true},
+		{"the host did not answer in time", task(&types.HostNotReachable{}), false},
+		{"the task is lost", &TaskLostError{}, false},
 		{"both", errors.Join(task(&types.NoPermission{}), io.EOF), true},
 		{"cancelled task", task(&types.RequestCanceled{}), false},
 		{"the host did not answer", task(&types.HostCommunication{}), false},

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package session
+package vimfault
 
 import (
 	"crypto/x509"
@@ -11,6 +11,8 @@ import (
 	"net"
 	"net/http"
 	"syscall"
+
+	"github.com/vmware/govmomi/vapi/rest"
 )
 
 // UnavailableError is an answer of a vCenter, or of a proxy before it, that
@@ -25,33 +27,14 @@ func (e *UnavailableError) Error() string {
 	return fmt.Sprintf("vCenter is unavailable: HTTP status %d %s", e.StatusCode, http.StatusText(e.StatusCode))
 }
 
-// statusTransport turns answers that mean "unavailable" into errors with a
-// type, which neither client of the library does.
-type statusTransport struct{ next http.RoundTripper }
-
-// RoundTrip implements http.RoundTripper.
-func (t statusTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	res, err := t.next.RoundTrip(r)
-	if err != nil {
-		return nil, err
-	}
-	switch res.StatusCode {
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		_ = res.Body.Close()
-		return nil, &UnavailableError{StatusCode: res.StatusCode}
-	}
-	return res, nil
-}
-
-// IsTemporary reports whether err is a failure of the network or of the
-// server's availability that can pass by itself. A certificate that is not
-// trusted is none.
-func IsTemporary(err error) bool {
+// Unreachable reports whether err is a failure of the network or of the server's
+// availability that can pass by itself. A certificate that is not trusted is none.
+func Unreachable(err error) bool {
 	var unknownCA x509.UnknownAuthorityError
 	var badHost x509.HostnameError
 	var invalid x509.CertificateInvalidError
 	switch {
-	case err == nil, errors.Is(err, ErrThumbprintMismatch),
+	case err == nil,
 		errors.As(err, &unknownCA), errors.As(err, &badHost), errors.As(err, &invalid):
 		return false
 	}
@@ -70,4 +53,15 @@ func IsTemporary(err error) bool {
 	}
 	var ne net.Error
 	return errors.As(err, &ne) && ne.Timeout()
+}
+
+// HasStatus reports whether err is an answer of the REST API with the HTTP status. It
+// looks at every depth; the library's own predicate looks at the outermost error only.
+func HasStatus(err error, code int) bool {
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		if rest.IsStatusError(e, code) {
+			return true
+		}
+	}
+	return false
 }

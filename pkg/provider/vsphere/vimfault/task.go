@@ -1,0 +1,43 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vimfault
+
+import "github.com/vmware/govmomi/vim25/types"
+
+// TaskError is the failure of a task.
+type TaskError struct {
+	// Fault is what vSphere reported.
+	Fault *types.LocalizedMethodFault
+}
+
+// Error implements error.
+func (e *TaskError) Error() string {
+	if e.Fault == nil {
+		return "task failed without a fault"
+	}
+	name := "unknown fault"
+	if e.Fault.Fault != nil {
+		name = faultName(e.Fault.Fault)
+	}
+	if e.Fault.LocalizedMessage == "" {
+		return name
+	}
+	return name + ": " + e.Fault.LocalizedMessage
+}
+
+// GetLocalizedMethodFault lets the library's fault package look inside.
+func (e *TaskError) GetLocalizedMethodFault() *types.LocalizedMethodFault { return e.Fault }
+
+// TaskLostError means that vCenter no longer knows a task, as after a restart, which
+// its tasks do not survive. Whether it was carried out can only be read from the object
+// that it was about.
+type TaskLostError struct {
+	// Task that is gone.
+	Task types.ManagedObjectReference
+}
+
+// Error implements error.
+func (e *TaskLostError) Error() string {
+	return "vCenter has lost task " + e.Task.Value + ": its outcome is unknown"
+}
