@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -20,6 +21,9 @@ type Found struct {
 	// Revision names the ControllerRevision that it came from; empty for the
 	// live object, which is not captured yet.
 	Revision string
+	// Foreign is true when the virtual machine is no owner of Revision: then the
+	// revision does not live as long as the virtual machine needs it.
+	Foreign bool
 	// upgrade is true when the revision was captured by the controller in a
 	// format of an older version.
 	upgrade bool
@@ -87,7 +91,7 @@ func Find(vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*Found, error) {
 func findPinned(
 	vm *vmv1alpha1.VirtualMachine, role Role, m *vmv1alpha1.InstancetypeMatcher, name string, r Reader,
 ) (*Found, error) {
-	object, _, err := readRevision(vm.Namespace, name, role, r)
+	revision, object, err := readRevision(vm.Namespace, name, role, r)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +105,7 @@ func findPinned(
 				object.Kind, object.Meta.Name, role, want.kind, want.name)}
 		}
 	}
-	return &Found{Object: object, Revision: name}, nil
+	return &Found{Object: object, Revision: name, Foreign: !OwnedBy(revision, vm)}, nil
 }
 
 // findCaptured reads the revision that the status names; nil when it names none
@@ -112,14 +116,17 @@ func findCaptured(vm *vmv1alpha1.VirtualMachine, role Role, want identity, r Rea
 		return nil, nil
 	}
 	name := ref.ControllerRevisionRef.Name
-	object, current, err := readRevision(vm.Namespace, name, role, r)
+	revision, object, err := readRevision(vm.Namespace, name, role, r)
 	if err != nil {
 		return nil, err
 	}
 	if object.identity() != want {
 		return nil, nil
 	}
-	return &Found{Object: object, Revision: name, upgrade: !current}, nil
+	return &Found{
+		Object: object, Revision: name, Foreign: !OwnedBy(revision, vm),
+		upgrade: revision.Labels[LabelObjectVersion] != objectVersion,
+	}, nil
 }
 
 // sameIdentity reports whether ref means want, however its kind is spelt.
@@ -139,17 +146,17 @@ func findLive(vm *vmv1alpha1.VirtualMachine, want identity, r Reader) (*Found, e
 	return &Found{Object: object}, nil
 }
 
-// readRevision also reports whether the revision has the current format.
-func readRevision(namespace, name string, role Role, r Reader) (*Object, bool, error) {
+// readRevision returns the revision and what it holds.
+func readRevision(namespace, name string, role Role, r Reader) (*appsv1.ControllerRevision, *Object, error) {
 	revision, err := r.Revision(namespace, name)
 	if apierrors.IsNotFound(err) {
-		return nil, false, err // it names kind and object already
+		return nil, nil, err // it names kind and object already
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("reading ControllerRevision %q: %w", name, err)
+		return nil, nil, fmt.Errorf("reading ControllerRevision %q: %w", name, err)
 	}
 	object, err := DecodeRevision(role, revision)
-	return object, revision.Labels[LabelObjectVersion] == objectVersion, err
+	return revision, object, err
 }
 
 // Resolve finds the class, the instance type and the preference of vm. All

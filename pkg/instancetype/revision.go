@@ -105,10 +105,3 @@ func EqualRevisions(a, b *appsv1.ControllerRevision) (bool, error) {
 	}
 	return left.Kind == right.Kind && equality.Semantic.DeepEqual(left.spec(), right.spec()), nil
 }
-
-// OwnedBy reports whether the controlling owner of revision is vm itself, not
-// an earlier virtual machine of the same name.
-func OwnedBy(revision *appsv1.ControllerRevision, vm *vmv1alpha1.VirtualMachine) bool {
-	owner := metav1.GetControllerOf(revision)
-	return owner != nil && owner.UID == vm.UID
-}

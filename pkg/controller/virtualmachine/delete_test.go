@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -66,23 +65,23 @@ func TestDeletionRemovesVSphereVMInstanceAndFinalizer(t *testing.T) {
 func TestDeletionTakesTheRevisionsAlongUnlessTheyAreToBeOrphaned(t *testing.T) {
 	for name, tc := range map[string]struct {
 		finalizers []string
+		pinned     bool
 		kept       bool
 	}{
-		"deleted":  {nil, false},
-		"orphaned": {[]string{metav1.FinalizerOrphanDependents}, true},
+		"deleted":                         {nil, false, false},
+		"orphaned":                        {[]string{metav1.FinalizerOrphanDependents}, false, true},
+		"pinned by another VM (F48, F58)": {nil, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
 				vm.Finalizers = append(vm.Finalizers, tc.finalizers...)
 			}), photon())
-			revision := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "rev", UID: "u",
-				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(h.vm(), vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachine"))}}}
-			if _, err := h.revisions.Create(revision); err != nil {
-				t.Fatal(err)
+			if tc.pinned {
+				h.another(func(vm *vmv1alpha1.VirtualMachine) {
+					vm.Spec.Preference = &vmv1alpha1.PreferenceMatcher{Name: "linux", RevisionName: "rev"}
+				})
 			}
-			if err := h.revisions.informer.GetIndexer().Add(revision); err != nil {
-				t.Fatal(err)
-			}
+			h.revision("rev", h.vm())
 			h.api.markDeleted("vm")
 			h.pass()
 			if _, err := h.revisions.Get("ns", "rev"); (err == nil) != tc.kept {

@@ -6,12 +6,10 @@ package virtualmachine
 import (
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
-	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
@@ -205,51 +203,6 @@ func TestPowerOffForgetsWhatNeededIt(t *testing.T) {
 	h.pass()
 	if got := h.vm().Status.RestartRequired; len(got) != 0 {
 		t.Errorf("restartRequired %v of a virtual machine that is powered off, want none", got)
-	}
-}
-
-// F48
-func TestRevisionIsDeletedOnlyAfterStatusNamesAnother(t *testing.T) {
-	owner := *metav1.NewControllerRef(fresh(), vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachine"))
-	revision := func(name string) *appsv1.ControllerRevision {
-		return &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: "uid-" + "x", OwnerReferences: []metav1.OwnerReference{owner},
-			Labels: map[string]string{instancetype.LabelObjectUID: "u", instancetype.LabelObjectKind: string(instancetype.KindInstancetype)}}}
-	}
-	uses := func(name string) func(*vmv1alpha1.VirtualMachine) {
-		return func(vm *vmv1alpha1.VirtualMachine) {
-			vm.Spec.Instancetype = &vmv1alpha1.InstancetypeMatcher{Name: "small"}
-			vm.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{Name: "small", Kind: string(instancetype.KindClusterInstancetype), ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: name}}
-		}
-	}
-	h := newHarness(t, running(uses("rev-1"), power(vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOff)), photon())
-	for _, name := range []string{"rev-1", "rev-2"} {
-		r := revision(name)
-		if _, err := h.revisions.Create(r); err != nil {
-			t.Fatal(err)
-		}
-		if err := h.revisions.informer.GetIndexer().Add(r); err != nil {
-			t.Fatal(err)
-		}
-	}
-	h.chain = syncFunc(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
-		vm = vm.DeepCopy()
-		uses("rev-2")(vm)
-		return vm, nil
-	})
-
-	h.api.fail["update virtualmachines/status"] = errTest
-	_, _ = h.tryPass()
-	if _, err := h.revisions.Get("ns", "rev-1"); err != nil {
-		t.Fatalf("reading the old revision after a failed write: %v", err)
-	}
-
-	delete(h.api.fail, "update virtualmachines/status")
-	_, _ = h.tryPass()
-	if _, err := h.revisions.Get("ns", "rev-1"); err == nil {
-		t.Error("the old revision is left although status names the new one")
-	}
-	if _, err := h.revisions.Get("ns", "rev-2"); err != nil {
-		t.Errorf("reading the revision in use: %v", err)
 	}
 }
 

@@ -12,13 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// collectRevisions deletes the revisions of the virtual machine that neither it
-// nor its instance refers to any more. It is called after status was written, and
-// looks at the stored object once more before it deletes, because what is deleted
-// cannot be captured again when the instance type has changed since.
+// collectRevisions deletes the revisions of the virtual machine that nothing refers
+// to any more. It is called after status was written.
 func (r *reconciler) collectRevisions(ctx context.Context, p *pass) error {
 	owned, err := r.revisions.owned(p.vm.UID)
 	if err != nil {
@@ -31,46 +30,53 @@ func (r *reconciler) collectRevisions(ctx context.Context, p *pass) error {
 	if err != nil {
 		return fmt.Errorf("reading the virtual machine instance: %w", err)
 	}
-	if len(instancetype.Unreferenced(p.vm, vmi, owned)) == 0 {
+	if len(instancetype.Unreferenced(p.vm, vmi, owned, nil)) == 0 {
 		return nil
 	}
-	live, err := r.client.VirtualMachines(p.vm.Namespace).Get(ctx, p.vm.Name, metav1.GetOptions{})
+	return r.deleteUnreferenced(ctx, p, vmi, owned)
+}
+
+// deleteUnreferenced deletes those of owned that nothing refers to, by what the server
+// has of all virtual machines of the namespace now: a revision that is deleted cannot
+// be captured again when its source has changed since, and any of them may pin it.
+func (r *reconciler) deleteUnreferenced(
+	ctx context.Context, p *pass, vmi *vmv1alpha1.VirtualMachineInstance, owned []*appsv1.ControllerRevision,
+) error {
+	all, err := r.client.VirtualMachines(p.vm.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return ignoreGone(fmt.Errorf("reading virtual machine %s before deleting its old revisions: %w", p.key(), err))
+		return fmt.Errorf("reading the virtual machines of namespace %s before deleting old revisions of %s: %w", p.vm.Namespace, p.vm.Name, err)
 	}
-	if live.UID != p.vm.UID {
+	live := slices.IndexFunc(all.Items, func(vm vmv1alpha1.VirtualMachine) bool { return vm.UID == p.vm.UID })
+	if live < 0 {
 		return nil
 	}
-	byName := map[string]*appsv1.ControllerRevision{}
+	unreferenced := instancetype.Unreferenced(&all.Items[live], vmi, owned, all.Items)
 	for _, revision := range owned {
-		byName[revision.Name] = revision
-	}
-	for _, name := range instancetype.Unreferenced(live, vmi, owned) {
-		if err := r.revisions.delete(ctx, byName[name]); err != nil {
-			return fmt.Errorf("deleting revision %s/%s: %w", p.vm.Namespace, name, err)
+		if !slices.Contains(unreferenced, revision.Name) {
+			continue
 		}
-		klog.FromContext(ctx).V(2).Info("Deleted a revision that nothing refers to", "revision", name)
+		if err := r.revisions.delete(ctx, revision); err != nil {
+			return fmt.Errorf("deleting revision %s/%s: %w", revision.Namespace, revision.Name, err)
+		}
+		klog.FromContext(ctx).V(2).Info("Deleted a revision that nothing refers to", "revision", revision.Name)
 	}
 	return nil
 }
 
-// dropRevisions deletes the revisions of a virtual machine that is going, because
-// the next one of its name would have to wait until the garbage collector of the
-// host cluster got to them. That does delete what fails here, so that nothing holds
-// the deletion up. Who orphans the dependents keeps the revisions.
+// dropRevisions deletes the revisions of a virtual machine that is going and that no
+// other refers to, because the next one of its name would have to wait until the
+// garbage collector of the host cluster got to them. That does delete what fails here,
+// so that nothing holds the deletion up, and leaves what has another owner. Who
+// orphans the dependents keeps the revisions.
 func (r *reconciler) dropRevisions(ctx context.Context, p *pass) {
 	if slices.Contains(p.vm.Finalizers, metav1.FinalizerOrphanDependents) {
 		return
 	}
-	log := klog.FromContext(ctx)
 	owned, err := r.revisions.owned(p.vm.UID)
-	if err != nil {
-		log.Error(err, "Listing the revisions of a deleted virtual machine failed; they are left to the garbage collector")
-		return
+	if err == nil && len(owned) > 0 {
+		err = r.deleteUnreferenced(ctx, p, nil, owned)
 	}
-	for _, revision := range owned {
-		if err := r.revisions.delete(ctx, revision); err != nil {
-			log.Error(err, "Deleting a revision of a deleted virtual machine failed; it is left to the garbage collector", "revision", revision.Name)
-		}
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "Deleting the revisions of a deleted virtual machine failed; they are left to the garbage collector")
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// ownerIndex finds revisions by the UID of the virtual machine that owns them.
+// ownerIndex finds revisions by the UIDs of the virtual machines that own them.
 const ownerIndex = "owner"
 
 // revisionStore reads and writes the ControllerRevisions of the host cluster that
@@ -41,11 +41,13 @@ func newRevisionStore(client kubernetes.Interface) (*revisionStore, error) {
 		informers.WithTransform(WithoutManagedFields))
 	informer := factory.Apps().V1().ControllerRevisions().Informer()
 	err := informer.AddIndexers(cache.Indexers{ownerIndex: func(obj any) ([]string, error) {
-		owner := metav1.GetControllerOf(obj.(*appsv1.ControllerRevision))
-		if owner == nil || owner.Kind != "VirtualMachine" || owner.APIVersion != vmv1alpha1.SchemeGroupVersion.String() {
-			return nil, nil
+		var owners []string
+		for _, owner := range obj.(*appsv1.ControllerRevision).OwnerReferences {
+			if owner.Kind == "VirtualMachine" && owner.APIVersion == vmv1alpha1.SchemeGroupVersion.String() {
+				owners = append(owners, string(owner.UID))
+			}
 		}
-		return []string{string(owner.UID)}, nil
+		return owners, nil
 	}})
 	return &revisionStore{client: client.AppsV1(), informer: informer}, err
 }
@@ -87,6 +89,19 @@ func (s *revisionStore) Create(revision *appsv1.ControllerRevision) (*appsv1.Con
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	return s.client.ControllerRevisions(revision.Namespace).Create(ctx, revision, metav1.CreateOptions{})
+}
+
+// Adopt makes vm an owner of the revision called name, which exists already.
+func (s *revisionStore) Adopt(vm *vmv1alpha1.VirtualMachine, name string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	client := s.client.ControllerRevisions(vm.Namespace)
+	live, err := client.Get(ctx, name, metav1.GetOptions{})
+	if err != nil || !instancetype.AddOwner(live, vm) {
+		return err
+	}
+	_, err = client.Update(ctx, live, metav1.UpdateOptions{})
+	return err
 }
 
 // delete removes exactly the revision that was seen.

@@ -347,3 +347,39 @@ func TestOldRevisionsAreUpgraded(t *testing.T) {
 		t.Errorf("F135 an upgraded one is changed again:\n%s", cmp.Diff(out, again, quantities))
 	}
 }
+
+// A revision without owner is the form that a restore brings back.
+func TestRevisionThatAVMDidNotCaptureItselfGetsItAsAnOwner(t *testing.T) {
+	for name, owners := range map[string][]*vmv1alpha1.VirtualMachine{
+		"of another virtual machine": {{ObjectMeta: metav1.ObjectMeta{Name: "other", UID: "other"}}},
+		"without owner":              nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			vm := vmOf(t, "{instancetype: {name: small, controllerRevisionRef: {name: rev}}}")
+			revision, err := instancetype.NewRevision(vm, w.add(t, clusterIT, "small", "s", 1, small))
+			if err != nil {
+				t.Fatal(err)
+			}
+			revision.Name, revision.OwnerReferences = "rev", nil
+			for _, owner := range owners {
+				instancetype.AddOwner(revision, owner)
+			}
+			w.revisions["rev"] = revision
+
+			w.broken = errors.New("forbidden")
+			if out, err := sync(t, w, vm); err == nil || reasons(out)[vmv1alpha1.ConditionInstancetypeReady] != "False Error" {
+				t.Errorf("adopting failed: error %v, conditions %v; want it shown", err, reasons(out))
+			}
+			w.broken = nil
+			vm.Status = mustSync(t, w, vm).Status
+			if len(w.created) != 0 || !instancetype.OwnedBy(revision, vm) || len(revision.OwnerReferences) != len(owners)+1 {
+				t.Errorf("created %v, owners %v; want the virtual machine as one more owner", w.created, revision.OwnerReferences)
+			}
+			mustSync(t, w, vm)
+			if diff := cmp.Diff([]string{"rev"}, w.adopted); diff != "" {
+				t.Errorf("adoptions (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

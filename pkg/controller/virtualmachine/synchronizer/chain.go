@@ -21,13 +21,16 @@ type Synchronizer interface {
 	Sync(vm *vmv1alpha1.VirtualMachine, vmi *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error)
 }
 
-// RevisionStore creates the revisions that status refers to.
+// RevisionStore creates and keeps the revisions that status refers to.
 type RevisionStore interface {
 	// Get returns the revision as the API has it now, uncached.
 	Get(namespace, name string) (*appsv1.ControllerRevision, error)
 	// Create creates the revision; apierrors.IsAlreadyExists recognises the
 	// error when the name is taken.
 	Create(revision *appsv1.ControllerRevision) (*appsv1.ControllerRevision, error)
+	// Adopt makes vm an owner of the revision of its namespace called name, so that
+	// it lives as long as vm. One that is an owner already is no error.
+	Adopt(vm *vmv1alpha1.VirtualMachine, name string) error
 }
 
 // Policy says what becomes of references to instance types and preferences.

@@ -39,6 +39,7 @@ type world struct {
 	classes   map[string]*vmv1alpha1.VirtualMachineClass
 	images    map[string]*vmv1alpha1.VirtualMachineImage
 	created   []string
+	adopted   []string
 	broken    error
 }
 
@@ -92,6 +93,17 @@ func (w *world) Create(revision *appsv1.ControllerRevision) (*appsv1.ControllerR
 	w.revisions[revision.Name] = revision
 	w.created = append(w.created, revision.Name)
 	return revision, nil
+}
+
+func (w *world) Adopt(vm *vmv1alpha1.VirtualMachine, name string) error {
+	revision, err := w.Get(vm.Namespace, name)
+	if err == nil && w.broken != nil {
+		err = w.broken
+	}
+	if err == nil && instancetype.AddOwner(revision, vm) {
+		w.adopted = append(w.adopted, name)
+	}
+	return err
 }
 
 func (w *world) add(t testing.TB, kind instancetype.Kind, name, uid string, generation int64, spec string) *instancetype.Object {

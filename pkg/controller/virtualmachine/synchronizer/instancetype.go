@@ -109,6 +109,11 @@ func (s *Instancetype) capture(
 			return &instancetype.RoleError{Role: role, Err: err}
 		}
 	}
+	if found.Foreign && create == nil {
+		if err := adoptRevision(s.revisions, vm, found.Revision); err != nil {
+			return &instancetype.RoleError{Role: role, Err: err}
+		}
+	}
 	ref.Resources = instancetype.Resources(effective)
 	if old := instancetype.StatusRef(vm, role); ref.Resources == nil && old != nil {
 		ref.Resources = old.Resources.DeepCopy()

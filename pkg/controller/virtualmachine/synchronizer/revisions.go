@@ -55,3 +55,17 @@ func ensureRevision(store RevisionStore, vm *vmv1alpha1.VirtualMachine, revision
 	}
 	return nil
 }
+
+// adoptRevision makes vm an owner of a revision that it did not capture itself: one
+// that it pins, of another virtual machine or restored without owner.
+func adoptRevision(store RevisionStore, vm *vmv1alpha1.VirtualMachine, name string) error {
+	err := store.Adopt(vm, name)
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		// Not wrapped: the cache had it, so that only the next pass can tell.
+		return fmt.Errorf("ControllerRevision %q changed just now and will be read again", name)
+	}
+	if err != nil {
+		return fmt.Errorf("becoming an owner of ControllerRevision %q: %w", name, err)
+	}
+	return nil
+}
