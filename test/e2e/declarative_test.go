@@ -140,29 +140,40 @@ func TestStoryStageDefersEveryChangeToThePowerCycle(t *testing.T) {
 
 // F28 F49
 func TestStoryPinsInTheSpecAreMirroredToStatus(t *testing.T) {
-	u := admin(t)
-	foo, _ := clusterKinds(t, u)
-	u.apply(catalogue + vmWith("vm", "instancetype: {name: "+foo+"}"))
-	u.kubectl("wait", "--for=condition=Ready", "vm/vm", "--timeout=90s")
-	revision := u.get("vm/vm", ".status.instancetypeRef.controllerRevisionRef.name")
-	for field, pin := range map[string]string{
-		"revisionName":          `{"revisionName":"` + revision + `","controllerRevisionRef":null}`,
-		"controllerRevisionRef": `{"controllerRevisionRef":{"name":"` + revision + `"},"revisionName":null}`,
-	} {
-		out, errOut, err := u.try("", "kubectl", "patch", "vm/vm", "--type=merge", "-p", `{"spec":{"instancetype":`+pin+`}}`)
-		if err != nil {
-			t.Fatalf("pinning by %s: %v\n%s%s", field, err, out, errOut)
-		}
-		if field == "revisionName" && !strings.Contains(errOut, "deprecated") {
-			t.Errorf("pinning by revisionName warns %q, want that it is deprecated", errOut)
-		}
-		u.wants("vm/vm", ".status.instancetypeRef.controllerRevisionRef.name", revision)
-		u.wants("vm/vm", `.status.conditions[?(@.type=="InstancetypeReady")].status`, "True")
+	const byName, byRef = "revisionName", "controllerRevisionRef"
+	for _, order := range [][]string{{byName, byRef}, {byRef, byName}} {
+		t.Run(order[1]+" last", func(t *testing.T) {
+			u := admin(t)
+			foo, _ := clusterKinds(t, u)
+			u.apply(catalogue + vmWith("vm", "instancetype: {name: "+foo+"}"))
+			u.kubectl("wait", "--for=condition=Ready", "vm/vm", "--timeout=90s")
+			revision := u.get("vm/vm", ".status.instancetypeRef.controllerRevisionRef.name")
+			pins := map[string]string{
+				byName: `{"revisionName":"` + revision + `","controllerRevisionRef":null}`,
+				byRef:  `{"controllerRevisionRef":{"name":"` + revision + `"},"revisionName":null}`,
+			}
+			for _, field := range order {
+				out, errOut, err := u.try("", "kubectl", "patch", "vm/vm", "--type=merge", "-p", `{"spec":{"instancetype":`+pins[field]+`}}`)
+				if err != nil {
+					t.Fatalf("pinning by %s: %v\n%s%s", field, err, out, errOut)
+				}
+				if field == byName && !strings.Contains(errOut, "deprecated") {
+					t.Errorf("pinning by revisionName warns %q, want that it is deprecated", errOut)
+				}
+				u.wants("vm/vm", ".status.instancetypeRef.controllerRevisionRef.name", revision)
+				u.wants("vm/vm", `.status.conditions[?(@.type=="InstancetypeReady")].status`, "True")
+			}
+			if order[1] == byName {
+				// The two must not say different things.
+				u.refused("", []string{"patch", "vm/vm", "--type=merge", "-p", `{"spec":{"instancetype":{"controllerRevisionRef":{"name":"nonsense"}}}}`},
+					"spec.instancetype.revisionName", "must be absent or equal")
+			}
+			// A pin that does not exist does not enter status.
+			u.kubectl("patch", "vm/vm", "--type=merge", "-p", `{"spec":{"instancetype":{"controllerRevisionRef":{"name":"nonsense"},"revisionName":null}}}`)
+			u.wants("vm/vm", `.status.conditions[?(@.type=="InstancetypeReady")].reason`, "NotFound")
+			u.wants("vm/vm", ".status.instancetypeRef.controllerRevisionRef.name", revision)
+		})
 	}
-	// A pin that does not exist does not enter status.
-	u.kubectl("patch", "vm/vm", "--type=merge", "-p", `{"spec":{"instancetype":{"controllerRevisionRef":{"name":"nonsense"}}}}`)
-	u.wants("vm/vm", `.status.conditions[?(@.type=="InstancetypeReady")].reason`, "NotFound")
-	u.wants("vm/vm", ".status.instancetypeRef.controllerRevisionRef.name", revision)
 }
 
 // F125 F129
