@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
@@ -62,8 +63,11 @@ func admin(t *testing.T) user {
 	return u
 }
 
-// namespaceFor derives a namespace from the name of the test.
+// namespaceFor derives a namespace from the name of the test. Every call gives
+// another one: one of the run before may still be being deleted, and what the server
+// remembers about the rights in it must not answer for this run.
 func namespaceFor(t *testing.T) string {
+	const longest, suffix = 63, 5 // a DNS label, and what is drawn for it
 	var b strings.Builder
 	for i, r := range strings.TrimPrefix(t.Name(), "Test") {
 		if r >= 'A' && r <= 'Z' {
@@ -77,10 +81,10 @@ func namespaceFor(t *testing.T) string {
 		}
 	}
 	name := b.String()
-	if len(name) > 60 {
-		name = strings.Trim(name[:60], "-")
+	if end := longest - suffix - 1; len(name) > end {
+		name = strings.Trim(name[:end], "-")
 	}
-	return name
+	return name + "-" + rand.String(suffix)
 }
 
 func (u user) try(stdin, program string, args ...string) (stdout, stderr string, err error) {
