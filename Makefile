@@ -12,8 +12,18 @@ DATA_DIR ?= .slipway
 # How long each fuzz target runs, and what benchmarks are run.
 FUZZTIME ?= 10s
 BENCH ?= .
+# The order of the tests, of all that one make runs: it is printed, and given again it
+# repeats that order.
+ifndef SEED
+SEED := $(shell date +%s%N)
+endif
+# How often each test runs in one process.
+COUNT ?= 1
+# How often make test-flakes runs each suite, and which.
+ROUNDS ?= 5
+SUITES ?= unit integration e2e
 GO ?= go
-GOTEST ?= $(GO) test -timeout 20m
+GOTEST ?= $(GO) test -timeout 20m -shuffle=$(SEED) -count=$(COUNT)
 
 PROGRAMS := slipway-apiserver slipway-dev virtctl
 LDFLAGS := -s -w
@@ -70,11 +80,15 @@ test-integration: ## Run the tests against slipway-apiserver in the test process
 
 .PHONY: test-e2e
 test-e2e: build tools ## Run the tests against the whole environment.
-	$(GOTEST) -count=1 ./test/e2e/...
+	$(GOTEST) ./test/e2e/...
 
 .PHONY: test-race
 test-race: ## Run the unit tests with the race detector.
 	$(GOTEST) -race $(UNIT)
+
+.PHONY: test-flakes
+test-flakes: ## Run each of SUITES for ROUNDS times on busy cores, in another order each time.
+	@hack/test-flakes.sh $(ROUNDS) $(SUITES)
 
 .PHONY: test-fuzz
 test-fuzz: ## Run every fuzz target for FUZZTIME.
@@ -116,7 +130,7 @@ lint: ## Run the pinned linter, configured in staticcheck.conf.
 
 .PHONY: verify-house
 verify-house: ## Check licence headers, sizes, comments, the import table and that every behaviour has a test.
-	$(GOTEST) -count=1 ./test/house ./test/imports ./test/behaviours
+	$(GOTEST) ./test/house ./test/imports ./test/behaviours
 
 .PHONY: verify-generated
 verify-generated: ## Check that the generated code is what the generators write.
