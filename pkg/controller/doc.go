@@ -1,9 +1,10 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller is the loop that every controller runs: workers take keys
-// from a priority workqueue, reconcile them and queue them again as the result
-// says.
+// Package controller is what every controller runs: a loop whose workers take keys from
+// a priority workqueue, reconcile them and queue them again as the result says, and
+// around it what turns events into keys (Enqueuer), reads what was written last (Store)
+// and knows the updates that our own writes make (Echoes).
 //
 // What it guarantees:
 //
@@ -16,4 +17,13 @@
 //  4. Priority, if given, is evaluated anew for every re-queue.
 //  5. Run returns only after all workers have ended; keys still queued at that
 //     time are not reconciled.
+//  6. A pass that reads from a Store sees what every earlier pass of this process has
+//     written, however far the informer is behind. What an informer has not heard of for
+//     a minute is not kept alive by reading it.
+//  7. An update is left out as an echo only if all of it is as this process wrote it:
+//     object, generation, deletion, labels, annotations, finalizers, owners and status.
+//  8. The initial list never goes before what a user does meanwhile, and every object
+//     is queued once per resync period, spread over it.
+//
+// It knows no kind: what is particular to one is handed in as a function.
 package controller

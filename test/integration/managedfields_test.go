@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
@@ -35,7 +35,7 @@ func TestUpdateWithoutManagedFieldsKeepsThoseOfOthers(t *testing.T) {
 		t.Fatalf("managed fields %v, want some of the author", want)
 	}
 
-	cached, err := virtualmachine.WithoutManagedFields(created.DeepCopy())
+	cached, err := controller.WithoutManagedFields(created.DeepCopy())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 
 	"github.com/slipway-dev/slipway/pkg/apiserver"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
@@ -43,21 +44,21 @@ func runVirtualMachines(ctx context.Context, d *controllerDeps) error {
 		return fmt.Errorf("starting to record events: %w", err)
 	}
 	informers := externalversions.NewSharedInformerFactoryWithOptions(apiserver.Listing(client), 0,
-		externalversions.WithTransform(virtualmachine.WithoutManagedFields))
+		externalversions.WithTransform(controller.WithoutManagedFields))
 	o := &d.options.Controllers
-	controller, err := virtualmachine.New(virtualmachine.Deps{
+	vms, err := virtualmachine.New(virtualmachine.Deps{
 		Client: client, Informers: informers, Host: d.host, Provider: hypervisor,
 		Recorder: broadcaster.NewRecorder(clientscheme.Scheme, serverName),
 		Policy:   synchronizer.Policy(o.InstancetypeReferencePolicy),
 		Workers:  o.Workers, ResyncPeriod: o.ResyncPeriod,
-		QueueAging: o.QueueAging, QueueFairness: o.QueueFairness, Blocking: o.BlockingOperations,
+		Queue: controller.QueueOptions{Aging: o.QueueAging, Fairness: o.QueueFairness}, Blocking: o.BlockingOperations,
 	})
 	if err != nil {
 		return fmt.Errorf("making the controller: %w", err)
 	}
 	d.health.set(informersSynced(informers), hypervisor.Healthy)
-	legacyregistry.RawMustRegister(controller.Collectors()...)
-	d.mux.Handle("/debug/queue", priorityqueue.Handler(controller.Queue()))
+	legacyregistry.RawMustRegister(vms.Collectors()...)
+	d.mux.Handle("/debug/queue", priorityqueue.Handler(vms.Queue()))
 
 	// The provider ends with the controller, also when that fails.
 	ctx, cancel := context.WithCancel(ctx)
@@ -70,7 +71,7 @@ func runVirtualMachines(ctx context.Context, d *controllerDeps) error {
 			close(cached)
 		}
 	})
-	return controller.Run(ctx)
+	return vms.Run(ctx)
 }
 
 func newProvider(d *controllerDeps, readAfter <-chan struct{}) (*vsphere.Provider, error) {

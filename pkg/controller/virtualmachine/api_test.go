@@ -37,6 +37,8 @@ type api struct {
 	calls map[string]int
 	// fail makes calls return an error, by the same names.
 	fail map[string]error
+	// refused is the object of the last write that was made to fail.
+	refused runtime.Object
 }
 
 func newAPI(t *testing.T, objects ...runtime.Object) *api {
@@ -63,6 +65,9 @@ func (a *api) react(action clienttesting.Action) (bool, runtime.Object, error) {
 		name += "/" + s
 	}
 	if err := a.fail[name]; err != nil {
+		if write, ok := action.(clienttesting.UpdateAction); ok {
+			a.refused = write.GetObject()
+		}
 		return true, nil, err
 	}
 	if action.GetVerb() != "watch" && action.GetVerb() != "list" {
@@ -85,6 +90,7 @@ func (a *api) create(action clienttesting.Action, obj runtime.Object) (bool, run
 	a.stamp(meta)
 	meta.SetUID(types.UID(fmt.Sprintf("%s-%d", meta.GetUID(), a.version)))
 	meta.SetGeneration(1)
+	meta.SetCreationTimestamp(metav1.Now())
 	if vmi, ok := obj.(*vmv1alpha1.VirtualMachineInstance); ok {
 		vmi.Status = vmv1alpha1.VirtualMachineInstanceStatus{}
 	}

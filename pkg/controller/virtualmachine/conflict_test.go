@@ -23,3 +23,20 @@ func TestConflictOfAPassThatWantsAnotherAtOnceIsNotRepeatedAtOnce(t *testing.T) 
 		t.Errorf("result %+v and error %v, want another pass after %s", result, err, conflictDelay)
 	}
 }
+
+func TestFailedWriteIsNotExpectedToBeHeard(t *testing.T) {
+	for name, fault := range map[string]error{
+		"refused":  errors.New("no write today"),
+		"conflict": apierrors.NewConflict(vmResource.GroupResource(), "vm", errors.New("changed")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, running(), photon())
+			h.api.fail["update virtualmachines/status"] = fault
+			h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.GuestID = "photon64Guest" })
+			_, _ = h.tryPass()
+			if h.own.Heard(h.vm(), h.api.refused.(*vmv1alpha1.VirtualMachine)) {
+				t.Error("the write that failed is taken for an echo")
+			}
+		})
+	}
+}

@@ -31,15 +31,15 @@ type Controller struct {
 	queue     *priorityqueue.Queue[types.NamespacedName]
 	enqueuer  *enqueuer
 	loop      *controller.Controller[types.NamespacedName]
-	vmis      store[*vmv1alpha1.VirtualMachineInstance]
+	vmis      controller.Store[*vmv1alpha1.VirtualMachineInstance]
 	revisions *revisionStore
 }
 
 // reconciler makes the passes.
 type reconciler struct {
-	vms       store[*vmv1alpha1.VirtualMachine]
-	vmis      store[*vmv1alpha1.VirtualMachineInstance]
-	own       *echoes
+	vms       controller.Store[*vmv1alpha1.VirtualMachine]
+	vmis      controller.Store[*vmv1alpha1.VirtualMachineInstance]
+	own       *controller.Echoes[*vmv1alpha1.VirtualMachine]
 	client    vmclient.VmV1alpha1Interface
 	secrets   secretReader
 	revisions *revisionStore
@@ -68,11 +68,11 @@ func New(d Deps) (*Controller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("indexing revisions: %w", err)
 	}
-	vms := newStore[*vmv1alpha1.VirtualMachine](vmInformer, false)
-	vmis := newStore[*vmv1alpha1.VirtualMachineInstance](informers.VirtualMachineInstances().Informer(), true)
-	queue := newQueue(d)
-	own := &echoes{}
-	e := &enqueuer{queue: queue, vms: vms, own: own, indexer: vmInformer.GetIndexer(), recorder: d.Recorder, unread: d.Provider.Unread}
+	vms := controller.NewStore[*vmv1alpha1.VirtualMachine](vmInformer, false)
+	vmis := controller.NewStore[*vmv1alpha1.VirtualMachineInstance](informers.VirtualMachineInstances().Informer(), true)
+	queue := controller.NewQueue(Name, d.Queue)
+	own := newEchoes()
+	e := newEnqueuer(queue, vms, own, d.Recorder, d.Provider.Unread)
 	reader := newObjectReader(d.Client.InstancetypeV1alpha1(), d.Informers, revisions, d.Host.CoreV1())
 	r := &reconciler{
 		vms:       vms,
@@ -99,7 +99,7 @@ func New(d Deps) (*Controller, error) {
 		Workers:    d.Workers,
 		Queue:      queue,
 		Reconciler: r,
-		Priority:   e.priority,
+		Priority:   e.Again,
 	})
 	return &Controller{deps: d, queue: queue, enqueuer: e, loop: loop, vmis: vmis, revisions: revisions}, nil
 }
@@ -131,9 +131,9 @@ func (c *Controller) Run(ctx context.Context) error {
 	if !cache.WaitForCacheSync(ctx.Done(), append(synced, c.revisions.informer.HasSynced)...) {
 		return fmt.Errorf("virtual machine controller stopped before its caches were filled: %w", context.Cause(ctx))
 	}
-	all.Go(func() { c.enqueuer.resync(ctx, c.deps.ResyncPeriod) })
+	all.Go(func() { c.enqueuer.Resync(ctx, c.deps.ResyncPeriod) })
 	all.Go(func() {
-		c.deps.Provider.Watch(ctx, func(h provider.Hint) { c.enqueuer.generic(h.Key) })
+		c.deps.Provider.Watch(ctx, func(h provider.Hint) { c.enqueuer.Generic(h.Key) })
 	})
 	c.loop.Run(ctx)
 	return nil
@@ -143,28 +143,16 @@ func (c *Controller) Run(ctx context.Context) error {
 // initial list.
 func (c *Controller) register() ([]cache.InformerSynced, error) {
 	e, vm, it := c.enqueuer, c.deps.Informers.Vm().V1alpha1(), c.deps.Informers.Instancetype().V1alpha1()
-	handlers := []struct {
-		informer cache.SharedIndexInformer
-		handler  cache.ResourceEventHandler
-	}{
-		{vm.VirtualMachines().Informer(), e.vms.handler()},
-		{vm.VirtualMachines().Informer(), e.virtualMachines()},
-		{vm.VirtualMachineInstances().Informer(), c.vmis.handler()},
-		{vm.VirtualMachineInstances().Informer(), e.instances()},
-		{vm.VirtualMachineClasses().Informer(), e.related(indexByClass, byName)},
-		{vm.VirtualMachineImages().Informer(), e.related(indexByImage, byName)},
-		{it.VirtualMachineInstancetypes().Informer(), e.related(indexBySource, bySource(instancetype.KindInstancetype))},
-		{it.VirtualMachineClusterInstancetypes().Informer(), e.related(indexBySource, bySource(instancetype.KindClusterInstancetype))},
-		{it.VirtualMachinePreferences().Informer(), e.related(indexBySource, bySource(instancetype.KindPreference))},
-		{it.VirtualMachineClusterPreferences().Informer(), e.related(indexBySource, bySource(instancetype.KindClusterPreference))},
-	}
-	var synced []cache.InformerSynced
-	for _, h := range handlers {
-		registration, err := h.informer.AddEventHandler(h.handler)
-		if err != nil {
-			return nil, fmt.Errorf("registering an event handler of the virtual machine controller: %w", err)
-		}
-		synced = append(synced, registration.HasSynced)
-	}
-	return synced, nil
+	return controller.Register([]controller.Source{
+		{Informer: vm.VirtualMachines().Informer(), Handler: e.Objects.Handler()},
+		{Informer: vm.VirtualMachines().Informer(), Handler: e.Handler()},
+		{Informer: vm.VirtualMachineInstances().Informer(), Handler: c.vmis.Handler()},
+		{Informer: vm.VirtualMachineInstances().Informer(), Handler: e.instances()},
+		{Informer: vm.VirtualMachineClasses().Informer(), Handler: e.Related(indexByClass, byName)},
+		{Informer: vm.VirtualMachineImages().Informer(), Handler: e.Related(indexByImage, byName)},
+		{Informer: it.VirtualMachineInstancetypes().Informer(), Handler: e.Related(indexBySource, bySource(instancetype.KindInstancetype))},
+		{Informer: it.VirtualMachineClusterInstancetypes().Informer(), Handler: e.Related(indexBySource, bySource(instancetype.KindClusterInstancetype))},
+		{Informer: it.VirtualMachinePreferences().Informer(), Handler: e.Related(indexBySource, bySource(instancetype.KindPreference))},
+		{Informer: it.VirtualMachineClusterPreferences().Informer(), Handler: e.Related(indexBySource, bySource(instancetype.KindClusterPreference))},
+	}...)
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
@@ -84,7 +85,7 @@ func (v *vsphere) start(vm *vmv1alpha1.VirtualMachine, effect func(*machine)) <-
 	}
 	m.busy = true
 	end := make(chan error)
-	key := keyOf(vm)
+	key := controller.KeyOf(vm)
 	go func() {
 		<-time.After(time.Second)
 		v.mu.Lock()

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
@@ -26,11 +27,11 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
 		r.forget(p.key())
 		return nil
 	}
-	vmi, err := r.vmis.get(p.key())
+	vmi, err := r.vmis.Get(p.key())
 	if err != nil {
 		return fmt.Errorf("reading the virtual machine instance: %w", err)
 	}
-	p.vmi = ownInstance(p.vm, vmi)
+	p.vmi = controller.IfOwned(vmi, p.vm)
 	setTrue(p.vm, p.now, vmv1alpha1.ConditionReconciling)
 	setFalse(p.vm, p.now, vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, "")
 	summarize(p.vm)
@@ -62,5 +63,5 @@ func deleteTrouble(err error) string {
 	if _, waits := provider.AsRequeue(err); waits || errors.Is(err, provider.ErrReconcileInProgress) || errors.Is(err, provider.ErrPaused) {
 		return ""
 	}
-	return oneLine(err)
+	return err.Error()
 }

@@ -9,12 +9,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/util/workqueue"
 
-	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
@@ -26,13 +24,6 @@ const (
 	Name = "virtualmachine"
 	// DefaultWorkers is the number of workers when Deps names none.
 	DefaultWorkers = 16
-	// DefaultResyncPeriod is the time between two resyncs of one virtual machine
-	// when Deps names none.
-	DefaultResyncPeriod = 10 * time.Minute
-
-	// retryBase and retryMax bound the growing delay of a key that fails.
-	retryBase = 50 * time.Millisecond
-	retryMax  = 5 * time.Minute
 )
 
 // Deps is what the controller needs. The zero value of a field is allowed only
@@ -42,7 +33,7 @@ type Deps struct {
 	Client versioned.Interface
 	// Informers watch our kinds. New registers what it needs; Run starts them.
 	// They must have no resync of their own and be in the form that the server
-	// has returned; only WithoutManagedFields may be applied.
+	// has returned; only controller.WithoutManagedFields may be applied.
 	Informers externalversions.SharedInformerFactory
 	// Host is the cluster that has Secrets, claims and ControllerRevisions.
 	Host kubernetes.Interface
@@ -59,15 +50,12 @@ type Deps struct {
 	// Workers is the number of passes at once; DefaultWorkers when 0.
 	Workers int
 	// ResyncPeriod is the time between two resyncs of one virtual machine;
-	// DefaultResyncPeriod when 0.
+	// controller.DefaultResyncPeriod when 0.
 	ResyncPeriod time.Duration
 	// Blocking makes workers wait for the provider's operations.
 	Blocking bool
-	// QueueAging bounds the time that the default priorities can starve; 0 keeps
-	// the strict order.
-	QueueAging time.Duration
-	// QueueFairness lets the namespaces take turns within one priority.
-	QueueFairness bool
+	// Queue says in which order virtual machines of one priority are handed out.
+	Queue controller.QueueOptions
 	// Now is the clock; time.Now when nil.
 	Now func() time.Time
 }
@@ -80,31 +68,11 @@ func (d *Deps) setDefaults() {
 		d.Workers = DefaultWorkers
 	}
 	if d.ResyncPeriod == 0 {
-		d.ResyncPeriod = DefaultResyncPeriod
+		d.ResyncPeriod = controller.DefaultResyncPeriod
 	}
 	if d.Now == nil {
 		d.Now = time.Now
 	}
-}
-
-// newQueue makes the queue. Only the default priorities age: what the state of a
-// virtual machine asks for is never put behind them.
-func newQueue(d Deps) *priorityqueue.Queue[types.NamespacedName] {
-	type key = types.NamespacedName
-	options := []priorityqueue.Option[key]{
-		priorityqueue.WithMetrics[key](),
-		priorityqueue.WithRateLimiter(workqueue.NewTypedItemExponentialFailureRateLimiter[key](retryBase, retryMax)),
-	}
-	if d.QueueAging > 0 {
-		options = append(options, priorityqueue.WithAging[key](priorityqueue.Aging{
-			After:   d.QueueAging,
-			Applies: func(priority int) bool { return priority < 0 },
-		}))
-	}
-	if d.QueueFairness {
-		options = append(options, priorityqueue.WithFairness(func(k key) string { return k.Namespace }))
-	}
-	return priorityqueue.New(Name, options...)
 }
 
 func secretsOf(host kubernetes.Interface) secretReader {

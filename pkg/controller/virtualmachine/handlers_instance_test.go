@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 )
 
 func TestInstanceThatSomebodyDeletesWakesItsVM(t *testing.T) {
@@ -23,7 +24,7 @@ func TestInstanceThatSomebodyDeletesWakesItsVM(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if diff := cmp.Diff([]handedOut{{"vm", PriorityDefaultGeneric}}, a.drain()); diff != "" {
+		if diff := cmp.Diff([]handedOut{{"vm", controller.PriorityDefaultGeneric}}, a.drain()); diff != "" {
 			t.Errorf("queued (-want +got):\n%s", diff)
 		}
 	})

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +19,7 @@ import (
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
@@ -117,7 +117,7 @@ func TestAfterARestartUsersGoBeforeTheInitialList(t *testing.T) {
 				vm = stable(named(name), withoutConditions) // still being created before the restart
 			}
 			objects = append(objects, vm)
-			waiting[name] = PriorityDefaultCreate
+			waiting[name] = controller.PriorityDefaultCreate
 		}
 		delete(waiting, "vm-0500")
 		a := assemble(t, objects...)
@@ -160,20 +160,20 @@ func TestEventsOfVMsTakeTheirPriority(t *testing.T) {
 		event func(handler)
 		want  int
 	}{
-		"initial list, stable":          {func(h handler) { h.OnAdd(stable(), true) }, PriorityDefaultCreate},
-		"initial list, being created":   {func(h handler) { h.OnAdd(fresh(), true) }, PriorityDefaultCreate},
-		"initial list, override":        {func(h handler) { h.OnAdd(stable(override("50")), true) }, PriorityDefaultCreate},
+		"initial list, stable":          {func(h handler) { h.OnAdd(stable(), true) }, controller.PriorityDefaultCreate},
+		"initial list, being created":   {func(h handler) { h.OnAdd(fresh(), true) }, controller.PriorityDefaultCreate},
+		"initial list, override":        {func(h handler) { h.OnAdd(stable(override("50")), true) }, controller.PriorityDefaultCreate},
 		"new":                           {func(h handler) { h.OnAdd(fresh(), false) }, PriorityCreating},
-		"new, but stable":               {func(h handler) { h.OnAdd(stable(), false) }, PriorityDefaultCreate},
-		"unchanged update":              {func(h handler) { h.OnUpdate(stable(version("5")), stable(version("5"))) }, PriorityDefaultUpdate},
-		"unchanged update, power":       {func(h handler) { h.OnUpdate(stable(version("5"), off), stable(version("5"), off)) }, PriorityDefaultUpdate},
-		"changed update, stable":        {func(h handler) { h.OnUpdate(stable(version("5")), stable(version("6"))) }, PriorityDefaultUpdate},
+		"new, but stable":               {func(h handler) { h.OnAdd(stable(), false) }, controller.PriorityDefaultCreate},
+		"unchanged update":              {func(h handler) { h.OnUpdate(stable(version("5")), stable(version("5"))) }, controller.PriorityDefaultUpdate},
+		"unchanged update, power":       {func(h handler) { h.OnUpdate(stable(version("5"), off), stable(version("5"), off)) }, controller.PriorityDefaultUpdate},
+		"changed update, stable":        {func(h handler) { h.OnUpdate(stable(version("5")), stable(version("6"))) }, controller.PriorityDefaultUpdate},
 		"changed update, power":         {func(h handler) { h.OnUpdate(stable(version("5")), stable(version("6"), off)) }, PriorityPowerStateChange},
 		"changed update, address":       {func(h handler) { h.OnUpdate(stable(version("5")), stable(version("6"), ips("", ""))) }, PriorityWaitingForIP},
 		"changed update, deletion":      {func(h handler) { h.OnUpdate(stable(version("5")), stable(version("6"), deleting)) }, PriorityDeleting},
 		"changed update, override":      {func(h handler) { h.OnUpdate(stable(version("5")), stable(version("6"), override("50"))) }, 50},
 		"deleted":                       {func(h handler) { h.OnDelete(stable(deleting)) }, PriorityDeleting},
-		"deleted, without a time of it": {func(h handler) { h.OnDelete(stable()) }, PriorityDefaultDelete},
+		"deleted, without a time of it": {func(h handler) { h.OnDelete(stable()) }, controller.PriorityDefaultDelete},
 		"deletion that was missed": {func(h handler) {
 			h.OnDelete(cache.DeletedFinalStateUnknown{Key: "ns/vm", Obj: stable(deleting)})
 		}, PriorityDeleting},
@@ -181,7 +181,7 @@ func TestEventsOfVMsTakeTheirPriority(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			a := assemble(t)
-			test.event(a.enqueuer.virtualMachines())
+			test.event(a.enqueuer.Handler())
 			if diff := cmp.Diff([]handedOut{{"vm", test.want}}, a.drain()); diff != "" {
 				t.Errorf("queued (-want +got):\n%s", diff)
 			}
@@ -191,7 +191,7 @@ func TestEventsOfVMsTakeTheirPriority(t *testing.T) {
 
 func TestInvalidPriorityIsReportedOnce(t *testing.T) {
 	a := assemble(t)
-	h := a.enqueuer.virtualMachines()
+	h := a.enqueuer.Handler()
 	h.OnAdd(stable(override("soon")), true)
 	if got := a.events.take(); len(got) != 0 {
 		t.Errorf("the initial list reported %q", got)
@@ -223,14 +223,14 @@ func TestHintsAndRequeuesEvaluateTheState(t *testing.T) {
 		for _, name := range []string{"vm", "new", "unknown"} {
 			key := testKey
 			key.Name = name
-			a.enqueuer.generic(key)
+			a.enqueuer.Generic(key)
 		}
-		want := []handedOut{{"new", PriorityCreating}, {"vm", PriorityDefaultGeneric}}
+		want := []handedOut{{"new", PriorityCreating}, {"vm", controller.PriorityDefaultGeneric}}
 		if diff := cmp.Diff(want, a.drain()); diff != "" {
 			t.Errorf("queued (-want +got):\n%s", diff)
 		}
-		if got := a.enqueuer.priority(testKey); got != PriorityDefaultGeneric {
-			t.Errorf("a re-queue of the stable one has priority %d, want %d", got, PriorityDefaultGeneric)
+		if got := a.enqueuer.Again(testKey); got != controller.PriorityDefaultGeneric {
+			t.Errorf("a re-queue of the stable one has priority %d, want %d", got, controller.PriorityDefaultGeneric)
 		}
 	})
 }
@@ -279,7 +279,7 @@ func TestRelatedObjectsWakeTheVMsThatReferToThem(t *testing.T) {
 			{"class", func() error {
 				_, err := vm.VirtualMachineClasses("ns").Create(ctx, &vmv1alpha1.VirtualMachineClass{ObjectMeta: in("c")}, metav1.CreateOptions{})
 				return err
-			}, []handedOut{{"of-class", PriorityDefaultGeneric}}},
+			}, []handedOut{{"of-class", controller.PriorityDefaultGeneric}}},
 			{"class of another namespace", func() error {
 				other := metav1.ObjectMeta{Namespace: "other", Name: "c"}
 				_, err := vm.VirtualMachineClasses("other").Create(ctx, &vmv1alpha1.VirtualMachineClass{ObjectMeta: other}, metav1.CreateOptions{})
@@ -288,26 +288,26 @@ func TestRelatedObjectsWakeTheVMsThatReferToThem(t *testing.T) {
 			{"image", func() error {
 				_, err := vm.VirtualMachineImages("ns").Create(ctx, &vmv1alpha1.VirtualMachineImage{ObjectMeta: in("i")}, metav1.CreateOptions{})
 				return err
-			}, []handedOut{{"of-image", PriorityDefaultGeneric}}},
+			}, []handedOut{{"of-image", controller.PriorityDefaultGeneric}}},
 			{"instance type", func() error {
 				_, err := it.VirtualMachineInstancetypes("ns").Create(ctx, &itv1alpha1.VirtualMachineInstancetype{ObjectMeta: in("t")}, metav1.CreateOptions{})
 				return err
-			}, []handedOut{{"of-type", PriorityDefaultGeneric}}},
+			}, []handedOut{{"of-type", controller.PriorityDefaultGeneric}}},
 			{"cluster instance type", func() error {
 				_, err := it.VirtualMachineClusterInstancetypes().Create(ctx, &itv1alpha1.VirtualMachineClusterInstancetype{ObjectMeta: metav1.ObjectMeta{Name: "t"}}, metav1.CreateOptions{})
 				return err
-			}, []handedOut{{"inferred", PriorityDefaultGeneric}, {"of-cluster-type", PriorityDefaultGeneric}}},
+			}, []handedOut{{"inferred", controller.PriorityDefaultGeneric}, {"of-cluster-type", controller.PriorityDefaultGeneric}}},
 			{"preference", func() error {
 				_, err := it.VirtualMachinePreferences("ns").Create(ctx, &itv1alpha1.VirtualMachinePreference{ObjectMeta: in("p")}, metav1.CreateOptions{})
 				return err
-			}, []handedOut{{"of-preference", PriorityDefaultGeneric}}},
+			}, []handedOut{{"of-preference", controller.PriorityDefaultGeneric}}},
 			{"cluster preference", func() error {
 				_, err := it.VirtualMachineClusterPreferences().Create(ctx, &itv1alpha1.VirtualMachineClusterPreference{ObjectMeta: metav1.ObjectMeta{Name: "p"}}, metav1.CreateOptions{})
 				return err
-			}, []handedOut{{"of-cluster-preference", PriorityDefaultGeneric}}},
+			}, []handedOut{{"of-cluster-preference", controller.PriorityDefaultGeneric}}},
 			{"deleted class", func() error {
 				return vm.VirtualMachineClasses("ns").Delete(ctx, "c", metav1.DeleteOptions{})
-			}, []handedOut{{"of-class", PriorityDefaultGeneric}}},
+			}, []handedOut{{"of-class", controller.PriorityDefaultGeneric}}},
 		}
 		for _, step := range steps {
 			if err := step.do(); err != nil {
@@ -317,45 +317,6 @@ func TestRelatedObjectsWakeTheVMsThatReferToThem(t *testing.T) {
 			if diff := cmp.Diff(step.want, byNameOf(a.drain())); diff != "" {
 				t.Errorf("%s queued (-want +got):\n%s", step.name, diff)
 			}
-		}
-	})
-}
-
-func TestResyncQueuesEveryVMOncePerPeriodAndSpread(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const count = 120
-		var objects []runtime.Object
-		for i := range count {
-			objects = append(objects, stable(named(fmt.Sprintf("vm-%d", i))))
-		}
-		a := assemble(t, objects...)
-		a.watch(t)
-		a.drain()
-		ctx, cancel := context.WithCancel(t.Context())
-		go a.enqueuer.resync(ctx, 10*time.Minute)
-
-		seen := map[string]int{}
-		most := 0
-		for range resyncSlots {
-			<-time.After(10 * time.Minute / resyncSlots)
-			synctest.Wait()
-			got := a.drain()
-			most = max(most, len(got))
-			for _, h := range got {
-				seen[h.Name]++
-				if h.Priority != PriorityDefaultGeneric {
-					t.Errorf("%s has priority %d, want %d", h.Name, h.Priority, PriorityDefaultGeneric)
-				}
-			}
-		}
-		cancel()
-		for name, times := range seen {
-			if times != 1 {
-				t.Errorf("%s was queued %d times, want once", name, times)
-			}
-		}
-		if len(seen) != count || most > count/4 {
-			t.Errorf("%d of %d were queued, at most %d at once; want all, and spread", len(seen), count, most)
 		}
 	})
 }

@@ -165,9 +165,9 @@ func newHarness(t *testing.T, objects ...runtime.Object) *harness {
 		t.Fatal(err)
 	}
 	h.reconciler = &reconciler{
-		vms:       newStore[*vmv1alpha1.VirtualMachine](vms.VirtualMachines().Informer(), false),
-		vmis:      newStore[*vmv1alpha1.VirtualMachineInstance](vms.VirtualMachineInstances().Informer(), true),
-		own:       &echoes{},
+		vms:       controller.NewStore[*vmv1alpha1.VirtualMachine](vms.VirtualMachines().Informer(), false),
+		vmis:      controller.NewStore[*vmv1alpha1.VirtualMachineInstance](vms.VirtualMachineInstances().Informer(), true),
+		own:       newEchoes(),
 		client:    h.api.VmV1alpha1(),
 		secrets:   secretsOf(h.host),
 		revisions: revisions,

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
@@ -20,15 +21,6 @@ import (
 // its instance exists.
 func runs(vm *vmv1alpha1.VirtualMachine) bool {
 	return vm.Status.PowerState == vmv1alpha1.PoweredOn || vm.Status.PowerState == vmv1alpha1.Suspended
-}
-
-// ownInstance returns vmi when it belongs to vm, else nil: one of the same name
-// may be left of an earlier virtual machine.
-func ownInstance(vm *vmv1alpha1.VirtualMachine, vmi *vmv1alpha1.VirtualMachineInstance) *vmv1alpha1.VirtualMachineInstance {
-	if vmi == nil || !metav1.IsControlledBy(vmi, vm) {
-		return nil
-	}
-	return vmi
 }
 
 // runningSpec returns what a running virtual machine runs with now: all that is
@@ -87,7 +79,7 @@ func (r *reconciler) createInstance(ctx context.Context, p *pass) (*vmv1alpha1.V
 	created, err := client.Create(ctx, vmi, metav1.CreateOptions{})
 	switch {
 	case err == nil:
-		r.vmis.wrote(created)
+		r.vmis.Wrote(created)
 		return created, nil
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return nil, nil // the virtual machine is about to be deleted too
@@ -98,14 +90,14 @@ func (r *reconciler) createInstance(ctx context.Context, p *pass) (*vmv1alpha1.V
 	if err != nil {
 		return nil, fmt.Errorf("reading virtual machine instance %s, which exists already: %w", p.key(), err)
 	}
-	if ownInstance(p.vm, existing) == nil {
+	if controller.IfOwned(existing, p.vm) == nil {
 		if err := r.deleteInstance(ctx, existing); err != nil {
 			return nil, err
 		}
 		p.again(conflictDelay)
 		return nil, nil
 	}
-	r.vmis.wrote(existing)
+	r.vmis.Wrote(existing)
 	return existing, nil
 }
 
@@ -120,7 +112,7 @@ func (r *reconciler) updateInstance(ctx context.Context, p *pass, vmi *vmv1alpha
 			if err != nil {
 				return r.ignoreRaced(p, vmi, fmt.Errorf("updating virtual machine instance %s: %w", p.key(), err))
 			}
-			r.vmis.wrote(updated)
+			r.vmis.Wrote(updated)
 			vmi = updated
 		}
 	}
@@ -134,7 +126,7 @@ func (r *reconciler) updateInstance(ctx context.Context, p *pass, vmi *vmv1alpha
 	if err != nil {
 		return r.ignoreRaced(p, vmi, fmt.Errorf("updating status of virtual machine instance %s: %w", p.key(), err))
 	}
-	r.vmis.wrote(updated)
+	r.vmis.Wrote(updated)
 	return nil
 }
 
@@ -149,7 +141,7 @@ func applied(p *pass) bool {
 // it went before the informer had it.
 func (r *reconciler) ignoreRaced(p *pass, vmi *vmv1alpha1.VirtualMachineInstance, err error) error {
 	if apierrors.IsNotFound(err) {
-		r.vmis.deleted(vmi)
+		r.vmis.Deleted(vmi)
 	}
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		p.again(conflictDelay)
@@ -165,7 +157,7 @@ func (r *reconciler) deleteInstance(ctx context.Context, vmi *vmv1alpha1.Virtual
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("deleting virtual machine instance %s/%s: %w", vmi.Namespace, vmi.Name, err)
 	}
-	r.vmis.deleted(vmi)
+	r.vmis.Deleted(vmi)
 	return nil
 }
 

@@ -92,7 +92,7 @@ func TestInstanceThatAUserDeletedComesBack(t *testing.T) {
 	if err := h.api.Tracker().Delete(vmiResource, "ns", "vm"); err != nil {
 		t.Fatal(err)
 	}
-	h.vmis.handler().OnDelete(vmi)
+	h.vmis.Handler().OnDelete(vmi)
 	h.pass()
 	if h.api.vmi("vm") == nil {
 		t.Error("the instance did not come back")

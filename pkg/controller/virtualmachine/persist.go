@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 )
 
 // persist writes what the pass changed: at most one Update and one UpdateStatus,
@@ -47,7 +48,7 @@ func (r *reconciler) writeMain(ctx context.Context, original, vm *vmv1alpha1.Vir
 	if err != nil {
 		return nil, fmt.Errorf("updating virtual machine %s/%s: %w", vm.Namespace, vm.Name, err)
 	}
-	r.vms.wrote(stored)
+	r.vms.Wrote(stored)
 	return stored, nil
 }
 
@@ -59,13 +60,13 @@ func (r *reconciler) writeStatus(ctx context.Context, original, vm, stored *vmv1
 	}
 	next := stored.DeepCopy()
 	next.Status = vm.Status
-	r.own.expect(next)
+	r.own.Expect(next)
 	written, err := r.client.VirtualMachines(vm.Namespace).UpdateStatus(ctx, next, metav1.UpdateOptions{})
 	if err != nil {
-		r.own.forget(keyOf(next))
+		r.own.Forget(controller.KeyOf(next))
 		return nil, fmt.Errorf("updating status of virtual machine %s/%s: %w", vm.Namespace, vm.Name, err)
 	}
-	r.vms.wrote(written)
+	r.vms.Wrote(written)
 	return written, nil
 }
 

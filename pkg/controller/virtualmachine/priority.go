@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
@@ -25,19 +23,6 @@ const (
 	PriorityWaitingForIP = 97
 	// PriorityWaitingForDiskPromo is for one whose disks are still to be promoted.
 	PriorityWaitingForDiskPromo = 96
-)
-
-// Priorities by the kind of event, for a virtual machine whose state asks for
-// nothing. All are below 0, which is what other users of a queue would take.
-const (
-	// PriorityDefaultCreate is for the initial list.
-	PriorityDefaultCreate = -1
-	// PriorityDefaultUpdate is for updates, those that change nothing included.
-	PriorityDefaultUpdate = -2
-	// PriorityDefaultDelete is for delete events.
-	PriorityDefaultDelete = -3
-	// PriorityDefaultGeneric is for resyncs, hints and events of other objects.
-	PriorityDefaultGeneric = -4
 )
 
 // Priority returns the priority of reconciling obj, or fallback when nothing
@@ -103,8 +88,4 @@ func waitsForIP(vm *vmv1alpha1.VirtualMachine) bool {
 func waitsForDiskPromotion(vm *vmv1alpha1.VirtualMachine) bool {
 	return vm.Spec.PromoteDisksMode != vmv1alpha1.PromoteDisksModeDisabled &&
 		!isTrue(vm, vmv1alpha1.ConditionDiskPromotionSynced)
-}
-
-func isTrue(vm *vmv1alpha1.VirtualMachine, condition string) bool {
-	return meta.IsStatusConditionTrue(vm.Status.Conditions, condition)
 }

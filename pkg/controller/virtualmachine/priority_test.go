@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 )
 
 // stable is a virtual machine that nothing is to be done about.
@@ -138,7 +139,7 @@ func TestPriorityOfOtherKindsIsTheFallback(t *testing.T) {
 // The figures are part of what users and their tools know.
 func TestPriorityValuesAreThoseDocumented(t *testing.T) {
 	got := [...]int{PriorityCreating, PriorityPowerStateChange, PriorityDeleting, PriorityWaitingForIP, PriorityWaitingForDiskPromo,
-		PriorityDefaultCreate, PriorityDefaultUpdate, PriorityDefaultDelete, PriorityDefaultGeneric}
+		controller.PriorityDefaultCreate, controller.PriorityDefaultUpdate, controller.PriorityDefaultDelete, controller.PriorityDefaultGeneric}
 	if want := [...]int{100, 99, 98, 97, 96, -1, -2, -3, -4}; got != want {
 		t.Errorf("got %v, want %v", got, want)
 	}

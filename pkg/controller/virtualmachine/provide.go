@@ -7,10 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
@@ -61,7 +61,7 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 
 // request is what every call of the provider is given.
 func (r *reconciler) request(p *pass) *provider.Request {
-	priority, _ := Priority(p.vm, PriorityDefaultGeneric)
+	priority, _ := Priority(p.vm, controller.PriorityDefaultGeneric)
 	req := &provider.Request{VM: p.vm, Effective: p.effective, Priority: priority, Now: p.now}
 	if p.vmi != nil && p.vmi.DeletionTimestamp == nil {
 		req.Running = &p.vmi.Spec
@@ -125,9 +125,4 @@ func retryable(err error) error {
 		return nil // somebody has to change an object first, which is then seen
 	}
 	return err
-}
-
-// oneLine is the text of err for a condition.
-func oneLine(err error) string {
-	return strings.ReplaceAll(err.Error(), "\n", "; ")
 }

@@ -31,7 +31,7 @@ const transientDelay = 2 * time.Second
 // one of the write, which is then only logged. Somebody else's write in between is
 // no error: the object is read again.
 func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
-	original, err := r.vms.get(key)
+	original, err := r.vms.Get(key)
 	if err != nil {
 		return controller.Result{}, fmt.Errorf("reading virtual machine %s: %w", key, err)
 	}
@@ -97,11 +97,11 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
 	}
 	setTrue(p.vm, p.now, vmv1alpha1.ConditionReconciling)
 
-	vmi, err := r.vmis.get(p.key())
+	vmi, err := r.vmis.Get(p.key())
 	if err != nil {
 		return fmt.Errorf("reading the virtual machine instance: %w", err)
 	}
-	p.vmi = ownInstance(p.vm, vmi)
+	p.vmi = controller.IfOwned(vmi, p.vm)
 
 	var errs []error
 	errs = append(errs, r.synchronize(p))

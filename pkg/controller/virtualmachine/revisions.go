@@ -26,7 +26,7 @@ func (r *reconciler) collectRevisions(ctx context.Context, p *pass) error {
 	if len(owned) == 0 {
 		return nil
 	}
-	vmi, err := r.vmis.get(p.key())
+	vmi, err := r.vmis.Get(p.key())
 	if err != nil {
 		return fmt.Errorf("reading the virtual machine instance: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
@@ -38,7 +39,7 @@ var _ synchronizer.RevisionStore = (*revisionStore)(nil)
 func newRevisionStore(client kubernetes.Interface) (*revisionStore, error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0,
 		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = instancetype.LabelObjectUID }),
-		informers.WithTransform(WithoutManagedFields))
+		informers.WithTransform(controller.WithoutManagedFields))
 	informer := factory.Apps().V1().ControllerRevisions().Informer()
 	err := informer.AddIndexers(cache.Indexers{ownerIndex: func(obj any) ([]string, error) {
 		var owners []string

@@ -92,7 +92,7 @@ func (s *scenario) do(command string, args []string) {
 	case "resync":
 		key := testKey
 		key.Name = args[0]
-		s.a.enqueuer.generic(key)
+		s.a.enqueuer.Generic(key)
 	case "next":
 		s.next(args[0], s.number(args[1]))
 	case "rest":

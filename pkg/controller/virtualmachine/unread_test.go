@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 )
 
 // A pass over what the provider has yet to read could only find that out; the hint
@@ -21,13 +22,13 @@ func TestInitialListQueuesNoVMThatTheProviderHasYetToRead(t *testing.T) {
 		want    []handedOut
 	}{
 		"created":          {stable(), true, nil},
-		"being created":    {fresh(), true, []handedOut{{"vm", PriorityDefaultCreate}}},
-		"being deleted":    {stable(deleting), true, []handedOut{{"vm", PriorityDefaultCreate}}},
-		"created meantime": {stable(), false, []handedOut{{"vm", PriorityDefaultCreate}}},
+		"being created":    {fresh(), true, []handedOut{{"vm", controller.PriorityDefaultCreate}}},
+		"being deleted":    {stable(deleting), true, []handedOut{{"vm", controller.PriorityDefaultCreate}}},
+		"created meantime": {stable(), false, []handedOut{{"vm", controller.PriorityDefaultCreate}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := assembleWith(t, p)
-			a.enqueuer.virtualMachines().OnAdd(test.vm, test.initial)
+			a.enqueuer.Handler().OnAdd(test.vm, test.initial)
 			if diff := cmp.Diff(test.want, a.drain()); diff != "" {
 				t.Errorf("queued (-want +got):\n%s", diff)
 			}

@@ -5,7 +5,6 @@ package synchronizer
 
 import (
 	"errors"
-	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -94,10 +93,4 @@ func (c Chain) Sync(
 	out := current.DeepCopy()
 	setCondition(out, vmv1alpha1.ConditionSynchronized, err, c.now)
 	return changed(current, out), err
-}
-
-// oneLine joins the lines of an error, because messages of conditions are shown
-// in tables.
-func oneLine(err error) string {
-	return strings.ReplaceAll(err.Error(), "\n", "; ")
 }

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package virtualmachine
+package controller
 
 import (
 	"sync"
@@ -9,54 +9,57 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// echoes knows the updates by which the watch will tell of our own status writes. They
+// Echoes knows the updates by which the watch will tell of our own status writes. They
 // are no news: the pass that wrote knew all that is in them, and has said itself when
-// the next one is due. The zero value is ready for use.
-type echoes struct {
+// the next one is due.
+type Echoes[T Object] struct {
+	status func(T) any
+
 	mu       sync.Mutex
-	expected map[types.NamespacedName]echo
+	expected map[types.NamespacedName]echo[T]
+}
+
+// NewEchoes makes echoes of a kind whose status is returned by status.
+func NewEchoes[T Object](status func(T) any) *Echoes[T] {
+	return &Echoes[T]{status: status, expected: map[types.NamespacedName]echo[T]{}}
 }
 
 // echo is the update that a write of a status over a version of the object makes.
-type echo struct {
+type echo[T Object] struct {
 	base    string
-	written *vmv1alpha1.VirtualMachine
+	written T
 }
 
-// expect is called before the status of vm is written over the resource version that
-// vm has, because the watch may be faster than the answer.
-func (e *echoes) expect(vm *vmv1alpha1.VirtualMachine) {
+// Expect is called before the status of obj is written over the resource version that
+// obj has, because the watch may be faster than the answer. From then on obj must not
+// be changed.
+func (e *Echoes[T]) Expect(obj T) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.expected == nil {
-		e.expected = map[types.NamespacedName]echo{}
-	}
-	e.expected[keyOf(vm)] = echo{base: vm.ResourceVersion, written: vm}
+	e.expected[KeyOf(obj)] = echo[T]{base: obj.GetResourceVersion(), written: obj}
 }
 
-// forget is called when a write failed, or the virtual machine is gone.
-func (e *echoes) forget(key types.NamespacedName) {
+// Forget is called when a write failed, or the object is gone.
+func (e *Echoes[T]) Forget(key types.NamespacedName) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.expected, key)
 }
 
-// heard says whether the update from old to vm is an echo, which is not expected again
+// Heard says whether the update from old to obj is an echo, which is not expected again
 // then. After a relist the update may hold what somebody else has written since, so that
 // all of it has to be as we left it.
-func (e *echoes) heard(old, vm *vmv1alpha1.VirtualMachine) bool {
+func (e *Echoes[T]) Heard(old, obj T) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	expected, ok := e.expected[keyOf(vm)]
-	if !ok || expected.base != old.ResourceVersion || !sameMeta(expected.written, vm) ||
-		!equality.Semantic.DeepEqual(expected.written.Status, vm.Status) {
+	expected, ok := e.expected[KeyOf(obj)]
+	if !ok || expected.base != old.GetResourceVersion() || !sameMeta(expected.written, obj) ||
+		!equality.Semantic.DeepEqual(e.status(expected.written), e.status(obj)) {
 		return false
 	}
-	delete(e.expected, keyOf(vm))
+	delete(e.expected, KeyOf(obj))
 	return true
 }
 

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package virtualmachine
+package controller
 
 import (
 	"context"
@@ -12,13 +12,15 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
+// DefaultResyncPeriod is how often every object is looked at although no event tells to.
+const DefaultResyncPeriod = 10 * time.Minute
+
 // resyncSlots is how many parts the periodic resync is spread over.
 const resyncSlots = 60
 
-// resync queues every virtual machine once per period, as a generic event and
-// spread evenly over the period, until ctx is done. It finds what an event should
-// have told.
-func (e *enqueuer) resync(ctx context.Context, period time.Duration) {
+// Resync queues every object once per period, as a generic event and spread evenly over
+// the period, until ctx is done. It finds what an event should have told.
+func (e *Enqueuer[T]) Resync(ctx context.Context, period time.Duration) {
 	ticker := time.NewTicker(max(period/resyncSlots, time.Millisecond))
 	defer ticker.Stop()
 	for slot := uint32(0); ; slot = (slot + 1) % resyncSlots {
@@ -27,13 +29,13 @@ func (e *enqueuer) resync(ctx context.Context, period time.Duration) {
 			return
 		case <-ticker.C:
 		}
-		for _, text := range e.indexer.ListKeys() {
+		for _, text := range e.Objects.informed.ListKeys() {
 			if slotOf(text) != slot {
 				continue
 			}
 			namespace, name, err := cache.SplitMetaNamespaceKey(text)
 			if err == nil {
-				e.generic(types.NamespacedName{Namespace: namespace, Name: name})
+				e.Generic(types.NamespacedName{Namespace: namespace, Name: name})
 			}
 		}
 	}

@@ -1,0 +1,52 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/tools/cache"
+)
+
+// WithoutManagedFields is a transform for informers that drops metadata.managedFields,
+// a third of an object, which no pass looks at. An update with such an object leaves
+// the managed fields that the server has as they are: only a list with one empty
+// entry would reset them.
+func WithoutManagedFields(obj any) (any, error) {
+	if accessor, err := meta.Accessor(obj); err == nil && accessor.GetManagedFields() != nil {
+		accessor.SetManagedFields(nil)
+	}
+	return obj, nil
+}
+
+// WithoutTombstone returns the object of a delete event, also of one that the
+// watch missed.
+func WithoutTombstone[T any](obj any) (T, bool) {
+	if missed, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = missed.Obj
+	}
+	typed, ok := obj.(T)
+	return typed, ok
+}
+
+// Source is an informer and what is to hear of its events.
+type Source struct {
+	Informer cache.SharedIndexInformer
+	Handler  cache.ResourceEventHandler
+}
+
+// Register adds the handlers in order and returns what tells that each has seen the
+// initial list. An informer that has ended takes none.
+func Register(sources ...Source) ([]cache.InformerSynced, error) {
+	var synced []cache.InformerSynced
+	for _, s := range sources {
+		registration, err := s.Informer.AddEventHandler(s.Handler)
+		if err != nil {
+			return nil, fmt.Errorf("registering an event handler: %w", err)
+		}
+		synced = append(synced, registration.HasSynced)
+	}
+	return synced, nil
+}

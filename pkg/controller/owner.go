@@ -1,0 +1,16 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// IfOwned returns object when owner controls it, else nil: one of the same name may be
+// left of an earlier owner.
+func IfOwned[T Object](object T, owner metav1.Object) T {
+	var none T
+	if object == none || !metav1.IsControlledBy(object, owner) {
+		return none
+	}
+	return object
+}

@@ -1,0 +1,48 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
+)
+
+// retryBase and retryMax bound the growing delay of a key that fails.
+const (
+	retryBase = 50 * time.Millisecond
+	retryMax  = 5 * time.Minute
+)
+
+// QueueOptions say in which order the keys of a queue are handed out, beside their
+// priorities. The zero value is the strict order.
+type QueueOptions struct {
+	// Aging bounds the time that the default priorities can starve; 0 means that they
+	// can for ever. What the state of an object asks for is never put behind them.
+	Aging time.Duration
+	// Fairness lets the namespaces take turns within one priority.
+	Fairness bool
+}
+
+// NewQueue makes the queue of a controller of that name, with metrics.
+func NewQueue(name string, o QueueOptions) *priorityqueue.Queue[types.NamespacedName] {
+	type key = types.NamespacedName
+	options := []priorityqueue.Option[key]{
+		priorityqueue.WithMetrics[key](),
+		priorityqueue.WithRateLimiter(workqueue.NewTypedItemExponentialFailureRateLimiter[key](retryBase, retryMax)),
+	}
+	if o.Aging > 0 {
+		options = append(options, priorityqueue.WithAging[key](priorityqueue.Aging{
+			After:   o.Aging,
+			Applies: func(priority int) bool { return priority < 0 },
+		}))
+	}
+	if o.Fairness {
+		options = append(options, priorityqueue.WithFairness(func(k key) string { return k.Namespace }))
+	}
+	return priorityqueue.New(name, options...)
+}

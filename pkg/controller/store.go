@@ -1,0 +1,104 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+)
+
+const (
+	// ownWritesTTL is how long an own write is remembered; a watch is long
+	// caught up by then.
+	ownWritesTTL = time.Minute
+	// ownWritesSize is how many own writes are remembered, far more than there
+	// are workers.
+	ownWritesSize = 4096
+)
+
+// Object is what a controller reads and writes: a pointer to a kind of an API.
+type Object interface {
+	comparable
+	metav1.Object
+	runtime.Object
+}
+
+// KeyOf is the key of an object in queues and stores.
+func KeyOf(o metav1.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
+// Store reads objects of one kind from an informer's cache, or in the form that
+// this process wrote them last when the cache does not have that yet. So a pass
+// never decides on what an earlier pass has already changed. Its objects are shared
+// and must not be changed.
+type Store[T Object] struct {
+	cache    cache.MutationCache
+	informed cache.Indexer
+}
+
+// NewStore makes a store over informer, to which Handler must be added. With adds, an
+// object that was created here is found before the informer saw it.
+func NewStore[T Object](informer cache.SharedIndexInformer, adds bool) Store[T] {
+	return Store[T]{informed: informer.GetIndexer(), cache: cache.NewIntegerResourceVersionMutationCacheWithOptions(
+		klog.Background(), informer.GetIndexer(),
+		cache.MutationCacheOptions{TTL: ownWritesTTL, IncludeAdds: adds, MaxCacheSize: ownWritesSize})}
+}
+
+// Get returns the newest known object, or nil when there is none.
+func (s Store[T]) Get(key types.NamespacedName) (T, error) {
+	var none T
+	obj, ok, err := s.cache.GetByKey(key.String())
+	if err != nil || !ok {
+		return none, err
+	}
+	found := obj.(T)
+	if _, informed, err := s.informed.GetByKey(key.String()); err == nil && !informed && young(found) {
+		// Created here and not in the informer yet: the cache has just dropped it, since
+		// it takes what it returns for something that the informer has.
+		s.cache.Mutation(found)
+	}
+	return found, nil
+}
+
+// young is true for an object that an informer may still have to hear of. One that it
+// has not heard of by then was deleted before it could.
+func young(o metav1.Object) bool {
+	return time.Since(o.GetCreationTimestamp().Time) < ownWritesTTL
+}
+
+// Wrote remembers an object as the server returned it, if the informer's cache does not
+// have it yet.
+func (s Store[T]) Wrote(obj T) {
+	s.cache.Mutation(obj)
+	// The watch may have been faster than the answer.
+	if seen, ok, err := s.informed.Get(obj); err == nil && ok {
+		s.saw(seen.(T))
+	}
+}
+
+// saw forgets an own write that the informer's cache has too by now. Without it the
+// object would be held twice until it is read the next time.
+func (s Store[T]) saw(obj T) { s.cache.OnAddOrUpdate(obj) }
+
+// Deleted remembers that obj is gone.
+func (s Store[T]) Deleted(obj T) { s.cache.OnDelete(obj) }
+
+// Handler keeps the store right about what others create and delete.
+func (s Store[T]) Handler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { s.saw(obj.(T)) },
+		UpdateFunc: func(_, obj any) { s.saw(obj.(T)) },
+		DeleteFunc: func(obj any) {
+			if gone, ok := WithoutTombstone[T](obj); ok {
+				s.cache.OnDelete(gone)
+			}
+		},
+	}
+}

@@ -1,0 +1,128 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
+)
+
+// podInformer is an informer that does not run: its cache holds what a test puts there.
+func podInformer(pods ...*corev1.Pod) cache.SharedIndexInformer {
+	informer := informers.NewSharedInformerFactory(fake.NewClientset(), 0).Core().V1().Pods().Informer()
+	for _, p := range pods {
+		if err := informer.GetIndexer().Add(p); err != nil {
+			panic(err)
+		}
+	}
+	return informer
+}
+
+func TestOwnWriteIsReadUntilTheInformerHasIt(t *testing.T) {
+	informer := podInformer(pod())
+	s := NewStore[*corev1.Pod](informer, false)
+	read := func() string {
+		p, err := s.Get(podKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.ResourceVersion
+	}
+	version := func(v string) *corev1.Pod { return pod(func(p *corev1.Pod) { p.ResourceVersion = v }) }
+	s.Wrote(version("8"))
+	if got := read(); got != "8" {
+		t.Errorf("read version %s, want our own 8", got)
+	}
+	if err := informer.GetIndexer().Update(version("9")); err != nil {
+		t.Fatal(err)
+	}
+	s.Wrote(version("8"))
+	if got := read(); got != "9" {
+		t.Errorf("read version %s, want the informer's 9", got)
+	}
+}
+
+// A pass reads the instance more than once, and the informer may be behind all the time.
+func TestCreatedObjectIsFoundUntilTheInformerHasIt(t *testing.T) {
+	s := NewStore[*corev1.Pod](podInformer(), true)
+	p := pod(func(p *corev1.Pod) { p.CreationTimestamp = metav1.Now() })
+	s.Wrote(p)
+	for i := range 3 {
+		if got, err := s.Get(podKey); err != nil || got != p {
+			t.Fatalf("read %d found %v (%v), want what was created", i+1, got, err)
+		}
+	}
+	s.Deleted(p)
+	if got, err := s.Get(podKey); err != nil || got != nil {
+		t.Errorf("found %v (%v), want nothing after the deletion", got, err)
+	}
+}
+
+// Somebody deleted it before the informer, which was listing anew, could hear of it.
+func TestCreatedObjectThatNoInformerEverSeesIsForgottenHoweverOftenItIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewStore[*corev1.Pod](podInformer(), true)
+		s.Wrote(pod(func(p *corev1.Pod) { p.CreationTimestamp = metav1.Now() }))
+		for range 2 * int(ownWritesTTL/time.Second) {
+			<-time.After(time.Second)
+			if _, err := s.Get(podKey); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := s.Get(podKey); err != nil || got != nil {
+			t.Errorf("found %v (%v) two minutes after it was created, want nothing", got, err)
+		}
+	})
+}
+
+func TestObjectIsOnlyOwnedByTheOneThatControlsIt(t *testing.T) {
+	yes := true
+	owner := pod(func(p *corev1.Pod) { p.UID = "owner" })
+	owned := pod(func(p *corev1.Pod) {
+		p.OwnerReferences = []metav1.OwnerReference{{Kind: "Pod", Name: "a", UID: "owner", Controller: &yes}}
+	})
+	for name, c := range map[string]struct{ object, owner, want *corev1.Pod }{
+		"owned":              {owned, owner, owned},
+		"of another":         {owned, pod(), nil},
+		"of nobody":          {pod(), owner, nil},
+		"there is no object": {nil, owner, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := IfOwned(c.object, c.owner); got != c.want {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestTransformDropsManagedFieldsAndNothingElse(t *testing.T) {
+	got, err := WithoutManagedFields(pod(func(p *corev1.Pod) {
+		p.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", FieldsV1: metav1.NewFieldsV1("{}")}}
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(any(pod()), got); diff != "" {
+		t.Errorf("transformed object (-want +got):\n%s", diff)
+	}
+}
+
+func TestTransformLeavesATombstoneAlone(t *testing.T) {
+	want := cache.DeletedFinalStateUnknown{Key: "ns/a", Obj: pod()}
+	got, err := WithoutManagedFields(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(any(want), got); diff != "" {
+		t.Errorf("transformed tombstone (-want +got):\n%s", diff)
+	}
+}
