@@ -8,5 +8,7 @@
 //     from one run to the next.
 //   - All ports of one call are different and were free on 127.0.0.1 when they were
 //     chosen.
+//   - They are outside of the range that the system gives to connections, which
+//     would take one while its server is down.
 //   - A kept port that somebody else uses is one clear error, not a new port.
 package ports

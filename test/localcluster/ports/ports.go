@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"os"
 	"slices"
@@ -80,7 +81,7 @@ func choose(file string, kept Set, names []string) (Set, error) {
 	ordered := slices.Clone(names)
 	slices.SortStableFunc(ordered, func(a, b string) int { return min(kept[b], 1) - min(kept[a], 1) })
 	for _, name := range ordered {
-		l, err := net.Listen("tcp", chosen.Address(name))
+		l, err := listen(chosen, name)
 		if errors.Is(err, syscall.EADDRINUSE) {
 			return nil, fmt.Errorf("port %d of %s is in use by another program: end that program, or give %s another port in %s",
 				kept[name], name, name, file)
@@ -92,4 +93,29 @@ func choose(file string, kept Set, names []string) (Set, error) {
 		chosen[name] = l.Addr().(*net.TCPAddr).Port
 	}
 	return chosen, nil
+}
+
+// Free ports are drawn from this range, whose end is below those that systems give to
+// connections: Linux (net.ipv4.ip_local_port_range) begins with 32768, others with
+// 49152. A port of those can be taken by any connection of the machine while its server
+// does not listen, which is before the start and at each restart; and a client that
+// dials such a port in vain may be connected with itself.
+const firstPort, lastPort = 20000, 32767
+
+// attempts to draw a free port; even on a machine that uses half of them this is not
+// in vain once in 10^19.
+const attempts = 64
+
+// listen takes the port of name, and a free one when it has none.
+func listen(s Set, name string) (l net.Listener, err error) {
+	if s[name] != 0 {
+		return net.Listen("tcp", s.Address(name))
+	}
+	for range attempts {
+		l, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(firstPort+rand.IntN(lastPort-firstPort+1))))
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			return l, err
+		}
+	}
+	return nil, fmt.Errorf("no free port found from %d to %d: %d were tried", firstPort, lastPort, attempts)
 }

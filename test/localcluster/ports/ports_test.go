@@ -32,6 +32,9 @@ func TestPortsAreDifferentFreeAndKept(t *testing.T) {
 			t.Errorf("port %d of %s was given out twice", port, name)
 		}
 		seen[port] = true
+		if port < firstPort || port > lastPort {
+			t.Errorf("port %d of %s is one that connections may take, want %d to %d", port, name, firstPort, lastPort)
+		}
 		l, err := net.Listen("tcp", first.Address(name))
 		if err != nil {
 			t.Errorf("the port of %s is not free: %v", name, err)
