@@ -115,7 +115,8 @@ func TestServerHasOnlyTheRightsThatItNeeds(t *testing.T) {
 		"update secrets":                          "no",
 		"list persistentvolumeclaims":             "no",
 		"create controllerrevisions.apps":         "yes",
-		"update controllerrevisions.apps":         "no",
+		"update controllerrevisions.apps":         "yes", // to be owned by one VM more
+		"patch controllerrevisions.apps":          "no",
 		"get virtualmachines.vm.slipway.dev":      "no",
 		"delete namespaces":                       "no",
 		"create leases.coordination.k8s.io":       "no", // in this namespace
