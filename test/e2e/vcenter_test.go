@@ -6,16 +6,13 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"net/url"
-	"os"
 	"testing"
 
 	"github.com/vmware/govmomi"
-	"github.com/vmware/govmomi/session"
 	"github.com/vmware/govmomi/view"
-	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/mo"
-	"github.com/vmware/govmomi/vim25/soap"
+
+	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
 // inventory lists the VMs of the simulated vCenter whose folder has the name
@@ -73,28 +70,13 @@ func gone(t *testing.T, namespace string) {
 	})
 }
 
-// vcenterClient logs in with the certificate of the vCenter verified.
+// vcenterClient logs in.
 func vcenterClient(ctx context.Context, t *testing.T) *govmomi.Client {
 	t.Helper()
 	vcenter := cluster.VCenter()
-	u, err := url.Parse(vcenter.URL)
+	client, err := vsphereclient.Login(ctx, vcenter.URL, vcenter.CAFile, vcenter.Username, vcenter.Password)
 	if err != nil {
 		t.Fatal(err)
-	}
-	transport := soap.NewClient(u, false)
-	if _, err := os.Stat(vcenter.CAFile); err != nil {
-		t.Fatal(err)
-	}
-	if err := transport.SetRootCAs(vcenter.CAFile); err != nil {
-		t.Fatal(err)
-	}
-	vim, err := vim25.NewClient(ctx, transport)
-	if err != nil {
-		t.Fatalf("connecting to the vCenter: %v", err)
-	}
-	client := &govmomi.Client{Client: vim, SessionManager: session.NewManager(vim)}
-	if err := client.Login(ctx, url.UserPassword(vcenter.Username, vcenter.Password)); err != nil {
-		t.Fatalf("logging in to the vCenter: %v", err)
 	}
 	return client
 }

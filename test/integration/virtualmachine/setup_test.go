@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -19,16 +18,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vmware/govmomi/session"
 	"github.com/vmware/govmomi/view"
-	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/mo"
-	"github.com/vmware/govmomi/vim25/soap"
 	"k8s.io/apimachinery/pkg/runtime"
 	hostfake "k8s.io/client-go/kubernetes/fake"
 
 	"github.com/slipway-dev/slipway/cmd/slipway-apiserver/app"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
@@ -36,6 +33,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere"
 	"github.com/slipway-dev/slipway/test/integration/framework"
 	"github.com/slipway-dev/slipway/test/vcenter"
+	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
 const (
@@ -154,7 +152,7 @@ func (w *world) run(server *framework.Server) func() {
 	client := framework.Client(w.t, config)
 	c, err := virtualmachine.New(virtualmachine.Deps{
 		Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0),
-		Host: w.host, Provider: platform, Recorder: w.events, QueueAging: 2 * time.Second, QueueFairness: true,
+		Host: w.host, Provider: platform, Recorder: w.events, Queue: controller.QueueOptions{Aging: 2 * time.Second, Fairness: true},
 		Policy: w.policy, Blocking: w.blocking,
 	})
 	if err != nil {
@@ -178,22 +176,12 @@ func (w *world) run(server *framework.Server) func() {
 // inVCenter names the virtual machines that vCenter has, templates apart.
 func (w *world) inVCenter() []string {
 	w.t.Helper()
-	address, err := soap.ParseURL(w.ready.URL)
+	client, err := vsphereclient.Login(w.t.Context(), w.ready.URL, w.ready.CAFile, vcenter.DefaultUsername, vcenter.DefaultPassword)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	transport := soap.NewClient(address, false)
-	if err := transport.SetRootCAs(w.ready.CAFile); err != nil {
-		w.t.Fatal(err)
-	}
-	client, err := vim25.NewClient(w.t.Context(), transport)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if err := session.NewManager(client).Login(w.t.Context(), url.UserPassword(vcenter.DefaultUsername, vcenter.DefaultPassword)); err != nil {
-		w.t.Fatal(err)
-	}
-	v, err := view.NewManager(client).CreateContainerView(w.t.Context(), client.ServiceContent.RootFolder, []string{"VirtualMachine"}, true)
+	defer func() { _ = client.Logout(context.WithoutCancel(w.t.Context())) }()
+	v, err := view.NewManager(client.Client).CreateContainerView(w.t.Context(), client.ServiceContent.RootFolder, []string{"VirtualMachine"}, true)
 	if err != nil {
 		w.t.Fatal(err)
 	}
