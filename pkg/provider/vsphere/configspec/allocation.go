@@ -44,6 +44,7 @@ func (c *comparison) cpuAllocation() {
 		vcpus, _ := CPUs(cpu)
 		want.reservation = int64(vcpus) * c.want.HostMHz
 	}
+	c.leave(&want, have, [3]bool{cpu.Reservation != nil || fullCPU(cpu), cpu.Limit != nil, cpu.Shares != nil})
 	c.allocation("cpu", have, want, limits{
 		reservation: !(c.latencyHigh() && want.reservation < have.reservation) && !(c.cpuWaits && want.reservation > have.reservation),
 		limit:       true,
@@ -62,7 +63,11 @@ func (c *comparison) memoryAllocation() {
 	if lock && mem.Guest != nil {
 		want.reservation = mebibytes(mem.Guest)
 	}
+	c.leave(&want, have, [3]bool{mem.Reservation != nil || lock, mem.Limit != nil, mem.Shares != nil})
 	haveLock, present := isTrue(c.have.MemoryReservationLockedToMax), int64(c.have.Hardware.MemoryMB)
+	if c.adopted && !lock {
+		lock = haveLock
+	}
 	pinned := haveLock && (c.latencyHigh() || havePassthrough || strings.EqualFold(extra(c, hugePageKey), "TRUE"))
 	c.allocation("memory", have, want, limits{
 		reservation: !(c.memoryWaits && (lock || haveLock || want.reservation > present)) && !(pinned && want.reservation < have.reservation),
@@ -145,8 +150,11 @@ func wanted(reservation, limit *resource.Quantity, shares *vmv1alpha1.Shares, un
 func (c *comparison) latency() {
 	cpu := c.want.Effective.CPU
 	want := types.LatencySensitivitySensitivityLevelNormal
-	if fullCPU(cpu) {
+	switch {
+	case fullCPU(cpu):
 		want = types.LatencySensitivitySensitivityLevelHigh
+	case c.adopted:
+		return
 	}
 	level := types.LatencySensitivitySensitivityLevelNormal
 	if l := c.have.LatencySensitivity; l != nil && l.Level != "" {

@@ -24,7 +24,7 @@ const (
 // first start: a running VM needs no restart for them.
 func (c *comparison) bootstrap() {
 	b := c.want.Effective.Bootstrap
-	if b == nil || b.CloudInit == nil {
+	if b == nil || b.CloudInit == nil || c.adopted {
 		return
 	}
 	path := "bootstrap.cloudInit"

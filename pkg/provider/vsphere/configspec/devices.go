@@ -71,7 +71,7 @@ func (c *comparison) tpm(want *vmv1alpha1.VirtualMachineTPM) {
 		tpm := &types.VirtualTPM{}
 		tpm.Key = newTPMKey
 		c.device("devices.tpm", "", "present", types.VirtualDeviceConfigSpecOperationAdd, tpm)
-	case want != nil && !wantsTPM(want) && have != nil:
+	case want != nil && !wantsTPM(want) && have != nil && !c.adopted:
 		c.device("devices.tpm", "present", "", types.VirtualDeviceConfigSpecOperationRemove, have)
 	}
 }
@@ -82,7 +82,7 @@ func wantsTPM(t *vmv1alpha1.VirtualMachineTPM) bool {
 
 // efi is true when the VM has EFI, or will have it.
 func (c *comparison) efi() bool {
-	if fw := c.want.Effective.Firmware; fw != nil && fw.Bootloader != "" {
+	if fw := c.want.Effective.Firmware; fw != nil && fw.Bootloader != "" && !c.adopted {
 		return fw.Bootloader == vmv1alpha1.BootloaderEFI
 	}
 	return c.have.Firmware == string(types.GuestOsDescriptorFirmwareTypeEfi)

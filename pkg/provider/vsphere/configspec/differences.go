@@ -4,12 +4,13 @@
 package configspec
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
 // comparison collects differences.
@@ -21,6 +22,11 @@ type comparison struct {
 	// cpuWaits and memoryWaits are true when the size cannot change while the
 	// VM runs, so that what depends on it has to wait too.
 	cpuWaits, memoryWaits bool
+	// adaptersChange is true when the adapters are not as they will be.
+	adaptersChange bool
+	// adopted is true for a VM that was somebody else's: what the spec does not
+	// name stays.
+	adopted bool
 }
 
 func newComparison(want Want, vm *mo.VirtualMachine) *comparison {
@@ -28,6 +34,7 @@ func newComparison(want Want, vm *mo.VirtualMachine) *comparison {
 	if c.have == nil {
 		c.have = &types.VirtualMachineConfigInfo{}
 	}
+	c.adopted = adopted(want, vm)
 	return c
 }
 
@@ -66,7 +73,7 @@ func (c *comparison) add(d Difference) {
 
 func (c *comparison) identity() {
 	w := c.want
-	if w.Name != "" {
+	if w.Name != "" && !c.adopted {
 		c.add(Difference{Path: "metadata.name", Running: c.vm.Name, Desired: w.Name, Live: true,
 			set: func(s *types.VirtualMachineConfigSpec) { s.Name = w.Name }})
 	}
@@ -75,36 +82,12 @@ func (c *comparison) identity() {
 			set: func(s *types.VirtualMachineConfigSpec) { s.InstanceUuid = lower(w.InstanceUUID) }})
 	}
 	c.extraConfig("metadata.uid", ownerKey, w.Owner.String(), true, false)
+	if c.adopted {
+		c.extraConfig("metadata.uid", observe.AdoptedKey, w.Owner.UID, true, false)
+	}
 	if !w.LastRestart.IsZero() {
 		c.extraConfig("nextRestartTime", lastRestartKey, w.LastRestart.UTC().Format(restartFormat), true, true)
 	}
-}
-
-func (c *comparison) cpu() {
-	cpu := c.want.Effective.CPU
-	vcpus, cores := CPUs(cpu)
-	hw := c.have.Hardware
-	haveCores := int32(1)
-	if hw.NumCoresPerSocket != nil {
-		haveCores = max(*hw.NumCoresPerSocket, 1)
-	}
-	hotAdd := isTrue(c.have.CpuHotAddEnabled)
-	live := hotAdd && vcpus > hw.NumCPU && cores == haveCores
-	c.cpuWaits = vcpus != hw.NumCPU && !live
-	c.add(Difference{Path: "cpu.cores", Running: itoa(haveCores), Desired: itoa(cores),
-		set: func(s *types.VirtualMachineConfigSpec) { s.NumCoresPerSocket = &cores }})
-	c.add(Difference{Path: "cpu.sockets", Running: itoa(hw.NumCPU / haveCores), Desired: itoa(vcpus / cores),
-		Live: live,
-		set:  func(s *types.VirtualMachineConfigSpec) { s.NumCPUs = vcpus }})
-	if hw.NumCPU != vcpus && hw.NumCPU/haveCores == vcpus/cores {
-		// The number of sockets is the same, that of CPUs is not.
-		c.add(Difference{Path: "cpu.vcpus", Running: itoa(hw.NumCPU), Desired: itoa(vcpus),
-			set: func(s *types.VirtualMachineConfigSpec) { s.NumCPUs = vcpus }})
-	}
-	want := isTrue(cpu.HotAddEnabled) || cpu.HotAddEnabled == nil && !isTrue(cpu.ExposeVNUMA) && cpu.MaxSockets != nil && *cpu.MaxSockets > max(cpu.Sockets, 1)
-	c.add(Difference{Path: "cpu.hotAddEnabled", Running: strconv.FormatBool(hotAdd), Desired: strconv.FormatBool(want),
-		set: func(s *types.VirtualMachineConfigSpec) { s.CpuHotAddEnabled = &want }})
-	c.latency()
 }
 
 func (c *comparison) memory() {
@@ -124,43 +107,9 @@ func (c *comparison) memory() {
 	switch {
 	case mem.HugePageSize == "1Gi":
 		c.extraConfig("memory.hugePageSize", hugePageKey, "TRUE", false, false)
-	case strings.EqualFold(extra(c, hugePageKey), "TRUE"):
+	case strings.EqualFold(extra(c, hugePageKey), "TRUE") && !c.adopted:
 		// A VM with the key and without the reservation does not power on.
 		c.extraConfig("memory.hugePageSize", hugePageKey, "", false, false)
-	}
-}
-
-func (c *comparison) firmware() {
-	e := c.want.Effective
-	if have := version(c.have.Version); e.MinHardwareVersion > have {
-		c.add(Difference{Path: "minHardwareVersion", Running: itoa(have), Desired: itoa(e.MinHardwareVersion),
-			set: func(*types.VirtualMachineConfigSpec) {}, upgrade: fmt.Sprintf("vmx-%02d", e.MinHardwareVersion)})
-	}
-	if e.GuestID != "" {
-		c.add(Difference{Path: "guestID", Running: c.have.GuestId, Desired: e.GuestID,
-			set: func(s *types.VirtualMachineConfigSpec) { s.GuestId = e.GuestID }})
-	}
-	fw := e.Firmware
-	if fw == nil {
-		return
-	}
-	if fw.UUID != "" {
-		c.add(Difference{Path: "firmware.uuid", Running: lower(c.have.Uuid), Desired: lower(fw.UUID),
-			set: func(s *types.VirtualMachineConfigSpec) { s.Uuid = lower(fw.UUID) }})
-	}
-	if fw.Bootloader != "" {
-		c.add(Difference{Path: "firmware.bootloader", Running: lower(c.have.Firmware), Desired: lower(string(fw.Bootloader)),
-			set: func(s *types.VirtualMachineConfigSpec) { s.Firmware = lower(string(fw.Bootloader)) }})
-	}
-	if fw.SecureBoot != nil {
-		have := c.have.BootOptions != nil && isTrue(c.have.BootOptions.EfiSecureBootEnabled)
-		want := *fw.SecureBoot
-		c.add(Difference{Path: "firmware.secureBoot", Running: strconv.FormatBool(have), Desired: strconv.FormatBool(want),
-			set: func(s *types.VirtualMachineConfigSpec) {
-				s.BootOptions = &types.VirtualMachineBootOptions{EfiSecureBootEnabled: &want}
-				// vSphere checks the two together.
-				s.Firmware = lower(string(fw.Bootloader))
-			}})
 	}
 }
 

@@ -99,9 +99,10 @@ func TestDifferencesKnowWhenTheyCanBeApplied(t *testing.T) {
 			w.Effective.Firmware = &vmv1alpha1.VirtualMachineFirmware{Bootloader: "EFI", SecureBoot: ptr(true), UUID: "CD"}
 		}, []Difference{{Path: "firmware.uuid", Desired: "cd"}, {Path: "firmware.bootloader", Running: "bios", Desired: "efi"},
 			{Path: "firmware.secureBoot", Running: "false", Desired: "true"}}},
-		{"renamed and taken from nobody", func(_ *Want, vm *mo.VirtualMachine) { vm.Name = "slipway-uid"; vm.Config.ExtraConfig = nil },
-			[]Difference{{Path: "metadata.name", Running: "slipway-uid", Desired: "web", Live: true},
-				{Path: "metadata.uid", Desired: "ns/web/uid", Live: true}}},
+		{"renamed", func(_ *Want, vm *mo.VirtualMachine) { vm.Name = "slipway-uid" },
+			[]Difference{{Path: "metadata.name", Running: "slipway-uid", Desired: "web", Live: true}}},
+		{"made without its owner", func(w *Want, vm *mo.VirtualMachine) { w.New, vm.Config.ExtraConfig = true, nil },
+			[]Difference{{Path: "metadata.uid", Desired: "ns/web/uid", Live: true}}},
 		{"hardware version", func(w *Want, _ *mo.VirtualMachine) { w.Effective.MinHardwareVersion = 21 },
 			[]Difference{{Path: "minHardwareVersion", Running: "19", Desired: "21"}}},
 		{"another network", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[0].Network = "other" },
@@ -157,7 +158,7 @@ func TestSpecOfACreateSetsWhatIsWanted(t *testing.T) {
 		t.Errorf("adapter = %#v, want an e1000e with the manual address", spec.DeviceChange[0].GetVirtualDeviceConfigSpec().Device)
 	}
 	for _, d := range diffs {
-		if d.Path == "bootstrap.cloudInit" && d.Desired != "changed" && d.Desired != "base64" {
+		if d.Path == "bootstrap.cloudInit" && d.Desired != "" && d.Desired != "changed" && d.Desired != "base64" {
 			t.Errorf("a secret is readable in a difference: %+v", d)
 		}
 	}

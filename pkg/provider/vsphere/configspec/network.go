@@ -20,6 +20,10 @@ func (c *comparison) network() {
 	if spec == nil || (len(spec.Interfaces) == 0 && !spec.Disabled) {
 		return
 	}
+	if c.adopted {
+		c.adoptedNetwork(spec)
+		return
+	}
 	var interfaces []vmv1alpha1.VirtualMachineNetworkInterface
 	if !spec.Disabled {
 		interfaces = spec.Interfaces
@@ -50,8 +54,15 @@ func (c *comparison) network() {
 		changes = append(changes, edits...)
 		desired = append(desired, describe(got))
 	}
+	c.adapters(running, desired, changes)
+}
+
+// adapters is the one difference that the adapters are.
+func (c *comparison) adapters(running, desired []string, changes []types.BaseVirtualDeviceConfigSpec) {
+	before := len(c.out)
 	c.add(Difference{Path: "network.interfaces", Running: strings.Join(running, ", "), Desired: strings.Join(desired, ", "),
 		set: func(s *types.VirtualMachineConfigSpec) { s.DeviceChange = append(s.DeviceChange, changes...) }})
+	c.adaptersChange = len(c.out) > before
 }
 
 // reconcileCard returns the edits that make have as want, and the result.

@@ -53,7 +53,7 @@ func (c *comparison) passthrough() {
 			changes = append(changes, &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationAdd, Device: device})
 		}
 		have = slices.DeleteFunc(have, func(p *types.VirtualPCIPassthrough) bool {
-			if ownerPath(p.Backing) != path {
+			if ownerPath(p.Backing) != path || c.adopted {
 				return false
 			}
 			running = append(running, describeBacking(p.Backing))

@@ -69,6 +69,7 @@ func NotApplied(want Want, vm *mo.VirtualMachine) []string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	c.unappliedProviderID(say)
+	c.unappliedAdopted(say)
 	if e.StorageClass != "" {
 		say("storageClass %s (the configured datastore is used)", e.StorageClass)
 	}

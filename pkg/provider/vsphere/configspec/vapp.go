@@ -14,7 +14,7 @@ const guestInfoTransport = "com.vmware.guestInfo"
 // what the image does not have is added. Values appear in no status: they may
 // come from a Secret.
 func (c *comparison) vApp() {
-	if c.vm.Config == nil || len(c.want.VAppProperties) == 0 {
+	if c.vm.Config == nil || len(c.want.VAppProperties) == 0 || c.adopted {
 		return
 	}
 	var have types.VmConfigInfo

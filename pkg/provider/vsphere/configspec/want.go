@@ -35,6 +35,8 @@ type Want struct {
 	// TPMPreferred is true when a preference asks for the TPM and nobody else: a
 	// VM that cannot have it goes without.
 	TPMPreferred bool
+	// New is true while the VM is being made, so that all of it is ours.
+	New bool
 	// Bootstrapped is true when the bootstrap of a new VM is done.
 	Bootstrapped bool
 	// HostMHz is the clock rate of a core of the VM's host, 0 if not known.

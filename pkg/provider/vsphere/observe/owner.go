@@ -19,6 +19,11 @@ const (
 	LastRestartKey = "slipway.lastRestartTime"
 )
 
+// AdoptedKey holds the UID of the object that has taken the VM over from an
+// administrator. What the object's spec does not name stays as it was then; who
+// removes the key hands all of the VM over. The UID keeps the mark from copies.
+const AdoptedKey = "slipway.adopted"
+
 // PendingKey marks a VM whose create is not finished. It was never powered on.
 const PendingKey = "slipway.pending"
 

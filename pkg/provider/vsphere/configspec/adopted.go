@@ -1,0 +1,122 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package configspec
+
+import (
+	"reflect"
+
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+)
+
+// adopted is true for a VM that the object has taken over, or is about to. It has a
+// life of its own: the spec changes what it names, and nothing else.
+func adopted(want Want, vm *mo.VirtualMachine) bool {
+	if vm.Config == nil || want.New {
+		return false
+	}
+	mark := observe.ExtraConfig(vm, observe.AdoptedKey)
+	return observe.OwnershipOf(vm, want.Owner) == observe.Unowned || mark != "" && mark == want.Owner.UID
+}
+
+// leave keeps of an adopted VM's allocation what the spec does not name.
+func (c *comparison) leave(want *allocation, have allocation, named [3]bool) {
+	if !c.adopted {
+		return
+	}
+	if !named[0] {
+		want.reservation = have.reservation
+	}
+	if !named[1] {
+		want.limit = have.limit
+	}
+	if !named[2] {
+		want.shares = have.shares
+	}
+}
+
+// listed is true for an interface that somebody has put into the spec: the one that
+// every VM gets has nothing but its name.
+func listed(n int, i *vmv1alpha1.VirtualMachineNetworkInterface) bool {
+	return n > 0 || i.Network != "" || i.MACAddress != ""
+}
+
+// adoptedNetwork gives the adapters of an adopted VM the networks and addresses that
+// the spec names, and adds those that it lists and the VM does not have. The others,
+// and all models, stay.
+func (c *comparison) adoptedNetwork(spec *vmv1alpha1.VirtualMachineNetworkSpec) {
+	if spec.Disabled {
+		return
+	}
+	cards := observe.EthernetCards(c.vm)
+	var running, desired []string
+	var changes []types.BaseVirtualDeviceConfigSpec
+	for n := range spec.Interfaces {
+		i := &spec.Interfaces[n]
+		backing, known := c.want.Backings[i.Network]
+		switch {
+		case n < len(cards):
+			if i.Network != "" && !known {
+				return // Not resolved yet.
+			}
+			want := like(cards[n])
+			card := want.GetVirtualEthernetCard()
+			if i.Network != "" {
+				card.Backing = backing
+			}
+			if i.MACAddress != "" {
+				card.AddressType, card.MacAddress = string(types.VirtualEthernetCardMacTypeManual), lower(i.MACAddress)
+			}
+			running, desired = append(running, describe(cards[n])), append(desired, describe(want))
+			if describe(want) != describe(cards[n]) {
+				changes = append(changes, change(types.VirtualDeviceConfigSpecOperationEdit, want))
+			}
+		case listed(n, i):
+			if !known {
+				return
+			}
+			want := newCard(*i, backing, int32(-100-n))
+			desired = append(desired, describe(want))
+			changes = append(changes, change(types.VirtualDeviceConfigSpecOperationAdd, want))
+		}
+	}
+	c.adapters(running, desired, changes)
+}
+
+// like copies an adapter with all that the API says of it.
+func like(nic types.BaseVirtualEthernetCard) types.BaseVirtualEthernetCard {
+	out := reflect.New(reflect.TypeOf(nic).Elem())
+	out.Elem().Set(reflect.ValueOf(nic).Elem())
+	return out.Interface().(types.BaseVirtualEthernetCard)
+}
+
+// unappliedAdopted names what of the spec an adopted VM does not get.
+func (c *comparison) unappliedAdopted(say func(format string, args ...any)) {
+	if !c.adopted {
+		return
+	}
+	const why = "the virtual machine was taken over"
+	e := c.want.Effective
+	if fw := e.Firmware; fw != nil {
+		if fw.UUID != "" && lower(fw.UUID) != lower(c.have.Uuid) {
+			say("firmware.uuid %s (%s, and keeps %s)", fw.UUID, why, lower(c.have.Uuid))
+		}
+		if fw.Bootloader != "" && lower(string(fw.Bootloader)) != lower(c.have.Firmware) {
+			say("firmware.bootloader %s (%s, and was installed for %s)", fw.Bootloader, why, c.have.Firmware)
+		}
+	}
+	if b := e.Bootstrap; b != nil && (b.CloudInit != nil || b.LinuxPrep != nil || b.VAppConfig != nil) {
+		say("bootstrap (%s, and has started before)", why)
+	}
+	n, cards := 0, len(observe.EthernetCards(c.vm))
+	if e.Network != nil && !e.Network.Disabled {
+		n = len(e.Network.Interfaces)
+	}
+	if cards > n {
+		say("network.interfaces: %d adapters that are not in the spec stay (%s)", cards-n, why)
+	}
+}

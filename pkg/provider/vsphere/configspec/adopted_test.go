@@ -1,0 +1,127 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package configspec
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+)
+
+// byHand is a VM that an administrator has made, with the size that want asks for.
+func byHand() *mo.VirtualMachine {
+	vm := have()
+	vm.Name = "by-hand"
+	vm.Config.Uuid = "42"
+	vm.Config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: "sched.mem.lpage.enable1GPage", Value: "TRUE"}}
+	vm.Config.Hardware.NumCoresPerSocket = ptr(int32(2))
+	vm.Config.CpuAllocation = &types.ResourceAllocationInfo{Reservation: ptr(int64(500)), Limit: ptr(int64(2000))}
+	vm.Config.MemoryAllocation = &types.ResourceAllocationInfo{Shares: &types.SharesInfo{Level: types.SharesLevelHigh}}
+	vm.Config.MemoryReservationLockedToMax = ptr(true)
+	vm.Config.LatencySensitivity = &types.LatencySensitivity{Level: types.LatencySensitivitySensitivityLevelHigh}
+	for n, name := range []string{"prod", "backup"} {
+		nic := &types.VirtualE1000{}
+		nic.Key, nic.MacAddress, nic.Backing = int32(4001+n), "00:50:56:00:00:0"+string(rune('1'+n)), backing(name)
+		vm.Config.Hardware.Device = append(vm.Config.Hardware.Device, nic)
+	}
+	vgpu := &types.VirtualPCIPassthrough{}
+	vgpu.Backing = &types.VirtualPCIPassthroughVmiopBackingInfo{Vgpu: "grid_a100-10c"}
+	vm.Config.Hardware.Device = append(vm.Config.Hardware.Device, vgpu, &types.VirtualTPM{})
+	return vm
+}
+
+// wantAdopted is what an object wants that says nothing but a size: the server has
+// filled in the interface and the BIOS UUID.
+func wantAdopted() Want {
+	w := want()
+	w.Effective.CPU = &vmv1alpha1.VirtualMachineCPU{Sockets: 2, Cores: 1, Threads: 1}
+	w.Effective.Firmware = &vmv1alpha1.VirtualMachineFirmware{UUID: "CD", Bootloader: "EFI", SecureBoot: ptr(true)}
+	w.Effective.Devices = &vmv1alpha1.VirtualMachineDevices{TPM: &vmv1alpha1.VirtualMachineTPM{Enabled: ptr(false)}}
+	w.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{}}
+	return w
+}
+
+func TestAdoptionChangesOnlyWhatTheSpecNames(t *testing.T) {
+	owner := Difference{Path: "metadata.uid", Desired: "ns/web/uid", Live: true}
+	mark := Difference{Path: "metadata.uid", Desired: "uid", Live: true}
+	for _, tc := range []struct {
+		name   string
+		change func(*Want, *mo.VirtualMachine)
+		want   []Difference
+	}{
+		{"nothing named", func(*Want, *mo.VirtualMachine) {}, []Difference{owner, mark}},
+		{"taken over before", func(_ *Want, vm *mo.VirtualMachine) {
+			vm.Config.ExtraConfig = append(vm.Config.ExtraConfig, &types.OptionValue{Key: observe.OwnerKey, Value: "ns/web/uid"},
+				&types.OptionValue{Key: observe.AdoptedKey, Value: "uid"})
+		}, nil},
+		{"a size and a reservation", func(w *Want, _ *mo.VirtualMachine) {
+			w.Effective.CPU.Sockets, w.Effective.CPU.Reservation = 4, quantity("1G")
+		}, []Difference{owner, mark, {Path: "cpu.sockets", Running: "2", Desired: "4"}, {Path: "cpu.reservation", Running: "500", Desired: "1000"}}},
+		{"a network", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[0].Network = "other" },
+			[]Difference{owner, mark, {Path: "network.interfaces", Running: "vmxnet3 on VM Network 00:50:56:01:02:03", Desired: "vmxnet3 on other 00:50:56:01:02:03"}}},
+		{"a network that is not known", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[0].Network = "?" }, []Difference{owner, mark}},
+		{"no network", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Network.Disabled = true }, []Difference{owner, mark}},
+		{"no adapter, and the interface that every VM gets", func(_ *Want, vm *mo.VirtualMachine) { vm.Config.Hardware.Device = nil }, []Difference{owner, mark}},
+		{"no adapter, and a network", func(w *Want, vm *mo.VirtualMachine) {
+			vm.Config.Hardware.Device, w.Effective.Network.Interfaces[0].Network = nil, "other"
+		}, []Difference{owner, mark, {Path: "network.interfaces", Desired: "vmxnet3 on other "}}},
+		{"a copy of a VM that was taken over", func(_ *Want, vm *mo.VirtualMachine) {
+			vm.Config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: observe.OwnerKey, Value: "ns/web/uid"},
+				&types.OptionValue{Key: observe.AdoptedKey, Value: "another"}}
+			vm.Config.Hardware.Device = vm.Config.Hardware.Device[:1]
+			*vm.Config = types.VirtualMachineConfigInfo{
+				InstanceUuid: "ab", Firmware: "efi", Uuid: "cd", BootOptions: &types.VirtualMachineBootOptions{EfiSecureBootEnabled: ptr(true)},
+				Hardware: types.VirtualHardware{NumCPU: 2, MemoryMB: 2048, Device: vm.Config.Hardware.Device}, ExtraConfig: vm.Config.ExtraConfig,
+			}
+		}, []Difference{{Path: "metadata.name", Running: "by-hand", Desired: "web", Live: true},
+			{Path: "bootstrap.cloudInit", Desired: "changed", FirstBoot: true}, {Path: "bootstrap.cloudInit", Desired: "base64", FirstBoot: true}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w, vm := wantAdopted(), byHand()
+			tc.change(&w, vm)
+			got := Differences(w, vm)
+			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreUnexported(Difference{})); diff != "" {
+				t.Errorf("differences (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAnAdapterThatIsReBackedKeepsTheRest(t *testing.T) {
+	w, vm := wantAdopted(), byHand()
+	first := vm.Config.Hardware.Device[0].(*types.VirtualVmxnet3)
+	first.WakeOnLanEnabled = ptr(true)
+	w.Effective.Network.Interfaces[0].Network = "other"
+	changes := Spec(Differences(w, vm)).DeviceChange
+	if len(changes) != 1 {
+		t.Fatalf("%d device changes, want 1", len(changes))
+	}
+	change := changes[0].GetVirtualDeviceConfigSpec()
+	got, ok := change.Device.(*types.VirtualVmxnet3)
+	if !ok || change.Operation != types.VirtualDeviceConfigSpecOperationEdit || got.Key != 4000 || !isTrue(got.WakeOnLanEnabled) {
+		t.Errorf("change = %s %#v, want an edit of the adapter as it is", change.Operation, change.Device)
+	}
+	if backingName(first.Backing) != "VM Network" {
+		t.Error("the record of the VM was changed")
+	}
+}
+
+func TestWhatAnAdoptedVMDoesNotGetIsSaid(t *testing.T) {
+	got := NotApplied(wantAdopted(), byHand())
+	want := []string{
+		"firmware.uuid CD (the virtual machine was taken over, and keeps 42)",
+		"firmware.bootloader EFI (the virtual machine was taken over, and was installed for bios)",
+		"bootstrap (the virtual machine was taken over, and has started before)",
+		"network.interfaces: 2 adapters that are not in the spec stay (the virtual machine was taken over)",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("not applied (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,134 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vmware/govmomi/find"
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+func TestAdoptionLeavesNameAndAdaptersAlone(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	addNetwork(t, ready, "prod")
+	vm, id := makeVM(t, ready, "/DC0/vm/slipway", "by-hand")
+	pg, err := find.NewFinder(vm.Client()).Network(t.Context(), "/DC0/network/prod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	backing, err := pg.EthernetCardBackingInfo(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := vm.AddDevice(t.Context(), &types.VirtualVmxnet3{VirtualVmxnet: types.VirtualVmxnet{VirtualEthernetCard: types.VirtualEthernetCard{
+			VirtualDevice: types.VirtualDevice{Key: -1, Backing: backing}}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := adaptersOf(t, vm)
+	req := newRequest("adopted", nil)
+	req.VM.Spec.InstanceUUID = id
+	l.until("the VM is taken over and runs", running(req), req)
+	nothingToDo(t, p, req)
+	if after := adaptersOf(t, vm); len(before) != 3 || strings.Join(after, "\n") != strings.Join(before, "\n") {
+		t.Errorf("adapters before:\n%s\nand after the adoption:\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
+	}
+	if name, err := vm.ObjectName(t.Context()); err != nil || name != "by-hand" {
+		t.Errorf("the VM is called %q (%v), want by-hand, as before", name, err)
+	}
+	// What the spec names from then on is done.
+	req.Effective.Network = &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0", Network: "prod"}}}
+	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+	l.until("the VM is off and as wanted", func() bool {
+		return req.VM.Status.PowerState == vmv1alpha1.PoweredOff && len(req.VM.Status.RestartRequired) == 0 &&
+			isTrue(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) && isTrue(&req.VM.Status, vmv1alpha1.ConditionPowerStateSynced)
+	}, req)
+	after := adaptersOf(t, vm)
+	if len(after) != 3 || after[0] == before[0] || after[1] != before[1] || after[2] != before[2] {
+		t.Errorf("adapters before:\n%s\nand after the first was given a network:\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
+	}
+}
+
+// adaptersOf describes the adapters of a VM in the order of their addresses, with the
+// network of each.
+func adaptersOf(t *testing.T, vm *object.VirtualMachine) []string {
+	t.Helper()
+	var out []string
+	for _, d := range adapters(t, vm) {
+		card := d.(types.BaseVirtualEthernetCard).GetVirtualEthernetCard()
+		network := ""
+		switch b := card.Backing.(type) {
+		case *types.VirtualEthernetCardNetworkBackingInfo:
+			network = b.DeviceName
+		case *types.VirtualEthernetCardDistributedVirtualPortBackingInfo:
+			network = b.Port.PortgroupKey
+		}
+		out = append(out, card.MacAddress+" on "+network)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// makeTemplate makes a template as an administrator does, and an image of it.
+func makeTemplate(t *testing.T, vm *object.VirtualMachine, name string, spec types.VirtualMachineConfigSpec) *vmv1alpha1.VirtualMachineImage {
+	t.Helper()
+	task, err := vm.Reconfigure(t.Context(), spec)
+	if err == nil {
+		err = task.Wait(t.Context())
+	}
+	if err == nil {
+		err = vm.MarkAsTemplate(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	image := templateImage()
+	image.Spec.Template.InventoryPath = "/DC0/vm/templates/" + name
+	return image
+}
+
+// Two cores per socket of the template and three CPUs go together in no way.
+func TestCoresPerSocketOfATemplateDoNotStay(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	vm, _ := makeVM(t, ready, "/DC0/vm/templates", "two-by-two")
+	image := makeTemplate(t, vm, "two-by-two", types.VirtualMachineConfigSpec{NumCPUs: 4, NumCoresPerSocket: ptr(int32(2))})
+	for name, cpu := range map[string]vmv1alpha1.VirtualMachineCPU{"asked": {Sockets: 3, Cores: 1, Threads: 1}, "left": {Sockets: 3}} {
+		req := newRequest(name, image)
+		req.Effective.CPU = &cpu
+		l.until("the VM runs", running(req), req)
+		nothingToDo(t, p, req)
+		if got := hardwareOf(t, l, req); got.NumCPU != 3 {
+			t.Errorf("%s: %d CPUs, want 3", name, got.NumCPU)
+		}
+	}
+}
+
+func hardwareOf(t *testing.T, l *loop, req *provider.Request) types.VirtualHardware {
+	t.Helper()
+	vm := recordOf(t, l.p, req)
+	return vm.Config.Hardware
+}
+
+// recordOf is the inventory's record of the VM of req.
+func recordOf(t *testing.T, p *Provider, req *provider.Request) *mo.VirtualMachine {
+	t.Helper()
+	vm := p.inventory.Get(types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
+	if vm == nil || vm.Config == nil {
+		t.Fatalf("the inventory has no record of %s", req.VM.Name)
+	}
+	return vm
+}
