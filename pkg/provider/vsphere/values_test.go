@@ -4,6 +4,8 @@
 package vsphere
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +17,50 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
+
+// The example of docs/virtualmachines.md: addresses reach the adapter that is meant.
+func TestCloudInitIsToldTheAddressesThatVSphereHasChosen(t *testing.T) {
+	ready := startVCenter(t)
+	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
+		t.Run(name, func(t *testing.T) {
+			p, _ := startProvider(t, ready, nil)
+			l := newLoop(t, p)
+			req := newRequest("told-"+name, image)
+			req.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{}}
+			req.Bootstrap = &provider.BootstrapData{CloudConfig: []byte("#cloud-config\n")}
+			req.Effective.Network = &vmv1alpha1.VirtualMachineNetworkSpec{
+				Nameservers: []string{"192.0.2.53"},
+				Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{
+					{Name: "eth0", Addresses: []string{"192.0.2.5/24"}, Gateway4: "192.0.2.1"},
+					{Name: "eth1", Network: "VM Network", Model: "e1000e", DHCP4: ptr(true)},
+				},
+			}
+			l.until("the VM runs", running(req), req)
+			nothingToDo(t, p, req)
+			vm := inVCenter(t, ready)["team-a/told-"+name]
+			raw, err := base64.StdEncoding.DecodeString(observe.ExtraConfig(&vm, "guestinfo.metadata"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var told struct {
+				Network struct {
+					Ethernets map[string]struct{ Match struct{ MACAddress string } }
+				}
+			}
+			if err := json.Unmarshal(raw, &told); err != nil {
+				t.Fatalf("metadata %q: %v", raw, err)
+			}
+			for n, card := range observe.EthernetCards(&vm) {
+				name := []string{"eth0", "eth1"}[n]
+				if got, want := told.Network.Ethernets[name].Match.MACAddress, card.GetVirtualEthernetCard().MacAddress; want == "" || got != want {
+					t.Errorf("cloud-init finds %s by %q, want the adapter's address %q", name, got, want)
+				}
+			}
+		})
+	}
+}
 
 func TestAdoptionLeavesNameAndAdaptersAlone(t *testing.T) {
 	ready := startVCenter(t)

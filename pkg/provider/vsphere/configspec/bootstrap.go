@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/vmware/govmomi/vim25/types"
+
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
@@ -21,20 +23,36 @@ const (
 )
 
 // bootstrap hands metadata and user data to cloud-init. They are values of the
-// first start: a running VM needs no restart for them.
+// first start: a running VM needs no restart for them. An adopted VM has had its
+// first start: other metadata would make cloud-init take it for a new one.
 func (c *comparison) bootstrap() {
 	b := c.want.Effective.Bootstrap
 	if b == nil || b.CloudInit == nil || c.adopted {
 		return
 	}
+	c.ovfProperties(b)
 	path := "bootstrap.cloudInit"
 	encode := base64.StdEncoding.EncodeToString
-	c.secret(path, metadataKey, encode(c.metadata(b.CloudInit)))
-	c.extraConfig(path, metadataEncodingKey, encodingBase64, false, true)
+	if metadata, ok := c.metadata(b.CloudInit); ok {
+		c.secret(path, metadataKey, encode(metadata))
+		c.extraConfig(path, metadataEncodingKey, encodingBase64, false, true)
+	}
 	if c.want.UserData != nil {
 		c.secret(path, userDataKey, encode(c.want.UserData))
 		c.extraConfig(path, userDataEncodingKey, encodingBase64, false, true)
 	}
+}
+
+// ovfProperties removes those of the image from a new VM: cloud-init looks for them
+// first, and with them it never reads guestinfo (Cluster API's provider for vSphere,
+// issue 1746). From a VM that has started they are not removed, for with another
+// source cloud-init would take it for a new one.
+func (c *comparison) ovfProperties(b *vmv1alpha1.VirtualMachineBootstrap) {
+	if b.VAppConfig != nil || c.vm.Config != nil && (!c.want.New || c.have.VAppConfig == nil) {
+		return
+	}
+	c.add(Difference{Path: "bootstrap.cloudInit", Running: "the OVF properties of the image", FirstBoot: true,
+		set: func(s *types.VirtualMachineConfigSpec) { s.VAppConfigRemoved = types.NewBool(true) }})
 }
 
 // secret is extraConfig whose values appear in no status and no log.
@@ -46,8 +64,9 @@ func (c *comparison) secret(path, key, value string) {
 	}
 }
 
-// metadata is cloud-init's metadata; YAML's subset JSON is what it reads too.
-func (c *comparison) metadata(ci *vmv1alpha1.CloudInitBootstrap) []byte {
+// metadata is cloud-init's metadata; YAML's subset JSON is what it reads too. It is
+// false while the adapters that it has to name are not known.
+func (c *comparison) metadata(ci *vmv1alpha1.CloudInitBootstrap) ([]byte, bool) {
 	m := map[string]any{"instance-id": ci.InstanceID}
 	if ci.InstanceID == "" {
 		m["instance-id"] = c.want.Owner.UID
@@ -60,8 +79,12 @@ func (c *comparison) metadata(ci *vmv1alpha1.CloudInitBootstrap) []byte {
 		if n.DomainName != "" {
 			host += "." + n.DomainName
 		}
-		if net := networkConfig(n); net != nil {
-			m["network"] = net
+		if configured(n) {
+			macs, ok := c.macAddresses(n)
+			if !ok {
+				return nil, false
+			}
+			m["network"] = networkConfig(n, macs)
 		}
 	}
 	m["local-hostname"] = host
@@ -70,47 +93,5 @@ func (c *comparison) metadata(ci *vmv1alpha1.CloudInitBootstrap) []byte {
 		// Maps of strings, numbers and booleans always marshal.
 		panic(fmt.Sprintf("marshalling cloud-init metadata: %v", err))
 	}
-	return out
-}
-
-// networkConfig is cloud-init's network configuration version 2, nil when no
-// interface asks for more than the image's default.
-func networkConfig(n *vmv1alpha1.VirtualMachineNetworkSpec) map[string]any {
-	ethernets := map[string]any{}
-	for _, i := range n.Interfaces {
-		e := map[string]any{}
-		if i.DHCP4 != nil {
-			e["dhcp4"] = *i.DHCP4
-		}
-		if i.DHCP6 != nil {
-			e["dhcp6"] = *i.DHCP6
-		}
-		if len(i.Addresses) > 0 {
-			e["addresses"] = i.Addresses
-		}
-		if i.Gateway4 != "" {
-			e["gateway4"] = i.Gateway4
-		}
-		if i.Gateway6 != "" {
-			e["gateway6"] = i.Gateway6
-		}
-		if i.MTU != nil {
-			e["mtu"] = *i.MTU
-		}
-		if len(e) == 0 {
-			continue
-		}
-		if i.MACAddress != "" {
-			e["match"] = map[string]any{"macaddress": lower(i.MACAddress)}
-			e["set-name"] = i.Name
-		}
-		if len(n.Nameservers) > 0 || len(n.SearchDomains) > 0 {
-			e["nameservers"] = map[string]any{"addresses": n.Nameservers, "search": n.SearchDomains}
-		}
-		ethernets[i.Name] = e
-	}
-	if len(ethernets) == 0 {
-		return nil
-	}
-	return map[string]any{"version": 2, "ethernets": ethernets}
+	return out, true
 }

@@ -72,15 +72,17 @@ func (c *Creator) complete(ctx context.Context, want configspec.Want, vm *mo.Vir
 	if vm == nil || vm.Config == nil {
 		return errors.New("the new vSphere VM is not readable")
 	}
-	want.HostMHz = c.Actor.Inventory.HostMHz(vm.Runtime.Host)
+	want.New, want.HostMHz = true, c.Actor.Inventory.HostMHz(vm.Runtime.Host)
 	custom := configspec.Customization(want)
-	want.Bootstrapped = custom == nil
-	if err := c.reconfigure(ctx, want, vm); err != nil || custom == nil {
+	want.Bootstrapped = custom == nil && !configspec.NamesAdapters(want.Effective)
+	if err := c.reconfigure(ctx, want, vm); err != nil || want.Bootstrapped {
 		return err
 	}
-	// The customization names each adapter, so that these come first.
-	if err := c.Actor.Customize(ctx, vm.Self, *custom); err != nil {
-		return err
+	// What the guest is told names each adapter, so that these come first.
+	if custom != nil {
+		if err := c.Actor.Customize(ctx, vm.Self, *custom); err != nil {
+			return err
+		}
 	}
 	want.Bootstrapped = true
 	return c.reconfigure(ctx, want, c.Actor.Inventory.Get(vm.Self))

@@ -1,0 +1,112 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package configspec
+
+import (
+	"slices"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+)
+
+// maxLinuxName is the longest name of an interface that Linux takes (IFNAMSIZ - 1).
+const maxLinuxName = 15
+
+// configured is true when an interface asks for more than the image's default.
+func configured(n *vmv1alpha1.VirtualMachineNetworkSpec) bool {
+	if n.Disabled || len(n.Interfaces) == 0 {
+		return false
+	}
+	if len(n.Nameservers)+len(n.SearchDomains) > 0 {
+		return true
+	}
+	for i := range n.Interfaces {
+		if len(settings(&n.Interfaces[i])) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// NamesAdapters is true when cloud-init is told of adapters whose addresses vSphere
+// chooses, so that it can be told only once the VM has them.
+func NamesAdapters(e *vmv1alpha1.VirtualMachineInstanceSpec) bool {
+	if e == nil || e.Bootstrap == nil || e.Bootstrap.CloudInit == nil || e.Network == nil || !configured(e.Network) {
+		return false
+	}
+	return slices.ContainsFunc(e.Network.Interfaces, func(i vmv1alpha1.VirtualMachineNetworkInterface) bool { return i.MACAddress == "" })
+}
+
+// macAddresses are those of the adapters, in the order of the interfaces. The guest
+// finds an adapter by nothing else: its own name for it depends on the slot and on the
+// distribution. It is false while an address is not known, which vSphere chooses
+// when it makes the adapter.
+func (c *comparison) macAddresses(n *vmv1alpha1.VirtualMachineNetworkSpec) ([]string, bool) {
+	cards := observe.EthernetCards(c.vm)
+	out := make([]string, len(n.Interfaces))
+	for at := range n.Interfaces {
+		switch mac := n.Interfaces[at].MACAddress; {
+		case mac != "":
+			out[at] = lower(mac)
+		case c.adaptersChange || at >= len(cards) || cards[at].GetVirtualEthernetCard().MacAddress == "":
+			return nil, false
+		default:
+			out[at] = lower(cards[at].GetVirtualEthernetCard().MacAddress)
+		}
+	}
+	return out, true
+}
+
+// networkConfig is cloud-init's network configuration, version 2. It names every
+// interface: one that it leaves out would not be brought up.
+func networkConfig(n *vmv1alpha1.VirtualMachineNetworkSpec, macs []string) map[string]any {
+	ethernets := map[string]any{}
+	for at := range n.Interfaces {
+		i := &n.Interfaces[at]
+		e := settings(i)
+		if len(i.Addresses) == 0 && i.DHCP4 == nil && i.DHCP6 == nil {
+			e["dhcp4"] = true // As images do.
+		}
+		e["match"] = map[string]any{"macaddress": macs[at]}
+		if len(i.Name) <= maxLinuxName {
+			e["set-name"] = i.Name
+		}
+		names := map[string]any{}
+		if len(n.Nameservers) > 0 {
+			names["addresses"] = n.Nameservers
+		}
+		if len(n.SearchDomains) > 0 {
+			names["search"] = n.SearchDomains
+		}
+		if len(names) > 0 {
+			e["nameservers"] = names
+		}
+		ethernets[i.Name] = e
+	}
+	return map[string]any{"version": 2, "ethernets": ethernets}
+}
+
+// settings are what the interface itself asks for.
+func settings(i *vmv1alpha1.VirtualMachineNetworkInterface) map[string]any {
+	e := map[string]any{}
+	if i.DHCP4 != nil {
+		e["dhcp4"] = *i.DHCP4
+	}
+	if i.DHCP6 != nil {
+		e["dhcp6"] = *i.DHCP6
+	}
+	if len(i.Addresses) > 0 {
+		e["addresses"] = i.Addresses
+	}
+	if i.Gateway4 != "" {
+		e["gateway4"] = i.Gateway4
+	}
+	if i.Gateway6 != "" {
+		e["gateway6"] = i.Gateway6
+	}
+	if i.MTU != nil {
+		e["mtu"] = *i.MTU
+	}
+	return e
+}
