@@ -177,3 +177,25 @@ func recordOf(t *testing.T, p *Provider, req *provider.Request) *mo.VirtualMachi
 	}
 	return vm
 }
+
+func TestWhatVSphereShowsOfANewVMSaysWhoseItIs(t *testing.T) {
+	ready := startVCenter(t)
+	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
+		t.Run(name, func(t *testing.T) {
+			p, _ := startProvider(t, ready, nil)
+			l := newLoop(t, p)
+			req := newRequest("whose-"+name, image)
+			l.until("the VM runs", running(req), req)
+			vm := inVCenter(t, ready)["team-a/whose-"+name]
+			if m := vm.Config.ManagedBy; m == nil || m.ExtensionKey != "dev.slipway" || m.Type != "VirtualMachine" {
+				t.Errorf("managed by %+v, want dev.slipway", m)
+			}
+			if want := "team-a/whose-" + name; !strings.Contains(vm.Config.Annotation, want) {
+				t.Errorf("notes %q, want them to name %s", vm.Config.Annotation, want)
+			}
+			if got := observe.ExtraConfig(&vm, "disk.enableUUID"); got != "TRUE" {
+				t.Errorf("disk.enableUUID = %q, want TRUE: without it the guest finds no disk of its driver's", got)
+			}
+		})
+	}
+}

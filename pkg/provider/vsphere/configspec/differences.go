@@ -44,6 +44,7 @@ func newComparison(want Want, vm *mo.VirtualMachine) *comparison {
 func Differences(want Want, vm *mo.VirtualMachine) []Difference {
 	c := newComparison(want, vm)
 	c.identity()
+	c.once()
 	if want.Effective == nil {
 		return c.out
 	}

@@ -4,6 +4,7 @@
 package configspec
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -142,6 +143,7 @@ func TestSpecOfACreateSetsWhatIsWanted(t *testing.T) {
 	}
 	wantExtra := map[string]any{
 		observe.OwnerKey:              "ns/web/uid",
+		"disk.enableUUID":             "TRUE",
 		"guestinfo.metadata":          "eyJpbnN0YW5jZS1pZCI6InVpZCIsImxvY2FsLWhvc3RuYW1lIjoid2ViIn0=",
 		"guestinfo.metadata.encoding": "base64",
 		"guestinfo.userdata":          "I2Nsb3VkLWNvbmZpZw==",
@@ -156,6 +158,9 @@ func TestSpecOfACreateSetsWhatIsWanted(t *testing.T) {
 	nic, ok := spec.DeviceChange[0].GetVirtualDeviceConfigSpec().Device.(*types.VirtualE1000e)
 	if !ok || nic.MacAddress != "00:50:56:aa:bb:cc" || nic.AddressType != "manual" {
 		t.Errorf("adapter = %#v, want an e1000e with the manual address", spec.DeviceChange[0].GetVirtualDeviceConfigSpec().Device)
+	}
+	if spec.ManagedBy == nil || spec.ManagedBy.ExtensionKey != "dev.slipway" || !strings.Contains(spec.Annotation, "ns/web") {
+		t.Errorf("managed by %+v, annotation %q; want both to name us", spec.ManagedBy, spec.Annotation)
 	}
 	for _, d := range diffs {
 		if d.Path == "bootstrap.cloudInit" && d.Desired != "" && d.Desired != "changed" && d.Desired != "base64" {
