@@ -202,14 +202,46 @@ spec:
   nodeSelector:
     gpu: "yes"
 `
-	wantErr := `VirtualMachineClusterInstancetype/cx1.large: spec.cpu.isolateEmulatorThread has no meaning on vSphere: kept, not applied
+	wantErr := `VirtualMachineClusterInstancetype/cx1.large: spec.cpu.isolateEmulatorThread: has no meaning on vSphere; it is stored and not applied
 VirtualMachinePreference/fedora: dropped: unknown field "spec.madeUp"
 ConfigMap/other: skipped, apiVersion "v1" is not of group instancetype.kubevirt.io
-VirtualMachineClusterInstancetype/gn1: spec.nodeSelector has no meaning on vSphere: kept, not applied
-VirtualMachineClusterInstancetype/gn1: spec.gpus[gpu1].deviceName nvidia.com/A400 is no device of vSphere: kept, and to be replaced by a vGPU profile or vendor:device
+VirtualMachineClusterInstancetype/gn1: spec.nodeSelector: vSphere chooses the host; it is stored and not applied
+VirtualMachineClusterInstancetype/gn1: spec.gpus[0].deviceName: nvidia.com/A400 is no device of vSphere, and a virtual machine with it is refused; name a vGPU profile, for example grid_a100-10c, or vendor:device in hexadecimal, for example 10de:2231
 `
 	if diff := cmp.Diff([]any{0, wantOut, wantErr}, []any{code, out, errOut}); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestImportLeavesOutWhatTheServerRefuses(t *testing.T) {
+	const catalogue = `apiVersion: instancetype.kubevirt.io/v1beta1
+kind: VirtualMachineClusterPreference
+metadata: {name: bad}
+spec: {devices: {preferredInterfaceModel: token-ring}}
+---
+apiVersion: instancetype.kubevirt.io/v1beta1
+kind: VirtualMachineClusterPreference
+metadata: {name: igb}
+spec: {devices: {preferredInterfaceModel: igb}}
+---
+apiVersion: instancetype.kubevirt.io/v1beta1
+kind: VirtualMachineClusterInstancetype
+metadata: {name: private}
+spec: {cpu: {guest: 2}, memory: {guest: 2G}}
+`
+	code, out, errOut := runAs(t, "virtctl", catalogue, &apiServer{}, "import", "-f", "-")
+	if code != 1 || strings.Contains(out, "name: bad") || !strings.Contains(out, "name: igb") || !strings.Contains(out, "name: private") {
+		t.Errorf("exit code %d, output:\n%s\nwant the objects that the server accepts, and failure", code, out)
+	}
+	for _, want := range []string{
+		`VirtualMachineClusterPreference/bad: left out, the server would refuse it: spec.devices.preferredInterfaceModel: Unsupported value: "token-ring"`,
+		"VirtualMachineClusterPreference/igb: spec.devices.preferredInterfaceModel: has no meaning on vSphere",
+		"VirtualMachineClusterInstancetype/private: converted",
+		"1 of 3 objects were left out",
+	} {
+		if !strings.Contains(errOut, want) {
+			t.Errorf("%q is missing in %s", want, errOut)
+		}
 	}
 }
 

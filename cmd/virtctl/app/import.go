@@ -8,14 +8,19 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/slipway-dev/slipway/pkg/apis/instancetype"
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
+	"github.com/slipway-dev/slipway/pkg/apis/instancetype/validation"
+	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 )
 
 // kubeVirtGroup is the API group whose catalogues are imported.
@@ -27,7 +32,8 @@ func newImportCommand(f *Factory) *cobra.Command {
 		Use:   "import",
 		Short: "Convert a KubeVirt catalogue of instance types and preferences",
 		Long: "Convert the instance types and preferences of a KubeVirt catalogue and print their manifests on standard output.\n" +
-			"Standard error says, for every object, which fields have no meaning on vSphere: they are kept, and not applied.",
+			"Standard error says, for every object, which fields have no meaning on vSphere: they are kept, and not applied.\n" +
+			"An object that the server would refuse is left out, with the reason, and the command fails.",
 		Example: fmt.Sprintf("  %s import -f common-instancetypes.yaml | kubectl apply -f -", f.program),
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -51,81 +57,106 @@ func (f *Factory) readFile(name string) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
+// importCatalogue prints what the server accepts of a catalogue. An object that it
+// would refuse is left out, and makes the command fail at the end.
 func (f *Factory) importCatalogue(data []byte) error {
 	objs, err := splitDocuments(data)
 	if err != nil {
 		return fmt.Errorf("reading the catalogue: %w", err)
 	}
 	var converted []runtime.Object
+	refused := 0
 	for _, obj := range objs {
+		say := func(format string, args ...any) {
+			fmt.Fprintf(f.streams.ErrOut, "%s/%s: %s\n", obj.GetKind(), obj.GetName(), fmt.Sprintf(format, args...))
+		}
 		if group := obj.GroupVersionKind().Group; group != kubeVirtGroup {
-			fmt.Fprintf(f.streams.ErrOut, "%s/%s: skipped, apiVersion %q is not of group %s\n", obj.GetKind(), obj.GetName(), obj.GetAPIVersion(), kubeVirtGroup)
+			say("skipped, apiVersion %q is not of group %s", obj.GetAPIVersion(), kubeVirtGroup)
 			continue
 		}
-		result, notes, err := convertCatalogueObject(obj)
+		result, notes, errs, err := convertCatalogueObject(obj)
 		if err != nil {
 			return fmt.Errorf("converting %s/%s: %w", obj.GetKind(), obj.GetName(), err)
 		}
-		converted = append(converted, result)
-		if len(notes) == 0 {
-			fmt.Fprintf(f.streams.ErrOut, "%s/%s: converted\n", obj.GetKind(), obj.GetName())
-		}
 		for _, note := range notes {
-			fmt.Fprintf(f.streams.ErrOut, "%s/%s: %s\n", obj.GetKind(), obj.GetName(), note)
+			say("%s", note)
 		}
+		for _, e := range errs {
+			say("left out, the server would refuse it: %s", e)
+		}
+		switch {
+		case len(errs) > 0:
+			refused++
+			continue
+		case len(notes) == 0:
+			say("converted")
+		}
+		converted = append(converted, result)
 	}
-	if len(converted) == 0 {
+	if len(converted) == 0 && refused == 0 {
 		return fmt.Errorf("the catalogue has no object of group %s", kubeVirtGroup)
 	}
-	return printManifests(f.streams.Out, converted...)
+	if err := printManifests(f.streams.Out, converted...); err != nil {
+		return err
+	}
+	if refused > 0 {
+		return fmt.Errorf("%d of %d objects were left out, for the server would refuse them", refused, refused+len(converted))
+	}
+	return nil
 }
 
-// convertCatalogueObject returns the object of our group, and what there is to
-// say about it.
-func convertCatalogueObject(obj *unstructured.Unstructured) (runtime.Object, []string, error) {
+// convertCatalogueObject returns the object of our group, notes about fields that are
+// dropped or without meaning, and why the server would refuse it.
+func convertCatalogueObject(obj *unstructured.Unstructured) (runtime.Object, []string, field.ErrorList, error) {
 	obj = obj.DeepCopy()
 	obj.SetAPIVersion(itv1alpha1.SchemeGroupVersion.String())
-	for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "ownerReferences"} {
-		unstructured.RemoveNestedField(obj.Object, "metadata", field)
+	for _, name := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "ownerReferences"} {
+		unstructured.RemoveNestedField(obj.Object, "metadata", name)
 	}
 	raw, err := json.Marshal(obj.Object)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	var target runtime.Object
-	var unmapped func() []string
-	foreign := func() []string { return nil }
-	switch obj.GetKind() {
-	case "VirtualMachineInstancetype":
-		o := &itv1alpha1.VirtualMachineInstancetype{}
-		target, unmapped = o, func() []string { return apply.UnmappedInstancetype(&o.Spec) }
-		foreign = func() []string { return apply.ForeignDevices(&o.Spec) }
-	case "VirtualMachineClusterInstancetype":
-		o := &itv1alpha1.VirtualMachineClusterInstancetype{}
-		target, unmapped = o, func() []string { return apply.UnmappedInstancetype(&o.Spec) }
-		foreign = func() []string { return apply.ForeignDevices(&o.Spec) }
-	case "VirtualMachinePreference":
-		o := &itv1alpha1.VirtualMachinePreference{}
-		target, unmapped = o, func() []string { return apply.UnmappedPreference(&o.Spec) }
-	case "VirtualMachineClusterPreference":
-		o := &itv1alpha1.VirtualMachineClusterPreference{}
-		target, unmapped = o, func() []string { return apply.UnmappedPreference(&o.Spec) }
-	default:
-		return nil, nil, fmt.Errorf("kind %q is not one of VirtualMachineInstancetype, VirtualMachineClusterInstancetype, VirtualMachinePreference, VirtualMachineClusterPreference", obj.GetKind())
+	if !slices.Contains(catalogueKinds, obj.GetKind()) {
+		return nil, nil, nil, fmt.Errorf("kind %q is not one of %s", obj.GetKind(), strings.Join(catalogueKinds, ", "))
+	}
+	target, err := scheme.Scheme.New(itv1alpha1.SchemeGroupVersion.WithKind(obj.GetKind()))
+	if err != nil {
+		return nil, nil, nil, err
 	}
 	strict, err := kjson.UnmarshalStrict(raw, target)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	var notes []string
+	internal, err := scheme.Scheme.ConvertToVersion(target, instancetype.SchemeGroupVersion)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	warnings, errs := judge(internal)
+	notes := make([]string, 0, len(strict)+len(warnings))
 	for _, unknown := range strict {
 		notes = append(notes, fmt.Sprintf("dropped: %v", unknown))
 	}
-	for _, field := range unmapped() {
-		notes = append(notes, field+" has no meaning on vSphere: kept, not applied")
+	return target, append(notes, warnings...), errs, nil
+}
+
+// catalogueKinds are the kinds of a catalogue, spelt as KubeVirt spells them too.
+var catalogueKinds = []string{
+	"VirtualMachineInstancetype", "VirtualMachineClusterInstancetype", "VirtualMachinePreference", "VirtualMachineClusterPreference",
+}
+
+// judge returns what the server would answer to a spec of one of these kinds.
+func judge(internal runtime.Object) ([]string, field.ErrorList) {
+	path := field.NewPath("spec")
+	switch o := internal.(type) {
+	case *instancetype.VirtualMachineInstancetype:
+		return validation.InstancetypeWarnings(&o.Spec, path), validation.ValidateInstancetypeSpec(&o.Spec, path)
+	case *instancetype.VirtualMachineClusterInstancetype:
+		return validation.InstancetypeWarnings(&o.Spec, path), validation.ValidateInstancetypeSpec(&o.Spec, path)
+	case *instancetype.VirtualMachinePreference:
+		return validation.PreferenceWarnings(&o.Spec, path), validation.ValidatePreferenceSpec(&o.Spec, path)
+	case *instancetype.VirtualMachineClusterPreference:
+		return validation.PreferenceWarnings(&o.Spec, path), validation.ValidatePreferenceSpec(&o.Spec, path)
 	}
-	for _, device := range foreign() {
-		notes = append(notes, device+" is no device of vSphere: kept, and to be replaced by a vGPU profile or vendor:device")
-	}
-	return target, notes, nil
+	return nil, nil
 }

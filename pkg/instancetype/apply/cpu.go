@@ -58,8 +58,6 @@ func cpuConflicts(own *vmv1alpha1.VirtualMachineCPU, it *itv1alpha1.CPUInstancet
 		{"spec.cpu.sockets", own.Sockets != 0},
 		{"spec.cpu.cores", own.Cores != 0},
 		{"spec.cpu.threads", own.Threads != 0},
-		{"spec.cpu.reservation", own.Reservation != nil},
-		{"spec.cpu.limit", own.Limit != nil},
 		{"spec.cpu.maxSockets", own.MaxSockets != nil && it.MaxSockets != nil},
 		{"spec.cpu.model", own.Model != "" && it.Model != nil},
 		{"spec.cpu.dedicatedCPUPlacement", own.DedicatedCPUPlacement != nil && it.DedicatedCPUPlacement != nil},
@@ -69,6 +67,12 @@ func cpuConflicts(own *vmv1alpha1.VirtualMachineCPU, it *itv1alpha1.CPUInstancet
 		if c.both {
 			found.conflict(c.path, sourceInstancetype)
 		}
+	}
+	if own.Reservation != nil {
+		found.excluded("spec.cpu.reservation")
+	}
+	if own.Limit != nil {
+		found.excluded("spec.cpu.limit")
 	}
 }
 

@@ -14,6 +14,6 @@
 //  3. All problems are reported at once, each with the path of its field.
 //  4. Arithmetic is exact. Sockets, cores and threads are never 0, and their
 //     product is the number of vCPUs that was asked for.
-//  5. A field that means nothing on vSphere never changes the result; Unmapped*
-//     list such fields.
+//  5. A field that means nothing on vSphere never changes the result; who sets it
+//     is warned by the validation of instance types and preferences.
 package apply

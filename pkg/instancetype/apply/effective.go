@@ -45,16 +45,16 @@ func Effective(vm *vmv1alpha1.VirtualMachine, in Inputs) (*vmv1alpha1.VirtualMac
 	default:
 		checkInline(&vm.Spec, &found)
 	}
-	// A conflict leaves no size to go on with.
-	if err := found.err(); err != nil {
-		return nil, err
-	}
-	if in.Preference != nil {
-		applyPreference(spec, vm, in.Preference)
-	}
-	applyDefaults(spec, in.Preference)
-	if in.Instancetype != nil {
-		checkCeilings(spec, &vm.Spec, &found)
+	// A conflict leaves no size to go on with, but what the preference requires can be
+	// compared all the same.
+	if len(found) == 0 {
+		if in.Preference != nil {
+			applyPreference(spec, vm, in.Preference)
+		}
+		applyDefaults(spec, in.Preference)
+		if in.Instancetype != nil {
+			checkCeilings(spec, &vm.Spec, &found)
+		}
 	}
 	if in.Preference != nil {
 		checkRequirements(spec, in, &found)
@@ -63,14 +63,6 @@ func Effective(vm *vmv1alpha1.VirtualMachine, in Inputs) (*vmv1alpha1.VirtualMac
 		return nil, err
 	}
 	return spec, nil
-}
-
-// Conflicts returns an *Error with the fields that vm and the instance type
-// both set, and with what is invalid in the instance type itself.
-func Conflicts(vm *vmv1alpha1.VirtualMachine, it *itv1alpha1.VirtualMachineInstancetypeSpec) error {
-	var found problems
-	applyInstancetype(base(&vm.Spec), vm, it, nil, &found)
-	return found.err()
 }
 
 // base copies what the effective spec takes from the spec as it is.

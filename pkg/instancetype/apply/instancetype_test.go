@@ -4,6 +4,7 @@
 package apply_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -201,16 +202,66 @@ func TestDevicesSelectorAndAnnotationsOfTheInstancetype(t *testing.T) {
 	}
 }
 
+func TestDecimalSizesAreRoundedUpTheCeilingToo(t *testing.T) {
+	got := mustEffective(t, `{}`, `{cpu: {guest: 1}, memory: {guest: 2G, maxGuest: 2G}}`, "").Memory
+	want := parse[vmv1alpha1.VirtualMachineMemory](t, `{guest: 1908Mi, maxGuest: 1908Mi, reservation: 1908Mi, hotAddEnabled: false}`)
+	if diff := cmp.Diff(want, got, quantities); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestMessageOfAConflictSaysWhatIsTrue(t *testing.T) {
+	_, err := effective(t, `{cpu: {sockets: 1, limit: 1G, reservation: 1G}, memory: {limit: 1Gi}}`, small, "")
+	var problems *apply.Error
+	if !errors.As(err, &problems) {
+		t.Fatalf("error %v, want an *apply.Error", err)
+	}
+	got := map[string]string{}
+	for _, p := range problems.Problems {
+		got[p.Field] = p.Message
+	}
+	const notSet = "conflicts with selected instance type, which alone decides what is guaranteed"
+	want := map[string]string{
+		"spec.cpu.sockets":     "conflicts with selected instance type, which sets it too",
+		"spec.cpu.limit":       notSet,
+		"spec.cpu.reservation": notSet,
+		"spec.memory.limit":    notSet,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestConflictsAndUnmetRequirementsAreReportedTogether(t *testing.T) {
+	for name, tc := range map[string]struct {
+		vm, size, pref string
+		want           []string
+	}{
+		"conflict and memory":           {`{cpu: {sockets: 1}}`, small, `{requirements: {memory: {guest: 8Gi}}}`, []string{"spec.cpu.sockets", "spec.instancetype"}},
+		"topology, vCPUs, architecture": {`{}`, `{cpu: {guest: 3}, memory: {guest: 1Gi}}`, `{cpu: {preferredCPUTopology: spread}, requirements: {cpu: {guest: 4}, architecture: arm64}}`, []string{"spec.instancetype", "spec.instancetype", "spec.preference"}},
+		"no size, and an architecture":  {`{cpu: {sockets: 1}}`, "", `{requirements: {cpu: {guest: 2}, memory: {guest: 1Gi}, architecture: arm64}}`, []string{"spec.memory.guest", "spec.cpu.sockets", "spec.preference"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := effective(t, tc.vm, tc.size, tc.pref)
+			if diff := cmp.Diff(tc.want, fieldsOf(t, err)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestAnnotationsOfVMAndInstancetype(t *testing.T) {
 	size := sizeOf(t, `{cpu: {guest: 1}, memory: {guest: 1Gi}, annotations: {a: "1", b: "2", c: "3"}}`)
 	vm := vmOf(t, "{}")
 	vm.Annotations = map[string]string{"a": "1"}
-	if err := apply.Conflicts(vm, size); err != nil {
+	in := apply.Inputs{Instancetype: size}
+	if _, err := apply.Effective(vm, in); err != nil {
 		t.Errorf("F84 an equal annotation was refused: %v", err)
 	}
 	vm.Annotations = map[string]string{"b": "other", "c": "other"}
 	want := []string{"metadata.annotations.b", "metadata.annotations.c"}
-	if diff := cmp.Diff(want, fieldsOf(t, apply.Conflicts(vm, size))); diff != "" {
+	_, err := apply.Effective(vm, in)
+	if diff := cmp.Diff(want, fieldsOf(t, err)); diff != "" {
 		t.Errorf("F84 conflicts (-want +got):\n%s", diff)
 	}
 }

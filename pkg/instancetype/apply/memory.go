@@ -10,15 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/limits"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-const (
-	mebibyte = int64(1) << 20
-	// memoryUnit is the granularity of vSphere's memoryMB: 4 MB.
-	memoryUnit = 4 * mebibyte
-	percent    = 100
-)
+const percent = 100
 
 // pageSizes are the large pages that ESXi has; others are not applied.
 var pageSizes = map[string]bool{"2Mi": true, "1Gi": true}
@@ -27,7 +23,7 @@ var pageSizes = map[string]bool{"2Mi": true, "1Gi": true}
 // virtual machine set; own is that spec itself, nil when it has no memory.
 func applyMemory(memory, own *vmv1alpha1.VirtualMachineMemory, it *itv1alpha1.VirtualMachineInstancetypeSpec, found *problems) {
 	memoryConflicts(own, &it.Memory, found)
-	guest, ok := roundUp(it.Memory.Guest.Value(), memoryUnit)
+	guest, ok := roundUp(it.Memory.Guest.Value(), limits.MemoryUnit)
 	if !ok || guest <= 0 {
 		found.add(InvalidProblem, "spec.instancetype", fmt.Sprintf(
 			"memory.guest %s of the instance type cannot be used: it must be positive", it.Memory.Guest.String()))
@@ -48,8 +44,8 @@ func applyMemory(memory, own *vmv1alpha1.VirtualMachineMemory, it *itv1alpha1.Vi
 		if it.Memory.MaxGuest.Cmp(it.Memory.Guest) < 0 {
 			found.add(InvalidProblem, "spec.instancetype", "memory.maxGuest of the instance type is below its memory.guest")
 		}
-		maxGuest := it.Memory.MaxGuest.DeepCopy()
-		memory.MaxGuest = &maxGuest
+		ceiling, _ := roundUp(it.Memory.MaxGuest.Value(), limits.MemoryUnit)
+		memory.MaxGuest = resource.NewQuantity(max(ceiling, guest), resource.BinarySI)
 	}
 }
 
@@ -67,7 +63,7 @@ func Reservation(guest int64, overcommit int32) int64 {
 	if rest != 0 {
 		quotient++
 	}
-	rounded, ok := roundUp(int64(quotient), mebibyte)
+	rounded, ok := roundUp(int64(quotient), limits.Mebibyte)
 	if !ok {
 		return int64(quotient)
 	}
@@ -96,12 +92,14 @@ func memoryConflicts(own *vmv1alpha1.VirtualMachineMemory, it *itv1alpha1.Memory
 	}{
 		{"spec.memory.guest", own.Guest != nil},
 		{"spec.memory.reservation", own.Reservation != nil},
-		{"spec.memory.limit", own.Limit != nil},
 		{"spec.memory.maxGuest", own.MaxGuest != nil && it.MaxGuest != nil},
 		{"spec.memory.hugePageSize", own.HugePageSize != "" && it.Hugepages != nil},
 	} {
 		if c.both {
 			found.conflict(c.path, sourceInstancetype)
 		}
+	}
+	if own.Limit != nil {
+		found.excluded("spec.memory.limit")
 	}
 }

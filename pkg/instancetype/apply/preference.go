@@ -4,17 +4,9 @@
 package apply
 
 import (
-	"strconv"
-	"strings"
-
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/limits"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-)
-
-// Hardware versions that spec.minHardwareVersion allows.
-const (
-	minHardwareVersion = 13
-	maxHardwareVersion = 22
 )
 
 // applyPreference fills what is unset. It never overwrites and never fails.
@@ -67,21 +59,9 @@ func fillMachine(spec *vmv1alpha1.VirtualMachineInstanceSpec, pref *itv1alpha1.M
 	if pref == nil || spec.MinHardwareVersion != 0 {
 		return
 	}
-	if version, ok := hardwareVersion(pref.PreferredMachineType); ok {
+	if version, ok := limits.HardwareVersion(pref.PreferredMachineType); ok {
 		spec.MinHardwareVersion = version
 	}
-}
-
-func hardwareVersion(machineType string) (int32, bool) {
-	digits, ok := strings.CutPrefix(strings.ToLower(machineType), "vmx-")
-	if !ok {
-		return 0, false
-	}
-	version, err := strconv.ParseInt(digits, 10, 32)
-	if err != nil || version < minHardwareVersion || version > maxHardwareVersion {
-		return 0, false
-	}
-	return int32(version), true
 }
 
 // fillBool copies value where nothing is set.

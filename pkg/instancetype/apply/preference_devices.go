@@ -38,7 +38,9 @@ func fillDevices(spec *vmv1alpha1.VirtualMachineInstanceSpec, pref *itv1alpha1.D
 		fillBool(&tpm.Persistent, pref.PreferredTPM.Persistent)
 		spec.Devices.TPM = tpm
 	}
-	if pref.PreferredVideoType != "" {
+	// vSphere has one video card. Another that is preferred is reported with the
+	// preference, not with every virtual machine that has it.
+	if pref.PreferredVideoType == videoTypeSVGA {
 		out := devices(spec)
 		if out.Video == nil {
 			out.Video = &vmv1alpha1.VirtualMachineVideo{}

@@ -42,6 +42,7 @@ func TestPreferenceFillsWhatIsUnset(t *testing.T) {
 			func(s *spec) any { return *s.Devices.TPM.Enabled || s.Devices.TPM.Persistent != nil }, false},
 		{"F94 video is made", `guestID: x`, `{devices: {preferredVideoType: svga}}`, func(s *spec) any { return s.Devices.Video.Type }, "svga"},
 		{"F94 video without type is filled", `devices: {video: {}}`, `{devices: {preferredVideoType: svga}}`, func(s *spec) any { return s.Devices.Video.Type }, "svga"},
+		{"F94 a video card that vSphere lacks is not made", `guestID: x`, `{devices: {preferredVideoType: virtio}}`, func(s *spec) any { return s.Devices }, (*vmv1alpha1.VirtualMachineDevices)(nil)},
 		{"F94 video type is kept", `devices: {video: {type: vga}}`, `{devices: {preferredVideoType: svga}}`, func(s *spec) any { return s.Devices.Video.Type }, "vga"},
 		{"F100 hardware version", `guestID: x`, `{machine: {preferredMachineType: vmx-21}}`, func(s *spec) any { return s.MinHardwareVersion }, int32(21)},
 		{"F100 own hardware version wins", `minHardwareVersion: 19`, `{machine: {preferredMachineType: vmx-21}}`, func(s *spec) any { return s.MinHardwareVersion }, int32(19)},
@@ -182,5 +183,12 @@ func TestAnnotationsNameTheSources(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestFirmwareUUIDDependsOnTheUIDOnly(t *testing.T) {
+	first, again, other := apply.FirmwareUUID("a"), apply.FirmwareUUID("a"), apply.FirmwareUUID("b")
+	if first != again || first == other || len(first) != 36 {
+		t.Errorf("F149 UUIDs %s, %s, %s: the first two must be equal, the third another", first, again, other)
 	}
 }

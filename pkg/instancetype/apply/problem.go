@@ -84,6 +84,12 @@ func (p *problems) conflict(path, source string) {
 	p.add(ConflictProblem, path, "conflicts with selected "+source+", which sets it too")
 }
 
+// excluded records that the virtual machine sets a field that instance types leave
+// out, because it would take back what they promise.
+func (p *problems) excluded(path string) {
+	p.add(ConflictProblem, path, "conflicts with selected "+sourceInstancetype+", which alone decides what is guaranteed")
+}
+
 func (p problems) err() error {
 	if len(p) == 0 {
 		return nil

@@ -14,15 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/slipway-dev/slipway/pkg/apis/instancetype"
-)
-
-const (
-	// maxVCPUs is the largest virtual machine of vSphere 8 (configuration maximums).
-	maxVCPUs = 768
-	// memoryUnit is the unit in which vSphere gives memory, in bytes: 4 MiB.
-	memoryUnit = 4 << 20
-	// maxMemory is the largest virtual machine of vSphere 8, in bytes: 24 TiB.
-	maxMemory = 24 << 40
+	"github.com/slipway-dev/slipway/pkg/apis/limits"
 )
 
 // realtimeMask is a list of vCPU numbers and ranges, each of which may be
@@ -54,7 +46,7 @@ func ValidateInstancetypeSpec(spec *instancetype.VirtualMachineInstancetypeSpec,
 func validateCPU(cpu *instancetype.CPUInstancetype, path *field.Path) field.ErrorList {
 	errs := validateVCPUs(cpu.Guest, path.Child("guest"))
 	if cpu.MaxSockets != nil {
-		errs = append(errs, validateRange(int64(*cpu.MaxSockets), 1, maxVCPUs, path.Child("maxSockets"))...)
+		errs = append(errs, validateRange(int64(*cpu.MaxSockets), 1, limits.MaxVCPUs, path.Child("maxSockets"))...)
 	}
 	if cpu.Realtime != nil && cpu.Realtime.Mask != "" && !realtimeMask.MatchString(cpu.Realtime.Mask) {
 		errs = append(errs, field.Invalid(path.Child("realtime", "mask"), cpu.Realtime.Mask,
@@ -66,9 +58,9 @@ func validateCPU(cpu *instancetype.CPUInstancetype, path *field.Path) field.Erro
 // validateVCPUs checks a number of vCPUs that must be given.
 func validateVCPUs(guest int32, path *field.Path) field.ErrorList {
 	if guest == 0 {
-		return field.ErrorList{field.Required(path, fmt.Sprintf("must be from 1 to %d", maxVCPUs))}
+		return field.ErrorList{field.Required(path, fmt.Sprintf("must be from 1 to %d", limits.MaxVCPUs))}
 	}
-	return validateRange(int64(guest), 1, maxVCPUs, path)
+	return validateRange(int64(guest), 1, limits.MaxVCPUs, path)
 }
 
 // validateMemory checks the memory part of an instance type.
@@ -100,12 +92,11 @@ func validateMemory(memory *instancetype.MemoryInstancetype, path *field.Path) f
 
 // validateMemorySize checks an amount of memory that must be given.
 func validateMemorySize(size resource.Quantity, path *field.Path) field.ErrorList {
-	const allowed = "must be a multiple of 4Mi, from 4Mi to 24Ti"
+	const allowed = "must be a whole number of bytes, from 4Mi to 24Ti; it is rounded up to a multiple of 4Mi"
 	if size.IsZero() {
 		return field.ErrorList{field.Required(path, allowed)}
 	}
-	bytes, exact := size.AsInt64()
-	if !exact || bytes < memoryUnit || bytes > maxMemory || bytes%memoryUnit != 0 {
+	if _, ok := limits.Whole(size, limits.MemoryUnit, limits.MaxMemory); !ok {
 		return field.ErrorList{field.Invalid(path, size.String(), allowed)}
 	}
 	return nil

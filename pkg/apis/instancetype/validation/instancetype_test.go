@@ -48,7 +48,13 @@ func TestInstancetypeSpec(t *testing.T) {
 		{"a realtime mask is accepted", func(s *spec) { s.CPU.Realtime = &instancetype.Realtime{Mask: "0-3,^1"} }, nil},
 		{"a malformed realtime mask is refused", func(s *spec) { s.CPU.Realtime = &instancetype.Realtime{Mask: "all"} }, []string{"FieldValueInvalid spec.cpu.realtime.mask"}},
 		{"F112 without memory is refused", func(s *spec) { s.Memory.Guest = resource.Quantity{} }, []string{"FieldValueRequired spec.memory.guest"}},
-		{"memory off the 4 MiB grid is refused", func(s *spec) { s.Memory.Guest = resource.MustParse("6Mi") }, []string{"FieldValueInvalid spec.memory.guest"}},
+		{"memory off the 4 MiB grid is accepted and rounded up later", func(s *spec) { s.Memory.Guest = resource.MustParse("1001Mi") }, nil},
+		{"memory in decimal units is accepted", func(s *spec) {
+			s.Memory.Guest, s.Memory.MaxGuest = resource.MustParse("2G"), ptr.To(resource.MustParse("3.5G"))
+		}, nil},
+		{"memory with a fraction is accepted", func(s *spec) { s.Memory.Guest = resource.MustParse("1.5Gi") }, nil},
+		{"less memory than vSphere gives is refused", func(s *spec) { s.Memory.Guest = resource.MustParse("3Mi") }, []string{"FieldValueInvalid spec.memory.guest"}},
+		{"more memory than any number has is refused", func(s *spec) { s.Memory.Guest = resource.MustParse("1e30") }, []string{"FieldValueInvalid spec.memory.guest"}},
 		{"negative memory is refused", func(s *spec) { s.Memory.Guest = resource.MustParse("-4Mi") }, []string{"FieldValueInvalid spec.memory.guest"}},
 		{"a fraction of a byte is refused", func(s *spec) { s.Memory.Guest = resource.MustParse("500m") }, []string{"FieldValueInvalid spec.memory.guest"}},
 		{"a ceiling below memory is refused", func(s *spec) { s.Memory.MaxGuest = ptr.To(resource.MustParse("2Gi")) }, []string{"FieldValueInvalid spec.memory.maxGuest"}},

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/slipway-dev/slipway/pkg/apis/instancetype"
+	"github.com/slipway-dev/slipway/pkg/apis/limits"
 )
 
 // onlyCoresThreadsRatio is the one ratio across CoresThreads: a core has two
@@ -46,7 +47,7 @@ func ValidatePreferenceSpec(spec *instancetype.VirtualMachinePreferenceSpec, pat
 // validateTopology checks how vCPUs are to be arranged.
 func validateTopology(spec *instancetype.VirtualMachinePreferenceSpec, path *field.Path) field.ErrorList {
 	legacyPath := path.Child("preferSpreadSocketToCoreRatio")
-	errs := validateRange(int64(spec.PreferSpreadSocketToCoreRatio), 0, maxVCPUs, legacyPath)
+	errs := validateRange(int64(spec.PreferSpreadSocketToCoreRatio), 0, limits.MaxVCPUs, legacyPath)
 	if spec.CPU == nil {
 		return errs
 	}
@@ -65,7 +66,7 @@ func validateTopology(spec *instancetype.VirtualMachinePreferenceSpec, path *fie
 				instancetype.SpreadAcrossCoresThreads)...)
 		}
 		if spread.Ratio != nil {
-			errs = append(errs, validateRange(int64(*spread.Ratio), 1, maxVCPUs, spreadPath.Child("ratio"))...)
+			errs = append(errs, validateRange(int64(*spread.Ratio), 1, limits.MaxVCPUs, spreadPath.Child("ratio"))...)
 		}
 		errs = append(errs, validateCoresThreads(spec, spreadPath.Child("ratio"), legacyPath)...)
 	}

@@ -29,7 +29,12 @@ var diskBuses = []instancetype.DiskBus{
 }
 
 // interfaceModels are the adapters of vSphere, followed by those of KubeVirt.
-var interfaceModels = []string{"vmxnet3", "e1000e", "e1000", "sriov", "virtio", "ne2k_pci", "pcnet", "rtl8139"}
+// foreignModels are KubeVirt's models of adapters that vSphere does not have.
+var foreignModels = []string{"igb", "ne2k_pci", "pcnet", "rtl8139"}
+
+// interfaceModels are vSphere's adapters, KubeVirt's name for vmxnet3, and the
+// foreign ones.
+var interfaceModels = append([]string{"vmxnet3", "e1000e", "e1000", "sriov", "virtio"}, foreignModels...)
 
 // validateDevicePreferences checks the preferred virtual devices.
 func validateDevicePreferences(devices *instancetype.DevicePreferences, path *field.Path) field.ErrorList {

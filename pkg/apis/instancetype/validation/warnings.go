@@ -5,12 +5,14 @@ package validation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/slipway-dev/slipway/pkg/apis/instancetype"
+	"github.com/slipway-dev/slipway/pkg/apis/limits"
 )
 
 // noMeaning is the warning for a field that is stored but never applied.
@@ -19,10 +21,6 @@ const noMeaning = "has no meaning on vSphere; it is stored and not applied"
 // foreignDevice is the warning for a device name that Kubernetes' device plugins use.
 const foreignDevice = "is no device of vSphere, and a virtual machine with it is refused; " +
 	"name a vGPU profile, for example grid_a100-10c, or vendor:device in hexadecimal, for example 10de:2231"
-
-// hardwareVersions are the machine types that spec.minHardwareVersion of a
-// virtual machine allows.
-var hardwareVersions = sets.New("vmx-13", "vmx-14", "vmx-15", "vmx-16", "vmx-17", "vmx-18", "vmx-19", "vmx-20", "vmx-21", "vmx-22")
 
 // topologyNames are the names that replace the deprecated ones.
 var topologyNames = map[instancetype.PreferredCPUTopology]instancetype.PreferredCPUTopology{
@@ -91,7 +89,11 @@ func PreferenceWarnings(spec *instancetype.VirtualMachinePreferenceSpec, path *f
 		w.add(len(spec.CPU.PreferredCPUFeatures) > 0, path.Child("cpu", "preferredCPUFeatures"), noMeaning)
 	}
 	if spec.Clock != nil {
-		w.add(spec.Clock.PreferredTimer != nil, path.Child("clock", "preferredTimer"), noMeaning)
+		clock := path.Child("clock")
+		w.add(spec.Clock.PreferredTimer != nil, clock.Child("preferredTimer"), noMeaning)
+		if offset := spec.Clock.PreferredClockOffset; offset != nil {
+			w.add(offset.UTC != nil && offset.UTC.OffsetSeconds != nil, clock.Child("preferredClockOffset", "utc", "offsetSeconds"), noMeaning)
+		}
 	}
 	if spec.Firmware != nil {
 		firmware := path.Child("firmware")
@@ -104,7 +106,8 @@ func PreferenceWarnings(spec *instancetype.VirtualMachinePreferenceSpec, path *f
 	}
 	if spec.Machine != nil {
 		machine := spec.Machine.PreferredMachineType
-		w.add(machine != "" && !hardwareVersions.Has(strings.ToLower(machine)), path.Child("machine", "preferredMachineType"),
+		_, known := limits.HardwareVersion(machine)
+		w.add(machine != "" && !known, path.Child("machine", "preferredMachineType"),
 			machine+" is no hardware version of vSphere, for example vmx-21; it is stored and not applied")
 	}
 	if spec.Features != nil {
@@ -150,7 +153,7 @@ func (w *warnings) addDevices(devices *instancetype.DevicePreferences, path *fie
 		{devices.PreferredDiskCache != "", "preferredDiskCache"},
 		{devices.PreferredDiskIO != "", "preferredDiskIO"},
 		{devices.PreferredDiskBlockSize != nil, "preferredDiskBlockSize"},
-		{sets.New("ne2k_pci", "pcnet", "rtl8139").Has(devices.PreferredInterfaceModel), "preferredInterfaceModel"},
+		{slices.Contains(foreignModels, devices.PreferredInterfaceModel), "preferredInterfaceModel"},
 		{devices.PreferredRng != nil, "preferredRng"},
 		{devices.PreferredBlockMultiQueue != nil, "preferredBlockMultiQueue"},
 		{devices.PreferredNetworkInterfaceMultiQueue != nil, "preferredNetworkInterfaceMultiQueue"},

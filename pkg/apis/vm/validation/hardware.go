@@ -10,31 +10,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/slipway-dev/slipway/pkg/apis/limits"
 	"github.com/slipway-dev/slipway/pkg/apis/vm"
 )
 
 const (
-	// maxVCPUs is the largest virtual machine of vSphere 8 (configuration maximums).
-	maxVCPUs = 768
-	// mebibyte and megahertz are the units of vSphere, in bytes and hertz.
-	mebibyte  = 1 << 20
-	megahertz = 1_000_000
-	// memoryUnit is the unit in which vSphere gives memory, in bytes.
-	memoryUnit = 4 * mebibyte
-	// maxMemory is the largest virtual machine of vSphere 8, in bytes.
-	maxMemory = 24 << 40
 	// maxHertz is beyond any host: a million gigahertz.
 	maxHertz = 1_000_000_000_000_000
 	// maxShares is the most shares that vSphere takes.
 	maxShares = 1_000_000
-	// minHardwareVersion and maxHardwareVersion are those of ESXi 6.5 and of the
-	// newest vSphere that is known here.
-	minHardwareVersion = 13
-	maxHardwareVersion = 22
 
 	allowedGuestMemory = "must be a multiple of 4Mi, from 4Mi to 24Ti"
 	allowedHostMemory  = "must be a whole number of mebibytes, from 0 to 24Ti"
-	allowedHertz       = "must be a whole number of megahertz, for example 2G for 2 GHz, and not negative"
+	allowedHertz       = "must be a whole number of limits.Megahertz, for example 2G for 2 GHz, and not negative"
 )
 
 // validateCPU checks the virtual CPUs, if there are any.
@@ -42,20 +30,20 @@ func validateCPU(cpu *vm.VirtualMachineCPU, path *field.Path) field.ErrorList {
 	if cpu == nil {
 		return nil
 	}
-	errs := validateRange(int64(cpu.Sockets), 0, maxVCPUs, path.Child("sockets"))
-	errs = append(errs, validateRange(int64(cpu.Cores), 0, maxVCPUs, path.Child("cores"))...)
-	errs = append(errs, validateRange(int64(cpu.Threads), 0, maxVCPUs, path.Child("threads"))...)
+	errs := validateRange(int64(cpu.Sockets), 0, limits.MaxVCPUs, path.Child("sockets"))
+	errs = append(errs, validateRange(int64(cpu.Cores), 0, limits.MaxVCPUs, path.Child("cores"))...)
+	errs = append(errs, validateRange(int64(cpu.Threads), 0, limits.MaxVCPUs, path.Child("threads"))...)
 	sockets := max(int64(cpu.Sockets), 1)
-	if vcpus := sockets * max(int64(cpu.Cores), 1) * max(int64(cpu.Threads), 1); len(errs) == 0 && vcpus > maxVCPUs {
-		errs = append(errs, field.Invalid(path, vcpus, fmt.Sprintf("sockets × cores × threads must be at most %d vCPUs", maxVCPUs)))
+	if vcpus := sockets * max(int64(cpu.Cores), 1) * max(int64(cpu.Threads), 1); len(errs) == 0 && vcpus > limits.MaxVCPUs {
+		errs = append(errs, field.Invalid(path, vcpus, fmt.Sprintf("sockets × cores × threads must be at most %d vCPUs", limits.MaxVCPUs)))
 	}
 	if cpu.MaxSockets != nil {
-		errs = append(errs, validateRange(int64(*cpu.MaxSockets), sockets, maxVCPUs, path.Child("maxSockets"))...)
+		errs = append(errs, validateRange(int64(*cpu.MaxSockets), sockets, limits.MaxVCPUs, path.Child("maxSockets"))...)
 	}
 	errs = append(errs, validateEnum(cpu.LatencySensitivity, path.Child("latencySensitivity"),
 		vm.LatencySensitivityNormal, vm.LatencySensitivityHigh)...)
-	errs = append(errs, validateQuantity(cpu.Reservation, megahertz, 0, maxHertz, allowedHertz, path.Child("reservation"))...)
-	errs = append(errs, validateQuantity(cpu.Limit, megahertz, megahertz, maxHertz, allowedHertz+", and more than 0", path.Child("limit"))...)
+	errs = append(errs, validateQuantity(cpu.Reservation, limits.Megahertz, 0, maxHertz, allowedHertz, path.Child("reservation"))...)
+	errs = append(errs, validateQuantity(cpu.Limit, limits.Megahertz, limits.Megahertz, maxHertz, allowedHertz+", and more than 0", path.Child("limit"))...)
 	errs = append(errs, validateOrder(cpu.Reservation, cpu.Limit, "limit", path.Child("reservation"))...)
 	return append(errs, validateShares(cpu.Shares, path.Child("shares"))...)
 }
@@ -73,13 +61,13 @@ func validateMemory(memory *vm.VirtualMachineMemory, path *field.Path) field.Err
 	if memory == nil {
 		return nil
 	}
-	errs := validateQuantity(memory.Guest, memoryUnit, memoryUnit, maxMemory, allowedGuestMemory, path.Child("guest"))
-	errs = append(errs, validateQuantity(memory.MaxGuest, memoryUnit, memoryUnit, maxMemory, allowedGuestMemory, path.Child("maxGuest"))...)
+	errs := validateQuantity(memory.Guest, limits.MemoryUnit, limits.MemoryUnit, limits.MaxMemory, allowedGuestMemory, path.Child("guest"))
+	errs = append(errs, validateQuantity(memory.MaxGuest, limits.MemoryUnit, limits.MemoryUnit, limits.MaxMemory, allowedGuestMemory, path.Child("maxGuest"))...)
 	errs = append(errs, validateOrder(memory.Guest, memory.MaxGuest, "maxGuest", path.Child("guest"))...)
 	errs = append(errs, validateEnum(memory.HugePageSize, path.Child("hugePageSize"), "2Mi", "1Gi")...)
-	errs = append(errs, validateQuantity(memory.Reservation, mebibyte, 0, maxMemory, allowedHostMemory, path.Child("reservation"))...)
+	errs = append(errs, validateQuantity(memory.Reservation, limits.Mebibyte, 0, limits.MaxMemory, allowedHostMemory, path.Child("reservation"))...)
 	errs = append(errs, validateOrder(memory.Reservation, memory.Guest, "guest", path.Child("reservation"))...)
-	errs = append(errs, validateQuantity(memory.Limit, mebibyte, mebibyte, maxMemory, allowedHostMemory+", and more than 0", path.Child("limit"))...)
+	errs = append(errs, validateQuantity(memory.Limit, limits.Mebibyte, limits.Mebibyte, limits.MaxMemory, allowedHostMemory+", and more than 0", path.Child("limit"))...)
 	errs = append(errs, validateOrder(memory.Reservation, memory.Limit, "limit", path.Child("reservation"))...)
 	return append(errs, validateShares(memory.Shares, path.Child("shares"))...)
 }
@@ -163,7 +151,7 @@ func validateHardwareVersion(version int32, path *field.Path) field.ErrorList {
 	if version == 0 {
 		return nil
 	}
-	return validateRange(int64(version), minHardwareVersion, maxHardwareVersion, path)
+	return validateRange(int64(version), limits.MinHardwareVersion, limits.MaxHardwareVersion, path)
 }
 
 // guestIDFormat has room for every identifier of vSphere, of which the longest of 8.0

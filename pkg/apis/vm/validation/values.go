@@ -12,6 +12,8 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/slipway-dev/slipway/pkg/apis/limits"
 )
 
 // uuidFormat is the canonical form of a UUID.
@@ -77,8 +79,7 @@ func validateQuantity(quantity *resource.Quantity, unit, least, most int64, allo
 	if quantity == nil {
 		return nil
 	}
-	value, exact := quantity.AsInt64()
-	if !exact || value < least || value > most || value%unit != 0 {
+	if value, ok := limits.Whole(*quantity, least, most); !ok || value%unit != 0 {
 		return field.ErrorList{field.Invalid(path, quantity.String(), allowed)}
 	}
 	return nil

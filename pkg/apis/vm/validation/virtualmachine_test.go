@@ -142,6 +142,11 @@ func TestSpecHardware(t *testing.T) {
 		{"custom shares without number", func(s *spec) { s.CPU.Shares = &vm.Shares{Level: vm.SharesCustom} }, []string{"Required spec.cpu.shares.shares"}},
 		{"a number of normal shares", func(s *spec) { s.CPU.Shares = &vm.Shares{Level: vm.SharesNormal, Shares: ptr.To[int32](5)} }, []string{"Forbidden spec.cpu.shares.shares"}},
 		{"shares without level", func(s *spec) { s.Memory.Shares = &vm.Shares{} }, []string{"Required spec.memory.shares.level"}},
+		{"sizes with fractions", func(s *spec) {
+			s.Memory.Guest, s.Memory.Reservation, s.Memory.Limit = quantity("1.5Gi"), quantity("0.5Gi"), quantity("1.25Gi")
+			s.CPU.Reservation = quantity("1.5G")
+			s.Volumes = []vm.VirtualMachineVolume{{Name: "data", Disk: &vm.DiskVolumeSource{Capacity: quantity("0.5Gi")}}}
+		}, nil},
 		{"memory off the 4 MiB grid", func(s *spec) { s.Memory.Guest = quantity("4097Mi") }, []string{"Invalid spec.memory.guest"}},
 		{"negative memory", func(s *spec) { s.Memory.Guest = quantity("-4Gi") }, []string{"Invalid spec.memory.guest"}},
 		{"no memory", func(s *spec) { s.Memory.Guest = quantity("0") }, []string{"Invalid spec.memory.guest"}},

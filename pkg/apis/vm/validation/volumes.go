@@ -9,11 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/slipway-dev/slipway/pkg/apis/limits"
 	"github.com/slipway-dev/slipway/pkg/apis/vm"
 )
-
-// maxDisk is the largest virtual disk of vSphere, in bytes: 62 TiB.
-const maxDisk = 62 << 40
 
 // validateVolumes checks the disks.
 func validateVolumes(volumes []vm.VirtualMachineVolume, path *field.Path) field.ErrorList {
@@ -49,7 +47,7 @@ func validateVolumeSource(volume *vm.VirtualMachineVolume, claims sets.Set[strin
 		if disk.Capacity == nil {
 			errs = append(errs, field.Required(path.Child("disk", "size"), allowed))
 		}
-		errs = append(errs, validateQuantity(disk.Capacity, mebibyte, mebibyte, maxDisk, allowed, path.Child("disk", "size"))...)
+		errs = append(errs, validateQuantity(disk.Capacity, limits.Mebibyte, limits.Mebibyte, limits.MaxDisk, allowed, path.Child("disk", "size"))...)
 		errs = append(errs, validateName(disk.StorageClass, path.Child("disk", "storageClass"))...)
 	}
 	return append(errs, validateExactlyOne(set, "persistentVolumeClaim, disk", path)...)
