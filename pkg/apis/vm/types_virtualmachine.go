@@ -59,6 +59,18 @@ const (
 	PromoteDisksModeDisabled PromoteDisksMode = "Disabled"
 )
 
+// WhenMissing says what happens when vSphere had the VM and does not show it any
+// more.
+type WhenMissing string
+
+const (
+	// WhenMissingWait waits until it is shown again, or until somebody decides.
+	WhenMissingWait WhenMissing = "Wait"
+	// WhenMissingRecreate makes a new VM from the image, after a minute. What the old
+	// one had on its disks is not in it.
+	WhenMissingRecreate WhenMissing = "Recreate"
+)
+
 // VirtualMachine is a virtual machine on vSphere.
 //
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -157,6 +169,8 @@ type VirtualMachineSpec struct {
 	// uses it: vsphere:// and the BIOS UUID, which is that of firmware. It says which
 	// VM this is and takes none over, as instanceUUID does. Immutable once set.
 	ProviderID string
+	// WhenMissing says what happens when vSphere does not show the VM any more.
+	WhenMissing WhenMissing
 }
 
 // VirtualMachineImageRef refers to an image.

@@ -26,6 +26,7 @@ func Funcs(runtimeserializer.CodecFactory) []any {
 			orDefault(&spec.SuspendMode, vm.PowerOpModeTrySoft)
 			orDefault(&spec.RestartMode, vm.PowerOpModeTrySoft)
 			orDefault(&spec.PromoteDisksMode, vm.PromoteDisksModeOnline)
+			orDefault(&spec.WhenMissing, vm.WhenMissingWait)
 			orDefault(&spec.UpdateStrategy, vm.UpdateStrategyLiveUpdate)
 		},
 		func(ref *vm.VirtualMachineImageRef, c randfill.Continue) {

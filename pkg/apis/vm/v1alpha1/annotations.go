@@ -11,6 +11,13 @@ const (
 	// AnnotationSkipDelete, on a VM that is being deleted, leaves the vSphere VM
 	// in place.
 	AnnotationSkipDelete = "vm.slipway.dev.protected/skip-delete-platform-resource"
+	// AnnotationConfirmedGone, with the value of status.uniqueID, says that a VM which
+	// vSphere does not show is gone for good, or that one which it shows may be deleted
+	// although many others are missing.
+	AnnotationConfirmedGone = "vm.slipway.dev.protected/confirmed-gone"
+	// AnnotationUnregister, on a VM that is being deleted and that vCenter cannot reach,
+	// takes it out of the inventory and leaves its files.
+	AnnotationUnregister = "vm.slipway.dev.protected/unregister"
 	// AnnotationReconcilePriority overrides the reconcile priority; an integer.
 	// The name is that of VM Operator, so that its tooling works unchanged.
 	AnnotationReconcilePriority = "vmoperator.vmware.com.protected/reconcile-priority"

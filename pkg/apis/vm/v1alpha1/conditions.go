@@ -61,12 +61,22 @@ const (
 	ReasonError = "Error"
 	// ReasonInvalid means that a value cannot be used.
 	ReasonInvalid = "Invalid"
+	// ReasonNotEffective means that an operation succeeded and vSphere shows another
+	// value all the same.
+	ReasonNotEffective = "NotEffective"
+	// ReasonMissing means that vSphere had the VM and does not show it any more.
+	ReasonMissing = "Missing"
+	// ReasonManyMissing means that so many VMs are missing at once that nothing is
+	// created or deleted until somebody says that they are gone.
+	ReasonManyMissing = "ManyMissing"
 	// ReasonCreating means that the vSphere VM is being created.
 	ReasonCreating = "Creating"
 	// ReasonWaitingForPrerequisites means that other conditions are not True.
 	ReasonWaitingForPrerequisites = "WaitingForPrerequisites"
 	// ReasonTooManyCreates means that other creates go first.
 	ReasonTooManyCreates = "TooManyCreates"
+	// ReasonTooManyOperations means that other operations of the kind go first.
+	ReasonTooManyOperations = "TooManyOperations"
 	// ReasonInProgress means that an operation runs.
 	ReasonInProgress = "InProgress"
 	// ReasonPoweringOn means that the VM is being powered on.
@@ -100,3 +110,11 @@ const (
 	// ReasonDisabled means that the feature is off for this VM.
 	ReasonDisabled = "Disabled"
 )
+
+// CreatePrerequisites are the types of the conditions that a create waits for, in the
+// order in which they are told.
+var CreatePrerequisites = []string{
+	ConditionClassReady, ConditionInstancetypeReady, ConditionPreferenceReady,
+	ConditionImageReady, ConditionImageCacheReady, ConditionBootstrapReady,
+	ConditionPlacementReady, ConditionStorageReady, ConditionNetworkReady,
+}

@@ -29,6 +29,7 @@ func SetDefaults_VirtualMachineSpec(spec *VirtualMachineSpec) {
 	setDefault(&spec.SuspendMode, PowerOpModeTrySoft)
 	setDefault(&spec.RestartMode, PowerOpModeTrySoft)
 	setDefault(&spec.PromoteDisksMode, PromoteDisksModeOnline)
+	setDefault(&spec.WhenMissing, WhenMissingWait)
 	setDefault(&spec.UpdateStrategy, UpdateStrategyLiveUpdate)
 }
 

@@ -26,6 +26,7 @@ func TestDefaultsFillWhatIsUnset(t *testing.T) {
 		SuspendMode:      v1alpha1.PowerOpModeTrySoft,
 		RestartMode:      v1alpha1.PowerOpModeTrySoft,
 		PromoteDisksMode: v1alpha1.PromoteDisksModeOnline,
+		WhenMissing:      v1alpha1.WhenMissingWait,
 		UpdateStrategy:   v1alpha1.UpdateStrategyLiveUpdate,
 		Image:            &v1alpha1.VirtualMachineImageRef{Kind: "VirtualMachineImage", Name: "photon"},
 		ReadinessProbe: &v1alpha1.VirtualMachineReadinessProbe{
@@ -46,6 +47,7 @@ func TestDefaultsKeepWhatIsSet(t *testing.T) {
 		SuspendMode:      v1alpha1.PowerOpModeSoft,
 		RestartMode:      v1alpha1.PowerOpModeHard,
 		PromoteDisksMode: v1alpha1.PromoteDisksModeDisabled,
+		WhenMissing:      v1alpha1.WhenMissingRecreate,
 		UpdateStrategy:   v1alpha1.UpdateStrategyStage,
 	}
 	obj := &v1alpha1.VirtualMachine{Spec: *want.DeepCopy()}

@@ -63,6 +63,19 @@ const (
 	PromoteDisksModeDisabled PromoteDisksMode = "Disabled"
 )
 
+// WhenMissing says what happens when vSphere had the VM and does not show it any
+// more.
+// +enum
+type WhenMissing string
+
+const (
+	// WhenMissingWait waits until it is shown again, or until somebody decides.
+	WhenMissingWait WhenMissing = "Wait"
+	// WhenMissingRecreate makes a new VM from the image, after a minute. What the old
+	// one had on its disks is not in it.
+	WhenMissingRecreate WhenMissing = "Recreate"
+)
+
 // VirtualMachine is a virtual machine on vSphere.
 //
 // +genclient
@@ -198,6 +211,12 @@ type VirtualMachineSpec struct {
 	// VM this is and takes none over, as instanceUUID does. Immutable once set.
 	// +optional
 	ProviderID string `json:"providerID,omitempty" protobuf:"bytes,26,opt,name=providerID"`
+	// WhenMissing says what happens when vSphere had the VM and does not show it any
+	// more: after it was unregistered or deleted by hand, while its host is removed, or
+	// while a permission is missing. Defaults to Wait; Recreate makes a new VM from the
+	// image, whose disks have nothing of the old one.
+	// +optional
+	WhenMissing WhenMissing `json:"whenMissing,omitempty" protobuf:"bytes,27,opt,name=whenMissing,casttype=WhenMissing"`
 }
 
 // VirtualMachineImageRef refers to an image.

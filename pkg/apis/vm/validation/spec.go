@@ -99,6 +99,7 @@ func validatePower(spec *vm.VirtualMachineSpec, path *field.Path) field.ErrorLis
 		vm.UpdateStrategyLiveUpdate, vm.UpdateStrategyStage)...)
 	errs = append(errs, validateEnum(spec.PromoteDisksMode, path.Child("promoteDisksMode"),
 		vm.PromoteDisksModeOnline, vm.PromoteDisksModeOffline, vm.PromoteDisksModeDisabled)...)
+	errs = append(errs, validateEnum(spec.WhenMissing, path.Child("whenMissing"), vm.WhenMissingWait, vm.WhenMissingRecreate)...)
 	if next := spec.NextRestartTime; next != "" && next != restartNow {
 		if _, err := time.Parse(time.RFC3339Nano, next); err != nil {
 			errs = append(errs, field.Invalid(path.Child("nextRestartTime"), next,

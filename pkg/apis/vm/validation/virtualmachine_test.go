@@ -188,6 +188,7 @@ func TestSpecPowerAndReferences(t *testing.T) {
 			"NotSupported spec.powerOffMode", "NotSupported spec.suspendMode", "NotSupported spec.restartMode",
 		}},
 		{"an unknown update strategy", func(s *spec) { s.UpdateStrategy = "Later" }, []string{"NotSupported spec.updateStrategy"}},
+		{"an unknown answer to a missing VM", func(s *spec) { s.WhenMissing = "Panic" }, []string{"NotSupported spec.whenMissing"}},
 		{"an unknown promotion mode", func(s *spec) { s.PromoteDisksMode = "Never" }, []string{"NotSupported spec.promoteDisksMode"}},
 		{"restart now", func(s *spec) { s.NextRestartTime = "now" }, nil},
 		{"restart at a time", func(s *spec) { s.NextRestartTime = "2026-01-02T15:04:05Z" }, nil},
