@@ -5396,6 +5396,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 							Format:      "",
 						},
 					},
+					"whenMissing": {
+						SchemaProps: spec.SchemaProps{
+							Description: "WhenMissing says what happens when vSphere had the VM and does not show it any more: after it was unregistered or deleted by hand, while its host is removed, or while a permission is missing. Defaults to Wait; Recreate makes a new VM from the image, whose disks have nothing of the old one.\n\nPossible enum values:\n - `\"Recreate\"` makes a new VM from the image, after a minute. What the old one had on its disks is not in it.\n - `\"Wait\"` waits until it is shown again, or until somebody decides.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Recreate", "Wait"},
+						},
+					},
 				},
 			},
 		},

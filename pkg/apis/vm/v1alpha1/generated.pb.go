@@ -3152,6 +3152,13 @@ func (m *VirtualMachineSpec) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i -= len(m.WhenMissing)
+	copy(dAtA[i:], m.WhenMissing)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.WhenMissing)))
+	i--
+	dAtA[i] = 0x1
+	i--
+	dAtA[i] = 0xda
 	i -= len(m.ProviderID)
 	copy(dAtA[i:], m.ProviderID)
 	i = encodeVarintGenerated(dAtA, i, uint64(len(m.ProviderID)))
@@ -5079,6 +5086,8 @@ func (m *VirtualMachineSpec) Size() (n int) {
 	n += 2 + l + sovGenerated(uint64(l))
 	l = len(m.ProviderID)
 	n += 2 + l + sovGenerated(uint64(l))
+	l = len(m.WhenMissing)
+	n += 2 + l + sovGenerated(uint64(l))
 	return n
 }
 
@@ -6109,6 +6118,7 @@ func (this *VirtualMachineSpec) String() string {
 		`UpdateStrategy:` + fmt.Sprintf("%v", this.UpdateStrategy) + `,`,
 		`InstanceUUID:` + fmt.Sprintf("%v", this.InstanceUUID) + `,`,
 		`ProviderID:` + fmt.Sprintf("%v", this.ProviderID) + `,`,
+		`WhenMissing:` + fmt.Sprintf("%v", this.WhenMissing) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -16700,6 +16710,38 @@ func (m *VirtualMachineSpec) Unmarshal(dAtA []byte) error {
 				return io.ErrUnexpectedEOF
 			}
 			m.ProviderID = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 27:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field WhenMissing", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.WhenMissing = WhenMissing(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex

@@ -82,6 +82,11 @@ type VirtualMachineSpecApplyConfiguration struct {
 	// uses it: vsphere:// and the BIOS UUID, which is that of firmware. It says which
 	// VM this is and takes none over, as instanceUUID does. Immutable once set.
 	ProviderID *string `json:"providerID,omitempty"`
+	// WhenMissing says what happens when vSphere had the VM and does not show it any
+	// more: after it was unregistered or deleted by hand, while its host is removed, or
+	// while a permission is missing. Defaults to Wait; Recreate makes a new VM from the
+	// image, whose disks have nothing of the old one.
+	WhenMissing *vmv1alpha1.WhenMissing `json:"whenMissing,omitempty"`
 }
 
 // VirtualMachineSpecApplyConfiguration constructs a declarative configuration of the VirtualMachineSpec type for use with
@@ -300,5 +305,13 @@ func (b *VirtualMachineSpecApplyConfiguration) WithInstanceUUID(value string) *V
 // If called multiple times, the ProviderID field is set to the value of the last call.
 func (b *VirtualMachineSpecApplyConfiguration) WithProviderID(value string) *VirtualMachineSpecApplyConfiguration {
 	b.ProviderID = &value
+	return b
+}
+
+// WithWhenMissing sets the WhenMissing field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the WhenMissing field is set to the value of the last call.
+func (b *VirtualMachineSpecApplyConfiguration) WithWhenMissing(value vmv1alpha1.WhenMissing) *VirtualMachineSpecApplyConfiguration {
+	b.WhenMissing = &value
 	return b
 }
