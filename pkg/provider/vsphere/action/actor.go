@@ -131,22 +131,6 @@ func (a *Actor) Upgrade(ctx context.Context, vm types.ManagedObjectReference, to
 	return err
 }
 
-// Destroy removes the VM with its files.
-func (a *Actor) Destroy(ctx context.Context, vm types.ManagedObjectReference) error {
-	_, err := a.task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
-		res, err := methods.Destroy_Task(ctx, c, &types.Destroy_Task{This: vm})
-		if err != nil {
-			return types.ManagedObjectReference{}, err
-		}
-		return res.Returnval, nil
-	})
-	if err != nil && vimfault.KindOf(err) != vimfault.NotFound {
-		return a.after(ctx, vm, fmt.Errorf("destroying %s: %w", vm.Value, err))
-	}
-	a.Inventory.Forget(vm)
-	return nil
-}
-
 func version(vm *mo.VirtualMachine) string {
 	if vm == nil || vm.Config == nil {
 		return ""

@@ -1,0 +1,94 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/vmware/govmomi/property"
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/klog/v2"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
+)
+
+// Destroy removes the VM with its files. Disks that are not its own are detached
+// before, for vSphere deletes whatever is attached; while it cannot be told which
+// these are, nothing is destroyed. Whether it was destroyed says the VM: a task that
+// vCenter has lost may have been carried out or not.
+func (a *Actor) Destroy(ctx context.Context, vm types.ManagedObjectReference) error {
+	now, err := a.files(ctx, vm)
+	if err == nil && now != nil {
+		err = a.detachForeign(ctx, now)
+	}
+	if err == nil && now != nil {
+		err = a.destroy(ctx, vm)
+	}
+	if err != nil {
+		return a.after(ctx, vm, fmt.Errorf("destroying %s: %w", vm.Value, err))
+	}
+	a.Inventory.Forget(vm)
+	return nil
+}
+
+func (a *Actor) destroy(ctx context.Context, vm types.ManagedObjectReference) error {
+	_, err := a.task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
+		res, err := methods.Destroy_Task(ctx, c, &types.Destroy_Task{This: vm})
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		return res.Returnval, nil
+	})
+	if err == nil || vimfault.Gone(err, vm) {
+		return nil
+	}
+	if now, rerr := a.files(ctx, vm); rerr == nil && now == nil {
+		return nil
+	}
+	return err
+}
+
+// files reads what tells the VM's own disks from others, from vSphere itself; nil for
+// a VM that is gone.
+func (a *Actor) files(ctx context.Context, ref types.ManagedObjectReference) (*mo.VirtualMachine, error) {
+	c, err := a.Session.Vim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var vm mo.VirtualMachine
+	paths := []string{"config.changeVersion", "config.files", "config.hardware.device", "config.extraConfig", "rootSnapshot"}
+	err = property.DefaultCollector(c).RetrieveOne(ctx, ref, paths, &vm)
+	switch {
+	case vimfault.Gone(err, ref):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading its files: %w", err)
+	}
+	vm.Self = ref
+	return &vm, nil
+}
+
+// detachForeign leaves the files of the disks that it detaches as they are. vSphere
+// refuses when somebody has changed the VM since it was read.
+func (a *Actor) detachForeign(ctx context.Context, vm *mo.VirtualMachine) error {
+	disks, err := foreignDisks(vm)
+	if err != nil || len(disks) == 0 {
+		return err
+	}
+	spec := types.VirtualMachineConfigSpec{ChangeVersion: vm.Config.ChangeVersion}
+	for _, d := range disks {
+		klog.FromContext(ctx).Info("A disk that is not the vSphere VM's own is detached before the VM is destroyed",
+			"vm", vm.Self.Value, "disk", d.name, "why", d.why)
+		spec.DeviceChange = append(spec.DeviceChange, &types.VirtualDeviceConfigSpec{
+			Operation: types.VirtualDeviceConfigSpecOperationRemove, Device: d.disk})
+	}
+	if err := a.Reconfigure(ctx, vm.Self, spec); err != nil {
+		return fmt.Errorf("detaching %d disks that are not its own: %w", len(disks), err)
+	}
+	return nil
+}

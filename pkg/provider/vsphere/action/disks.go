@@ -1,0 +1,115 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+)
+
+// foreignDisk is a disk that must outlive the VM that it is attached to.
+type foreignDisk struct {
+	disk      *types.VirtualDisk
+	name, why string
+}
+
+// foreignDisks are the attached disks that are not the VM's own: first class disks,
+// which have a life of their own, disks that several VMs write to, and those outside of
+// the VM's directory that are recorded as no volume of it. It fails when it cannot
+// tell, and when a snapshot would take such a disk along however it is detached.
+func foreignDisks(vm *mo.VirtualMachine) ([]foreignDisk, error) {
+	var home object.DatastorePath
+	if vm.Config == nil || !home.FromString(vm.Config.Files.VmPathName) {
+		return nil, errors.New("its configuration cannot be read, so that nobody knows which disks are its own")
+	}
+	home.Path = path.Dir(home.Path)
+	var out []foreignDisk
+	recorded := slices.Collect(maps.Values(observe.Volumes(vm)))
+	for _, d := range vm.Config.Hardware.Device {
+		disk, ok := d.(*types.VirtualDisk)
+		if !ok {
+			continue
+		}
+		files := chain(disk.Backing)
+		own := slices.Contains(recorded, disk)
+		why := foreign(disk, files[0], home, own)
+		if why != "" {
+			out = append(out, foreignDisk{disk: disk, name: files[0], why: why})
+		}
+		base := !own && slices.ContainsFunc(files, func(f string) bool { return !within(f, home) })
+		if len(vm.RootSnapshot) > 0 && (why != "" || base) {
+			return nil, fmt.Errorf("it has snapshots, with which vSphere would delete the disk of somebody else %s: delete the snapshots first", files[len(files)-1])
+		}
+	}
+	return out, nil
+}
+
+// foreign says why the disk with the file is not the VM's own; empty when it is.
+func foreign(disk *types.VirtualDisk, file string, home object.DatastorePath, recorded bool) string {
+	switch {
+	case disk.VDiskId != nil && disk.VDiskId.Id != "":
+		return "first class disk " + disk.VDiskId.Id
+	case shared(disk.Backing):
+		return "several virtual machines write to it"
+	case !recorded && !within(file, home):
+		return fmt.Sprintf("it is outside of [%s] %s", home.Datastore, home.Path)
+	}
+	return ""
+}
+
+// within is true for a file in the directory home or below it.
+func within(file string, home object.DatastorePath) bool {
+	var p object.DatastorePath
+	if !p.FromString(file) || p.Datastore != home.Datastore {
+		return false
+	}
+	return path.Dir(p.Path) == home.Path || home.Path != "." && strings.HasPrefix(p.Path, home.Path+"/")
+}
+
+// chain are the files of a disk, its own first; there is at least one name.
+func chain(b types.BaseVirtualDeviceBackingInfo) []string {
+	switch b := b.(type) {
+	case *types.VirtualDiskFlatVer2BackingInfo:
+		out := []string{b.FileName}
+		for p := b.Parent; p != nil; p = p.Parent {
+			out = append(out, p.FileName)
+		}
+		return out
+	case *types.VirtualDiskSeSparseBackingInfo:
+		out := []string{b.FileName}
+		for p := b.Parent; p != nil; p = p.Parent {
+			out = append(out, p.FileName)
+		}
+		return out
+	case *types.VirtualDiskRawDiskMappingVer1BackingInfo:
+		return []string{b.FileName}
+	case types.BaseVirtualDeviceFileBackingInfo:
+		return []string{b.GetVirtualDeviceFileBackingInfo().FileName}
+	}
+	return []string{fmt.Sprintf("a disk of %T", b)}
+}
+
+// shared is true for a disk that several VMs may write to at the same time.
+func shared(b types.BaseVirtualDeviceBackingInfo) bool {
+	sharing := ""
+	switch b := b.(type) {
+	case *types.VirtualDiskFlatVer2BackingInfo:
+		sharing = b.Sharing
+	case *types.VirtualDiskRawDiskMappingVer1BackingInfo:
+		sharing = b.Sharing
+	case *types.VirtualDiskRawDiskVer2BackingInfo:
+		sharing = b.Sharing
+	}
+	return sharing == string(types.VirtualDiskSharingSharingMultiWriter)
+}

@@ -1,0 +1,107 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	stdcmp "cmp"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+)
+
+func flat(files ...string) *types.VirtualDiskFlatVer2BackingInfo {
+	b := &types.VirtualDiskFlatVer2BackingInfo{}
+	b.FileName = files[0]
+	if len(files) > 1 {
+		b.Parent = flat(files[1:]...)
+	}
+	return b
+}
+
+func disk(unit int32, backing types.BaseVirtualDeviceBackingInfo) *types.VirtualDisk {
+	d := &types.VirtualDisk{}
+	d.Key, d.ControllerKey, d.UnitNumber, d.Backing = 2000+unit, 1000, &unit, backing
+	return d
+}
+
+func multiWriter(file string) types.BaseVirtualDeviceBackingInfo {
+	b := flat(file)
+	b.Sharing = string(types.VirtualDiskSharingSharingMultiWriter)
+	return b
+}
+
+func TestDisksOfOthersAreToldFromTheVMsOwn(t *testing.T) {
+	fcd := disk(1, flat("[ds] web/pvc.vmdk"))
+	fcd.VDiskId = &types.ID{Id: "fcd-1"}
+	raw := &types.VirtualDiskRawDiskMappingVer1BackingInfo{}
+	raw.FileName, raw.Sharing = "[ds] web/lun.vmdk", "sharingMultiWriter"
+	const refused = "refused"
+	for _, tc := range []struct {
+		name      string
+		vmx       string
+		disk      *types.VirtualDisk
+		recorded  bool
+		snapshots bool
+		// want is the disk that is detached, refused, or empty for none.
+		want string
+	}{
+		{name: "beside the VM", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] web/web_1.vmdk"))},
+		{name: "below the VM", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] web/more/web_1.vmdk"))},
+		{name: "of another VM", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] db/db.vmdk")), want: "[ds] db/db.vmdk"},
+		{name: "of a VM whose name begins alike", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] web-2/web.vmdk")), want: "[ds] web-2/web.vmdk"},
+		{name: "on another datastore", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds2] web/web.vmdk")), want: "[ds2] web/web.vmdk"},
+		{name: "on another datastore, a volume of ours", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds2] web/web.vmdk")), recorded: true},
+		{name: "of another VM, with snapshots of its own", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] db/db-000001.vmdk", "[ds] db/db.vmdk")), want: "[ds] db/db-000001.vmdk"},
+		{name: "a first class disk", vmx: "[ds] web/web.vmx", disk: fcd, want: "[ds] web/pvc.vmdk"},
+		{name: "a first class disk that is a volume of ours", vmx: "[ds] web/web.vmx", disk: fcd, recorded: true, want: "[ds] web/pvc.vmdk"},
+		{name: "written to by several", vmx: "[ds] web/web.vmx", disk: disk(1, multiWriter("[ds] web/quorum.vmdk")), want: "[ds] web/quorum.vmdk"},
+		{name: "written to by several, a volume of ours", vmx: "[ds] web/web.vmx", disk: disk(1, multiWriter("[ds] web/quorum.vmdk")), recorded: true, want: "[ds] web/quorum.vmdk"},
+		{name: "a raw device that several write to", vmx: "[ds] web/web.vmx", disk: disk(1, raw), want: "[ds] web/lun.vmdk"},
+		{name: "a sparse disk of another VM", vmx: "[ds] web/web.vmx", disk: disk(1, &types.VirtualDiskSeSparseBackingInfo{
+			VirtualDeviceFileBackingInfo: types.VirtualDeviceFileBackingInfo{FileName: "[ds] db/db.vmdk"}}), want: "[ds] db/db.vmdk"},
+		{name: "a linked clone", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] web/web.vmdk", "[ds] golden/golden.vmdk"))},
+		{name: "a VM at the root of its datastore", vmx: "[ds] web.vmx", disk: disk(1, flat("[ds] db/db.vmdk")), want: "[ds] db/db.vmdk"},
+		{name: "a VM at the root of its datastore with its disk", vmx: "[ds] web.vmx", disk: disk(1, flat("[ds] web.vmdk"))},
+		{name: "no file that can be read", vmx: "[ds] web/web.vmx", disk: disk(1, flat("")), want: "without a name"},
+		{name: "snapshots, and all disks its own", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] web/web-000001.vmdk", "[ds] web/web.vmdk")), snapshots: true},
+		{name: "snapshots, and a disk of another VM", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] db/db.vmdk")), snapshots: true, want: refused},
+		{name: "a snapshot that was taken with a disk of another VM", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] web/db-000001.vmdk", "[ds] db/db.vmdk")), snapshots: true, want: refused},
+		{name: "the VM's directory cannot be read", disk: disk(1, flat("[ds] web/web.vmdk")), want: refused},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			vm := &mo.VirtualMachine{}
+			vm.Config = &types.VirtualMachineConfigInfo{Files: types.VirtualMachineFileInfo{VmPathName: tc.vmx}}
+			controller := &types.ParaVirtualSCSIController{}
+			controller.Key = 1000
+			vm.Config.Hardware.Device = []types.BaseVirtualDevice{controller, tc.disk}
+			if tc.recorded {
+				vm.Config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: observe.VolumeKey("data"), Value: "scsi0:1"}}
+			}
+			if tc.snapshots {
+				vm.RootSnapshot = []types.ManagedObjectReference{{Type: "VirtualMachineSnapshot", Value: "snapshot-1"}}
+			}
+			found, err := foreignDisks(vm)
+			got := ""
+			switch {
+			case err != nil:
+				got = refused
+			case len(found) > 0:
+				got = stdcmp.Or(found[0].name, "without a name")
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("detached (-want +got):\n%s(%v)", diff, err)
+			}
+		})
+	}
+}
+
+func TestNothingIsKnownOfTheDisksOfAVMThatCannotBeRead(t *testing.T) {
+	if disks, err := foreignDisks(&mo.VirtualMachine{}); err == nil {
+		t.Errorf("disks = %v, want that nobody can tell", disks)
+	}
+}

@@ -1,0 +1,78 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/vmware/govmomi/find"
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// A backup proxy has the disks of other VMs attached, and so may any VM that an
+// administrator has helped himself with.
+func TestADeletedVMTakesNoDiskOfAnotherWithIt(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	proxy, other := newRequest("proxy", templateImage()), newRequest("db", templateImage())
+	proxy.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}
+	other.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+	l.until("both are there", func() bool {
+		return running(proxy)() && isTrue(&other.VM.Status, vmv1alpha1.ConditionPowerStateSynced)
+	}, proxy, other)
+	c := admin(t, ready)
+	ds, err := find.NewFinder(c.Client).Datastore(t.Context(), "/DC0/datastore/LocalDS_0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	vmOf := func(id string) (*object.VirtualMachine, object.VirtualDeviceList) {
+		vm := object.NewVirtualMachine(c.Client, types.ManagedObjectReference{Type: "VirtualMachine", Value: id})
+		devices, err := vm.Device(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return vm, devices
+	}
+	filesOf := func(devices object.VirtualDeviceList) (files []string) {
+		for _, d := range devices.SelectByType((*types.VirtualDisk)(nil)) {
+			backing := d.GetVirtualDevice().Backing.(*types.VirtualDiskFlatVer2BackingInfo)
+			files = append(files, strings.TrimPrefix(backing.FileName, "[LocalDS_0] "))
+		}
+		return files
+	}
+	there := func(file string) bool {
+		_, err := ds.Stat(t.Context(), file)
+		return err == nil
+	}
+	_, devices := vmOf(other.VM.Status.UniqueID)
+	theirs := filesOf(devices)[0]
+	vm, devices := vmOf(proxy.VM.Status.UniqueID)
+	own := filesOf(devices)
+	controller, err := devices.FindDiskController("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hotAdded := devices.CreateDisk(controller, ds.Reference(), "[LocalDS_0] "+theirs)
+	hotAdded.CapacityInKB = 0
+	if err := vm.AddDevice(t.Context(), hotAdded); err != nil {
+		t.Fatal(err)
+	}
+	if !there(theirs) || len(own) != 2 || !there(own[0]) || !there(own[1]) {
+		t.Fatalf("the disks %s and %v are not where the test expects them", theirs, own)
+	}
+	l.remove(proxy)
+	if !there(theirs) {
+		t.Errorf("the disk %s of the other VM was deleted", theirs)
+	}
+	for _, file := range own {
+		if there(file) {
+			t.Errorf("the disk %s of the deleted VM was left behind", file)
+		}
+	}
+}
