@@ -101,9 +101,8 @@ func TestLibraryDeployAppliesConfigurationFromTheStart(t *testing.T) {
 	}
 
 	for name, deploy := range map[string]vcenter.Deploy{
-		"a name in use":           deployment(t, p, "db-0", uuid.NewString()),
-		"an instance UUID in use": deployment(t, p, "db-1", id),
-		"an unknown pool":         {DeploymentSpec: vcenter.DeploymentSpec{Name: "db-2"}, Target: vcenter.Target{ResourcePoolID: "resgroup-999"}},
+		"a name in use":   deployment(t, p, "db-0", uuid.NewString()),
+		"an unknown pool": {DeploymentSpec: vcenter.DeploymentSpec{Name: "db-2"}, Target: vcenter.Target{ResourcePoolID: "resgroup-999"}},
 		"an unknown datastore": {
 			DeploymentSpec: vcenter.DeploymentSpec{Name: "db-3", DefaultDatastoreID: "datastore-999"},
 			Target:         vcenter.Target{ResourcePoolID: p.pool.Reference().Value},

@@ -40,6 +40,7 @@ func (s *Server) endpoints(address string) (_ http.Handler, err error) {
 	service.NewServer().Close()
 	service.Listen = &url.URL{Scheme: "https", Host: address, Path: registry.Path, User: account}
 	registry.SessionManager().ServiceHostName = address
+	registry.SessionManager().ValidLogin = s.validLogin
 
 	service.RegisterSDK(pbm.New())
 	patterns, handler := vapi.New(service.Listen, registry)
@@ -49,6 +50,12 @@ func (s *Server) endpoints(address string) (_ http.Handler, err error) {
 	return &contentlibrary.Deployer{
 		Next: service.ServeMux, Registry: registry, Creator: s.gate, Datacenter: s.inv.Datacenter,
 	}, nil
+}
+
+// validLogin tells whether an account may log in, over SOAP as over REST.
+func (s *Server) validLogin(req *types.Login) bool {
+	known := req.UserName == s.options.Username || req.UserName == OperatorUsername
+	return known && req.Password == s.options.Password
 }
 
 // publish makes the content library, through the service as any client would.

@@ -14,9 +14,12 @@ import (
 
 // Defaults of Options.
 const (
-	DefaultListen         = "127.0.0.1:0"
-	DefaultUsername       = "administrator@vsphere.local"
-	DefaultPassword       = "slipway-dev" // no secret: it opens a simulator on loopback
+	DefaultListen   = "127.0.0.1:0"
+	DefaultUsername = "administrator@vsphere.local"
+	DefaultPassword = "slipway-dev" // no secret: it opens a simulator on loopback
+	// OperatorUsername is a second account with the same password. It stands for the
+	// people who work in vCenter: nothing is taken from it.
+	OperatorUsername      = "operator@vsphere.local"
 	DefaultGuestBootDelay = 500 * time.Millisecond
 )
 

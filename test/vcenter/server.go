@@ -19,11 +19,13 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/slipway-dev/slipway/test/vcenter/contentlibrary"
+	"github.com/slipway-dev/slipway/test/vcenter/events"
 	"github.com/slipway-dev/slipway/test/vcenter/fastcollector"
 	"github.com/slipway-dev/slipway/test/vcenter/front"
 	"github.com/slipway-dev/slipway/test/vcenter/guest"
 	"github.com/slipway-dev/slipway/test/vcenter/inventory"
 	"github.com/slipway-dev/slipway/test/vcenter/saved"
+	"github.com/slipway-dev/slipway/test/vcenter/sight"
 	"github.com/slipway-dev/slipway/test/vcenter/strict"
 )
 
@@ -42,9 +44,11 @@ type Server struct {
 	trust    string // file that makes the serving certificate trusted
 	filesDir string
 	inv      *inventory.Inventory
+	sight    *sight.Sight
 	hub      *fastcollector.Hub
 	guests   *guest.Guests
 	gate     *strict.Gate
+	events   *events.Events
 	keeper   *saved.Keeper // nil without a state directory
 	front    *front.Front
 	delays   *front.TaskDelays
@@ -89,6 +93,15 @@ func (s *Server) Ready() Ready { return s.ready }
 // Front is the part before the service that counts calls and misbehaves on order.
 func (s *Server) Front() *front.Front { return s.front }
 
+// Events are what happens to virtual machines behind a client's back.
+func (s *Server) Events() *events.Events { return s.events }
+
+// TaskDelays sets how long tasks take.
+func (s *Server) TaskDelays() *front.TaskDelays { return s.delays }
+
+// Registry holds the objects of the inventory, for tests that look behind the service.
+func (s *Server) Registry() *simulator.Registry { return s.inv.Model.Map() }
+
 // build makes or restores the inventory and installs the extensions.
 func (s *Server) build(ctx context.Context) (err error) {
 	state := s.options.StateDir
@@ -121,9 +134,14 @@ func (s *Server) build(ctx context.Context) (err error) {
 		}
 	}
 	s.delays = front.NewTaskDelays()
-	s.hub = fastcollector.Install(registry, s.inv.Model.ServiceContent.PropertyCollector)
+	s.sight = sight.New(registry)
+	registry.AddHandler(s.sight)
+	s.hub = fastcollector.Install(registry, s.inv.Model.ServiceContent.PropertyCollector, s.sight)
 	s.guests = guest.Install(registry, s.options.GuestBootDelay)
-	s.gate = strict.Install(registry, s.guests)
+	s.gate = strict.Install(registry, s.guests, s.sight, strict.Handlers{
+		"AuthorizationManager": sight.NewAuthority(s.sight), "SearchIndex": sight.NewSearch(s.sight), "ViewManager": s.hub,
+	})
+	s.events = events.New(registry, s.sight, s.gate, s.options.Username)
 	if restored {
 		return nil
 	}
@@ -188,7 +206,7 @@ func (s *Server) serve(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listen on --control-listen %s: %w", o.ControlListen, err)
 	}
-	s.control = &http.Server{Handler: front.Control(s.front, s.delays), ReadHeaderTimeout: time.Minute}
+	s.control = &http.Server{Handler: front.Control(s.front, s.delays, s.events), ReadHeaderTimeout: time.Minute}
 	run(ctx, func() error { return s.control.Serve(controls) })
 	s.ready.ControlURL = "http://" + controls.Addr().String()
 	return nil

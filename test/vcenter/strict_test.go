@@ -31,7 +31,6 @@ func TestBadReferencesAndValuesAreFaultsAndTheServerGoesOn(t *testing.T) {
 	c := connect(ctx, t, startServer(t, Options{}))
 	p := findPlaces(ctx, t, c)
 	vm := create(ctx, t, c, p, machine("good"))
-	taken := read(ctx, t, c, vm).Config.InstanceUuid
 
 	created := func(edit func(*types.VirtualMachineConfigSpec)) func() error {
 		spec := machine("bad")
@@ -63,12 +62,11 @@ func TestBadReferencesAndValuesAreFaultsAndTheServerGoesOn(t *testing.T) {
 		"create with an unknown network": {created(func(s *types.VirtualMachineConfigSpec) {
 			s.DeviceChange[2].GetVirtualDeviceConfigSpec().Device.GetVirtualDevice().Backing.(*types.VirtualEthernetCardNetworkBackingInfo).DeviceName = "nowhere"
 		}), &types.InvalidDeviceBacking{}},
-		"create with a name in use":           {created(func(s *types.VirtualMachineConfigSpec) { s.Name = "good" }), &types.DuplicateName{}},
-		"create with an instance UUID in use": {created(func(s *types.VirtualMachineConfigSpec) { s.InstanceUuid = taken }), &types.InvalidArgument{}},
-		"create with an absurd memory":        {created(func(s *types.VirtualMachineConfigSpec) { s.MemoryMB = 1 << 40 }), &types.InvalidArgument{}},
-		"create with negative CPUs":           {created(func(s *types.VirtualMachineConfigSpec) { s.NumCPUs = -1 }), &types.InvalidArgument{}},
-		"create with an unknown guest":        {created(func(s *types.VirtualMachineConfigSpec) { s.GuestId = "amigaGuest" }), &types.InvalidArgument{}},
-		"create with a slash in the name":     {created(func(s *types.VirtualMachineConfigSpec) { s.Name = "a/b" }), &types.InvalidName{}},
+		"create with a name in use":       {created(func(s *types.VirtualMachineConfigSpec) { s.Name = "good" }), &types.DuplicateName{}},
+		"create with an absurd memory":    {created(func(s *types.VirtualMachineConfigSpec) { s.MemoryMB = 1 << 40 }), &types.InvalidArgument{}},
+		"create with negative CPUs":       {created(func(s *types.VirtualMachineConfigSpec) { s.NumCPUs = -1 }), &types.InvalidArgument{}},
+		"create with an unknown guest":    {created(func(s *types.VirtualMachineConfigSpec) { s.GuestId = "amigaGuest" }), &types.InvalidArgument{}},
+		"create with a slash in the name": {created(func(s *types.VirtualMachineConfigSpec) { s.Name = "a/b" }), &types.InvalidName{}},
 		"create with a command to the simulator": {created(func(s *types.VirtualMachineConfigSpec) {
 			s.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: "SET.no.such", Value: 1}}
 		}), &types.InvalidArgument{}},
@@ -143,7 +141,6 @@ func TestReconfigureObeysHotAddFlagsAndIsAtomic(t *testing.T) {
 		"hot-add flag when on":   {"cold", types.VirtualMachineConfigSpec{CpuHotAddEnabled: types.NewBool(true)}, &types.InvalidPowerState{}},
 		"old change version":     {"hot", types.VirtualMachineConfigSpec{ChangeVersion: "1", NumCPUs: 4}, &types.ConcurrentAccess{}},
 		"bad UUID":               {"hot", types.VirtualMachineConfigSpec{InstanceUuid: "x"}, &types.InvalidArgument{}},
-		"UUID in use":            {"hot", types.VirtualMachineConfigSpec{InstanceUuid: read(ctx, t, c, machines["cold"]).Config.InstanceUuid}, &types.InvalidArgument{}},
 		"name in use":            {"hot", types.VirtualMachineConfigSpec{Name: "cold"}, &types.DuplicateName{}},
 		"an unknown device": {"hot", types.VirtualMachineConfigSpec{NumCPUs: 4, DeviceChange: []types.BaseVirtualDeviceConfigSpec{&types.VirtualDeviceConfigSpec{
 			Operation: types.VirtualDeviceConfigSpecOperationRemove, Device: &types.VirtualDisk{VirtualDevice: types.VirtualDevice{Key: 7777}},

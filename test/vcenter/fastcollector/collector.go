@@ -24,6 +24,9 @@ type Collector struct {
 	stream   stream
 	turnMu   sync.Mutex // guards cancel
 	cancel   chan struct{}
+
+	pagesMu sync.Mutex
+	pages   map[string]page // parts of retrievals, by token
 }
 
 // CreatePropertyCollector makes a further collector in the caller's session.

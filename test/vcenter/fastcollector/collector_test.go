@@ -20,6 +20,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/slipway-dev/slipway/test/vcenter/fastcollector"
+	"github.com/slipway-dev/slipway/test/vcenter/sight"
 )
 
 const limit = time.Minute
@@ -32,7 +33,7 @@ func connect(t *testing.T) (context.Context, *govmomi.Client, *fastcollector.Hub
 		t.Fatal(err)
 	}
 	model.Service.TLS = new(tls.Config)
-	hub := fastcollector.Install(model.Map(), model.ServiceContent.PropertyCollector)
+	hub := fastcollector.Install(model.Map(), model.ServiceContent.PropertyCollector, sight.New(model.Map()))
 	server := model.Service.NewServer()
 	t.Cleanup(func() {
 		hub.Close()

@@ -13,6 +13,10 @@
 //     property is sent only when its value differs.
 //   - A wait ends when its session ends, when it is cancelled, and when the hub
 //     is closed; a second wait on one collector cancels the first.
+//   - A container view holds what is in its container now: what is moved out
+//     leaves, what is moved in enters, with everything below.
+//   - A client sees what package sight lets its account see, whether it reads,
+//     pages, waits or follows a view.
 //   - A version that was already answered may be asked for again once, and gets
 //     the same answer; any other stale version is refused.
 package fastcollector

@@ -22,6 +22,7 @@ type batch struct {
 	touched refSet // added or changed
 	gone    refSet
 	entered bool // an object other than a task was added
+	all     bool // any object may look different
 }
 
 func newBatch() batch { return batch{touched: refSet{}, gone: refSet{}} }
@@ -55,6 +56,13 @@ func (f *feed) changed(ref types.ManagedObjectReference) {
 	f.signal()
 }
 
+func (f *feed) everything() {
+	f.mu.Lock()
+	f.pending.all = true
+	f.mu.Unlock()
+	f.signal()
+}
+
 func (f *feed) removed(ref types.ManagedObjectReference) {
 	f.mu.Lock()
 	delete(f.pending.touched, ref)
@@ -73,7 +81,7 @@ func (f *feed) signal() {
 func (f *feed) hasPending() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.pending.touched) != 0 || len(f.pending.gone) != 0
+	return f.pending.all || len(f.pending.touched) != 0 || len(f.pending.gone) != 0
 }
 
 func (f *feed) take() batch {

@@ -4,13 +4,17 @@
 package fastcollector
 
 import (
+	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/test/vcenter/sight"
 )
 
 // properties are the values of one member as last sent, by path.
@@ -51,9 +55,13 @@ func (f *Filter) scan(ctx *simulator.Context, changes batch) ([]types.ObjectUpda
 	}
 
 	var read []types.ManagedObjectReference
-	for ref := range changes.touched {
-		if _, ok := f.members[ref]; ok {
-			read = append(read, ref)
+	if changes.all {
+		read = slices.Collect(maps.Keys(f.members))
+	} else {
+		for ref := range changes.touched {
+			if _, ok := f.members[ref]; ok {
+				read = append(read, ref)
+			}
 		}
 	}
 
@@ -75,13 +83,14 @@ func (f *Filter) scan(ctx *simulator.Context, changes batch) ([]types.ObjectUpda
 				updates = append(updates, f.leave(ref))
 			}
 		}
+		read = slices.DeleteFunc(read, func(ref types.ManagedObjectReference) bool { return !now.has(ref) })
 	}
 	return append(updates, f.read(ctx, read)...), nil
 }
 
 // stale tells whether the changes may have added or removed members.
 func (f *Filter) stale(changes batch) bool {
-	if f.walks && (changes.entered || len(changes.gone) != 0) {
+	if changes.all || f.walks && (changes.entered || len(changes.gone) != 0) {
 		return true
 	}
 	for ref := range changes.touched {
@@ -122,14 +131,17 @@ func (f *Filter) read(ctx *simulator.Context, refs []types.ManagedObjectReferenc
 		}
 		f.members[content.Obj] = values
 
-		update := types.ObjectUpdate{Obj: content.Obj, Kind: types.ObjectUpdateKindEnter, ChangeSet: differences(old, values, content.PropSet)}
+		update := types.ObjectUpdate{Obj: content.Obj, Kind: types.ObjectUpdateKindEnter, MissingSet: content.MissingSet}
 		if known {
-			if len(update.ChangeSet) == 0 {
-				continue
-			}
 			update.Kind = types.ObjectUpdateKindModify
-		} else {
-			update.MissingSet = content.MissingSet
+			update.MissingSet = slices.DeleteFunc(update.MissingSet, func(m types.MissingProperty) bool {
+				_, had := old[m.Path]
+				return !had
+			})
+		}
+		update.ChangeSet = f.differences(ctx, content, old, values)
+		if known && len(update.ChangeSet) == 0 && len(update.MissingSet) == 0 {
+			continue
 		}
 		updates = append(updates, update)
 	}
@@ -137,20 +149,33 @@ func (f *Filter) read(ctx *simulator.Context, refs []types.ManagedObjectReferenc
 }
 
 // differences lists the changed values in the order in which they were read,
-// then those that are no longer set.
-func differences(old, now properties, order []types.DynamicProperty) []types.PropertyChange {
+// then those that are no longer set. What is missing for want of a privilege is
+// neither.
+func (f *Filter) differences(ctx *simulator.Context, content types.ObjectContent, old, now properties) []types.PropertyChange {
 	var changes []types.PropertyChange
-	for _, p := range order {
+	for _, p := range content.PropSet {
 		before, had := old[p.Name]
 		if had && reflect.DeepEqual(before, p.Val) {
 			continue
 		}
 		changes = append(changes, types.PropertyChange{Name: p.Name, Op: types.PropertyChangeOpAssign, Val: p.Val})
 	}
+	missing := map[string]bool{}
+	for _, m := range content.MissingSet {
+		missing[m.Path] = true
+	}
+	hub := hubOf(ctx)
 	for name := range old {
-		if _, has := now[name]; !has {
-			changes = append(changes, types.PropertyChange{Name: name, Op: types.PropertyChangeOpAssign})
+		if _, has := now[name]; has || missing[name] {
+			continue
 		}
+		op := types.PropertyChangeOpAssign
+		if name != "config" && sight.InConfig(name) && hub != nil && !hub.sight.Readable(content.Obj) {
+			// "The property was removed because a containing property was removed or
+			// unset" (API, PropertyChange.op).
+			op = types.PropertyChangeOpIndirectRemove
+		}
+		changes = append(changes, types.PropertyChange{Name: name, Op: op})
 	}
 	return changes
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/test/vcenter/sight"
 )
 
 // idleLimit is the time after which a feed that nobody has asked for updates is
@@ -26,6 +28,8 @@ var hubRef = types.ManagedObjectReference{Type: "SlipwayUpdateHub", Value: "hub"
 type Hub struct {
 	mo.ServiceManager
 
+	sight *sight.Sight
+
 	mu     sync.Mutex
 	feeds  map[*Collector]*feed
 	closed chan struct{}
@@ -33,14 +37,16 @@ type Hub struct {
 	once   sync.Once
 }
 
-// Install registers the hub and makes every session use the fast collector.
-// It must be called before the simulator serves requests.
-func Install(registry *simulator.Registry, propertyCollector types.ManagedObjectReference) *Hub {
-	hub := &Hub{feeds: map[*Collector]*feed{}, closed: make(chan struct{}), kicked: make(chan struct{})}
+// Install registers the hub and makes every session use the fast collector, which
+// shows what seen lets the session's account see. It must be called before the
+// simulator serves requests.
+func Install(registry *simulator.Registry, propertyCollector types.ManagedObjectReference, seen *sight.Sight) *Hub {
+	hub := &Hub{sight: seen, feeds: map[*Collector]*feed{}, closed: make(chan struct{}), kicked: make(chan struct{})}
 	hub.Self = hubRef
 	registry.Put(hub)
 	registry.AddHandler(hub)
 
+	seen.Tell(hub)
 	root := &Collector{}
 	root.Self = propertyCollector
 	registry.Put(root)
@@ -116,6 +122,18 @@ func (h *Hub) each(do func(*feed)) {
 		}
 		do(f)
 	}
+}
+
+// Touch makes every collector read the object again; the zero reference stands for
+// all objects.
+func (h *Hub) Touch(ref types.ManagedObjectReference) {
+	h.each(func(f *feed) {
+		if ref == (types.ManagedObjectReference{}) {
+			f.everything()
+			return
+		}
+		f.changed(ref)
+	})
 }
 
 // PutObject is called by the registry for every new object.

@@ -35,7 +35,7 @@ type step struct {
 func (f *Filter) selectMembers(ctx *simulator.Context) ([]types.ManagedObjectReference, types.BaseMethodFault) {
 	w := &walk{ctx: ctx, specs: map[string]*types.TraversalSpec{}, followed: map[step]struct{}{}, visited: refSet{}}
 	for _, set := range f.Spec.ObjectSet {
-		if ctx.Session.Get(set.Obj) == nil {
+		if ctx.Session.Get(set.Obj) == nil || !exists(ctx, set.Obj) {
 			if !f.primed && !isTrue(f.Spec.ReportMissingObjectsInResults) {
 				return nil, &types.ManagedObjectNotFound{Obj: set.Obj}
 			}
@@ -76,6 +76,9 @@ func (w *walk) follow(obj types.ManagedObjectReference, selections []types.BaseS
 		}
 		w.followed[at] = struct{}{}
 		for _, ref := range w.refs(obj, ts.Path) {
+			if !sees(w.ctx, ref) {
+				continue
+			}
 			if !isTrue(ts.Skip) {
 				w.selected = append(w.selected, ref)
 			}

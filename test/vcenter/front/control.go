@@ -62,6 +62,9 @@ func (d *TaskDelays) apply(delays map[string]int) {
 // maxOutage is the longest outage that can be ordered.
 const maxOutage = time.Hour
 
+// Routes are orders that a control page takes besides its own.
+type Routes interface{ Routes(mux *http.ServeMux) }
+
 // Control answers the orders of tests:
 //
 //	POST /sessions/drop            ends all sessions
@@ -71,9 +74,12 @@ const maxOutage = time.Hour
 //	PUT  /hold?method=M            lets SOAP calls of method M wait
 //	DELETE /hold?method=M          lets them go on
 //
-// It is not authenticated and must listen on loopback only.
-func Control(f *Front, delays *TaskDelays) http.Handler {
+// and those that others add. It is not authenticated and must listen on loopback only.
+func Control(f *Front, delays *TaskDelays, others ...Routes) http.Handler {
 	mux := http.NewServeMux()
+	for _, o := range others {
+		o.Routes(mux)
+	}
 	mux.HandleFunc("POST /sessions/drop", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, map[string]int{"dropped": f.DropSessions()})
 	})

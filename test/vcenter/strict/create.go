@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
@@ -151,11 +152,22 @@ func (g *Gate) admit(ctx *simulator.Context, req *types.CreateVM_Task) (func(typ
 	if fault != nil {
 		return nil, fault
 	}
-	return g.claim(ctx, slot{req.This, spec.Name}, spec.InstanceUuid)
+	release, fault := g.claim(ctx, slot{req.This, spec.Name}, &spec.InstanceUuid)
+	if fault != nil {
+		return nil, fault
+	}
+	remove := makeHome(ctx, dc, spec)
+	return func(info types.TaskInfo) {
+		if info.State != types.TaskInfoStateSuccess {
+			remove()
+		}
+		release(info)
+	}, nil
 }
 
-// claim reserves the name and the instance UUID, or tells who has them.
-func (g *Gate) claim(ctx *simulator.Context, at slot, id string) (func(types.TaskInfo), types.BaseMethodFault) {
+// claim reserves the name and the instance UUID, or tells who has the name. An
+// instance UUID that is in use is replaced.
+func (g *Gate) claim(ctx *simulator.Context, at slot, given *string) (func(types.TaskInfo), types.BaseMethodFault) {
 	owner := childNamed(ctx, at)
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -166,9 +178,10 @@ func (g *Gate) claim(ctx *simulator.Context, at slot, id string) (func(types.Tas
 		}
 		return nil, duplicate
 	}
-	if _, taken := g.uuids[id]; taken && id != "" {
-		return nil, &types.InvalidArgument{InvalidProperty: "configSpec.instanceUuid"}
+	if _, taken := g.uuids[*given]; taken && *given != "" {
+		*given = uuid.NewString() // see PutBack: vCenter changes what is in conflict
 	}
+	id := *given
 	g.names[at] = struct{}{}
 	if id != "" {
 		g.uuids[id] = types.ManagedObjectReference{}
@@ -217,32 +230,6 @@ func parentOf(obj mo.Reference) *types.ManagedObjectReference {
 	return nil
 }
 
-// RegisterVMTask checks the places of a registration before the simulator does it.
-func (g *Gate) RegisterVMTask(ctx *simulator.Context, req *types.RegisterVM_Task) soap.HasFault {
-	fault := first(
-		checkVMFolder(ctx, &req.This, "folder"),
-		checkPool(ctx, req.Pool, "pool"),
-		checkKind[*simulator.HostSystem](ctx, req.Host, "host"),
-	)
-	if fault == nil {
-		if dc := datacenterOf(ctx, req.This); dc == nil || req.Path == "" {
-			fault = &types.InvalidArgument{InvalidProperty: "path"}
-		} else {
-			fault = checkPath(ctx, dc, req.Path)
-		}
-	}
-	if fault != nil {
-		return &methods.RegisterVM_TaskBody{Fault_: simulator.Fault("", fault)}
-	}
-	folder, ok := ctx.Map.Get(req.This).(*simulator.Folder)
-	if !ok { // destroyed since it was checked
-		return &methods.RegisterVM_TaskBody{Fault_: simulator.Fault("", &types.ManagedObjectNotFound{Obj: req.This})}
-	}
-	var res soap.HasFault
-	ctx.WithLock(folder, func() { res = folder.RegisterVMTask(ctx, req) })
-	return res
-}
-
 // ImportVApp checks the places of an import before the simulator does it.
 func (g *Gate) ImportVApp(ctx *simulator.Context, req *types.ImportVApp) soap.HasFault {
 	pool, isPool := ctx.Map.Get(req.This).(*simulator.ResourcePool)
@@ -268,7 +255,7 @@ func (g *Gate) ImportVApp(ctx *simulator.Context, req *types.ImportVApp) soap.Ha
 		if fault == nil {
 			// The import's own task is not returned: its virtual machine takes the
 			// place of the claim in the folder.
-			release(types.TaskInfo{State: types.TaskInfoStateError})
+			release(types.TaskInfo{State: types.TaskInfoStateSuccess})
 		}
 	}
 	if fault != nil {

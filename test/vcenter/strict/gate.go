@@ -4,12 +4,15 @@
 package strict
 
 import (
+	"reflect"
 	"strings"
 	"sync"
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/test/vcenter/sight"
 )
 
 var gateRef = types.ManagedObjectReference{Type: "SlipwayGate", Value: "gate"}
@@ -27,12 +30,16 @@ type Gate struct {
 	mo.ServiceManager
 
 	guests Rebooter
+	sight  *sight.Sight
+	others Handlers
 	macs   *macPool
 
 	mu      sync.Mutex
 	names   map[slot]struct{}                       // being created
 	uuids   map[string]types.ManagedObjectReference // instance UUID to its owner; an empty owner is being created
 	waiting map[types.ManagedObjectReference][]func(types.TaskInfo)
+
+	shelf map[string]*mo.VirtualMachine // not in the inventory, by the path of the .vmx file
 
 	building map[types.ManagedObjectReference]*construction // by folder, whose lock makes it one at a time
 }
@@ -50,14 +57,22 @@ var handled = map[string]map[string]bool{
 	"VirtualApp":   {"ImportVApp": true, "CreateChildVM_Task": true},
 	"VirtualMachine": {
 		"CloneVM_Task": true, "RelocateVM_Task": true, "ReconfigVM_Task": true, "Rename_Task": true,
-		"ShutdownGuest": true, "StandbyGuest": true, "RebootGuest": true,
+		"ShutdownGuest": true, "StandbyGuest": true, "RebootGuest": true, "UnregisterVM": true,
 	},
 }
 
+// Handlers are objects that answer all calls that they know of a kind of target.
+type Handlers map[string]mo.Reference
+
 // Install puts the gate before the registry's operations.
-func Install(registry *simulator.Registry, guests Rebooter) *Gate {
+//
+// Calls to a kind of object that others has an answer for go to that one.
+func Install(registry *simulator.Registry, guests Rebooter, seen *sight.Sight, others Handlers) *Gate {
 	g := &Gate{
 		guests:  guests,
+		sight:   seen,
+		others:  others,
+		shelf:   map[string]*mo.VirtualMachine{},
 		macs:    newMACPool(),
 		names:   map[slot]struct{}{},
 		uuids:   map[string]types.ManagedObjectReference{},
@@ -84,16 +99,35 @@ func (g *Gate) direct(ctx *simulator.Context, method *simulator.Method) (mo.Refe
 	if ctx.Session == nil {
 		return nil, nil
 	}
+	if !g.sight.Exists(method.This) {
+		return nil, &types.ManagedObjectNotFound{Obj: method.This}
+	}
 	if ctx.Session.Get(method.This) == nil {
 		return nil, nil // the simulator's answer to an unknown target is right
 	}
 	if fault := checkCall(ctx, method); fault != nil {
 		return nil, fault
 	}
+	if fault := g.permitted(ctx, method); fault != nil {
+		return nil, fault
+	}
+	if fault := g.operable(method); fault != nil {
+		refuse(method, fault)
+		return nil, nil
+	}
+	if other, ok := g.others[method.This.Type]; ok && answers(other, method.Name) {
+		method.This = other.Reference()
+		return nil, nil
+	}
 	if handled[method.This.Type][method.Name] {
 		method.This = gateRef
 	}
 	return nil, nil
+}
+
+// answers tells whether the object has a method for the call.
+func answers(obj mo.Reference, call string) bool {
+	return reflect.ValueOf(obj).MethodByName(strings.Replace(call, "_Task", "Task", 1)).IsValid()
 }
 
 // Lock does nothing: the gate has no lock of its own, it takes that of the target.

@@ -4,6 +4,11 @@
 package strict
 
 import (
+	"path"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
@@ -77,7 +82,11 @@ func (g *Gate) admitChange(ctx *simulator.Context, vm *simulator.VirtualMachine,
 			return nil, fault
 		}
 	}
-	return g.claimUUID(vm, spec.InstanceUuid)
+	var vmx object.DatastorePath
+	if vmx.FromString(vm.Config.Files.VmPathName) && path.Dir(vmx.Path) != vm.Config.Name {
+		nameDisks(ctx, dc, spec.DeviceChange, vmx, strings.TrimSuffix(path.Base(vmx.Path), ".vmx"))
+	}
+	return g.claimUUID(vm, spec)
 }
 
 // checkEffective checks the topology that the virtual machine would have.
@@ -95,7 +104,10 @@ func checkEffective(config *types.VirtualMachineConfigInfo, spec *types.VirtualM
 	return checkTopology(cpus, cores, firmware, spec.BootOptions)
 }
 
-func (g *Gate) claimUUID(vm *simulator.VirtualMachine, id string) (func(types.BaseMethodFault), types.BaseMethodFault) {
+// claimUUID reserves the instance UUID that a reconfiguration asks for; one that is
+// in use is replaced, as PutBack says.
+func (g *Gate) claimUUID(vm *simulator.VirtualMachine, spec *types.VirtualMachineConfigSpec) (func(types.BaseMethodFault), types.BaseMethodFault) {
+	id := spec.InstanceUuid
 	if id == "" || id == vm.Config.InstanceUuid {
 		return func(types.BaseMethodFault) {}, nil
 	}
@@ -103,7 +115,8 @@ func (g *Gate) claimUUID(vm *simulator.VirtualMachine, id string) (func(types.Ba
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if owner, taken := g.uuids[id]; taken && owner != vm.Self {
-		return nil, &types.InvalidArgument{InvalidProperty: "configSpec.instanceUuid"}
+		id = uuid.NewString()
+		spec.InstanceUuid = id
 	}
 	g.uuids[id] = vm.Self
 	return func(fault types.BaseMethodFault) {

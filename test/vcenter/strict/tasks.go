@@ -62,3 +62,9 @@ func failing(ctx *simulator.Context, target types.ManagedObjectReference, name s
 		return nil, fault
 	}).Run(ctx)
 }
+
+// Wait waits for a task and returns its result or fault, for callers inside of the
+// process.
+func (g *Gate) Wait(ctx *simulator.Context, ref types.ManagedObjectReference) (types.AnyType, types.BaseMethodFault) {
+	return g.result(ctx, ref)
+}

@@ -1,0 +1,136 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+)
+
+// Kinds of disturbances.
+const (
+	// KindHide makes a virtual machine inaccessible; the inverse shows it again.
+	KindHide = "hide"
+	// KindMove moves one out of its folder; the inverse moves it back.
+	KindMove = "move"
+	// KindUnregister takes one out of the inventory; the inverse registers it, under
+	// another managed object ID.
+	KindUnregister = "unregister"
+	// KindRenumber gives one another managed object ID and another instance UUID; the
+	// inverse gives the instance UUID back if nobody has done so.
+	KindRenumber = "renumber"
+)
+
+// Kinds lists the disturbances.
+func Kinds() []string { return []string{KindHide, KindMove, KindUnregister, KindRenumber} }
+
+// Disturbance is something that was done to a virtual machine.
+type Disturbance struct {
+	// ID is what Undo takes.
+	ID int `json:"id"`
+	// Kind is one of Kinds.
+	Kind string `json:"kind"`
+	// VM and Name are the managed object ID, as it is afterwards, and the name.
+	VM   string `json:"vm"`
+	Name string `json:"name"`
+
+	// before is what the inverse needs: folder, path or instance UUID.
+	before string
+}
+
+// Disturb does something of the kind to a random virtual machine below the folder
+// from; one that is disturbed already is left alone. An empty kind is a random one.
+// The folder to is where KindMove moves to.
+func (e *Events) Disturb(kind, from, to string) (Disturbance, error) {
+	if kind == "" {
+		kind = Kinds()[rand.IntN(len(Kinds()))]
+	}
+	folder, err := e.folder(from)
+	if err != nil {
+		return Disturbance{}, err
+	}
+	e.mu.Lock()
+	busy := map[string]bool{}
+	for _, d := range e.disturbed {
+		busy[d.VM] = true
+	}
+	e.mu.Unlock()
+	vms := slices.DeleteFunc(e.VMs(), func(vm VM) bool { return vm.Template || busy[vm.ID] || !e.below(vm.ID, folder.Self) })
+	if len(vms) == 0 {
+		return Disturbance{}, fmt.Errorf("folder: %q has no virtual machine to disturb", from)
+	}
+	vm := vms[rand.IntN(len(vms))]
+	d := Disturbance{Kind: kind, VM: vm.ID, Name: vm.Name}
+	switch kind {
+	case KindHide:
+		_, err = e.Hide(vm.ID, "")
+	case KindMove:
+		d.before, err = e.Move(vm.ID, to)
+	case KindUnregister:
+		d.before, err = e.Unregister(vm.ID)
+	case KindRenumber:
+		d.before = vm.InstanceUUID
+		d.VM, err = e.Renumber(vm.ID)
+	default:
+		err = fmt.Errorf("kind: %q: must be one of %q", kind, Kinds())
+	}
+	if err != nil {
+		return Disturbance{}, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.last++
+	d.ID = e.last
+	e.disturbed[d.ID] = d
+	return d, nil
+}
+
+// Undo does the inverse of a disturbance.
+func (e *Events) Undo(id int) error {
+	e.mu.Lock()
+	d, ok := e.disturbed[id]
+	delete(e.disturbed, id)
+	e.mu.Unlock()
+	if !ok {
+		return fmt.Errorf("id: %d is no disturbance, or was undone", id)
+	}
+	if d.Kind != KindUnregister {
+		if _, err := e.vm(d.VM); err != nil {
+			return nil // deleted meanwhile: there is nothing to undo
+		}
+	}
+	switch d.Kind {
+	case KindHide:
+		return e.Show(d.VM)
+	case KindMove:
+		return e.moveBack(d)
+	case KindUnregister:
+		_, err := e.Register(d.before, "")
+		return err
+	}
+	if _, err := e.vm(d.before); err == nil {
+		return nil // somebody has the instance UUID again
+	}
+	_, err := e.SetInstanceUUID(d.VM, d.before)
+	return err
+}
+
+// UndoAll does the inverse of every disturbance, the last one first.
+func (e *Events) UndoAll() error {
+	e.mu.Lock()
+	var ids []int
+	for id := range e.disturbed {
+		ids = append(ids, id)
+	}
+	e.mu.Unlock()
+	slices.Sort(ids)
+	for _, id := range slices.Backward(ids) {
+		if err := e.Undo(id); err != nil {
+			return fmt.Errorf("undo disturbance %s: %w", strconv.Itoa(id), err)
+		}
+	}
+	return nil
+}

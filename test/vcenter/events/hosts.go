@@ -1,0 +1,107 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/test/vcenter/strict"
+)
+
+// removedHost is a host that is not in the inventory, with its virtual machines.
+type removedHost struct {
+	host *simulator.HostSystem
+	vms  []string // paths of .vmx files
+}
+
+// RemoveHost takes a host out of the inventory, and with it its virtual machines,
+// which run on: "if you remove a host from vCenter Server, all its virtual machines
+// are removed from the vCenter Server inventory" (vSphere documentation, Remove a Host
+// from vCenter Server). It returns their managed object IDs.
+func (e *Events) RemoveHost(name string) ([]string, error) {
+	ctx := strict.Acting(e.registry)
+	host, err := e.host(name)
+	if err != nil {
+		return nil, err
+	}
+	cluster, ok := e.registry.Get(*host.Parent).(*simulator.ClusterComputeResource)
+	if !ok {
+		return nil, fmt.Errorf("host: %q is not in a cluster", name)
+	}
+	gone := removedHost{host: host}
+	var ids []string
+	for _, ref := range slices.Clone(host.Vm) {
+		if vm, ok := e.registry.Get(ref).(*simulator.VirtualMachine); ok {
+			ids = append(ids, ref.Value)
+			gone.vms = append(gone.vms, e.gate.TakeOut(ctx, vm))
+		}
+	}
+	ctx.WithLock(cluster, func() {
+		left := slices.DeleteFunc(slices.Clone(cluster.Host), func(ref types.ManagedObjectReference) bool { return ref == host.Self })
+		ctx.Update(cluster, []types.PropertyChange{{Name: "host", Val: left}})
+	})
+	e.registry.Remove(ctx, host.Self)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.hosts[name] = gone
+	return ids, nil
+}
+
+// AddHost puts a host back. Host and virtual machines have other managed object IDs;
+// those of the virtual machines are returned.
+func (e *Events) AddHost(name string) ([]string, error) {
+	e.mu.Lock()
+	back, ok := e.hosts[name]
+	delete(e.hosts, name)
+	e.mu.Unlock()
+	if !ok {
+		return nil, fmt.Errorf("host: %q was not removed", name)
+	}
+	ctx := strict.Acting(e.registry)
+	cluster, ok := e.registry.Get(*back.host.Parent).(*simulator.ClusterComputeResource)
+	if !ok {
+		return nil, fmt.Errorf("host: the cluster of %q is gone", name)
+	}
+	former := back.host.Self
+	e.registry.NewEntity(back.host)
+	back.host.Summary.Host = &back.host.Self
+	back.host.Vm = nil
+	e.registry.Put(back.host)
+	ctx.WithLock(cluster, func() {
+		ctx.Update(cluster, []types.PropertyChange{{Name: "host", Val: append(slices.Clone(cluster.Host), back.host.Self)}})
+	})
+	for _, ref := range back.host.Datastore {
+		if ds, ok := e.registry.Get(ref).(*simulator.Datastore); ok {
+			ctx.WithLock(ds, func() {
+				for i := range ds.Host {
+					if ds.Host[i].Key == former {
+						ds.Host[i].Key = back.host.Self
+					}
+				}
+			})
+		}
+	}
+	var ids []string
+	for _, path := range back.vms {
+		ref, fault := e.gate.PutBack(ctx, path, strict.Placement{Host: &back.host.Self})
+		if fault != nil {
+			return ids, strict.Failed("register "+path, fault)
+		}
+		ids = append(ids, ref.Value)
+	}
+	return ids, nil
+}
+
+func (e *Events) host(name string) (*simulator.HostSystem, error) {
+	for _, entity := range e.registry.All("HostSystem") {
+		if host, ok := entity.(*simulator.HostSystem); ok && host.Name == name {
+			return host, nil
+		}
+	}
+	return nil, fmt.Errorf("host: %q is not in the inventory", name)
+}

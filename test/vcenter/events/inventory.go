@@ -1,0 +1,104 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events
+
+import (
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/test/vcenter/strict"
+)
+
+// Unregister takes a virtual machine out of the inventory, whatever its power state,
+// and returns the path of its .vmx file.
+func (e *Events) Unregister(id string) (string, error) {
+	vm, err := e.vm(id)
+	if err != nil {
+		return "", err
+	}
+	return e.gate.TakeOut(strict.Acting(e.registry), vm), nil
+}
+
+// Register puts a virtual machine back, into the folder that it was in, or into that
+// with the given path. It has another managed object ID, which is returned.
+func (e *Events) Register(path, folder string) (string, error) {
+	at := strict.Placement{}
+	if folder != "" {
+		f, err := e.folder(folder)
+		if err != nil {
+			return "", err
+		}
+		at.Folder = &f.Self
+	}
+	ref, fault := e.gate.PutBack(strict.Acting(e.registry), path, at)
+	return ref.Value, strict.Failed(fmt.Sprintf("register %q", path), fault)
+}
+
+// Move moves a virtual machine into the folder with the path, and returns the managed
+// object ID of the one that it was in.
+func (e *Events) Move(id, folder string) (string, error) {
+	vm, err := e.vm(id)
+	if err != nil {
+		return "", err
+	}
+	to, err := e.folder(folder)
+	if err != nil {
+		return "", err
+	}
+	return e.moveTo(vm, to)
+}
+
+func (e *Events) moveTo(vm *simulator.VirtualMachine, to *simulator.Folder) (string, error) {
+	from := vm.Parent.Value
+	ctx := strict.Acting(e.registry)
+	body, ok := to.MoveIntoFolderTask(ctx, &types.MoveIntoFolder_Task{
+		This: to.Self, List: []types.ManagedObjectReference{vm.Self},
+	}).(*methods.MoveIntoFolder_TaskBody)
+	if !ok || body.Res == nil {
+		return "", fmt.Errorf("move %s: the task did not start", vm.Self.Value)
+	}
+	_, fault := e.gate.Wait(ctx, body.Res.Returnval)
+	return from, strict.Failed(fmt.Sprintf("move %s to %s", vm.Self.Value, to.Name), fault)
+}
+
+// SetInstanceUUID gives a virtual machine another instance UUID, as an administrator
+// or vCenter may; an empty one asks for a new one ("clients can specify that vCenter
+// Server reassign a new identifier by providing an empty string", API). It returns
+// the one that the virtual machine had.
+func (e *Events) SetInstanceUUID(id, instanceUUID string) (string, error) {
+	vm, err := e.vm(id)
+	if err != nil {
+		return "", err
+	}
+	if instanceUUID == "" {
+		instanceUUID = uuid.NewString()
+	}
+	old := vm.Config.InstanceUuid
+	ctx := strict.Acting(e.registry)
+	body, ok := e.gate.ReconfigVMTask(ctx, &types.ReconfigVM_Task{
+		This: vm.Self, Spec: types.VirtualMachineConfigSpec{InstanceUuid: instanceUUID},
+	}).(*methods.ReconfigVM_TaskBody)
+	if !ok || body.Res == nil {
+		return "", fmt.Errorf("change the instance UUID of %s: the task did not start", id)
+	}
+	_, fault := e.gate.Wait(ctx, body.Res.Returnval)
+	return old, strict.Failed("change the instance UUID of "+id, fault)
+}
+
+// Renumber gives a virtual machine another managed object ID and another instance
+// UUID, as registering a copy of its files does. It returns the new ID.
+func (e *Events) Renumber(id string) (string, error) {
+	if _, err := e.SetInstanceUUID(id, ""); err != nil {
+		return "", err
+	}
+	path, err := e.Unregister(id)
+	if err != nil {
+		return "", err
+	}
+	return e.Register(path, "")
+}

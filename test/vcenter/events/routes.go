@@ -1,0 +1,75 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// Routes adds the events to a control page. What an event returns is answered as
+// JSON; an order that cannot be carried out is answered 400 with what is wrong.
+func (e *Events) Routes(mux *http.ServeMux) {
+	for pattern, do := range map[string]func(q url.Values) (any, error){
+		"POST /vm/hide": func(q url.Values) (any, error) {
+			return e.Hide(q.Get("vm"), types.VirtualMachineConnectionState(q.Get("state")))
+		},
+		"POST /vm/show":       func(q url.Values) (any, error) { return nil, e.Show(q.Get("vm")) },
+		"POST /vm/unregister": func(q url.Values) (any, error) { return e.Unregister(q.Get("vm")) },
+		"POST /vm/register":   func(q url.Values) (any, error) { return e.Register(q.Get("path"), q.Get("folder")) },
+		"POST /vm/move":       func(q url.Values) (any, error) { return e.Move(q.Get("vm"), q.Get("folder")) },
+		"POST /vm/renumber":   func(q url.Values) (any, error) { return e.Renumber(q.Get("vm")) },
+		"POST /vm/uuid":       func(q url.Values) (any, error) { return e.SetInstanceUUID(q.Get("vm"), q.Get("uuid")) },
+		"POST /host/remove":   func(q url.Values) (any, error) { return e.RemoveHost(q.Get("host")) },
+		"POST /host/add":      func(q url.Values) (any, error) { return e.AddHost(q.Get("host")) },
+		"PUT /permissions":    e.setPermissions,
+		"DELETE /permissions": func(q url.Values) (any, error) { return nil, e.Unpermit(q.Get("entity")) },
+		"POST /chaos": func(q url.Values) (any, error) {
+			return e.Disturb(q.Get("kind"), q.Get("from"), q.Get("to"))
+		},
+		"DELETE /chaos": e.undo,
+		"GET /vms":      func(url.Values) (any, error) { return e.VMs(), nil },
+		"GET /files":    func(url.Values) (any, error) { return e.Files() },
+		"GET /tasks":    func(url.Values) (any, error) { return e.Tasks(), nil },
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			result, err := do(r.URL.Query())
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusBadRequest)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(result) // the client has gone: nobody to tell
+		})
+	}
+}
+
+// setPermissions leaves the privileges listed in "only", or takes those in "without".
+func (e *Events) setPermissions(q url.Values) (any, error) {
+	ids := func(key string) []string {
+		return strings.FieldsFunc(q.Get(key), func(r rune) bool { return r == ',' })
+	}
+	if without := ids("without"); len(without) != 0 {
+		return nil, e.Withhold(q.Get("entity"), without...)
+	}
+	return nil, e.Permit(q.Get("entity"), ids("only")...)
+}
+
+// undo does the inverse of one disturbance, or of all without an id.
+func (e *Events) undo(q url.Values) (any, error) {
+	if q.Get("id") == "" {
+		return nil, e.UndoAll()
+	}
+	id, err := strconv.Atoi(q.Get("id"))
+	if err != nil {
+		return nil, fmt.Errorf("id: %q: must be the number of a disturbance", q.Get("id"))
+	}
+	return nil, e.Undo(id)
+}

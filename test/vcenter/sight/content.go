@@ -1,0 +1,70 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sight
+
+import (
+	"slices"
+
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// viewed are the properties of an entity that System.View is enough for; all others
+// need System.Read (API, Required Privileges of ManagedEntity's properties).
+var viewed = map[string]bool{"name": true, "parent": true, "overallStatus": true, "effectiveRole": true, "permission": true}
+
+// Mask changes what was read of an object to what the account may see of it. A
+// property without permission is in the missing set with NoPermission (API,
+// ObjectContent.missingSet).
+func (s *Sight) Mask(account string, content *types.ObjectContent) {
+	if d, ok := s.Disguise(content.Obj); ok {
+		d.mask(content)
+	}
+	role := s.role(account, content.Obj)
+	shown := content.PropSet[:0]
+	for _, p := range content.PropSet {
+		if id := lacks(role, p.Name); id != "" {
+			content.MissingSet = append(content.MissingSet, missing(content.Obj, p.Name, id))
+			continue
+		}
+		if refs, ok := p.Val.(types.ArrayOfManagedObjectReference); ok {
+			refs.ManagedObjectReference = s.visible(account, refs.ManagedObjectReference)
+			p.Val = refs
+		}
+		shown = append(shown, p)
+	}
+	content.PropSet = shown
+}
+
+// visible leaves out what the account does not see: lists of the inventory are
+// filtered by System.View.
+func (s *Sight) visible(account string, refs []types.ManagedObjectReference) []types.ManagedObjectReference {
+	s.mu.Lock()
+	plain := len(s.grants[account]) == 0 && len(s.forgotten) == 0
+	s.mu.Unlock()
+	if plain {
+		return refs
+	}
+	return slices.DeleteFunc(slices.Clone(refs), func(ref types.ManagedObjectReference) bool { return !s.Sees(account, ref) })
+}
+
+// lacks returns the privilege that the role misses to read the property.
+func lacks(role privileges, property string) string {
+	if role == nil {
+		return ""
+	}
+	if _, ok := role[SystemView]; !ok {
+		return SystemView
+	}
+	if _, ok := role[SystemRead]; !ok && !viewed[property] {
+		return SystemRead
+	}
+	return ""
+}
+
+func missing(ref types.ManagedObjectReference, path, privilege string) types.MissingProperty {
+	return types.MissingProperty{Path: path, Fault: types.LocalizedMethodFault{
+		Fault:            &types.NoPermission{Object: &ref, PrivilegeId: privilege},
+		LocalizedMessage: "Permission to perform this operation was denied.",
+	}}
+}

@@ -1,0 +1,111 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sight
+
+import (
+	"maps"
+	"sync"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// Watcher is told that an object looks different from now on. The zero reference
+// stands for all objects.
+type Watcher interface {
+	Touch(ref types.ManagedObjectReference)
+}
+
+// Sight is what clients see of an inventory.
+type Sight struct {
+	registry *simulator.Registry
+
+	mu        sync.Mutex
+	watchers  []Watcher
+	disguises map[types.ManagedObjectReference]Disguise
+	forgotten map[types.ManagedObjectReference]struct{}
+	// grants are the permissions of an account, by the entity that they are set on.
+	grants map[string]map[types.ManagedObjectReference]privileges
+}
+
+// New returns the plain sight of an inventory: everything as it is, for everybody.
+func New(registry *simulator.Registry) *Sight {
+	return &Sight{
+		registry:  registry,
+		disguises: map[types.ManagedObjectReference]Disguise{},
+		forgotten: map[types.ManagedObjectReference]struct{}{},
+		grants:    map[string]map[types.ManagedObjectReference]privileges{},
+	}
+}
+
+// Tell makes w learn of changes.
+func (s *Sight) Tell(w Watcher) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watchers = append(s.watchers, w)
+}
+
+// touch must be called without the lock.
+func (s *Sight) touch(ref types.ManagedObjectReference) {
+	s.mu.Lock()
+	watchers := s.watchers
+	s.mu.Unlock()
+	for _, w := range watchers {
+		w.Touch(ref)
+	}
+}
+
+// Forget makes objects unknown to everybody. It is meant for tasks: vCenter keeps
+// them in memory only.
+func (s *Sight) Forget(refs ...types.ManagedObjectReference) {
+	s.mu.Lock()
+	for _, ref := range refs {
+		s.forgotten[ref] = struct{}{}
+	}
+	s.mu.Unlock()
+	s.touch(types.ManagedObjectReference{})
+}
+
+// Exists is false for an object that was forgotten.
+func (s *Sight) Exists(ref types.ManagedObjectReference) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, gone := s.forgotten[ref]
+	return !gone
+}
+
+// Sees tells whether the object is in the lists that the account gets: it has not
+// been forgotten, and the account has System.View on it.
+func (s *Sight) Sees(account string, ref types.ManagedObjectReference) bool {
+	return s.Exists(ref) && s.Allowed(account, ref, SystemView)
+}
+
+// Disguises returns the virtual machines that look other than they are.
+func (s *Sight) Disguises() map[types.ManagedObjectReference]Disguise {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.disguises)
+}
+
+// Reference identifies the handler in the registry.
+func (s *Sight) Reference() types.ManagedObjectReference {
+	return types.ManagedObjectReference{Type: "SlipwaySight", Value: "sight"}
+}
+
+// PutObject is called by the registry for every new object.
+func (s *Sight) PutObject(*simulator.Context, mo.Reference) {}
+
+// UpdateObject is called by the registry for every changed object.
+func (s *Sight) UpdateObject(*simulator.Context, mo.Reference, []types.PropertyChange) {}
+
+// RemoveObject is called by the registry for every removed object.
+func (s *Sight) RemoveObject(_ *simulator.Context, ref types.ManagedObjectReference) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.disguises, ref)
+	for _, grants := range s.grants {
+		delete(grants, ref)
+	}
+}

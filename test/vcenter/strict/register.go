@@ -1,0 +1,250 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package strict
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// UnregisterVM takes a virtual machine out of the inventory "without removing any of
+// the virtual machine's files on storage" (API), so that it can be registered again
+// as what it was.
+//
+// An orphaned one can be unregistered whatever its last power state: that is how
+// administrators get rid of it.
+func (g *Gate) UnregisterVM(ctx *simulator.Context, req *types.UnregisterVM) soap.HasFault {
+	vm, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine)
+	if !ok {
+		return &methods.UnregisterVMBody{Fault_: simulator.Fault("", &types.ManagedObjectNotFound{Obj: req.This})}
+	}
+	d, _ := g.sight.Disguise(req.This)
+	if vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn && d.State != types.VirtualMachineConnectionStateOrphaned {
+		return &methods.UnregisterVMBody{Fault_: simulator.Fault("", &types.InvalidPowerState{
+			RequestedState: types.VirtualMachinePowerStatePoweredOff, ExistingState: vm.Runtime.PowerState,
+		})}
+	}
+	g.TakeOut(ctx, vm)
+	return &methods.UnregisterVMBody{Res: &types.UnregisterVMResponse{}}
+}
+
+// TakeOut removes a virtual machine from the inventory, whatever its state, and
+// returns the path of its .vmx file, by which PutBack finds it.
+func (g *Gate) TakeOut(ctx *simulator.Context, vm *simulator.VirtualMachine) string {
+	var kept *mo.VirtualMachine
+	ctx.WithLock(vm, func() { kept, _ = simulator.Checkpoint(vm).(*mo.VirtualMachine) })
+	path := kept.Config.Files.VmPathName
+	g.mu.Lock()
+	g.shelf[path] = kept
+	g.mu.Unlock()
+	// The folder before its child, as elsewhere.
+	if folder, ok := ctx.Map.Get(*vm.Parent).(*simulator.Folder); ok {
+		ctx.Map.RemoveReference(ctx, folder, &folder.ChildEntity, vm.Self)
+		defer touch(ctx, folder)
+	}
+	for _, holder := range holders(ctx, &vm.VirtualMachine) {
+		ctx.Map.RemoveReference(ctx, holder.obj, holder.field, vm.Self)
+	}
+	ctx.Map.Remove(ctx, vm.Self)
+	return path
+}
+
+// holder is a list of virtual machines that an object keeps.
+type holder struct {
+	obj   mo.Reference
+	field *[]types.ManagedObjectReference
+}
+
+func holders(ctx *simulator.Context, vm *mo.VirtualMachine) []holder {
+	var all []holder
+	if vm.Runtime.Host != nil {
+		if host, ok := ctx.Map.Get(*vm.Runtime.Host).(*simulator.HostSystem); ok {
+			all = append(all, holder{host, &host.Vm})
+		}
+	}
+	if vm.ResourcePool != nil {
+		if pool, ok := ctx.Map.Get(*vm.ResourcePool).(*simulator.ResourcePool); ok {
+			all = append(all, holder{pool, &pool.Vm})
+		}
+	}
+	for _, ref := range vm.Datastore {
+		if ds, ok := ctx.Map.Get(ref).(*simulator.Datastore); ok {
+			all = append(all, holder{ds, &ds.Vm})
+		}
+	}
+	return all
+}
+
+// touch tells the watchers of a folder that its children have changed.
+func touch(ctx *simulator.Context, folder *simulator.Folder) {
+	ctx.WithLock(folder, func() {
+		ctx.Update(folder, []types.PropertyChange{{Name: "childEntity", Val: folder.ChildEntity}})
+	})
+}
+
+// Placement is where a virtual machine is put back; what is nil stays as it was.
+type Placement struct {
+	Name               string
+	Folder, Pool, Host *types.ManagedObjectReference
+}
+
+// PutBack enters a virtual machine that TakeOut has removed. "The VirtualMachine
+// object that results typically has different objects ID and may inherit a different
+// set of permissions" (API, UnregisterVM). Its instance UUID is in the .vmx file and
+// stays, unless another has it by now: vCenter changes it "when VirtualCenter
+// detects an identifier conflict" (API, VirtualMachineConfigSpec.instanceUuid).
+func (g *Gate) PutBack(ctx *simulator.Context, path string, at Placement) (types.ManagedObjectReference, types.BaseMethodFault) {
+	none := types.ManagedObjectReference{}
+	g.mu.Lock()
+	kept := g.shelf[path]
+	g.mu.Unlock()
+	if kept == nil {
+		return none, &types.NotFound{}
+	}
+	vm := &simulator.VirtualMachine{DataSets: map[string]*simulator.DataSet{}}
+	vm.VirtualMachine = *kept
+	former := vm.Self
+	if fault := place(ctx, vm, at); fault != nil {
+		return none, fault
+	}
+	folder, ok := ctx.Map.Get(*vm.Parent).(*simulator.Folder)
+	if !ok {
+		return none, &types.ManagedObjectNotFound{Obj: *vm.Parent}
+	}
+	if owner := childNamed(ctx, slot{folder.Self, vm.Name}); owner != nil {
+		return none, &types.DuplicateName{Name: vm.Name, Object: *owner}
+	}
+	g.mu.Lock()
+	if g.shelf[path] == nil { // somebody else was faster
+		g.mu.Unlock()
+		return none, &types.AlreadyExists{Name: path}
+	}
+	delete(g.shelf, path)
+	ctx.Map.NewEntity(vm)
+	if _, taken := g.uuids[vm.Config.InstanceUuid]; taken {
+		vm.Config.InstanceUuid = uuid.NewString()
+		vm.Summary.Config.InstanceUuid = vm.Config.InstanceUuid
+	}
+	g.uuids[vm.Config.InstanceUuid] = vm.Self
+	g.mu.Unlock()
+	vm.Summary.Vm = &vm.Self
+	vm.RecentTask = nil
+
+	for _, holder := range holders(ctx, &vm.VirtualMachine) {
+		ctx.Map.AddReference(ctx, holder.obj, holder.field, vm.Self)
+	}
+	ctx.Map.AppendReference(ctx, folder, &folder.ChildEntity, vm.Self)
+	ctx.Map.Put(vm)
+	for _, obj := range ctx.Map.AllReference("VirtualMachineSnapshot") {
+		if snapshot, ok := obj.(*simulator.VirtualMachineSnapshot); ok && snapshot.Vm == former {
+			snapshot.Vm = vm.Self
+		}
+	}
+	touch(ctx, folder)
+	return vm.Self, nil
+}
+
+// place says where a virtual machine that is put back belongs. A host that is not
+// there any more gives way to another one of the pool's cluster.
+func place(ctx *simulator.Context, vm *simulator.VirtualMachine, at Placement) types.BaseMethodFault {
+	if at.Name != "" {
+		vm.Name, vm.Config.Name, vm.Summary.Config.Name = at.Name, at.Name, at.Name
+	}
+	if at.Folder != nil {
+		vm.Parent = at.Folder
+	}
+	if at.Pool != nil {
+		vm.ResourcePool = at.Pool
+	}
+	if at.Host != nil {
+		vm.Runtime.Host = at.Host
+	}
+	if _, there := ctx.Map.Get(*vm.Runtime.Host).(*simulator.HostSystem); !there {
+		hosts := ctx.Map.All("HostSystem")
+		if len(hosts) == 0 {
+			return &types.NoHost{}
+		}
+		ref := hosts[0].Reference()
+		vm.Runtime.Host = &ref
+	}
+	vm.Summary.Runtime.Host = vm.Runtime.Host
+	return nil
+}
+
+// RegisterVMTask registers what was unregistered, and leaves all else to the
+// simulator once its places were checked.
+func (g *Gate) RegisterVMTask(ctx *simulator.Context, req *types.RegisterVM_Task) soap.HasFault {
+	fault := first(
+		checkVMFolder(ctx, &req.This, "folder"),
+		checkPool(ctx, req.Pool, "pool"),
+		checkKind[*simulator.HostSystem](ctx, req.Host, "host"),
+	)
+	if fault == nil {
+		if dc := datacenterOf(ctx, req.This); dc == nil || req.Path == "" {
+			fault = &types.InvalidArgument{InvalidProperty: "path"}
+		} else {
+			fault = checkPath(ctx, dc, req.Path)
+		}
+	}
+	if fault != nil {
+		return &methods.RegisterVM_TaskBody{Fault_: simulator.Fault("", fault)}
+	}
+	g.mu.Lock()
+	_, kept := g.shelf[req.Path]
+	g.mu.Unlock()
+	if kept {
+		task := simulator.CreateTask(gateRef, "registerVm", func(*simulator.Task) (types.AnyType, types.BaseMethodFault) {
+			ref, fault := g.PutBack(ctx, req.Path, Placement{Name: req.Name, Folder: &req.This, Pool: req.Pool, Host: req.Host})
+			if fault != nil {
+				return nil, fault
+			}
+			return ref, nil
+		})
+		task.Info.Name, task.Info.DescriptionId, task.Info.Entity = "RegisterVM_Task", "Folder.registerVm", &gateRef
+		return &methods.RegisterVM_TaskBody{Res: &types.RegisterVM_TaskResponse{Returnval: task.Run(ctx)}}
+	}
+	folder, ok := ctx.Map.Get(req.This).(*simulator.Folder)
+	if !ok { // destroyed since it was checked
+		return &methods.RegisterVM_TaskBody{Fault_: simulator.Fault("", &types.ManagedObjectNotFound{Obj: req.This})}
+	}
+	var res soap.HasFault
+	ctx.WithLock(folder, func() { res = folder.RegisterVMTask(ctx, req) })
+	return res
+}
+
+// Shelf lists the .vmx files of virtual machines that are not in the inventory.
+func (g *Gate) Shelf() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	paths := make([]string, 0, len(g.shelf))
+	for path := range g.shelf {
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// Acting returns a context for changes of the inventory that no client asks for.
+func Acting(registry *simulator.Registry) *simulator.Context {
+	return &simulator.Context{
+		Context: context.Background(), Map: registry,
+		Session: &simulator.Session{Registry: simulator.NewRegistry(), Map: registry},
+	}
+}
+
+// Failed is the error of a fault that an event ran into.
+func Failed(doing string, fault types.BaseMethodFault) error {
+	if fault == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", doing, soap.WrapVimFault(fault))
+}
