@@ -33,7 +33,7 @@ func (c *Creator) deploy(ctx context.Context, name string, rep *placement.Report
 		return types.ManagedObjectReference{}, err
 	}
 	var ref *types.ManagedObjectReference
-	err = c.Actor.Session.WithREST(ctx, "rest.DeployLibraryItem", func(rc *rest.Client) error {
+	err = c.Actor.Session.WithLongREST(ctx, "rest.DeployLibraryItem", func(ctx context.Context, rc *rest.Client) error {
 		var derr error
 		ref, derr = vcenter.NewManager(rc).DeployLibraryItem(ctx, rep.Source.LibraryItem, vcenter.Deploy{
 			DeploymentSpec: vcenter.DeploymentSpec{

@@ -67,7 +67,7 @@ func (r *Resolver) template(ctx context.Context, inventoryPath string) (Source, 
 
 func (r *Resolver) libraryItem(ctx context.Context, from vmv1alpha1.ContentLibraryImageSource) (Source, error) {
 	var items []string
-	err := r.opts.Session.WithREST(ctx, "rest.FindLibraryItem", func(c *rest.Client) error {
+	err := r.opts.Session.WithREST(ctx, "rest.FindLibraryItem", func(ctx context.Context, c *rest.Client) error {
 		m := library.NewManager(c)
 		libraries, err := m.FindLibrary(ctx, library.Find{Name: from.Library})
 		if err != nil {

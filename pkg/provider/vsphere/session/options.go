@@ -21,6 +21,9 @@ const (
 	// defaultCallTimeout bounds one SOAP call. Long work is done by tasks, so
 	// that a call which takes longer is a dead connection.
 	defaultCallTimeout = 2 * time.Minute
+	// longCallTimeout bounds a call that lasts as long as vCenter's work, which is that
+	// of copying an image: only a vCenter that hangs takes this long.
+	longCallTimeout = 2 * time.Hour
 )
 
 // Credentials returns user name and password. It is called at every login.
@@ -43,7 +46,7 @@ type Options struct {
 	MaxCalls int
 	// KeepAlive is the interval of keep-alive calls. Defaults to five minutes.
 	KeepAlive time.Duration
-	// CallTimeout bounds one SOAP call. Defaults to two minutes.
+	// CallTimeout bounds one call and one login. Defaults to two minutes.
 	CallTimeout time.Duration
 	// UserAgent is shown in vCenter's session list. Defaults to slipway.
 	UserAgent string

@@ -5,25 +5,38 @@ package session
 
 import (
 	"context"
-	"fmt"
 	"net/http"
-	"net/url"
 
 	"github.com/vmware/govmomi/vapi/rest"
 
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// WithREST calls do with a client of vCenter's REST API that is logged in. When
-// the REST session turns out to be gone, it logs in and calls do once more;
-// a call that was refused for that reason has changed nothing.
-func (s *Session) WithREST(ctx context.Context, method string, do func(*rest.Client) error) error {
+// WithREST calls do, within Options.CallTimeout, with a client of vCenter's REST API
+// that is logged in. When the REST session turns out to be gone, it logs in and calls
+// do once more; a call that was refused for that reason has changed nothing.
+func (s *Session) WithREST(ctx context.Context, method string, do func(context.Context, *rest.Client) error) error {
 	select {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
+	defer cancel()
+	return s.withREST(ctx, method, do)
+}
+
+// WithLongREST is WithREST for a call that does not end before vCenter's work is done,
+// which may take minutes. It takes no room from others and has longCallTimeout; who
+// makes such calls bounds their number.
+func (s *Session) WithLongREST(ctx context.Context, method string, do func(context.Context, *rest.Client) error) error {
+	ctx, cancel := context.WithTimeout(ctx, longCallTimeout)
+	defer cancel()
+	return s.withREST(ctx, method, do)
+}
+
+func (s *Session) withREST(ctx context.Context, method string, do func(context.Context, *rest.Client) error) error {
 	for try := 0; ; try++ {
 		c, err := s.restClient(ctx)
 		if err != nil {
@@ -32,12 +45,10 @@ func (s *Session) WithREST(ctx context.Context, method string, do func(*rest.Cli
 		if s.opts.OnCall != nil {
 			s.opts.OnCall(method)
 		}
-		if err = do(c); err == nil || try > 0 || !vimfault.HasStatus(err, http.StatusUnauthorized) {
+		if err = do(ctx, c); err == nil || try > 0 || !vimfault.HasStatus(err, http.StatusUnauthorized) {
 			return err
 		}
-		s.mu.Lock()
-		s.restOK = false
-		s.mu.Unlock()
+		s.dropREST(c)
 	}
 }
 
@@ -53,31 +64,24 @@ func (s *Session) restClient(ctx context.Context) (*rest.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.connect.Lock()
-	defer s.connect.Unlock()
-	s.mu.Lock()
-	c, ok := s.rest, s.restOK
-	s.mu.Unlock()
-	if ok {
-		return c, nil
+	for {
+		s.mu.Lock()
+		c, number := s.rest, s.restNumber
+		s.mu.Unlock()
+		if c != nil {
+			return c, nil
+		}
+		if err := s.loginREST(ctx, vim, number); err != nil {
+			return nil, err
+		}
 	}
-	user, password, err := s.opts.Credentials(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("reading vCenter credentials: %w", err)
-	}
-	if c == nil {
-		c = rest.NewClient(vim)
-		c.Transport = statusTransport{s.soap.DefaultTransport()}
-	}
-	c.SessionID("") // An expired ID would be sent with the login.
-	if s.opts.OnCall != nil {
-		s.opts.OnCall("rest.Login")
-	}
-	if err := c.Login(ctx, url.UserPassword(user, password)); err != nil {
-		return nil, fmt.Errorf("logging in to the REST API of vCenter %s as %q: %w", s.url.Host, user, err)
-	}
+}
+
+// dropREST forgets c, whose session is gone, unless there is a new one already.
+func (s *Session) dropREST(c *rest.Client) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.rest, s.restOK = c, true
-	return c, nil
+	if s.rest == c {
+		s.rest = nil
+	}
 }

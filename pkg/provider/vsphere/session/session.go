@@ -5,8 +5,6 @@ package session
 
 import (
 	"context"
-	"crypto/sha256"
-	"fmt"
 	"net/url"
 	"sync"
 	"time"
@@ -15,6 +13,7 @@ import (
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/soap"
+	"golang.org/x/sync/singleflight"
 )
 
 // Session is one authenticated connection to one vCenter. Its methods may be
@@ -25,31 +24,28 @@ type Session struct {
 	soap  *soap.Client
 	slots chan struct{}
 
-	// connect is held while connecting or logging in: the single flight.
-	connect sync.Mutex
+	// logins are under way, at most one for each API: neither waits for the other.
+	logins singleflight.Group
+	// refused are the logins of both that vCenter refused.
+	refused refusals
 
-	mu     sync.Mutex
+	mu sync.Mutex
+	// vim is nil before the first login, action the SOAPAction of its calls.
 	vim    *vim25.Client
-	rest   *rest.Client
-	restOK bool
+	action string
 	// epoch is replaced, and the old one closed, at every login: server-side
-	// objects such as property collectors die with the session.
-	epoch   chan struct{}
-	lastOK  time.Time
-	lastErr error
-	refused refusal
+	// objects such as property collectors die with the session. number counts them.
+	epoch  chan struct{}
+	number int
+	// rest is nil while there is no session with the REST API; restNumber counts them.
+	rest       *rest.Client
+	restNumber int
+	lastOK     time.Time
+	lastErr    error
 }
 
-// refusal is a login that vCenter refused.
-type refusal struct {
-	credentials [sha256.Size]byte
-	at          time.Time
-	err         error
-}
-
-// refusalPause is how long credentials that were refused are not sent again:
-// vCenter locks an account after five refusals in three minutes.
-const refusalPause = time.Minute
+// closeTimeout bounds the logout of both APIs, which run at the same time.
+const closeTimeout = 5 * time.Second
 
 // New checks the options and returns a Session that is not connected yet.
 func New(o Options) (*Session, error) {
@@ -84,26 +80,10 @@ func (s *Session) Vim(ctx context.Context) (*vim25.Client, error) {
 	if c := s.current(); c != nil {
 		return c, nil
 	}
-	s.connect.Lock()
-	defer s.connect.Unlock()
-	if c := s.current(); c != nil {
-		return c, nil
-	}
-	raw := &transport{s: s, next: s.soap}
-	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
-	defer cancel()
-	c, err := vim25.NewClient(ctx, s.soap)
-	if err != nil {
-		return nil, s.note(fmt.Errorf("connecting to vCenter %s: %w", s.url.Host, err))
-	}
-	c.RoundTripper = raw
-	if err := s.login(ctx, c); err != nil {
+	if err := s.login(ctx, 0); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.vim = c
-	return c, nil
+	return s.current(), nil
 }
 
 // Epoch returns a channel that is closed at the next login. Whoever keeps
@@ -112,6 +92,13 @@ func (s *Session) Epoch() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.epoch
+}
+
+// loginNumber counts the logins over SOAP.
+func (s *Session) loginNumber() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.number
 }
 
 func (s *Session) current() *vim25.Client {
@@ -133,19 +120,19 @@ func (s *Session) note(err error) error {
 
 // Close logs out, so that restarts do not use up vCenter's sessions.
 func (s *Session) Close() {
-	c := s.current()
+	s.mu.Lock()
+	c, rc := s.vim, s.rest
+	s.mu.Unlock()
 	if c == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	s.mu.Lock()
-	rc, ok := s.rest, s.restOK
-	s.mu.Unlock()
-	if ok {
-		_ = rc.Logout(ctx)
+	var both sync.WaitGroup
+	if rc != nil {
+		both.Go(func() { _ = rc.Logout(ctx) })
 	}
-	plain := &vim25.Client{Client: c.Client, ServiceContent: c.ServiceContent, RoundTripper: c.Client}
-	_ = session.NewManager(plain).Logout(ctx)
+	both.Go(func() { _ = session.NewManager(s.plain(c)).Logout(s.withAction(ctx)) })
+	both.Wait()
 	s.soap.CloseIdleConnections()
 }

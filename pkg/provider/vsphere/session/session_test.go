@@ -38,6 +38,13 @@ type server struct {
 	thumb  string
 	status atomic.Int32
 	fails  atomic.Int32
+	// before sees every request, and answers those for which it returns true.
+	before atomic.Pointer[func(http.ResponseWriter, *http.Request) bool]
+}
+
+// intercept lets before see every request from now on.
+func (s *server) intercept(before func(http.ResponseWriter, *http.Request) bool) {
+	s.before.Store(&before)
 }
 
 func startServer(t *testing.T) *server {
@@ -55,6 +62,9 @@ func startServer(t *testing.T) *server {
 	front := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if srv.fails.Add(-1) >= 0 {
 			w.WriteHeader(int(srv.status.Load()))
+			return
+		}
+		if before := srv.before.Load(); before != nil && (*before)(w, r) {
 			return
 		}
 		m.Service.ServeMux.ServeHTTP(w, r)
@@ -229,8 +239,8 @@ func TestTheRESTSessionComesBack(t *testing.T) {
 	s := startServer(t)
 	session := s.open(t, nil)
 	list := func() error {
-		return session.WithREST(t.Context(), "list", func(c *rest.Client) error {
-			_, err := library.NewManager(c).ListLibraries(t.Context())
+		return session.WithREST(t.Context(), "list", func(ctx context.Context, c *rest.Client) error {
+			_, err := library.NewManager(c).ListLibraries(ctx)
 			return err
 		})
 	}

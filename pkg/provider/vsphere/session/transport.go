@@ -5,7 +5,7 @@ package session
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"time"
@@ -61,13 +61,13 @@ func (t *transport) RoundTrip(ctx context.Context, req, res soap.HasFault) error
 // authenticated sends the request and, when the session is gone, logs in and
 // sends it once more.
 func (t *transport) authenticated(ctx context.Context, method string, req, res soap.HasFault) error {
-	seen := t.s.Epoch()
+	seen := t.s.loginNumber()
 	err := t.send(ctx, method, req, res)
-	if !notAuthenticated(err, res) {
+	if !notAuthenticated(err, res) && !unknownVersion(err) {
 		return err
 	}
-	if lerr := t.s.relogin(ctx, seen); lerr != nil {
-		return errors.Join(err, lerr)
+	if err := t.s.login(ctx, seen); err != nil {
+		return fmt.Errorf("the session with vCenter has ended: %w", err)
 	}
 	reset(res)
 	return t.send(ctx, method, req, res)
@@ -77,7 +77,7 @@ func (t *transport) send(ctx context.Context, method string, req, res soap.HasFa
 	if t.s.opts.OnCall != nil {
 		t.s.opts.OnCall(method)
 	}
-	err := t.next.RoundTrip(ctx, req, res)
+	err := t.next.RoundTrip(t.s.withAction(ctx), req, res)
 	if err == nil || soap.IsSoapFault(err) {
 		_ = t.s.note(nil)
 	} else if ctx.Err() == nil {

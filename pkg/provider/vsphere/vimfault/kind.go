@@ -110,6 +110,8 @@ func KindOf(err error) Kind {
 	switch {
 	case HasStatus(err, http.StatusNotFound):
 		return NotFound
+	case HasStatus(err, http.StatusUnauthorized), HasStatus(err, http.StatusForbidden):
+		return Denied
 	case errors.Is(err, context.Canceled):
 		return Cancelled
 	case errors.As(err, &lost), Unreachable(err), errors.Is(err, context.DeadlineExceeded):

@@ -81,6 +81,8 @@ func TestKindOfLooksAtTypes(t *testing.T) {
 		{"caused by another object that is gone", task(causedBy(&types.CannotAccessVmComponent{}, &types.ManagedObjectNotFound{})), Other},
 		{"the second of two", errors.Join(io.ErrNoProgress, task(&types.NoPermission{})), Denied},
 		{"a task that is lost", fmt.Errorf("destroying: %w", &TaskLostError{}), Temporary},
+		{"401 of REST", restStatus(t, http.StatusUnauthorized), Denied},
+		{"403 of REST", restStatus(t, http.StatusForbidden), Denied},
 		{"404 of REST", restStatus(t, http.StatusNotFound), NotFound},
 		{"503", fmt.Errorf("deploying: %w", &UnavailableError{StatusCode: 503}), Temporary},
 		{"refused", fmt.Errorf("dial: %w", syscall.ECONNREFUSED), Temporary},

@@ -1,0 +1,74 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/soap"
+)
+
+// versionMismatch is the code of the SOAP fault for a version that vCenter does not
+// know, such as that of before it was restored or replaced.
+const versionMismatch = "VersionMismatchFaultCode"
+
+// negotiate returns the SOAPAction of the newest version that vCenter and our types
+// have in common.
+func (s *Session) negotiate(ctx context.Context) (string, error) {
+	// The library's question takes no context, and writes into the client that asks.
+	asking := s.soap.NewServiceClient(s.url.String(), vim25.Namespace)
+	asking.Transport = statusTransport{s.soap.DefaultTransport()}
+	if deadline, ok := ctx.Deadline(); ok {
+		asking.Timeout = time.Until(deadline)
+	}
+	if err := asking.UseServiceVersion(); err != nil {
+		return "", err
+	}
+	return "urn:" + vim25.Namespace + "/" + older(asking.Version, vim25.Version), nil
+}
+
+// older is the older one of two versions, and b when a is none.
+func older(a, b string) string {
+	left, err := numbers(a)
+	if err != nil {
+		return b
+	}
+	right, err := numbers(b)
+	if err != nil || slices.Compare(left, right) < 0 {
+		return a
+	}
+	return b
+}
+
+func numbers(version string) ([]int, error) {
+	var out []int
+	for part := range strings.SplitSeq(version, ".") {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			return nil, fmt.Errorf("version %q: %w", version, err)
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+func header(action string) soap.Header { return soap.Header{Action: action} }
+
+// withAction makes a call speak the version of the last login.
+func (s *Session) withAction(ctx context.Context) context.Context {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.soap.WithHeader(ctx, header(s.action))
+}
+
+// unknownVersion reports whether vCenter does not speak the version of the last login.
+func unknownVersion(err error) bool {
+	return soap.IsSoapFault(err) && strings.HasSuffix(soap.ToSoapFault(err).Code, versionMismatch)
+}
