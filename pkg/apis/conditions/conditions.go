@@ -23,6 +23,16 @@ func Set(all *[]metav1.Condition, now time.Time, c metav1.Condition) {
 	meta.SetStatusCondition(all, c)
 }
 
+// KeepTimes gives the conditions of now whose status is as in was the transition time
+// that they had there.
+func KeepTimes(was, now []metav1.Condition) {
+	for i := range now {
+		if before := Find(was, now[i].Type); before != nil && before.Status == now[i].Status {
+			now[i].LastTransitionTime = before.LastTransitionTime
+		}
+	}
+}
+
 // Find returns the condition of a type, nil when there is none.
 func Find(all []metav1.Condition, conditionType string) *metav1.Condition {
 	return meta.FindStatusCondition(all, conditionType)

@@ -75,3 +75,24 @@ func TestMessageIsOneBoundedLine(t *testing.T) {
 		})
 	}
 }
+
+func TestConditionThatWasTakenAwayAndSetAgainKeepsItsTime(t *testing.T) {
+	was := []metav1.Condition{{Type: "Paused", Status: metav1.ConditionTrue, LastTransitionTime: metav1.Unix(1000, 0)}}
+	for name, c := range map[string]struct {
+		now  metav1.Condition
+		want int64
+	}{
+		"same status":    {metav1.Condition{Type: "Paused", Status: metav1.ConditionTrue}, 1000},
+		"another status": {metav1.Condition{Type: "Paused", Status: metav1.ConditionFalse}, 2000},
+		"not there":      {metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue}, 2000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var now []metav1.Condition
+			Set(&now, time.Unix(2000, 0), c.now)
+			KeepTimes(was, now)
+			if got := now[0].LastTransitionTime.Unix(); got != c.want {
+				t.Errorf("transition at %d, want %d", got, c.want)
+			}
+		})
+	}
+}

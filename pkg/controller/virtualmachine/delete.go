@@ -32,7 +32,7 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
 		return fmt.Errorf("reading the virtual machine instance: %w", err)
 	}
 	p.vmi = controller.IfOwned(vmi, p.vm)
-	setTrue(p.vm, p.now, vmv1alpha1.ConditionReconciling)
+	markUnpaused(p.vm)
 	setFalse(p.vm, p.now, vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, "")
 	summarize(p.vm)
 

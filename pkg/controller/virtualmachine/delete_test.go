@@ -100,8 +100,8 @@ func TestDeletionOfPausedVMDoesNothing(t *testing.T) {
 	if h.provider.deletes != 0 || !hasFinalizer(h.vm()) {
 		t.Error("the paused virtual machine was deleted")
 	}
-	if got := h.condition(vmv1alpha1.ConditionReconciling); got != "False/Paused" {
-		t.Errorf("Reconciling is %s, want False/Paused", got)
+	if got := h.condition(vmv1alpha1.ConditionPaused); got != "True/Paused" {
+		t.Errorf("Paused is %s, want True/Paused", got)
 	}
 }
 

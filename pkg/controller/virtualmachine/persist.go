@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 )
@@ -55,6 +56,7 @@ func (r *reconciler) writeMain(ctx context.Context, original, vm *vmv1alpha1.Vir
 // writeStatus updates the status when it changed, over the object as it is stored
 // now.
 func (r *reconciler) writeStatus(ctx context.Context, original, vm, stored *vmv1alpha1.VirtualMachine) (*vmv1alpha1.VirtualMachine, error) {
+	conditions.KeepTimes(original.Status.Conditions, vm.Status.Conditions)
 	if equality.Semantic.DeepEqual(original.Status, vm.Status) {
 		return stored, nil
 	}

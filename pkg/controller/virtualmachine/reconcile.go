@@ -95,7 +95,7 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
 		p.again(0)
 		return nil
 	}
-	setTrue(p.vm, p.now, vmv1alpha1.ConditionReconciling)
+	markUnpaused(p.vm)
 
 	vmi, err := r.vmis.Get(p.key())
 	if err != nil {

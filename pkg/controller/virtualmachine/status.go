@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -22,9 +23,13 @@ func (r *reconciler) finish(p *pass) {
 	}
 	derive(p.vm)
 	setReady(p.vm, r.probe(p.vm), p.now)
+	setProgress(p.vm, p.now)
 	// Every condition carries the generation that it was evaluated for; those that
-	// this pass did not look at keep an earlier one.
-	p.vm.Status.ObservedGeneration = p.vm.Generation
+	// this pass did not look at keep an earlier one. What is paused by an administrator
+	// has got nothing of the spec.
+	if !isTrue(p.vm, vmv1alpha1.ConditionPaused) {
+		p.vm.Status.ObservedGeneration = p.vm.Generation
+	}
 	summarize(p.vm)
 }
 
@@ -68,7 +73,12 @@ func addresses(vm *vmv1alpha1.VirtualMachine) []vmv1alpha1.MachineAddress {
 
 // markPaused shows that nothing is done for vm, and why.
 func markPaused(vm *vmv1alpha1.VirtualMachine, now time.Time, message string) {
-	setFalse(vm, now, vmv1alpha1.ConditionReconciling, vmv1alpha1.ReasonPaused, message)
+	setCondition(vm, now, vmv1alpha1.ConditionPaused, metav1.ConditionTrue, vmv1alpha1.ReasonPaused, message)
+}
+
+// markUnpaused shows that nothing keeps the controller from working on vm.
+func markUnpaused(vm *vmv1alpha1.VirtualMachine) {
+	meta.RemoveStatusCondition(&vm.Status.Conditions, vmv1alpha1.ConditionPaused)
 }
 
 // summarize sets phase and printableStatus, which nothing decides by.
@@ -134,7 +144,7 @@ var prerequisiteConditions = []string{
 // printableStatus is the phase, or the reason why the virtual machine does not get
 // on.
 func printableStatus(vm *vmv1alpha1.VirtualMachine, phase vmv1alpha1.VirtualMachinePhase) string {
-	if c := findCondition(vm, vmv1alpha1.ConditionReconciling); c != nil && c.Status == metav1.ConditionFalse {
+	if isTrue(vm, vmv1alpha1.ConditionPaused) {
 		return vmv1alpha1.ReasonPaused
 	}
 	switch phase {

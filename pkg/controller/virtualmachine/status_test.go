@@ -52,7 +52,7 @@ func TestSummaryFollowsFromConditionsAndPowerState(t *testing.T) {
 		"needs restart": {[]change{func(vm *vmv1alpha1.VirtualMachine) {
 			vm.Status.RestartRequired = []vmv1alpha1.RestartRequirement{{Path: "cpu.cores"}}
 		}}, vmv1alpha1.PhaseRunning, "RestartRequired", "True/Succeeded"},
-		"paused":   {[]change{failing(vmv1alpha1.ConditionReconciling, vmv1alpha1.ReasonPaused)}, vmv1alpha1.PhaseRunning, "Paused", "True/Succeeded"},
+		"paused":   {[]change{func(vm *vmv1alpha1.VirtualMachine) { markPaused(vm, time.Unix(0, 0), "") }}, vmv1alpha1.PhaseRunning, "Paused", "True/Succeeded"},
 		"deleting": {[]change{deleting}, vmv1alpha1.PhaseDeleting, "Deleting", "True/Succeeded"},
 	}
 	for name, test := range tests {

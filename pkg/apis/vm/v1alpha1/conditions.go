@@ -3,7 +3,8 @@
 
 package v1alpha1
 
-// Condition types of a VirtualMachine. All are positive: True is good.
+// Condition types of a VirtualMachine. True is good, but for the last three,
+// which are there only while they are True.
 const (
 	// ConditionReady is True when the VM is as its spec wants it: created, in
 	// the desired power state and, if powered on with a network, reachable by an
@@ -45,8 +46,16 @@ const (
 	// ConditionSynchronized is False when a synchronizer failed; the message
 	// holds every failure.
 	ConditionSynchronized = "Synchronized"
-	// ConditionReconciling is False while reconciling is paused by annotation.
+	// ConditionPaused is True while reconciling is paused, by annotation or by an
+	// administrator in vSphere, and not there otherwise.
+	ConditionPaused = "Paused"
+	// ConditionReconciling is True while a VM that is Ready is still being brought to its
+	// spec, and not there otherwise: a VM that is not Ready says so by that. The name and
+	// that of Stalled are those of the kstatus convention.
 	ConditionReconciling = "Reconciling"
+	// ConditionStalled is True while the VM cannot become what its spec says before
+	// somebody changes an object, and not there otherwise. The message says why.
+	ConditionStalled = "Stalled"
 )
 
 // Condition reasons.

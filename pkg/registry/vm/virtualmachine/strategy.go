@@ -69,10 +69,14 @@ func (Strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	}
 }
 
+// unobserved is the status.observedGeneration of a VM that no controller has looked at
+// yet. Without it tools that follow the kstatus convention take one for complete.
+const unobserved = -1
+
 // PrepareForCreate drops status and fills finalizer, firmware UUID and interface.
 func (s Strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
 	created := obj.(*vm.VirtualMachine)
-	created.Status = vm.VirtualMachineStatus{}
+	created.Status = vm.VirtualMachineStatus{ObservedGeneration: unobserved}
 	created.Generation = 1
 	fillAtCreation(created, s.sources)
 }

@@ -174,7 +174,8 @@ func TestCreationFillsOnlyWhatIsMissing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := &vm.VirtualMachine{Spec: tc.given, Status: vm.VirtualMachineStatus{Phase: vm.PhaseRunning}}
 			strategy().PrepareForCreate(t.Context(), got)
-			want := &vm.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Generation: 1, Finalizers: []string{Finalizer}}, Spec: tc.want}
+			want := &vm.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Generation: 1, Finalizers: []string{Finalizer}}, Spec: tc.want,
+				Status: vm.VirtualMachineStatus{ObservedGeneration: -1}}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("to be stored (-want +got):\n%s", diff)
 			}
