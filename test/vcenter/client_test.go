@@ -81,9 +81,11 @@ func dial(ctx context.Context, t *testing.T, s *Server) *govmomi.Client {
 	return &govmomi.Client{Client: vim, SessionManager: session.NewManager(vim)}
 }
 
+func newREST(c *govmomi.Client) *rest.Client { return rest.NewClient(c.Client) }
+
 func connectREST(ctx context.Context, t *testing.T, c *govmomi.Client) *rest.Client {
 	t.Helper()
-	r := rest.NewClient(c.Client)
+	r := newREST(c)
 	if err := r.Login(ctx, account()); err != nil {
 		t.Fatalf("log in to vapi: %v", err)
 	}

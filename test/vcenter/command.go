@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/klog/v2"
+
+	"github.com/slipway-dev/slipway/test/vcenter/inventory"
 )
 
 // Run serves a simulated vCenter until ctx is done, and saves its inventory. It
@@ -60,7 +62,8 @@ func (o *Options) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.StateDir, "state-dir", o.StateDir, "Directory in which the inventory is kept between runs.")
 	flags.DurationVar(&o.GuestBootDelay, "guest-boot-delay", o.GuestBootDelay, "Time from power-on to a guest with addresses.")
 	flags.StringVar(&o.ReadyFile, "ready-file", o.ReadyFile, "File that is written when the service listens: JSON with url, thumbprint and caFile.")
-	flags.StringVar(&o.ControlListen, "control-listen", o.ControlListen, "Loopback address of the test controls (sessions, outage, calls, task delays); empty serves none.")
+	flags.StringVar(&o.APIVersion, "api-version", o.APIVersion, "Version of the API that is served, such as 8.0.1.0 (default "+inventory.APIVersion+").")
+	flags.StringVar(&o.ControlListen, "control-listen", o.ControlListen, "Loopback address of the test controls (outages, delays, and what happens to virtual machines behind a client's back); empty serves none.")
 }
 
 // untilSignal returns a context that ends with the first interrupt. The second

@@ -55,7 +55,7 @@ func (s *Server) endpoints(address string) (_ http.Handler, err error) {
 // validLogin tells whether an account may log in, over SOAP as over REST.
 func (s *Server) validLogin(req *types.Login) bool {
 	known := req.UserName == s.options.Username || req.UserName == OperatorUsername
-	return known && req.Password == s.options.Password
+	return s.front.Lockout.Admit(req.UserName, known && req.Password == s.options.Password)
 }
 
 // publish makes the content library, through the service as any client would.

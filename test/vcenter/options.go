@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"regexp"
 	"strings"
 	"time"
+
+	"github.com/slipway-dev/slipway/test/vcenter/inventory"
 )
 
 // Defaults of Options.
@@ -45,16 +48,24 @@ type Options struct {
 	GuestBootDelay time.Duration
 	// ReadyFile, when given, is written when the service listens. See Ready.
 	ReadyFile string
+	// APIVersion is the version of the API, as in about.apiVersion; empty is that of
+	// vCenter 8.0 Update 3.
+	APIVersion string
 	// ControlListen, when given, is the loopback address of the test controls of
 	// package front.
 	ControlListen string
 }
+
+var versionPattern = regexp.MustCompile(`^\d+(\.\d+){1,3}$`)
 
 // complete fills in the defaults and checks the options; each error names the
 // flag and what it takes.
 func (o Options) complete() (Options, error) {
 	if o.Listen == "" {
 		o.Listen = DefaultListen
+	}
+	if o.APIVersion == "" {
+		o.APIVersion = inventory.APIVersion
 	}
 	if o.Username == "" {
 		o.Username = DefaultUsername
@@ -79,6 +90,9 @@ func (o Options) complete() (Options, error) {
 	}
 	if o.GuestBootDelay < 0 {
 		errs = append(errs, fmt.Errorf("--guest-boot-delay: %v must not be negative", o.GuestBootDelay))
+	}
+	if !versionPattern.MatchString(o.APIVersion) {
+		errs = append(errs, fmt.Errorf("--api-version: %q must be like %s", o.APIVersion, inventory.APIVersion))
 	}
 	errs = append(errs, checkListen("--listen", o.Listen))
 	if o.ControlListen != "" {

@@ -120,7 +120,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 	if s.filesDir, err = os.MkdirTemp(parent, filesPattern); err != nil {
 		return fmt.Errorf("create the directory of the datastores: %w", err)
 	}
-	if s.inv, err = inventory.Build(ctx, s.filesDir); err != nil {
+	if s.inv, err = inventory.Build(ctx, s.filesDir, s.options.APIVersion); err != nil {
 		return err
 	}
 	registry := s.inv.Model.Map()
@@ -133,7 +133,6 @@ func (s *Server) build(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	s.delays = front.NewTaskDelays()
 	s.sight = sight.New(registry)
 	registry.AddHandler(s.sight)
 	s.hub = fastcollector.Install(registry, s.inv.Model.ServiceContent.PropertyCollector, s.sight)
@@ -141,6 +140,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 	s.gate = strict.Install(registry, s.guests, s.sight, strict.Handlers{
 		"AuthorizationManager": sight.NewAuthority(s.sight), "SearchIndex": sight.NewSearch(s.sight), "ViewManager": s.hub,
 	})
+	s.delays = front.NewTaskDelays(s.gate)
 	s.events = events.New(registry, s.sight, s.gate, s.options.Username)
 	if restored {
 		return nil
@@ -185,7 +185,7 @@ func (s *Server) serve(ctx context.Context) error {
 		_ = listener.Close()
 		return err
 	}
-	s.front = front.New(handler, s.inv.Model.Map(), s.hub)
+	s.front = front.New(handler, s.inv.Model.Map(), s.hub, func() string { return s.inv.Model.ServiceContent.About.ApiVersion })
 	s.service = &http.Server{
 		Handler: s.front, ConnState: s.front.Track, ErrorLog: quiet(ctx),
 		ReadHeaderTimeout: time.Minute,
@@ -206,7 +206,7 @@ func (s *Server) serve(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listen on --control-listen %s: %w", o.ControlListen, err)
 	}
-	s.control = &http.Server{Handler: front.Control(s.front, s.delays, s.events), ReadHeaderTimeout: time.Minute}
+	s.control = &http.Server{Handler: front.Control(s.front, s.delays, s.events, s), ReadHeaderTimeout: time.Minute}
 	run(ctx, func() error { return s.control.Serve(controls) })
 	s.ready.ControlURL = "http://" + controls.Addr().String()
 	return nil

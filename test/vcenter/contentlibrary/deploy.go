@@ -38,6 +38,8 @@ const (
 // Creator creates virtual machines.
 type Creator interface {
 	NewVM(ctx context.Context, registry *simulator.Registry, req *types.CreateVM_Task) (types.ManagedObjectReference, error)
+	// Import takes the time that the disks of a new virtual machine take.
+	Import(ctx context.Context, registry *simulator.Registry, vm types.ManagedObjectReference) error
 }
 
 // Deployer answers deployments from library items in place of the simulator,
@@ -164,7 +166,11 @@ func (d *Deployer) deploy(ctx context.Context, envelope *ovf.Envelope, deploy *v
 	if deploy.HostID != "" {
 		req.Host = &types.ManagedObjectReference{Type: "HostSystem", Value: deploy.HostID}
 	}
-	return d.Creator.NewVM(ctx, d.Registry, &req)
+	vm, err := d.Creator.NewVM(ctx, d.Registry, &req)
+	if err != nil {
+		return none, err
+	}
+	return vm, d.Creator.Import(ctx, d.Registry, vm)
 }
 
 func decodeSpec(given *vcenter.VmConfigSpec) (*types.VirtualMachineConfigSpec, error) {

@@ -14,7 +14,26 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Routes adds the events to a control page. What an event returns is answered as
+// Routes adds the events to a control page:
+//
+//	POST /vm/hide?vm=V&state=S           makes it inaccessible, or invalid, orphaned, disconnected
+//	POST /vm/show?vm=V                   makes it readable again
+//	POST /vm/unregister?vm=V             returns the path of the .vmx file
+//	POST /vm/register?path=P&folder=F    returns the managed object ID
+//	POST /vm/move?vm=V&folder=F          returns the ID of the folder that it was in
+//	POST /vm/renumber?vm=V               returns the managed object ID
+//	POST /vm/uuid?vm=V&uuid=U            returns the instance UUID that it had
+//	POST /vm/ask?vm=V&text=T&choice=C…   asks now, or at=power-on
+//	PUT  /vm/disabled?vm=V&methods=M,N   disables methods; none enables all
+//	POST /host/remove?host=H, /host/add?host=H
+//	PUT  /permissions?entity=E&only=P,Q  leaves these privileges; without=P,Q takes these
+//	DELETE /permissions?entity=E         gives back
+//	PUT  /tasks/limit?perHost=N, /import?ms=N
+//	POST /chaos?from=F&to=F&kind=K       disturbs a random one below a folder
+//	DELETE /chaos?id=N                   undoes that; without id all
+//	GET  /vms, /files, /tasks            what there is, whatever clients see
+//
+// What an event returns is answered as
 // JSON; an order that cannot be carried out is answered 400 with what is wrong.
 func (e *Events) Routes(mux *http.ServeMux) {
 	for pattern, do := range map[string]func(q url.Values) (any, error){
@@ -31,6 +50,10 @@ func (e *Events) Routes(mux *http.ServeMux) {
 		"POST /host/add":      func(q url.Values) (any, error) { return e.AddHost(q.Get("host")) },
 		"PUT /permissions":    e.setPermissions,
 		"DELETE /permissions": func(q url.Values) (any, error) { return nil, e.Unpermit(q.Get("entity")) },
+		"POST /vm/ask":        e.ask,
+		"PUT /vm/disabled":    e.disable,
+		"PUT /import":         e.setImportTime,
+		"PUT /tasks/limit":    e.limitTasks,
 		"POST /chaos": func(q url.Values) (any, error) {
 			return e.Disturb(q.Get("kind"), q.Get("from"), q.Get("to"))
 		},

@@ -15,26 +15,33 @@ import (
 	"github.com/vmware/govmomi/simulator"
 )
 
-// TaskDelays sets how long the simulator's tasks take. Tasks of the process
-// share them, so there is one value per process.
+// Delayer makes the tasks of a call take some time. It is false for a call that it
+// has no tasks for.
+type Delayer interface {
+	SetDelay(call string, d time.Duration) bool
+}
+
+// TaskDelays sets how long tasks take. Tasks that no Delayer has are the simulator's,
+// which a process shares, so there is one value per process for them.
 type TaskDelays struct {
-	mu sync.Mutex
+	first Delayer
+	mu    sync.Mutex
 }
 
 // NewTaskDelays clears all delays, and lets tasks take the lock of their object
 // only when they start to work, so that a slow task blocks no reader.
-func NewTaskDelays() *TaskDelays {
-	d := &TaskDelays{}
+func NewTaskDelays(first Delayer) *TaskDelays {
+	d := &TaskDelays{first: first}
 	d.apply(nil)
 	return d
 }
 
-// taskNames are the names of the simulator's tasks for SOAP methods and for the
-// short names of vCenter's task list. Other names are taken as they are.
+// taskNames are the SOAP methods for the short names of vCenter's task list. Other
+// names are taken as they are.
 var taskNames = map[string]string{
 	"CreateVm": "CreateVM_Task", "CloneVm": "CloneVM_Task", "ReconfigVm": "ReconfigVM_Task",
-	"PowerOnVM_Task": "PowerOn", "PowerOffVM_Task": "PowerOff",
-	"SuspendVM_Task": "Suspend", "ResetVM_Task": "Reset", "Destroy_Task": "Destroy",
+	"PowerOn": "PowerOnVM_Task", "PowerOff": "PowerOffVM_Task",
+	"Suspend": "SuspendVM_Task", "Reset": "ResetVM_Task", "Destroy": "Destroy_Task",
 }
 
 // Set makes the tasks of a method take at least ms milliseconds. A deployment
@@ -42,6 +49,9 @@ var taskNames = map[string]string{
 func (d *TaskDelays) Set(method string, ms int) {
 	if name, ok := taskNames[method]; ok {
 		method = name
+	}
+	if d.first != nil && d.first.SetDelay(method, time.Duration(ms)*time.Millisecond) {
+		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -72,7 +82,11 @@ type Routes interface{ Routes(mux *http.ServeMux) }
 //	GET  /calls                    returns the calls so far by method, as JSON
 //	PUT  /taskdelay?method=M&ms=N  makes tasks of method M (CreateVm, PowerOnVM_Task, …) take N milliseconds
 //	PUT  /hold?method=M            lets SOAP calls of method M wait
-//	DELETE /hold?method=M          lets them go on
+//	DELETE /hold?method=M          lets them go on; method rest.Login holds logins over REST
+//	PUT  /versions?strict=B        refuses calls in a version of the API that is not spoken
+//	PUT  /lockout?enabled=B        locks accounts out as vCenter Single Sign-On does
+//	GET  /lockout                  returns failures and locked accounts
+//	POST /rest/start?seconds=N     lets the vAPI endpoint start N seconds from now
 //
 // and those that others add. It is not authenticated and must listen on loopback only.
 func Control(f *Front, delays *TaskDelays, others ...Routes) http.Handler {
@@ -105,6 +119,18 @@ func Control(f *Front, delays *TaskDelays, others ...Routes) http.Handler {
 	})
 	mux.HandleFunc("PUT /hold", named(f.Hold))
 	mux.HandleFunc("DELETE /hold", named(f.Release))
+	mux.HandleFunc("PUT /versions", switched("strict", f.StrictVersions))
+	mux.HandleFunc("PUT /lockout", switched("enabled", f.Lockout.Enable))
+	mux.HandleFunc("GET /lockout", func(w http.ResponseWriter, _ *http.Request) { answer(w, f.Lockout.State()) })
+	mux.HandleFunc("POST /rest/start", func(w http.ResponseWriter, r *http.Request) {
+		seconds, err := strconv.ParseFloat(r.URL.Query().Get("seconds"), 64)
+		if err != nil || seconds < 0 || seconds > maxOutage.Seconds() {
+			http.Error(w, fmt.Sprintf("seconds: %q: must be a number from 0 to %v", r.URL.Query().Get("seconds"), maxOutage.Seconds()), http.StatusBadRequest)
+			return
+		}
+		f.StartREST(time.Duration(seconds * float64(time.Second)))
+		answer(w, seconds)
+	})
 	mux.HandleFunc("PUT /trace", func(w http.ResponseWriter, r *http.Request) {
 		calls, err := strconv.Atoi(r.URL.Query().Get("calls"))
 		if err != nil || calls < 0 || calls > maxTrace {
@@ -125,12 +151,25 @@ func Control(f *Front, delays *TaskDelays, others ...Routes) http.Handler {
 	return mux
 }
 
+// switched serves an order that turns something on or off.
+func switched(key string, order func(on bool)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		on, err := strconv.ParseBool(r.URL.Query().Get(key))
+		if err != nil {
+			http.Error(w, fmt.Sprintf("%s: %q: must be true or false", key, r.URL.Query().Get(key)), http.StatusBadRequest)
+			return
+		}
+		order(on)
+		answer(w, on)
+	}
+}
+
 // named serves an order about one method.
 func named(order func(method string)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		method := r.URL.Query().Get("method")
 		if method == "" {
-			http.Error(w, "method: the name of a SOAP method is needed", http.StatusBadRequest)
+			http.Error(w, "method: the name of a SOAP method, or "+RESTLogin+", is needed", http.StatusBadRequest)
 			return
 		}
 		order(method)

@@ -26,8 +26,13 @@ const (
 	apiPrefix   = "/api"
 	sdkPrefix   = "/sdk"
 	sessionPath = "/rest/com/vmware/cis/session"
-	maxBody     = 64 << 20 // bytes
+	// apiSessionPath is the same since vSphere 7.0 Update 2.
+	apiSessionPath = "/api/session"
+	maxBody        = 64 << 20 // bytes
 )
+
+// RESTLogin is what Hold takes for logins over REST.
+const RESTLogin = "rest.Login"
 
 // Waits ends the waits of property collectors.
 type Waits interface {
@@ -50,12 +55,20 @@ type Front struct {
 
 	trace trace
 	holds holds
+
+	// Lockout is the policy for logins.
+	Lockout Lockout
+
+	version        func() string // of the API
+	strictVersions bool
+	restFrom       time.Time // when the vAPI endpoint has started
 }
 
-// New returns a front before next.
-func New(next http.Handler, registry *simulator.Registry, waits Waits) *Front {
+// New returns a front before next, which speaks the given version of the API.
+func New(next http.Handler, registry *simulator.Registry, waits Waits, version func() string) *Front {
 	return &Front{
-		next: next, registry: registry, waits: waits,
+		version: version,
+		next:    next, registry: registry, waits: waits,
 		calls: map[string]int{}, conns: map[net.Conn]struct{}{},
 		known: map[string]struct{}{}, dropped: map[string]struct{}{},
 	}
@@ -69,6 +82,8 @@ func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch {
+	case r.URL.Path == versionsPath:
+		f.serveVersions(w)
 	case strings.HasPrefix(r.URL.Path, sdkPrefix) && r.Method == http.MethodPost:
 		f.serveSOAP(w, r)
 	case strings.HasPrefix(r.URL.Path, restPrefix) || strings.HasPrefix(r.URL.Path, apiPrefix):
@@ -92,6 +107,9 @@ func (f *Front) serveSOAP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
+	if f.mismatch(w, r) {
+		return
+	}
 
 	method := ""
 	if found := methodPattern.FindSubmatch(body); found != nil {
@@ -112,12 +130,23 @@ func (f *Front) serveSOAP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (f *Front) serveREST(w http.ResponseWriter, r *http.Request) {
-	login := r.Method == http.MethodPost && r.URL.Path == sessionPath && r.URL.RawQuery == ""
+	if f.restStarts() {
+		// The reverse proxy answers before the endpoint does.
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	login := r.Method == http.MethodPost && (r.URL.Path == sessionPath || r.URL.Path == apiSessionPath) && r.URL.RawQuery == ""
 	if id := restSession(r); id != "" && !login && f.isDropped(id) {
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
 	f.count(r.Method + " " + r.URL.Path)
+	if login && !f.holds.wait(r.Context(), RESTLogin) {
+		return
+	}
+	if r.Method == http.MethodDelete && (r.URL.Path == sessionPath || r.URL.Path == apiSessionPath) {
+		defer f.forget(restSession(r))
+	}
 	if f.trace.on() {
 		arrived := time.Now()
 		body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
@@ -149,6 +178,32 @@ func (f *Front) isDropped(id string) bool {
 		f.known[id] = struct{}{}
 	}
 	return dropped
+}
+
+func (f *Front) forget(id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.known, id)
+}
+
+// RESTSessions is the number of REST sessions that were used and have not ended.
+func (f *Front) RESTSessions() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.known)
+}
+
+// StartREST lets the vAPI endpoint start d from now; until then it is not there.
+func (f *Front) StartREST(d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.restFrom = time.Now().Add(d)
+}
+
+func (f *Front) restStarts() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return time.Now().Before(f.restFrom)
 }
 
 func (f *Front) count(method string) {

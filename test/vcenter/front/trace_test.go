@@ -25,8 +25,8 @@ func find(name string) string {
 }
 
 func TestTraceKeepsTheLastCallsThatNameAText(t *testing.T) {
-	f := New(http.HandlerFunc(echo), simulator.NewRegistry(), nil)
-	control := Control(f, NewTaskDelays())
+	f := New(http.HandlerFunc(echo), simulator.NewRegistry(), nil, nil)
+	control := Control(f, NewTaskDelays(nil))
 	send := func(h http.Handler, method, target, body string) string {
 		t.Helper()
 		w := httptest.NewRecorder()
@@ -78,7 +78,7 @@ func TestTraceKeepsTheLastCallsThatNameAText(t *testing.T) {
 }
 
 func TestTraceRefusesBadOrders(t *testing.T) {
-	control := Control(New(http.HandlerFunc(echo), simulator.NewRegistry(), nil), NewTaskDelays())
+	control := Control(New(http.HandlerFunc(echo), simulator.NewRegistry(), nil, nil), NewTaskDelays(nil))
 	for method, target := range map[string]string{
 		http.MethodGet: "/trace", http.MethodPut: fmt.Sprintf("/trace?calls=%d", maxTrace+1),
 	} {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"strings"
 
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/simulator"
@@ -30,9 +31,10 @@ const (
 const (
 	hosts      = 3
 	datastores = 2
-	// apiVersion is that of vCenter 8.0 Update 3.
-	apiVersion = "8.0.3.0"
 )
+
+// APIVersion is that of vCenter 8.0 Update 3.
+const APIVersion = "8.0.3.0"
 
 // Inventory is the built model with the references of its fixed objects.
 type Inventory struct {
@@ -48,14 +50,16 @@ type Inventory struct {
 	Base []string
 }
 
-// Build creates the inventory; datastore files are put in sub-directories of dir.
-// The caller removes the model.
-func Build(ctx context.Context, dir string) (*Inventory, error) {
+// Build creates the inventory of a vCenter with the given version of the API; datastore
+// files are put in sub-directories of dir. The caller removes the model.
+func Build(ctx context.Context, dir, apiVersion string) (*Inventory, error) {
 	model := simulator.VPX()
 	model.Datacenter, model.Cluster, model.ClusterHost, model.Portgroup = 1, 1, hosts, 1
 	model.Host, model.Datastore, model.Machine = 0, 0, 0
 	model.ServiceContent.About.ApiVersion = apiVersion
-	model.ServiceContent.About.Version = "8.0.3"
+	if parts := strings.SplitN(apiVersion, ".", 4); len(parts) >= 3 {
+		model.ServiceContent.About.Version = strings.Join(parts[:3], ".")
+	}
 	if err := model.Create(); err != nil {
 		return nil, fmt.Errorf("create the simulated inventory: %w", err)
 	}

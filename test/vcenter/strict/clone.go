@@ -26,17 +26,21 @@ func (g *Gate) CloneVMTask(ctx *simulator.Context, req *types.CloneVM_Task) soap
 	if fault != nil {
 		return &methods.CloneVM_TaskBody{Fault_: simulator.Fault("", fault)}
 	}
+	generation := g.now()
 	// The task locks the destination, so that clones of one template do not wait
 	// for one another; vCenter shows it on the source.
 	task := simulator.CreateTask(*req.Spec.Location.Folder, "cloneVm", func(task *simulator.Task) (types.AnyType, types.BaseMethodFault) {
 		ctx.Map.AtomicUpdate(ctx, task, []types.PropertyChange{{Name: "info.entity", Val: vm.Self}})
-		return g.clone(ctx, vm, req)
+		return g.clone(ctx, vm, req, generation)
 	})
 	task.Info.Name, task.Info.DescriptionId, task.Info.EntityName = "CloneVM_Task", "VirtualMachine.clone", vm.Name
 	return &methods.CloneVM_TaskBody{Res: &types.CloneVM_TaskResponse{Returnval: task.Run(ctx)}}
 }
 
-func (g *Gate) clone(ctx *simulator.Context, vm *simulator.VirtualMachine, req *types.CloneVM_Task) (types.AnyType, types.BaseMethodFault) {
+func (g *Gate) clone(ctx *simulator.Context, vm *simulator.VirtualMachine, req *types.CloneVM_Task, generation int) (types.AnyType, types.BaseMethodFault) {
+	if g.lost(generation) {
+		return nil, restarted()
+	}
 	var source *mo.VirtualMachine
 	ctx.WithLock(vm, func() { source, _ = simulator.Checkpoint(vm).(*mo.VirtualMachine) })
 	if source == nil || source.Config == nil {

@@ -69,7 +69,11 @@ func (g *Gate) create(ctx *simulator.Context, req *types.CreateVM_Task) (types.M
 	}
 	g.macs.assign(req.Config.DeviceChange)
 
+	generation := g.now()
 	task := simulator.CreateTask(req.This, "createVM", func(*simulator.Task) (types.AnyType, types.BaseMethodFault) {
+		if g.lost(generation) {
+			return nil, restarted()
+		}
 		return g.build(ctx, req)
 	})
 	task.Info.Name = "CreateVM_Task"

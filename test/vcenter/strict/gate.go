@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/mo"
@@ -41,6 +42,19 @@ type Gate struct {
 
 	shelf map[string]*mo.VirtualMachine // not in the inventory, by the path of the .vmx file
 
+	turns   *turns
+	delays  map[string]time.Duration                                      // of the tasks of calls
+	running map[types.ManagedObjectReference]types.ManagedObjectReference // tasks of busy virtual machines
+	asking  map[types.ManagedObjectReference]*question                    // asked at the next power-on
+	asked   map[types.ManagedObjectReference]*question                    // waiting for an answer
+	ended   chan struct{}                                                 // closed when a restart ends what runs
+	// generation counts those restarts.
+	generation int
+	// importTime is how long the import of a deployment takes.
+	importTime time.Duration
+	// sessions holds what each session has opened, by its key.
+	sessions map[string]*simulator.Registry
+
 	building map[types.ManagedObjectReference]*construction // by folder, whose lock makes it one at a time
 }
 
@@ -57,7 +71,7 @@ var handled = map[string]map[string]bool{
 	"VirtualApp":   {"ImportVApp": true, "CreateChildVM_Task": true},
 	"VirtualMachine": {
 		"CloneVM_Task": true, "RelocateVM_Task": true, "ReconfigVM_Task": true, "Rename_Task": true,
-		"ShutdownGuest": true, "StandbyGuest": true, "RebootGuest": true, "UnregisterVM": true,
+		"ShutdownGuest": true, "StandbyGuest": true, "RebootGuest": true, "UnregisterVM": true, "AnswerVM": true,
 	},
 }
 
@@ -73,10 +87,18 @@ func Install(registry *simulator.Registry, guests Rebooter, seen *sight.Sight, o
 		sight:   seen,
 		others:  others,
 		shelf:   map[string]*mo.VirtualMachine{},
-		macs:    newMACPool(),
-		names:   map[slot]struct{}{},
-		uuids:   map[string]types.ManagedObjectReference{},
-		waiting: map[types.ManagedObjectReference][]func(types.TaskInfo){},
+		turns:   newTurns(),
+		delays:  map[string]time.Duration{},
+		running: map[types.ManagedObjectReference]types.ManagedObjectReference{},
+		asking:  map[types.ManagedObjectReference]*question{},
+		asked:   map[types.ManagedObjectReference]*question{},
+		ended:   make(chan struct{}),
+
+		sessions: map[string]*simulator.Registry{},
+		macs:     newMACPool(),
+		names:    map[slot]struct{}{},
+		uuids:    map[string]types.ManagedObjectReference{},
+		waiting:  map[types.ManagedObjectReference][]func(types.TaskInfo){},
 
 		building: map[types.ManagedObjectReference]*construction{},
 	}
@@ -99,6 +121,7 @@ func (g *Gate) direct(ctx *simulator.Context, method *simulator.Method) (mo.Refe
 	if ctx.Session == nil {
 		return nil, nil
 	}
+	g.remember(ctx.Session)
 	if !g.sight.Exists(method.This) {
 		return nil, &types.ManagedObjectNotFound{Obj: method.This}
 	}
@@ -111,8 +134,15 @@ func (g *Gate) direct(ctx *simulator.Context, method *simulator.Method) (mo.Refe
 	if fault := g.permitted(ctx, method); fault != nil {
 		return nil, fault
 	}
+	if fault := enabled(ctx, method); fault != nil {
+		return nil, fault
+	}
 	if fault := g.operable(method); fault != nil {
 		refuse(method, fault)
+		return nil, nil
+	}
+	if g.supervised(method) {
+		supervise(method)
 		return nil, nil
 	}
 	if other, ok := g.others[method.This.Type]; ok && answers(other, method.Name) {

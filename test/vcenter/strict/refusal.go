@@ -4,6 +4,7 @@
 package strict
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/vmware/govmomi/simulator"
@@ -95,7 +96,8 @@ func operates(method *simulator.Method) bool {
 	return !strings.HasPrefix(method.Name, "Query") && !strings.HasPrefix(method.Name, "Fetch")
 }
 
-// operable refuses operations on a virtual machine that vCenter cannot reach.
+// operable refuses operations on a virtual machine that vCenter cannot reach, that
+// waits for an answer, or that is busy.
 //
 // InvalidState: "the operation is not allowed in the current state" of the virtual
 // machine; with its host away it is the host's connection that does not allow it
@@ -104,12 +106,34 @@ func (g *Gate) operable(method *simulator.Method) types.BaseMethodFault {
 	if !operates(method) {
 		return nil
 	}
-	d, disguised := g.sight.Disguise(method.This)
-	switch {
-	case !disguised:
-		return nil
-	case d.State == types.VirtualMachineConnectionStateDisconnected:
-		return &types.InvalidHostConnectionState{}
+	if d, disguised := g.sight.Disguise(method.This); disguised {
+		if d.State == types.VirtualMachineConnectionStateDisconnected {
+			return &types.InvalidHostConnectionState{}
+		}
+		return &types.InvalidState{}
 	}
-	return &types.InvalidState{}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if q := g.asked[method.This]; q != nil {
+		return &types.QuestionPending{Text: q.info.Text}
+	}
+	if task, busy := g.running[method.This]; busy && method.Name != "CloneVM_Task" {
+		return &types.TaskInProgress{Task: task}
+	}
+	return nil
+}
+
+// enabled refuses a method that is disabled.
+func enabled(ctx *simulator.Context, method *simulator.Method) types.BaseMethodFault {
+	vm, ok := ctx.Map.Get(method.This).(*simulator.VirtualMachine)
+	if !ok {
+		return nil
+	}
+	var disabled bool
+	own := &simulator.Context{Context: ctx.Context, Map: ctx.Map}
+	own.WithLock(vm, func() { disabled = slices.Contains(vm.DisabledMethod, method.Name) })
+	if disabled {
+		return &types.MethodDisabled{}
+	}
+	return nil
 }

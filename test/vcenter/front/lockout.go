@@ -1,0 +1,107 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package front
+
+import (
+	"sync"
+	"time"
+)
+
+// Lockout policy of vCenter Single Sign-On as installed: "Maximum number of failed
+// login attempts 5, time interval between failures 180 seconds, unlock time 300
+// seconds" (vSphere Authentication, Edit the vCenter Single Sign-On Lockout Policy).
+const (
+	maxFailures     = 5
+	failureInterval = 180 * time.Second
+	unlockTime      = 300 * time.Second
+)
+
+// Lockout locks accounts out whose logins fail too often, over SOAP and REST
+// together, as both are logins of one account. It does nothing until it is enabled.
+type Lockout struct {
+	// Now is the clock; nil is the system's.
+	Now func() time.Time
+
+	mu       sync.Mutex
+	enabled  bool
+	attempts int
+	failures map[string][]time.Time
+	locked   map[string]time.Time // since
+}
+
+// LockoutState is what an administrator sees.
+type LockoutState struct {
+	Enabled bool `json:"enabled"`
+	// Attempts are the logins of all accounts since the start, right and wrong ones.
+	Attempts int `json:"attempts"`
+	// Failures are the failures that count, by account.
+	Failures map[string]int `json:"failures"`
+	// Locked are the accounts that are locked out.
+	Locked []string `json:"locked"`
+}
+
+// Enable turns the policy on or off, and unlocks all accounts.
+func (l *Lockout) Enable(on bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.enabled, l.failures, l.locked = on, map[string][]time.Time{}, map[string]time.Time{}
+}
+
+func (l *Lockout) now() time.Time {
+	if l.Now != nil {
+		return l.Now()
+	}
+	return time.Now()
+}
+
+// Admit takes a login and tells whether it succeeds: of a locked account none does,
+// with the right password neither.
+func (l *Lockout) Admit(account string, right bool) bool {
+	now := l.now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.attempts++
+	if !l.enabled {
+		return right
+	}
+	if since, locked := l.locked[account]; locked {
+		if now.Sub(since) < unlockTime {
+			return false
+		}
+		delete(l.locked, account)
+	}
+	if right {
+		delete(l.failures, account)
+		return true
+	}
+	var counted []time.Time
+	for _, at := range l.failures[account] {
+		if now.Sub(at) < failureInterval {
+			counted = append(counted, at)
+		}
+	}
+	l.failures[account] = append(counted, now)
+	if len(l.failures[account]) >= maxFailures {
+		l.locked[account] = now
+		delete(l.failures, account)
+	}
+	return false
+}
+
+// State tells how accounts stand.
+func (l *Lockout) State() LockoutState {
+	now := l.now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := LockoutState{Enabled: l.enabled, Attempts: l.attempts, Failures: map[string]int{}, Locked: []string{}}
+	for account, failures := range l.failures {
+		s.Failures[account] = len(failures)
+	}
+	for account, since := range l.locked {
+		if now.Sub(since) < unlockTime {
+			s.Locked = append(s.Locked, account)
+		}
+	}
+	return s
+}

@@ -1,0 +1,113 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vcenter
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/test/vcenter/strict"
+)
+
+// Restart is how vpxd is restarted.
+type Restart struct {
+	// Down is how long no connection is accepted.
+	Down time.Duration
+	// REST is how much longer the vAPI endpoint takes to start.
+	REST time.Duration
+	// EndTasks ends what was under way; otherwise it goes on unseen, as hosts finish
+	// what vpxd has started on them. Which of the two happens depends on how far an
+	// operation was (judgement; nothing is documented), so tests need both.
+	EndTasks bool
+}
+
+// RestartVpxd ends all sessions with their views and collectors, and forgets all tasks:
+// neither outlives the process that holds them.
+func (s *Server) RestartVpxd(o Restart) {
+	if o.EndTasks {
+		s.gate.Restart()
+	}
+	registry := s.Registry()
+	var tasks []types.ManagedObjectReference
+	for _, task := range registry.AllReference("Task") {
+		tasks = append(tasks, task.Reference())
+	}
+	s.sight.Forget(tasks...)
+	ctx := strict.Acting(registry)
+	for _, e := range registry.All("VirtualMachine") {
+		if vm, ok := e.(*simulator.VirtualMachine); ok && len(vm.RecentTask) != 0 {
+			ctx.WithLock(vm, func() {
+				ctx.Update(vm, []types.PropertyChange{{Name: "recentTask", Val: []types.ManagedObjectReference{}}})
+			})
+		}
+	}
+	s.front.DropSessions()
+	s.gate.Sessions(registry)
+	if o.Down > 0 {
+		s.front.Outage(o.Down)
+	}
+	s.front.StartREST(o.Down + o.REST)
+}
+
+// Sessions lists who is logged in over SOAP, and Opened what they have open.
+func (s *Server) Sessions() []strict.Session { return s.gate.Sessions(s.Registry()) }
+
+// Opened lists the views, collectors and filters that sessions have open.
+func (s *Server) Opened() []strict.Open { return s.gate.Opened(s.Registry()) }
+
+// Routes adds the orders to the control page that concern the service as a whole:
+//
+//	POST /restart?down=N&rest=N&tasks=end|continue   restarts vpxd, N in seconds
+//	GET  /sessions, /sessions/rest, /opened          who is logged in, with what open
+func (s *Server) Routes(mux *http.ServeMux) {
+	get := func(pattern string, list func() any) {
+		mux.HandleFunc("GET "+pattern, func(w http.ResponseWriter, _ *http.Request) { respond(w, list()) })
+	}
+	get("/sessions", func() any { return s.Sessions() })
+	get("/sessions/rest", func() any { return s.front.RESTSessions() })
+	get("/opened", func() any { return s.Opened() })
+	mux.HandleFunc("POST /restart", func(w http.ResponseWriter, r *http.Request) {
+		o, err := restartOrder(r.URL.Query())
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		s.RestartVpxd(o)
+		respond(w, o)
+	})
+}
+
+// restartOrder reads down and rest, in seconds, and tasks, which is "end" or "continue".
+func restartOrder(q url.Values) (o Restart, err error) {
+	for key, to := range map[string]*time.Duration{"down": &o.Down, "rest": &o.REST} {
+		if q.Get(key) == "" {
+			continue
+		}
+		n, err := strconv.ParseFloat(q.Get(key), 64)
+		if err != nil || n < 0 || n > time.Hour.Seconds() {
+			return o, fmt.Errorf("%s: %q: must be a number of seconds from 0 to 3600", key, q.Get(key))
+		}
+		*to = time.Duration(n * float64(time.Second))
+	}
+	switch q.Get("tasks") {
+	case "end":
+		o.EndTasks = true
+	case "", "continue":
+	default:
+		return o, fmt.Errorf("tasks: %q: must be end or continue", q.Get("tasks"))
+	}
+	return o, nil
+}
+
+func respond(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v) // the client has gone: nobody to tell
+}
