@@ -52,14 +52,12 @@ type controllerDeps struct {
 	mux *mux.PathRecorderMux
 }
 
+// controllersHook is the name of what runs the controllers, in health checks and logs.
+const controllersHook = "controllers"
+
 // controllerStarter wires and runs controllers and returns when ctx is done and all of
 // their goroutines have ended. An error ends the process.
 type controllerStarter func(ctx context.Context, d *controllerDeps) error
-
-// controllerStarters are the controllers by the name of their post-start hook.
-func controllerStarters() map[string]controllerStarter {
-	return map[string]controllerStarter{"virtualmachine-controller": runVirtualMachines}
-}
 
 // leadership runs controllers while the Lease is held.
 type leadership struct {
@@ -73,17 +71,15 @@ type leadership struct {
 	running sync.WaitGroup
 }
 
-// addControllers adds a post-start hook for each controller and one for the Lease. It
+// addControllers adds a post-start hook for the controllers and one for the Lease. It
 // returns what waits until all controllers have ended.
 func addControllers(server *genericapiserver.GenericAPIServer, d *controllerDeps, fail func(error)) (wait func(), err error) {
 	l := &leadership{deps: d, times: defaultLeaseTimes, fail: fail, elected: make(chan struct{})}
 	if d.options.VCenter.URL == "" {
 		return l.running.Wait, nil
 	}
-	for name, start := range controllerStarters() {
-		if err := server.AddPostStartHook("start-"+name, l.hook(name, start)); err != nil {
-			return nil, fmt.Errorf("adding the controller %s: %w", name, err)
-		}
+	if err := server.AddPostStartHook("start-"+controllersHook, l.hook(controllersHook, runControllers)); err != nil {
+		return nil, fmt.Errorf("adding the %s: %w", controllersHook, err)
 	}
 	err = server.AddPostStartHook("start-leader-election", func(hook genericapiserver.PostStartHookContext) error {
 		go l.elect(hook)
@@ -92,7 +88,7 @@ func addControllers(server *genericapiserver.GenericAPIServer, d *controllerDeps
 	return l.running.Wait, err
 }
 
-// hook waits for the Lease and runs one controller.
+// hook waits for the Lease and runs controllers.
 func (l *leadership) hook(name string, start controllerStarter) genericapiserver.PostStartHookFunc {
 	return func(hook genericapiserver.PostStartHookContext) error {
 		l.running.Go(func() {
@@ -103,7 +99,7 @@ func (l *leadership) hook(name string, start controllerStarter) genericapiserver
 			}
 			ctx := klog.NewContext(hook, klog.LoggerWithName(klog.FromContext(hook), name))
 			if err := start(ctx, l.deps); err != nil && hook.Err() == nil {
-				l.fail(fmt.Errorf("running the controller %s: %w", name, err))
+				l.fail(fmt.Errorf("running the %s: %w", name, err))
 			}
 		})
 		return nil

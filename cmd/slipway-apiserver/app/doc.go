@@ -5,7 +5,8 @@
 //
 // Guarantees:
 //   - It is the only package that knows all parts: options become a configuration, the
-//     configuration a server; controllers.go is the only file that wires controllers.
+//     configuration a server; wiring.go is the only file that wires controllers, and a
+//     controller is one line of its list.
 //   - The API is served by every replica. Controllers run in the one that holds the
 //     Lease, which leaves the process when the Lease is lost.
 //   - Controllers reach the server by its own API, like any client.

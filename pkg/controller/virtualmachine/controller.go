@@ -105,7 +105,7 @@ func New(d Deps) (*Controller, error) {
 }
 
 // Queue returns the queue, for looking into it.
-func (c *Controller) Queue() *priorityqueue.Queue[types.NamespacedName] { return c.queue }
+func (c *Controller) Queue() priorityqueue.Snapshotter { return c.queue }
 
 // Collectors expose what queue and loop count.
 func (c *Controller) Collectors() []prometheus.Collector {

@@ -6,9 +6,12 @@ package app
 import (
 	"context"
 	"fmt"
-	"sync"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/server/mux"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
@@ -22,11 +25,49 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	clientscheme "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/scheme"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere"
 )
 
-// runVirtualMachines wires provider and controller of virtual machines and runs them.
-func runVirtualMachines(ctx context.Context, d *controllerDeps) error {
+// shared is what controllers are made from. All of them have the same one.
+type shared struct {
+	options *Options
+	// client reaches our own API, informers watch it.
+	client    versioned.Interface
+	informers externalversions.SharedInformerFactory
+	// host is the host cluster.
+	host     kubernetes.Interface
+	provider provider.Provider
+	recorder events.EventRecorder
+}
+
+// runnable is a controller. Run returns when ctx is done and all that it started has
+// ended.
+type runnable interface {
+	Run(ctx context.Context) error
+	Collectors() []prometheus.Collector
+	Queue() priorityqueue.Snapshotter
+}
+
+// makers make the controllers. They register with the informers what they need, and start
+// nothing.
+var makers = []func(*shared) (runnable, error){
+	newVirtualMachines,
+}
+
+func newVirtualMachines(s *shared) (runnable, error) {
+	o := &s.options.Controllers
+	return virtualmachine.New(virtualmachine.Deps{
+		Client: s.client, Informers: s.informers, Host: s.host, Provider: s.provider, Recorder: s.recorder,
+		Policy:  synchronizer.Policy(o.InstancetypeReferencePolicy),
+		Workers: o.Workers, ResyncPeriod: o.ResyncPeriod,
+		Queue: controller.QueueOptions{Aging: o.QueueAging, Fairness: o.QueueFairness}, Blocking: o.BlockingOperations,
+	})
+}
+
+// runControllers makes what controllers share, makes them and runs them until ctx is done
+// or one of them fails. It returns when all of it has ended.
+func runControllers(ctx context.Context, d *controllerDeps) error {
 	client, err := versioned.NewForConfig(protobufConfig(d.loopback))
 	if err != nil {
 		return fmt.Errorf("making the client of our own API: %w", err)
@@ -45,33 +86,50 @@ func runVirtualMachines(ctx context.Context, d *controllerDeps) error {
 	}
 	informers := externalversions.NewSharedInformerFactoryWithOptions(apiserver.Listing(client), 0,
 		externalversions.WithTransform(controller.WithoutManagedFields))
-	o := &d.options.Controllers
-	vms, err := virtualmachine.New(virtualmachine.Deps{
-		Client: client, Informers: informers, Host: d.host, Provider: hypervisor,
-		Recorder: broadcaster.NewRecorder(clientscheme.Scheme, serverName),
-		Policy:   synchronizer.Policy(o.InstancetypeReferencePolicy),
-		Workers:  o.Workers, ResyncPeriod: o.ResyncPeriod,
-		Queue: controller.QueueOptions{Aging: o.QueueAging, Fairness: o.QueueFairness}, Blocking: o.BlockingOperations,
+	all, err := makeControllers(&shared{
+		options: d.options, client: client, informers: informers, host: d.host, provider: hypervisor,
+		recorder: broadcaster.NewRecorder(clientscheme.Scheme, serverName),
 	})
 	if err != nil {
-		return fmt.Errorf("making the controller: %w", err)
+		return err
 	}
 	d.health.set(informersSynced(informers), hypervisor.Healthy)
-	legacyregistry.RawMustRegister(vms.Collectors()...)
-	d.mux.Handle("/debug/queue", priorityqueue.Handler(vms.Queue()))
+	expose(d.mux, all)
 
-	// The provider ends with the controller, also when that fails.
-	ctx, cancel := context.WithCancel(ctx)
-	var all sync.WaitGroup
-	defer all.Wait()
-	defer cancel()
-	all.Go(func() { hypervisor.Run(ctx) })
-	all.Go(func() {
+	running, ctx := errgroup.WithContext(ctx)
+	running.Go(func() error { hypervisor.Run(ctx); return nil })
+	running.Go(func() error {
 		if cache.WaitForCacheSync(ctx.Done(), informersSynced(informers)) {
 			close(cached)
 		}
+		return nil
 	})
-	return vms.Run(ctx)
+	for _, c := range all {
+		running.Go(func() error { return c.Run(ctx) })
+	}
+	return running.Wait()
+}
+
+func makeControllers(s *shared) ([]runnable, error) {
+	var all []runnable
+	for _, newController := range makers {
+		c, err := newController(s)
+		if err != nil {
+			return nil, fmt.Errorf("making the controllers: %w", err)
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// expose shows what the controllers count, and what waits in their queues.
+func expose(mux *mux.PathRecorderMux, all []runnable) {
+	var queues []priorityqueue.Snapshotter
+	for _, c := range all {
+		legacyregistry.RawMustRegister(c.Collectors()...)
+		queues = append(queues, c.Queue())
+	}
+	mux.Handle("/debug/queue", priorityqueue.Handler(queues...))
 }
 
 func newProvider(d *controllerDeps, readAfter <-chan struct{}) (*vsphere.Provider, error) {
