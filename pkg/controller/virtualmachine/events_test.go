@@ -4,6 +4,7 @@
 package virtualmachine
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -67,11 +68,24 @@ func TestEventsAreTransitions(t *testing.T) {
 func TestEventsAreReportedOnlyForWhatWasWritten(t *testing.T) {
 	h := newHarness(t, fresh(), photon())
 	lifeOf(h)
-	h.pass()
+	for range lifeSteps - 2 {
+		h.pass() // until power on was started, and not told yet
+	}
+	h.events.take()
 	h.api.fail["update virtualmachines/status"] = errTest
-	_, _ = h.tryPass() // created, but that could not be written
+	if _, err := h.tryPass(); !errors.Is(err, errTest) {
+		t.Fatalf("error %v, want that of the write", err)
+	}
 	if got := h.events.take(); len(got) != 0 {
 		t.Errorf("events %q of a state that was not written", got)
 	}
 	delete(h.api.fail, "update virtualmachines/status")
+	h.pass()
+	want := []string{
+		"Normal Created: The vSphere virtual machine is created: vm-42",
+		"Normal PoweredOn: The virtual machine is powered on",
+	}
+	if diff := cmp.Diff(want, h.events.take()); diff != "" {
+		t.Errorf("events of what was written later (-want +got):\n%s", diff)
+	}
 }

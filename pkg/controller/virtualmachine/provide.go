@@ -54,7 +54,7 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 		setFalse(p.vm, p.now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "")
 	}
 	if r.prober != nil {
-		r.prober.Add(p.vm)
+		r.prober.Add(p.vm.DeepCopy())
 	}
 	return p.outcome(err, "creating or updating")
 }

@@ -15,7 +15,8 @@ import (
 // Prober runs the readiness probes that need to connect to the guest. None of its
 // methods may block.
 type Prober interface {
-	// Add starts or updates the probe of vm; it is called at every pass.
+	// Add starts or updates the probe of vm, which is the prober's to keep; it is called
+	// at every pass.
 	Add(vm *vmv1alpha1.VirtualMachine)
 	// Remove ends the probe of a virtual machine, if there is one.
 	Remove(key types.NamespacedName)
