@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"strconv"
 	"strings"
 
 	"github.com/vmware/govmomi/object"
@@ -16,6 +17,11 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
+
+// minDeployAPI is the first version of vCenter's API with which a deployment brings its
+// own configuration, the identity of the virtual machine among it (vSphere Automation
+// API, Vcenter Ovf LibraryItem VmConfigSpec). Older ones would ignore it.
+const minDeployAPI = "8.0.2.0"
 
 // Source is what a virtual machine is made from: a library item or a template.
 type Source struct {
@@ -66,8 +72,17 @@ func (r *Resolver) template(ctx context.Context, inventoryPath string) (Source, 
 }
 
 func (r *Resolver) libraryItem(ctx context.Context, from vmv1alpha1.ContentLibraryImageSource) (Source, error) {
+	vim, err := r.opts.Session.Vim(ctx)
+	if err != nil {
+		return Source{}, err
+	}
+	if have := vim.ServiceContent.About.ApiVersion; !atLeast(have, minDeployAPI) {
+		return Source{}, &NotUsableError{Message: fmt.Sprintf(
+			"deploying from a content library needs vCenter 8.0 Update 2 or newer (API %s), and this one has API %s: use an image of a template", minDeployAPI, have)}
+	}
 	var items []string
-	err := r.opts.Session.WithREST(ctx, "rest.FindLibraryItem", func(ctx context.Context, c *rest.Client) error {
+	var item *library.Item
+	err = r.opts.Session.WithREST(ctx, "rest.FindLibraryItem", func(ctx context.Context, c *rest.Client) error {
 		m := library.NewManager(c)
 		libraries, err := m.FindLibrary(ctx, library.Find{Name: from.Library})
 		if err != nil {
@@ -81,19 +96,47 @@ func (r *Resolver) libraryItem(ctx context.Context, from vmv1alpha1.ContentLibra
 			return &NotUsableError{Message: fmt.Sprintf("vSphere has %d content libraries %q", len(libraries), from.Library)}
 		}
 		items, err = m.FindLibraryItems(ctx, library.FindItem{LibraryID: libraries[0], Name: from.Item})
+		if err == nil && len(items) == 1 {
+			item, err = m.GetLibraryItem(ctx, items[0])
+		}
 		if err != nil {
 			return fmt.Errorf("finding item %q of content library %q: %w", from.Item, from.Library, err)
 		}
 		return nil
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return Source{}, err
-	}
-	switch len(items) {
-	case 1:
-		return Source{LibraryItem: items[0]}, nil
-	case 0:
+	case len(items) == 0:
 		return Source{}, &NotUsableError{Message: fmt.Sprintf("content library %q has no item %q", from.Library, from.Item), Missing: true}
+	case len(items) > 1:
+		return Source{}, &NotUsableError{Message: fmt.Sprintf("content library %q has %d items %q", from.Library, len(items), from.Item)}
+	case !strings.EqualFold(item.Type, library.ItemTypeOVF):
+		return Source{}, &NotUsableError{Message: fmt.Sprintf("item %q of content library %q has type %q, and only those of type %q can be deployed%s",
+			from.Item, from.Library, item.Type, library.ItemTypeOVF, instead(item.Type))}
 	}
-	return Source{}, &NotUsableError{Message: fmt.Sprintf("content library %q has %d items %q", from.Library, len(items), from.Item)}
+	return Source{LibraryItem: items[0]}, nil
+}
+
+// instead says how an item that cannot be deployed can be used all the same.
+func instead(itemType string) string {
+	if itemType == library.ItemTypeVMTX {
+		return "; name the template by its inventory path"
+	}
+	return ""
+}
+
+// atLeast compares versions number by number. What is no number counts as 0.
+func atLeast(have, want string) bool {
+	h, w := strings.Split(have, "."), strings.Split(want, ".")
+	for n := range w {
+		var a, b int
+		if n < len(h) {
+			a, _ = strconv.Atoi(h[n])
+		}
+		if b, _ = strconv.Atoi(w[n]); a != b {
+			return a > b
+		}
+	}
+	return true
 }
