@@ -16,7 +16,7 @@ func (c *comparison) cpu() {
 	c.topology(cpu)
 	hotAdd := isTrue(c.have.CpuHotAddEnabled)
 	want := isTrue(cpu.HotAddEnabled) || cpu.HotAddEnabled == nil && !isTrue(cpu.ExposeVNUMA) && cpu.MaxSockets != nil && *cpu.MaxSockets > max(cpu.Sockets, 1)
-	c.add(Difference{Path: "cpu.hotAddEnabled", Running: strconv.FormatBool(hotAdd), Desired: strconv.FormatBool(want),
+	c.add(Difference{Path: "cpu.hotAddEnabled", Running: c.told(strconv.FormatBool(hotAdd)), Desired: strconv.FormatBool(want),
 		set: func(s *types.VirtualMachineConfigSpec) { s.CpuHotAddEnabled = &want }})
 	c.latency()
 }
@@ -43,9 +43,9 @@ func (c *comparison) topology(cpu *vmv1alpha1.VirtualMachineCPU) {
 		})
 		return
 	}
-	running := itoa(haveCores)
-	if c.vm.Config == nil || isTrue(hw.AutoCoresPerSocket) && c.off() {
-		running = "" // Not told yet, or vSphere chooses it at the next power on.
+	running := c.told(itoa(haveCores))
+	if isTrue(hw.AutoCoresPerSocket) && c.off() {
+		running = "" // vSphere chooses it at the next power on.
 	}
 	live := hotAdd && cores == haveCores
 	c.cpuWaits = vcpus != hw.NumCPU && !live

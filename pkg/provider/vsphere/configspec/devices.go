@@ -60,12 +60,7 @@ func (c *comparison) flag(path, key string, on bool) {
 // tpm adds the TPM, and removes it only if the spec says so in words: its
 // secrets cannot be brought back.
 func (c *comparison) tpm(want *vmv1alpha1.VirtualMachineTPM) {
-	var have *types.VirtualTPM
-	for _, d := range c.have.Hardware.Device {
-		if t, ok := d.(*types.VirtualTPM); ok {
-			have = t
-		}
-	}
+	have := tpmOf(c.have)
 	switch {
 	case wantsTPM(want) && have == nil && c.efi():
 		tpm := &types.VirtualTPM{}
@@ -74,6 +69,18 @@ func (c *comparison) tpm(want *vmv1alpha1.VirtualMachineTPM) {
 	case want != nil && !wantsTPM(want) && have != nil && !c.adopted:
 		c.device("devices.tpm", "present", "", types.VirtualDeviceConfigSpecOperationRemove, have)
 	}
+}
+
+func tpmOf(config *types.VirtualMachineConfigInfo) *types.VirtualTPM {
+	if config == nil {
+		return nil
+	}
+	for _, d := range config.Hardware.Device {
+		if t, ok := d.(*types.VirtualTPM); ok {
+			return t
+		}
+	}
+	return nil
 }
 
 func wantsTPM(t *vmv1alpha1.VirtualMachineTPM) bool {

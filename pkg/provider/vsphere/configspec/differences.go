@@ -72,6 +72,15 @@ func (c *comparison) add(d Difference) {
 	}
 }
 
+// told is a value of the VM, and nothing for a new one: its image has some value that
+// nobody here knows, so that it is told in any case.
+func (c *comparison) told(value string) string {
+	if c.vm.Config == nil {
+		return ""
+	}
+	return value
+}
+
 func (c *comparison) identity() {
 	w := c.want
 	if w.Name != "" && !c.adopted {
@@ -103,7 +112,7 @@ func (c *comparison) memory() {
 			set: func(s *types.VirtualMachineConfigSpec) { s.MemoryMB = mb }})
 	}
 	want := isTrue(mem.HotAddEnabled) || mem.HotAddEnabled == nil && mem.MaxGuest != nil && mem.Guest != nil && mem.MaxGuest.Cmp(*mem.Guest) > 0
-	c.add(Difference{Path: "memory.hotAddEnabled", Running: strconv.FormatBool(hotAdd), Desired: strconv.FormatBool(want),
+	c.add(Difference{Path: "memory.hotAddEnabled", Running: c.told(strconv.FormatBool(hotAdd)), Desired: strconv.FormatBool(want),
 		set: func(s *types.VirtualMachineConfigSpec) { s.MemoryHotAddEnabled = &want }})
 	switch {
 	case mem.HugePageSize == "1Gi":

@@ -10,24 +10,32 @@ import (
 // guestInfoTransport hands OVF properties to the guest through VMware Tools.
 const guestInfoTransport = "com.vmware.guestInfo"
 
-// vApp sets OVF properties. Those of an image keep their numbers and labels;
-// what the image does not have is added. Values appear in no status: they may
-// come from a Secret.
+// vApp sets OVF properties. Those of an image keep their numbers and labels, also when
+// vSphere has not taken them over; what the image does not have is added. Values appear
+// in no status: they may come from a Secret.
 func (c *comparison) vApp() {
-	if c.vm.Config == nil || len(c.want.VAppProperties) == 0 || c.adopted {
+	if c.vm.Config == nil || c.adopted {
 		return
 	}
 	var have types.VmConfigInfo
 	if c.have.VAppConfig != nil {
 		have = *c.have.VAppConfig.GetVmConfigInfo()
 	}
-	byID, next := map[string]types.VAppPropertyInfo{}, int32(0)
+	spec := c.imageProperties(len(have.Property) > 0)
+	changed := map[string]*types.VAppPropertyInfo{}
+	for _, p := range spec.Property {
+		changed[propertyID(*p.Info)] = p.Info
+	}
+	byID, next := map[string]types.VAppPropertyInfo{}, int32(len(spec.Property))
 	for _, p := range have.Property {
 		byID[propertyID(p)] = p
 		next = max(next, p.Key+1)
 	}
-	spec := &types.VmConfigSpec{}
 	for _, id := range sortedKeys(c.want.VAppProperties) {
+		if p := changed[id]; p != nil {
+			p.Value = c.want.VAppProperties[id]
+			continue
+		}
 		info, ok := byID[id]
 		op := types.ArrayUpdateOperationEdit
 		if !ok {
@@ -44,11 +52,29 @@ func (c *comparison) vApp() {
 	if len(spec.Property) == 0 {
 		return
 	}
-	if len(have.OvfEnvironmentTransport) == 0 {
+	if len(have.OvfEnvironmentTransport)+len(spec.OvfEnvironmentTransport) == 0 {
 		spec.OvfEnvironmentTransport = []string{guestInfoTransport}
 	}
 	c.add(Difference{Path: "bootstrap.vAppConfig", Desired: "changed", FirstBoot: true,
 		set: func(s *types.VirtualMachineConfigSpec) { s.VAppConfig = spec }})
+}
+
+// imageProperties adds those of the image to a new VM that has none and is to have
+// them: cloud-init does without.
+func (c *comparison) imageProperties(present bool) *types.VmConfigSpec {
+	out, b := &types.VmConfigSpec{}, c.want.Effective.Bootstrap
+	image := c.want.ImageProperties
+	if !c.want.New || present || image == nil || b != nil && b.CloudInit != nil && b.VAppConfig == nil {
+		return out
+	}
+	*out = *image
+	out.Property = nil
+	for _, p := range image.Property {
+		info := *p.Info
+		p.Info = &info
+		out.Property = append(out.Property, p)
+	}
+	return out
 }
 
 // propertyID is the identifier of a property as OVF writes it.

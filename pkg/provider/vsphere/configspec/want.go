@@ -32,6 +32,9 @@ type Want struct {
 	UserData []byte
 	// VAppProperties are OVF property values by key, nil for none.
 	VAppProperties map[string]string
+	// ImageProperties are the OVF properties of the image of a new VM, nil for none. A
+	// deployment that brings its own configuration may leave them out.
+	ImageProperties *types.VmConfigSpec
 	// TPMPreferred is true when a preference asks for the TPM and nobody else: a
 	// VM that cannot have it goes without.
 	TPMPreferred bool

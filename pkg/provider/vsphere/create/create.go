@@ -15,6 +15,7 @@ import (
 
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/action"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/descriptor"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
@@ -29,6 +30,8 @@ type Creator struct {
 	Actor *action.Actor
 	// Places resolves the folder of the namespace.
 	Places *placement.Resolver
+
+	descriptors descriptor.Reader
 }
 
 // Create returns when the inventory shows the VM, made from rep.Source at the
@@ -47,7 +50,10 @@ func (c *Creator) Create(ctx context.Context, want configspec.Want, rep *placeme
 			other.Name, other.Self.Value)}
 	}
 	want.Backings = rep.Backings
-	spec := configspec.Spec(configspec.Differences(want, &mo.VirtualMachine{}))
+	spec, err := c.prepare(ctx, &want, rep)
+	if err != nil {
+		return err
+	}
 	ref, err := c.build(ctx, want, rep, folder, spec)
 	if err != nil {
 		if final(err) {

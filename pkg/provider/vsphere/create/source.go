@@ -9,9 +9,11 @@ import (
 	"encoding/base64"
 	"fmt"
 
+	"github.com/vmware/govmomi/property"
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vapi/vcenter"
 	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 	"github.com/vmware/govmomi/vim25/xml"
 
@@ -19,11 +21,33 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 )
 
+// thin is how the disks of an image are provisioned, as those that are added later are.
+const thin = "thin"
+
+// prepare returns the configuration of the request, laid over what the image brings. A
+// clone brings all that its template has; of a library item it is read.
+func (c *Creator) prepare(ctx context.Context, want *configspec.Want, rep *placement.Report) (types.VirtualMachineConfigSpec, error) {
+	diffs := configspec.Differences(*want, &mo.VirtualMachine{})
+	spec := configspec.Spec(diffs)
+	if rep.Source.LibraryItem == "" {
+		return spec, nil
+	}
+	image, err := c.descriptors.Read(ctx, c.Actor.Session, rep.Source.LibraryItem)
+	if err != nil {
+		return spec, err
+	}
+	if configspec.NewerHardware(configspec.Upgrade(diffs), image.Config.Version) {
+		spec.Version = configspec.Upgrade(diffs)
+	}
+	want.ImageProperties = image.VApp
+	return image.Under(spec), nil
+}
+
 func (c *Creator) build(ctx context.Context, want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) (types.ManagedObjectReference, error) {
 	if rep.Source.LibraryItem != "" {
 		return c.deploy(ctx, want.Name, rep, folder, spec)
 	}
-	return c.clone(ctx, want.Name, rep, folder, spec)
+	return c.clone(ctx, want, rep, folder, spec)
 }
 
 // deploy deploys an OVF item of a content library.
@@ -35,21 +59,27 @@ func (c *Creator) deploy(ctx context.Context, name string, rep *placement.Report
 	var ref *types.ManagedObjectReference
 	err = c.Actor.Session.WithLongREST(ctx, "rest.DeployLibraryItem", func(ctx context.Context, rc *rest.Client) error {
 		var derr error
-		ref, derr = vcenter.NewManager(rc).DeployLibraryItem(ctx, rep.Source.LibraryItem, vcenter.Deploy{
-			DeploymentSpec: vcenter.DeploymentSpec{
-				Name:               name,
-				AcceptAllEULA:      true,
-				DefaultDatastoreID: rep.Datastore.Value,
-				VmConfigSpec:       &vcenter.VmConfigSpec{Provider: "XML", XML: doc},
-			},
-			Target: vcenter.Target{ResourcePoolID: rep.Pool.Value, FolderID: folder.Value},
-		})
+		ref, derr = vcenter.NewManager(rc).DeployLibraryItem(ctx, rep.Source.LibraryItem, deployment(name, rep, folder, doc))
 		return derr
 	})
 	if err != nil {
 		return types.ManagedObjectReference{}, fmt.Errorf("deploying library item %s: %w", rep.Source.LibraryItem, err)
 	}
 	return *ref, nil
+}
+
+// deployment accepts the licences of the image: who offers it as one has read them.
+func deployment(name string, rep *placement.Report, folder types.ManagedObjectReference, doc string) vcenter.Deploy {
+	return vcenter.Deploy{
+		DeploymentSpec: vcenter.DeploymentSpec{
+			Name:                name,
+			AcceptAllEULA:       true,
+			DefaultDatastoreID:  rep.Datastore.Value,
+			StorageProvisioning: thin,
+			VmConfigSpec:        &vcenter.VmConfigSpec{Provider: "XML", XML: doc},
+		},
+		Target: vcenter.Target{ResourcePoolID: rep.Pool.Value, FolderID: folder.Value},
+	}
 }
 
 // encode is the XML that vCenter's REST API takes: the SOAP form in base64.
@@ -71,20 +101,17 @@ func encode(spec types.VirtualMachineConfigSpec) (string, error) {
 	return base64.StdEncoding.EncodeToString(b.Bytes()), nil
 }
 
-// clone clones a template. Device changes are left to complete: those of the
-// request are relative to devices that only the template's clone has.
-func (c *Creator) clone(ctx context.Context, name string, rep *placement.Report, folder types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) (types.ManagedObjectReference, error) {
+func (c *Creator) clone(ctx context.Context, want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) (types.ManagedObjectReference, error) {
 	vim, err := c.Actor.Session.Vim(ctx)
 	if err != nil {
 		return types.ManagedObjectReference{}, err
 	}
-	spec.DeviceChange, spec.Name = nil, ""
+	var template mo.VirtualMachine
+	if err := property.DefaultCollector(vim).RetrieveOne(ctx, rep.Source.Template, []string{"config.hardware.device"}, &template); err != nil {
+		return types.ManagedObjectReference{}, fmt.Errorf("reading the devices of template %s: %w", rep.Source.Template.Value, err)
+	}
 	res, err := methods.CloneVM_Task(ctx, vim, &types.CloneVM_Task{
-		This: rep.Source.Template, Folder: folder, Name: name,
-		Spec: types.VirtualMachineCloneSpec{
-			Location: types.VirtualMachineRelocateSpec{Pool: &rep.Pool, Datastore: &rep.Datastore, Folder: &folder},
-			Config:   &spec,
-		},
+		This: rep.Source.Template, Folder: folder, Name: want.Name, Spec: cloneOf(&template, want, rep, folder, spec),
 	})
 	if err != nil {
 		return types.ManagedObjectReference{}, fmt.Errorf("cloning template %s: %w", rep.Source.Template.Value, err)
@@ -98,4 +125,19 @@ func (c *Creator) clone(ctx context.Context, name string, rep *placement.Report,
 		return types.ManagedObjectReference{}, fmt.Errorf("cloning template %s: vSphere returned no virtual machine", rep.Source.Template.Value)
 	}
 	return ref, nil
+}
+
+// cloneOf is the request for a clone of template. Its adapters give way to those of
+// spec, for where the clone goes the template's networks may not be. A TPM is made
+// anew: with a copy the clone would have the template's secrets.
+func cloneOf(template *mo.VirtualMachine, want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) types.VirtualMachineCloneSpec {
+	spec.Name, spec.DeviceChange = "", configspec.CloneDevices(want, template, spec.DeviceChange)
+	out := types.VirtualMachineCloneSpec{
+		Location: types.VirtualMachineRelocateSpec{Pool: &rep.Pool, Datastore: &rep.Datastore, Folder: &folder},
+		Config:   &spec,
+	}
+	if configspec.HasTPM(template) {
+		out.TpmProvisionPolicy = string(types.VirtualMachineCloneSpecTpmProvisionPolicyReplace)
+	}
+	return out
 }

@@ -1,0 +1,67 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package create
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
+)
+
+func adapter(key int32) *types.VirtualVmxnet3 {
+	nic := &types.VirtualVmxnet3{}
+	nic.Key = key
+	return nic
+}
+
+func TestACloneHasNoAdapterAndNoTPMOfItsTemplate(t *testing.T) {
+	added := []types.BaseVirtualDeviceConfigSpec{&types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationAdd, Device: adapter(-100)}}
+	for _, tc := range []struct {
+		name    string
+		devices []types.BaseVirtualDevice
+		network *vmv1alpha1.VirtualMachineNetworkSpec
+		added   []types.BaseVirtualDeviceConfigSpec
+		changes []string
+		policy  string
+	}{
+		{name: "adapters", devices: []types.BaseVirtualDevice{adapter(4001), adapter(4000)}, network: &vmv1alpha1.VirtualMachineNetworkSpec{}, added: added,
+			changes: []string{"remove 4000", "remove 4001", "add -100"}},
+		{name: "no network", devices: []types.BaseVirtualDevice{adapter(4000)}, network: &vmv1alpha1.VirtualMachineNetworkSpec{Disabled: true}, changes: []string{"remove 4000"}},
+		{name: "a network that nobody has named", devices: []types.BaseVirtualDevice{adapter(4000)}},
+		{name: "a TPM", devices: []types.BaseVirtualDevice{&types.VirtualTPM{}}, policy: "replace"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			template := &mo.VirtualMachine{}
+			template.Config = &types.VirtualMachineConfigInfo{Hardware: types.VirtualHardware{Device: tc.devices}}
+			want := configspec.Want{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Network: tc.network}}
+			got := cloneOf(template, want, &placement.Report{}, types.ManagedObjectReference{}, types.VirtualMachineConfigSpec{Name: "web", DeviceChange: tc.added})
+			var changes []string
+			for _, c := range got.Config.DeviceChange {
+				change := c.GetVirtualDeviceConfigSpec()
+				changes = append(changes, fmt.Sprintf("%s %d", change.Operation, change.Device.GetVirtualDevice().Key))
+			}
+			if diff := cmp.Diff(tc.changes, changes); diff != "" {
+				t.Errorf("device changes (-want +got):\n%s", diff)
+			}
+			if got.TpmProvisionPolicy != tc.policy {
+				t.Errorf("TPM: %q, want %q", got.TpmProvisionPolicy, tc.policy)
+			}
+		})
+	}
+}
+
+func TestDisksOfAnImageAreProvisionedThin(t *testing.T) {
+	rep := &placement.Report{Datastore: types.ManagedObjectReference{Type: "Datastore", Value: "datastore-1"}}
+	got := deployment("web", rep, types.ManagedObjectReference{}, "doc")
+	if got.StorageProvisioning != "thin" || got.DefaultDatastoreID != "datastore-1" {
+		t.Errorf("provisioning %q on %q, want thin on datastore-1", got.StorageProvisioning, got.DefaultDatastoreID)
+	}
+}

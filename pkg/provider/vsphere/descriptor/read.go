@@ -1,0 +1,161 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package descriptor
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/vmware/govmomi/vapi/library"
+	"github.com/vmware/govmomi/vapi/rest"
+	"github.com/vmware/govmomi/vim25/soap"
+	"golang.org/x/sync/singleflight"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
+)
+
+const (
+	// maxKnown bounds what is remembered: the images that are in use at a time.
+	maxKnown = 256
+	// readTimeout bounds the reading of one descriptor, for which a subscribed library
+	// may have to fetch it first.
+	readTimeout = 2 * time.Minute
+)
+
+// Reader reads descriptors. The zero value is ready for use, with one vCenter.
+type Reader struct {
+	flights singleflight.Group
+	mu      sync.Mutex
+	known   map[string]versioned
+}
+
+// versioned is an image with the version of the content that it is of.
+type versioned struct {
+	version string
+	image   *Image
+}
+
+// Read returns what the descriptor of the library item says, as of the item's present
+// content. The error is an UnusableError when nothing can be made from it.
+func (r *Reader) Read(ctx context.Context, s *session.Session, item string) (*Image, error) {
+	var info *library.Item
+	err := s.WithREST(ctx, "rest.GetLibraryItem", func(ctx context.Context, c *rest.Client) (err error) {
+		info, err = library.NewManager(c).GetLibraryItem(ctx, item)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading library item %s: %w", item, err)
+	}
+	if image := r.remembered(item, info.ContentVersion); image != nil {
+		return image, nil
+	}
+	flight := r.flights.DoChan(item+"@"+info.ContentVersion, func() (any, error) {
+		// Others may wait for it too.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
+		defer cancel()
+		image, err := fetch(ctx, s, item)
+		if err != nil {
+			return nil, fmt.Errorf("reading the OVF descriptor of library item %s: %w", item, err)
+		}
+		r.remember(item, versioned{version: info.ContentVersion, image: image})
+		return image, nil
+	})
+	select {
+	case res := <-flight:
+		image, _ := res.Val.(*Image)
+		return image, res.Err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (r *Reader) remembered(item, version string) *Image {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if v, ok := r.known[item]; ok && v.version == version {
+		return v.image
+	}
+	return nil
+}
+
+// remember forgets any other item when there is no room.
+func (r *Reader) remember(item string, v versioned) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known == nil {
+		r.known = map[string]versioned{}
+	}
+	for other := range r.known {
+		if len(r.known) < maxKnown {
+			break
+		}
+		delete(r.known, other)
+	}
+	r.known[item] = v
+}
+
+// fetch downloads the descriptor in a session of its own, which it ends.
+func fetch(ctx context.Context, s *session.Session, item string) (*Image, error) {
+	var image *Image
+	err := s.WithLongREST(ctx, "rest.DownloadLibraryItem", func(ctx context.Context, c *rest.Client) error {
+		m := library.NewManager(c)
+		files, err := m.ListLibraryItemFiles(ctx, item)
+		if err != nil {
+			return fmt.Errorf("listing its files: %w", err)
+		}
+		name := ""
+		for _, f := range files {
+			if strings.EqualFold(path.Ext(f.Name), ".ovf") {
+				name = f.Name
+			}
+		}
+		if name == "" {
+			return &UnusableError{Message: "it has no file *.ovf"}
+		}
+		download, err := m.CreateLibraryItemDownloadSession(ctx, library.Session{LibraryItemID: item})
+		if err != nil {
+			return fmt.Errorf("beginning to download %s: %w", name, err)
+		}
+		// Without it the session ends by itself, an hour later.
+		defer func() { _ = m.DeleteLibraryItemDownloadSession(context.WithoutCancel(ctx), download) }()
+		image, err = get(ctx, c, m, download, name)
+		return err
+	})
+	return image, err
+}
+
+// get waits until the file is prepared, and reads it.
+func get(ctx context.Context, c *rest.Client, m *library.Manager, download, name string) (*Image, error) {
+	file, err := m.PrepareLibraryItemDownloadSessionFile(ctx, download, name)
+	if err != nil {
+		return nil, fmt.Errorf("preparing %s: %w", name, err)
+	}
+	pause := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Steps: 20, Cap: 5 * time.Second}
+	for file.Status != "PREPARED" || file.DownloadEndpoint == nil {
+		select {
+		case <-time.After(pause.Step()):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("waiting until %s is prepared: %w", name, ctx.Err())
+		}
+		if file, err = m.GetLibraryItemDownloadSessionFile(ctx, download, name); err != nil {
+			return nil, fmt.Errorf("waiting until %s is prepared: %w", name, err)
+		}
+	}
+	u, err := url.Parse(file.DownloadEndpoint.URI)
+	if err != nil {
+		return nil, fmt.Errorf("where %s is downloaded from: %w", name, err)
+	}
+	body, _, err := c.Download(ctx, u, &soap.DefaultDownload)
+	if err != nil {
+		return nil, fmt.Errorf("downloading %s: %w", name, err)
+	}
+	defer func() { _ = body.Close() }()
+	return parse(body)
+}

@@ -1,0 +1,35 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package descriptor
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// Under returns spec with the image's configuration wherever spec says nothing. Keys
+// of extraConfig count one by one, and without regard to case, as in .vmx files.
+func (i *Image) Under(spec types.VirtualMachineConfigSpec) types.VirtualMachineConfigSpec {
+	out := spec
+	from, to := reflect.ValueOf(i.Config), reflect.ValueOf(&out).Elem()
+	for n := range to.NumField() {
+		if to.Field(n).IsZero() {
+			to.Field(n).Set(from.Field(n))
+		}
+	}
+	said := map[string]bool{}
+	for _, o := range spec.ExtraConfig {
+		said[strings.ToLower(o.GetOptionValue().Key)] = true
+	}
+	out.ExtraConfig = nil
+	for _, o := range i.Config.ExtraConfig {
+		if !said[strings.ToLower(o.GetOptionValue().Key)] {
+			out.ExtraConfig = append(out.ExtraConfig, o)
+		}
+	}
+	out.ExtraConfig = append(out.ExtraConfig, spec.ExtraConfig...)
+	return out
+}
