@@ -20,8 +20,8 @@ type removedHost struct {
 }
 
 // RemoveHost takes a host out of the inventory, and with it its virtual machines,
-// which run on: "if you remove a host from vCenter Server, all its virtual machines
-// are removed from the vCenter Server inventory" (vSphere documentation, Remove a Host
+// which run on: host and virtual machines leave the inventory, nothing is removed from
+// the host or the datastores (vCenter Server and Host Management, Remove a Managed Host
 // from vCenter Server). It returns their managed object IDs.
 func (e *Events) RemoveHost(name string) ([]string, error) {
 	ctx := strict.Acting(e.registry)

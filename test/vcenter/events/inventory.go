@@ -67,9 +67,9 @@ func (e *Events) moveTo(vm *simulator.VirtualMachine, to *simulator.Folder) (str
 }
 
 // SetInstanceUUID gives a virtual machine another instance UUID, as an administrator
-// or vCenter may; an empty one asks for a new one ("clients can specify that vCenter
-// Server reassign a new identifier by providing an empty string", API). It returns
-// the one that the virtual machine had.
+// or vCenter may; an empty one asks for a new one, as "clients can specify that vCenter
+// Server reassign a new identifier" (API, VirtualMachineConfigSpec.instanceUuid). It
+// returns the one that the virtual machine had.
 func (e *Events) SetInstanceUUID(id, instanceUUID string) (string, error) {
 	vm, err := e.vm(id)
 	if err != nil {

@@ -8,17 +8,19 @@ import (
 	"time"
 )
 
-// Lockout policy of vCenter Single Sign-On as installed: "Maximum number of failed
-// login attempts 5, time interval between failures 180 seconds, unlock time 300
-// seconds" (vSphere Authentication, Edit the vCenter Single Sign-On Lockout Policy).
+// Lockout policy of vCenter Single Sign-On as installed (VMware Cloud Foundation,
+// Configure the Account Lockout Policy for vCenter Single Sign-On, default values).
 const (
 	maxFailures     = 5
 	failureInterval = 180 * time.Second
-	unlockTime      = 300 * time.Second
+	unlockTime      = 900 * time.Second
 )
 
 // Lockout locks accounts out whose logins fail too often, over SOAP and REST
 // together, as both are logins of one account. It does nothing until it is enabled.
+//
+// vCenter spares its administrator@vsphere.local; here every account is taken for one
+// of a service.
 type Lockout struct {
 	// Now is the clock; nil is the system's.
 	Now func() time.Time

@@ -124,8 +124,15 @@ func (g *Guests) halt(ref types.ManagedObjectReference) {
 // Reference identifies the handler in the registry.
 func (g *Guests) Reference() types.ManagedObjectReference { return agentsRef }
 
-// PutObject is called by the registry for every new object.
-func (g *Guests) PutObject(*simulator.Context, mo.Reference) {}
+// PutObject is called by the registry for every new object. A virtual machine that is
+// registered while its guest boots goes on with it.
+func (g *Guests) PutObject(_ *simulator.Context, obj mo.Reference) {
+	vm, ok := obj.(*simulator.VirtualMachine)
+	if ok && vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn &&
+		(vm.Guest == nil || vm.Guest.ToolsRunningStatus != string(types.VirtualMachineToolsRunningStatusGuestToolsRunning)) {
+		g.boot(vm.Self)
+	}
+}
 
 // RemoveObject is called by the registry for every removed object.
 func (g *Guests) RemoveObject(_ *simulator.Context, ref types.ManagedObjectReference) {

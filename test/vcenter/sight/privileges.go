@@ -27,10 +27,12 @@ func ReadOnly() []string { return []string{SystemAnonymous, SystemRead, SystemVi
 type privileges map[string]struct{}
 
 // Permit gives the account these privileges on the entity and everything below, in
-// place of those that come from above: "a permission defined on a child object
-// always overrides the permissions that are propagated from parent objects" (vSphere
-// Security, Hierarchical Inheritance of Permissions). None at all is the role No
-// Access.
+// place of those that come from above: "permissions defined for a child object always
+// override the permissions that are propagated from parent objects" (vSphere Security,
+// Hierarchical Inheritance of Permissions). None at all is the role No Access.
+//
+// Of the two parents that a virtual machine inherits from only the folder counts here,
+// so that one permission is enough to take something away.
 func (s *Sight) Permit(account string, entity types.ManagedObjectReference, ids ...string) {
 	role := privileges{}
 	for _, id := range ids {

@@ -12,9 +12,16 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// DestroyTask destroys a folder with what is in it, as vCenter does; the
-// simulator would leave virtual machines behind without a parent.
+// DestroyTask destroys a virtual machine with its disks, or a folder with what is in
+// it, as vCenter does; the simulator would leave virtual machines behind without a
+// parent.
 func (g *Gate) DestroyTask(ctx *simulator.Context, req *types.Destroy_Task) soap.HasFault {
+	if vm, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine); ok {
+		return g.destroyMachine(ctx, vm, req)
+	}
+	if req.This.Type == "VirtualMachine" {
+		return &methods.Destroy_TaskBody{Fault_: simulator.Fault("", &types.ManagedObjectNotFound{Obj: req.This})}
+	}
 	// The task takes the gate's place in the lock order: a folder's lock must not
 	// be held while those of its children are taken.
 	task := simulator.CreateTask(gateRef, "destroy", func(task *simulator.Task) (types.AnyType, types.BaseMethodFault) {
@@ -54,9 +61,7 @@ func (g *Gate) destroyVM(ctx *simulator.Context, ref types.ManagedObjectReferenc
 	if !ok {
 		return nil // somebody else was faster
 	}
-	var res soap.HasFault
-	ctx.WithLock(vm, func() { res = vm.DestroyTask(ctx, &types.Destroy_Task{This: ref}) })
-	return g.destroyed(ctx, res)
+	return g.destroyed(ctx, g.destroyMachine(ctx, vm, &types.Destroy_Task{This: ref}))
 }
 
 func (g *Gate) destroyed(ctx *simulator.Context, res soap.HasFault) types.BaseMethodFault {

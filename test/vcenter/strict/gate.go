@@ -72,6 +72,7 @@ var handled = map[string]map[string]bool{
 	"VirtualMachine": {
 		"CloneVM_Task": true, "RelocateVM_Task": true, "ReconfigVM_Task": true, "Rename_Task": true,
 		"ShutdownGuest": true, "StandbyGuest": true, "RebootGuest": true, "UnregisterVM": true, "AnswerVM": true,
+		"Destroy_Task": true, "AttachDisk_Task": true, "DetachDisk_Task": true,
 	},
 }
 
@@ -137,7 +138,7 @@ func (g *Gate) direct(ctx *simulator.Context, method *simulator.Method) (mo.Refe
 	if fault := enabled(ctx, method); fault != nil {
 		return nil, fault
 	}
-	if fault := g.operable(method); fault != nil {
+	if fault := g.operable(ctx, method); fault != nil {
 		refuse(method, fault)
 		return nil, nil
 	}

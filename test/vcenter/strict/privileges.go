@@ -25,8 +25,8 @@ var onTarget = map[string]string{
 	"ShutdownGuest": "VirtualMachine.Interact.PowerOff", "SuspendVM_Task": "VirtualMachine.Interact.Suspend",
 	"StandbyGuest": "VirtualMachine.Interact.Suspend", "ResetVM_Task": "VirtualMachine.Interact.Reset",
 	"RebootGuest": "VirtualMachine.Interact.Reset", "AnswerVM": "VirtualMachine.Interact.AnswerQuestion",
-	"UnregisterVM": "VirtualMachine.Inventory.Unregister", "CustomizeVM_Task": "VirtualMachine.Provisioning.Customize",
-	"UpgradeVM_Task": "VirtualMachine.Config.UpgradeVirtualHardware", "CreateFolder": "Folder.Create",
+	"CustomizeVM_Task": "VirtualMachine.Provisioning.Customize",
+	"UpgradeVM_Task":   "VirtualMachine.Config.UpgradeVirtualHardware", "CreateFolder": "Folder.Create",
 	"RelocateVM_Task": "Resource.ColdMigrate", "ImportVApp": "VApp.Import",
 	"CreateSnapshot_Task": "VirtualMachine.State.CreateSnapshot", "RevertToCurrentSnapshot_Task": "VirtualMachine.State.RevertToSnapshot",
 }
@@ -68,11 +68,13 @@ func needs(ctx *simulator.Context, method *simulator.Method) []need {
 		return reconfigureNeeds(ctx, body.This, &body.Spec)
 	case *types.Destroy_Task:
 		if body.This.Type == "VirtualMachine" {
-			return []need{{body.This, "VirtualMachine.Inventory.Delete"}}
+			return withParent(ctx, body.This, "VirtualMachine.Inventory.Delete")
 		}
 		if body.This.Type == "Folder" {
 			return []need{{body.This, "Folder.Delete"}}
 		}
+	case *types.UnregisterVM:
+		return withParent(ctx, body.This, "VirtualMachine.Inventory.Unregister")
 	case *types.Rename_Task:
 		if body.This.Type == "VirtualMachine" {
 			return []need{{body.This, "VirtualMachine.Config.Rename"}}
@@ -84,6 +86,16 @@ func needs(ctx *simulator.Context, method *simulator.Method) []need {
 				all = append(all, need{ref, "VirtualMachine.Inventory.Move"}, need{body.This, "VirtualMachine.Inventory.Move"})
 			}
 		}
+	}
+	return all
+}
+
+// withParent is a privilege that is needed "in both the object and its parent object"
+// (vSphere Security, Virtual Machine Edit Inventory Privileges).
+func withParent(ctx *simulator.Context, vm types.ManagedObjectReference, id string) []need {
+	all := []need{{vm, id}}
+	if e, ok := ctx.Map.Get(vm).(mo.Entity); ok && e.Entity().Parent != nil {
+		all = append(all, need{*e.Entity().Parent, id})
 	}
 	return all
 }

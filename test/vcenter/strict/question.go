@@ -94,9 +94,8 @@ func (g *Gate) settleQuestion(ctx *simulator.Context, vm *simulator.VirtualMachi
 	}
 }
 
-// AnswerVM answers the question of a virtual machine. "ConcurrentAccess: if the
-// question has been or is being answered by another thread or user; InvalidArgument:
-// if the questionId does not apply to this virtual machine" (API).
+// AnswerVM answers the question of a virtual machine. The identifier and the choice must
+// be those of the question that it has now (API, AnswerVM).
 func (g *Gate) AnswerVM(ctx *simulator.Context, req *types.AnswerVM) soap.HasFault {
 	vm, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine)
 	if !ok {

@@ -71,6 +71,12 @@ var taskAnswers = map[string]func(types.ManagedObjectReference) soap.HasFault{
 	"CustomizeVM_Task": func(ref types.ManagedObjectReference) soap.HasFault {
 		return &methods.CustomizeVM_TaskBody{Res: &types.CustomizeVM_TaskResponse{Returnval: ref}}
 	},
+	"AttachDisk_Task": func(ref types.ManagedObjectReference) soap.HasFault {
+		return &methods.AttachDisk_TaskBody{Res: &types.AttachDisk_TaskResponse{Returnval: ref}}
+	},
+	"DetachDisk_Task": func(ref types.ManagedObjectReference) soap.HasFault {
+		return &methods.DetachDisk_TaskBody{Res: &types.DetachDisk_TaskResponse{Returnval: ref}}
+	},
 	"CreateSnapshot_Task": func(ref types.ManagedObjectReference) soap.HasFault {
 		return &methods.CreateSnapshot_TaskBody{Res: &types.CreateSnapshot_TaskResponse{Returnval: ref}}
 	},
@@ -99,10 +105,10 @@ func operates(method *simulator.Method) bool {
 // operable refuses operations on a virtual machine that vCenter cannot reach, that
 // waits for an answer, or that is busy.
 //
-// InvalidState: "the operation is not allowed in the current state" of the virtual
-// machine; with its host away it is the host's connection that does not allow it
-// (API, InvalidState and InvalidHostConnectionState).
-func (g *Gate) operable(method *simulator.Method) types.BaseMethodFault {
+// "An InvalidState fault is thrown if the operation failed due to the current state of
+// the system"; with its host away it is "the host has an invalid connection state" (API,
+// InvalidState and InvalidHostConnectionState).
+func (g *Gate) operable(ctx *simulator.Context, method *simulator.Method) types.BaseMethodFault {
 	if !operates(method) {
 		return nil
 	}
@@ -111,6 +117,9 @@ func (g *Gate) operable(method *simulator.Method) types.BaseMethodFault {
 			return &types.InvalidHostConnectionState{}
 		}
 		return &types.InvalidState{}
+	}
+	if fault := checkLocks(ctx, method); fault != nil {
+		return fault
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -17,8 +17,8 @@ import (
 )
 
 // UnregisterVM takes a virtual machine out of the inventory "without removing any of
-// the virtual machine's files on storage" (API), so that it can be registered again
-// as what it was.
+// the virtual machine's files from storage" (vSphere Automation API, vm unregister), so
+// that it can be registered again as what it was.
 //
 // An orphaned one can be unregistered whatever its last power state: that is how
 // administrators get rid of it.
@@ -97,9 +97,10 @@ type Placement struct {
 	Folder, Pool, Host *types.ManagedObjectReference
 }
 
-// PutBack enters a virtual machine that TakeOut has removed. "The VirtualMachine
-// object that results typically has different objects ID and may inherit a different
-// set of permissions" (API, UnregisterVM). Its instance UUID is in the .vmx file and
+// PutBack enters a virtual machine that TakeOut has removed, under another managed object
+// ID: "all high-level information stored with the management server" about it was
+// removed, "such as statistics, resource pool association, permissions, and alarms"
+// (vSphere Automation API, vm unregister). Its instance UUID is in the .vmx file and
 // stays, unless another has it by now: vCenter changes it "when VirtualCenter
 // detects an identifier conflict" (API, VirtualMachineConfigSpec.instanceUuid).
 func (g *Gate) PutBack(ctx *simulator.Context, path string, at Placement) (types.ManagedObjectReference, types.BaseMethodFault) {

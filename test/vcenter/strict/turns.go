@@ -5,9 +5,8 @@ package strict
 
 import "sync"
 
-// turns bound how many tasks run on a host at once; others are queued, as vCenter
-// does ("info.state queued: when there are too many tasks for threads to handle",
-// TaskInfoState). The number is the test's: vCenter's own limits are per kind of
+// turns bound how many tasks run on a host at once; others are queued ("when there are
+// too many tasks for threads to handle", API, TaskInfoState). The number is the test's: vCenter's own limits are per kind of
 // operation, host, datastore and network, and not published as one.
 type turns struct {
 	mu      sync.Mutex
