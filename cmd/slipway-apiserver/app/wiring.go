@@ -20,6 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apiserver"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
+	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue/exposition"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
@@ -129,7 +130,7 @@ func expose(mux *mux.PathRecorderMux, all []runnable) {
 		legacyregistry.RawMustRegister(c.Collectors()...)
 		queues = append(queues, c.Queue())
 	}
-	mux.Handle("/debug/queue", priorityqueue.Handler(queues...))
+	mux.Handle("/debug/queue", exposition.Handler(queues...))
 }
 
 func newProvider(d *controllerDeps, readAfter <-chan struct{}) (*vsphere.Provider, error) {

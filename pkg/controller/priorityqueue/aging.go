@@ -21,15 +21,15 @@ const (
 type Aging struct {
 	// After is the time without a hand-out; zero means DefaultAgingAfter.
 	After time.Duration
-	// Applies chooses the priorities that age; nil means all.
+	// Applies chooses the priorities that age; nil means all. It must always say
+	// the same of a priority. Every add calls it, and holds no lock then.
 	Applies func(priority int) bool
 }
 
 // aging is the state of Aging in the core.
 type aging struct {
-	after   int64
-	applies func(int) bool
-	// waiting holds the ageing levels with linked slots that do not starve,
+	after int64
+	// waiting holds the ageing levels with keys to hand out that do not starve,
 	// longest without a hand-out first; starving those that do, by due.
 	waiting, starving levelList
 	// handouts counts the hand-outs of the queue.
@@ -42,7 +42,7 @@ func newAging(o *Aging) *aging {
 	if o == nil {
 		return nil
 	}
-	a := &aging{after: int64(o.After), applies: o.Applies, waiting: emptyList, starving: emptyList}
+	a := &aging{after: int64(o.After), waiting: emptyList, starving: emptyList}
 	if a.after <= 0 {
 		a.after = int64(DefaultAgingAfter)
 	}
@@ -53,17 +53,13 @@ func newAging(o *Aging) *aging {
 type levelAge struct {
 	// on: aging applies to the level.
 	on bool
-	// starving tells which list the level is in while it has linked slots.
+	// starving tells which list the level is in while it has keys to hand out.
 	starving   bool
 	prev, next int32
-	// since is when the level last got a hand-out or its first linked slot.
+	// since is when the level last got a hand-out or its first such key.
 	since int64
 	// due is the hand-out from which on a starving level is served.
 	due uint64
-}
-
-func newLevelAge(a *aging, priority int) levelAge {
-	return levelAge{on: a != nil && (a.applies == nil || a.applies(priority)), prev: none, next: none}
 }
 
 // levelList is a list of levels, linked by their age.
@@ -72,10 +68,10 @@ type levelList struct{ first, last int32 }
 var emptyList = levelList{none, none}
 
 func (l *levels) append(list *levelList, v int32) {
-	age := &l.level[v].age
+	age := &l.level.at(v).age
 	age.prev, age.next = list.last, none
 	if list.last != none {
-		l.level[list.last].age.next = v
+		l.level.at(list.last).age.next = v
 	} else {
 		list.first = v
 	}
@@ -83,38 +79,38 @@ func (l *levels) append(list *levelList, v int32) {
 }
 
 func (l *levels) unlink(list *levelList, v int32) {
-	age := &l.level[v].age
+	age := &l.level.at(v).age
 	if age.prev != none {
-		l.level[age.prev].age.next = age.next
+		l.level.at(age.prev).age.next = age.next
 	} else {
 		list.first = age.next
 	}
 	if age.next != none {
-		l.level[age.next].age.prev = age.prev
+		l.level.at(age.next).age.prev = age.prev
 	} else {
 		list.last = age.prev
 	}
 }
 
-// listOf returns the list that an ageing level with linked slots is in.
+// listOf returns the list that an ageing level with keys to hand out is in.
 func (l *levels) listOf(v int32) *levelList {
-	if l.level[v].age.starving {
+	if l.level.at(v).age.starving {
 		return &l.aging.starving
 	}
 	return &l.aging.waiting
 }
 
-// startAging begins to measure a level that got its first linked slot.
+// startAging begins to measure a level that got its first key to hand out.
 func (l *levels) startAging(v int32, now int64) {
-	if age := &l.level[v].age; age.on {
+	if age := &l.level.at(v).age; age.on {
 		age.since, age.starving = now, false
 		l.append(&l.aging.waiting, v)
 	}
 }
 
-// stopAging ends it with the last linked slot.
+// stopAging ends it with the last such key.
 func (l *levels) stopAging(v int32) {
-	if age := &l.level[v].age; age.on {
+	if age := &l.level.at(v).age; age.on {
 		l.unlink(l.listOf(v), v)
 		age.starving = false
 	}
@@ -127,27 +123,26 @@ func (l *levels) choose(now int64) int32 {
 	if a == nil || top == none {
 		return top
 	}
-	for v := a.waiting.first; v != none && now-l.level[v].age.since >= a.after; v = a.waiting.first {
+	for v := a.waiting.first; v != none && now-l.level.at(v).age.since >= a.after; v = a.waiting.first {
 		l.unlink(&a.waiting, v)
-		l.level[v].age.starving = true
-		l.level[v].age.due = a.handouts
+		l.level.at(v).age.starving = true
+		l.level.at(v).age.due = a.handouts
 		l.append(&a.starving, v)
 	}
-	if v := a.starving.first; v != none && !a.extra && l.level[v].age.due <= a.handouts {
+	if v := a.starving.first; v != none && !a.extra && l.level.at(v).age.due <= a.handouts {
 		return v
 	}
 	return top
 }
 
-// served records a hand-out of a level that was chosen, while the level still
-// has its linked slots; strict tells whether it was the highest.
+// served records a hand-out of a level that was chosen, before the key leaves it.
 func (l *levels) served(v int32, now int64) {
 	a := l.aging
 	if a == nil {
 		return
 	}
 	a.extra = v != l.highest()
-	if age := &l.level[v].age; age.on {
+	if age := &l.level.at(v).age; age.on {
 		l.unlink(l.listOf(v), v)
 		age.since = now
 		age.starving = a.extra

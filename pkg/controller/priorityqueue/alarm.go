@@ -5,7 +5,6 @@ package priorityqueue
 
 import (
 	"math"
-	"runtime"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -49,33 +48,15 @@ func (a *alarm) stop() {
 // setAlarm makes the timer fire when the first delayed key is due, if it would
 // fire later or not at all. The caller holds the lock, and a Get waits.
 func (q *Queue[K]) setAlarm(now int64) {
-	if at, ok := q.core.nextDue(); ok && at < q.wake.at {
-		q.wake.at = at
-		q.wake.start(time.Duration(max(at-now, 0)))
+	if due := q.core.due; len(due) > 0 && due[0].key < q.wake.at {
+		q.wake.at = due[0].key
+		q.wake.start(time.Duration(max(q.wake.at-now, 0)))
 	}
 }
 
-// onAlarm makes due keys ready, in batches that let go of the lock, wakes a Get
-// and sets the timer for the next key.
+// onAlarm makes due keys ready, wakes a Get and sets the timer for the next key.
 func (q *Queue[K]) onAlarm() {
-	for {
-		q.lock()
-		q.wake.at = math.MaxInt64
-		if q.closed {
-			q.release()
-			return
-		}
-		now := q.notBefore(q.now())
-		all := q.core.promote(now, promoteBatch)
-		again := !all && len(q.park.stack) > 0
-		if again {
-			// Nobody else needs to set the timer.
-			q.wake.at = math.MinInt64
-		}
-		q.unlock(now)
-		if !again {
-			return
-		}
-		runtime.Gosched()
-	}
+	q.lock()
+	q.wake.at = math.MaxInt64
+	q.unlock(q.time())
 }

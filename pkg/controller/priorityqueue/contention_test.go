@@ -83,34 +83,32 @@ func waitFor(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-func TestAnAddLeavesTheLockToAHerdOfWorkersThatWaitForIt(t *testing.T) {
+func TestAnAddLeavesTheLockToAHerdThatWaitsForIt(t *testing.T) {
 	q := New[string]("")
-	q.mu.workers.count.Add(herd)
+	q.waiting.Add(herd)
 	q.Add("a")
 	want(t, "adds left to few workers", q.pending.count.Load(), int32(0))
-	q.mu.workers.count.Add(1)
+	q.waiting.Add(1)
 	q.Add("b")
 	q.AddWithOpts(AddOpts{Priority: 1}, "c")
 	want(t, "adds left", q.pending.count.Load(), int32(2))
-	q.mu.workers.count.Add(-herd - 1)
+	q.waiting.Add(-herd - 1)
 	want(t, "keys", handOuts(q), []string{"c", "a", "b"})
 }
 
 func TestAProducerThatOutrunsTheWorkersWaitsAmongThem(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := New[int]("")
-		q.mu.Lock()
-		for key := range maxPending {
-			q.Add(key)
-		}
-		go q.Add(maxPending)
-		synctest.Wait()
-		want(t, "adds left", q.pending.count.Load(), int32(maxPending))
-		want(t, "calls that wait as workers", q.mu.workers.count.Load(), int32(1))
-		q.mu.Unlock()
-		synctest.Wait()
-		want(t, "keys", q.Len(), maxPending+1)
-	})
+	q := New[int]("")
+	q.mu.Lock()
+	for key := range maxPending {
+		q.Add(key)
+	}
+	var adding sync.WaitGroup
+	adding.Go(func() { q.Add(maxPending) })
+	waitFor(t, "the producer to wait", func() bool { return q.waiting.Load() == 1 })
+	want(t, "adds left", q.pending.count.Load(), int32(maxPending))
+	q.mu.Unlock()
+	adding.Wait()
+	want(t, "keys", q.Len(), maxPending+1)
 }
 
 // addWhileLocked makes the next call that takes the time under the lock find
@@ -163,12 +161,39 @@ func TestAnAddThatIsLeftToAWokenGetWakesAParkedOne(t *testing.T) {
 		q := New[string]("")
 		got := parkedGet(q)
 		q.park.waking.Store(true)
-		q.mu.workers.count.Add(herd + 1)
+		q.waiting.Add(herd + 1)
 		q.Add("a")
-		q.mu.workers.count.Add(-herd - 1)
+		q.waiting.Add(-herd - 1)
 		synctest.Wait()
 		want(t, "Gets that were woken beside the one on its way", len(got), 0)
 		q.passOn()
+		want(t, "key", <-got, "a")
+	})
+}
+
+// Whoever gives the lock back serves what was left meanwhile, and others leave adds
+// all the while. An Add that had to wait for the lock would wait for itself here.
+func TestAnAddDoesNotWaitForACallThatServesOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New[string]("")
+		q.Add("a")
+		q.Get()
+		got := parkedGet(q)
+		q.timed = true
+		now, adds, adding := q.now, 0, false
+		q.now = func() int64 {
+			if adds < 100 && !adding {
+				adds++
+				adding = true
+				q.Add("a")
+				adding = false
+			}
+			return now()
+		}
+		q.Add("a")
+		synctest.Wait()
+		want(t, "adds", adds, 100)
+		q.Done("a")
 		want(t, "key", <-got, "a")
 	})
 }
@@ -184,55 +209,6 @@ func TestAnAddThatIsLeftKeepsTheTimeOfItsCall(t *testing.T) {
 		<-time.After(20 * time.Millisecond)
 		q.mu.Unlock()
 		want(t, "keys", handOuts(q), []string{"left", "delayed"})
-	})
-}
-
-func TestTheLockExcludesAndForgetsNobody(t *testing.T) {
-	const callers, rounds = 100, 1000
-	var l lock
-	l.init()
-	n := 0
-	var all sync.WaitGroup
-	for i := range callers {
-		lock := l.Lock
-		if i%10 > 0 {
-			lock = l.LockAsWorker
-		}
-		all.Go(func() {
-			for range rounds {
-				lock()
-				n++
-				if n%64 == 0 {
-					runtime.Gosched() // so that others find the lock taken
-				}
-				l.Unlock()
-			}
-		})
-	}
-	all.Wait()
-	want(t, "count", n, callers*rounds)
-	want(t, "calls that wait", l.workers.count.Load()+l.others.count.Load(), int32(0))
-}
-
-// sync.Mutex gives itself to whoever has waited for a millisecond.
-func TestTheLockIsNotHandedOver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var l lock
-		l.init()
-		l.Lock()
-		done := make(chan struct{})
-		go func() {
-			l.Lock()
-			close(done)
-			l.Unlock()
-		}()
-		synctest.Wait()
-		l.others.woken.Store(true) // the waiter is on its way, and has not run
-		l.Unlock()
-		want(t, "free for who comes", l.TryLock(), true)
-		l.others.woken.Store(false)
-		l.Unlock()
-		<-done
 	})
 }
 

@@ -14,50 +14,47 @@ func (e *heapEntry) before(o *heapEntry) bool {
 	return e.key < o.key || (e.key == o.key && e.tie < o.tie)
 }
 
-// heap is a 4-ary heap. Entries carry their keys, so that sifting stays inside
-// one slice; nothing knows its position, and whoever removes an element from
-// the middle leaves its entry behind as a stale one.
+// heap is a 4-ary heap. Entries carry their keys, so that sifting stays inside one
+// slice. moved is told where each id stands, so that it can be removed from there.
 type heap []heapEntry
 
-func (h *heap) push(e heapEntry) {
+func (h *heap) push(e heapEntry, moved func(id, i int32)) {
 	*h = append(*h, e)
-	a := *h
-	i := len(a) - 1
+	h.up(len(*h)-1, e, moved)
+}
+
+// remove takes out the entry at i.
+func (h *heap) remove(i int32, moved func(id, i int32)) {
+	n := len(*h) - 1
+	e := (*h)[n]
+	*h = shrunk((*h)[:n])
+	if int(i) < n {
+		h.up(h.down(int(i), e, moved), e, moved)
+	}
+}
+
+// up puts e at i, or moves what must stand behind e down and puts e above it.
+func (h heap) up(i int, e heapEntry, moved func(id, i int32)) {
 	for i > 0 {
 		parent := (i - 1) / 4
-		if !e.before(&a[parent]) {
+		if !e.before(&h[parent]) {
 			break
 		}
-		a[i] = a[parent]
+		h[i] = h[parent]
+		moved(h[i].id, int32(i))
 		i = parent
 	}
-	a[i] = e
+	h[i] = e
+	moved(e.id, int32(i))
 }
 
-// pop removes the first entry of a heap that has one.
-func (h *heap) pop() heapEntry {
-	a := *h
-	first := a[0]
-	n := len(a) - 1
-	e := a[n]
-	*h = a[:n]
-	if n > 0 {
-		a[:n].sift(0, e)
-	} else if cap(a) > keptHeap {
-		*h = nil
-	}
-	return first
-}
-
-// keptHeap is the largest capacity that an emptied heap keeps.
-const keptHeap = 1024
-
-// sift puts e at i or below it.
-func (h heap) sift(i int, e heapEntry) {
+// down moves what must stand before e up into i, and returns where that leaves
+// room.
+func (h heap) down(i int, e heapEntry, moved func(id, i int32)) int {
 	for {
 		child := 4*i + 1
 		if child >= len(h) {
-			break
+			return i
 		}
 		least := child
 		for c := child + 1; c < min(child+4, len(h)); c++ {
@@ -66,24 +63,18 @@ func (h heap) sift(i int, e heapEntry) {
 			}
 		}
 		if !h[least].before(&e) {
-			break
+			return i
 		}
 		h[i] = h[least]
+		moved(h[i].id, int32(i))
 		i = least
 	}
-	h[i] = e
 }
 
-// keep drops the entries that fail the test and restores the order.
-func (h *heap) keep(test func(heapEntry) bool) {
-	a := (*h)[:0]
-	for _, e := range *h {
-		if test(e) {
-			a = append(a, e)
-		}
+// shrunk returns s, in less memory if it uses less than a quarter of much.
+func shrunk[T any](s []T) []T {
+	if cap(s) <= 64 || 4*len(s) > cap(s) {
+		return s
 	}
-	for i := (len(a) - 2) / 4; i >= 0 && len(a) > 1; i-- {
-		a.sift(i, a[i])
-	}
-	*h = a
+	return append(make([]T, 0, cap(s)/2), s...)
 }

@@ -6,94 +6,97 @@ package priorityqueue
 const (
 	shardBits = 6
 	shards    = 1 << shardBits
-	// minTable is the first size of a shard's table.
-	minTable = 8
-	// keptTable is the largest table that a shard keeps when the queue empties.
-	keptTable = 64
+	// minRefs is the first size of a shard, and keptRefs the largest that is not
+	// made smaller.
+	minRefs, keptRefs = 8, 64
 )
 
-// indexEntry leads from a hash to a slot. slot is one more than the slot's
-// index, so that the zero entry is a free one.
-type indexEntry struct {
-	hash uint32
-	slot uint32
+// ref leads from a hash to an entry of a table. number is one more than the
+// entry's, so that the zero ref is a free one.
+type ref struct {
+	hash   uint32
+	number uint32
 }
 
-// indexShard is an open-addressing table with linear probing. Its length is a
-// power of two and at most three quarters of it are in use.
-type indexShard struct {
-	entries []indexEntry
-	used    int
+// shard is an open-addressing table with linear probing. Its length is a power of
+// two; at most three quarters of it are in use, and beyond keptRefs at least an
+// eighth.
+type shard struct {
+	refs []ref
+	used int
 }
 
-// index finds the slot of a key by the key's hash. It holds no keys: those are
-// in the slab, and core.find compares them there. It is cut into shards by the
-// hash's high bits, so that growing rehashes a small part at a time.
-type index struct {
-	shard [shards]indexShard
-}
+// index finds the number of a key by the key's hash. It holds no keys: table.find
+// compares them. It is cut into shards by the hash's high bits, so that growing and
+// shrinking rehash a small part at a time.
+type index [shards]shard
 
-func (x *index) of(h uint64) *indexShard { return &x.shard[h>>(64-shardBits)] }
+func (x *index) of(h uint64) *shard { return &x[h>>(64-shardBits)] }
 
-// insert adds a slot that is not in the index.
-func (x *index) insert(h uint64, slot int32) {
-	t := x.of(h)
-	if 4*(t.used+1) > 3*len(t.entries) {
-		t.grow()
-	}
-	t.place(indexEntry{hash: uint32(h), slot: uint32(slot) + 1})
-	t.used++
-}
-
-func (t *indexShard) place(e indexEntry) {
-	mask := uint32(len(t.entries) - 1)
-	i := e.hash & mask
-	for t.entries[i].slot != 0 {
-		i = (i + 1) & mask
-	}
-	t.entries[i] = e
-}
-
-func (t *indexShard) grow() {
-	old := t.entries
-	t.entries = make([]indexEntry, max(minTable, 2*len(old)))
-	for _, e := range old {
-		if e.slot != 0 {
-			t.place(e)
+// all yields the numbers in the index, in no order.
+func (x *index) all(yield func(int32) bool) {
+	for i := range x {
+		for _, r := range x[i].refs {
+			if r.number != 0 && !yield(int32(r.number-1)) {
+				return
+			}
 		}
 	}
 }
 
-// remove takes out a slot that is in the index. What stood behind it in the
+// insert adds a number that is not in the index.
+func (x *index) insert(h uint64, number int32) {
+	s := x.of(h)
+	if 4*(s.used+1) > 3*len(s.refs) {
+		s.resize(max(minRefs, 2*len(s.refs)))
+	}
+	s.place(ref{hash: uint32(h), number: uint32(number) + 1})
+	s.used++
+}
+
+func (s *shard) place(r ref) {
+	mask := uint32(len(s.refs) - 1)
+	i := r.hash & mask
+	for s.refs[i].number != 0 {
+		i = (i + 1) & mask
+	}
+	s.refs[i] = r
+}
+
+func (s *shard) resize(n int) {
+	old := s.refs
+	s.refs = make([]ref, n)
+	for _, r := range old {
+		if r.number != 0 {
+			s.place(r)
+		}
+	}
+}
+
+// remove takes out a number that is in the index. What stood behind it in the
 // same probe sequence moves up, so that no tombstones gather.
-func (x *index) remove(h uint64, slot int32) {
-	t := x.of(h)
-	mask := uint32(len(t.entries) - 1)
+func (x *index) remove(h uint64, number int32) {
+	s := x.of(h)
+	mask := uint32(len(s.refs) - 1)
 	i := uint32(h) & mask
-	for t.entries[i].slot != uint32(slot)+1 {
+	for s.refs[i].number != uint32(number)+1 {
 		i = (i + 1) & mask
 	}
 	for j := i; ; {
 		j = (j + 1) & mask
-		e := t.entries[j]
-		if e.slot == 0 {
+		r := s.refs[j]
+		if r.number == 0 {
 			break
 		}
-		// e may move to i unless its home lies behind i, cyclically.
-		if (j-e.hash)&mask >= (j-i)&mask {
-			t.entries[i] = e
+		// r may move to i unless its home lies behind i, cyclically.
+		if (j-r.hash)&mask >= (j-i)&mask {
+			s.refs[i] = r
 			i = j
 		}
 	}
-	t.entries[i] = indexEntry{}
-	t.used--
-}
-
-// shrink drops the large tables of an index that has become empty.
-func (x *index) shrink() {
-	for i := range x.shard {
-		if len(x.shard[i].entries) > keptTable {
-			x.shard[i].entries = nil
-		}
+	s.refs[i] = ref{}
+	s.used--
+	if len(s.refs) > keptRefs && 8*s.used < len(s.refs) {
+		s.resize(len(s.refs) / 2)
 	}
 }

@@ -9,230 +9,164 @@ const keptLanes = 128
 
 // level is all that is queued at one priority.
 type level struct {
-	priority int
-	// first and last are the ends of the list of lanes that have linked slots,
-	// in the order of their turns.
+	// first and last are the ends of the list of lanes that are not empty, in the
+	// order of their turns.
 	first, last int32
-	// recent is the lane used last; without fairness, the only one.
-	recent int32
-	// lanes is the number of lanes made for this level; 0 marks a free level.
+	// lanes is the number of lanes of this level.
 	lanes int32
-	// depth counts the ready keys, those in process and passed included.
+	// depth counts the ready keys, those in process included.
 	depth int32
-	// inHeap: the level has an entry in levels.active. True for every level
-	// with linked slots, and for some without, which pick drops lazily.
-	inHeap bool
-	// age is used while aging applies to this level.
-	age levelAge
+	// position is where the level stands in levels.active while it has such lanes.
+	position int32
+	age      levelAge
 	// stats is where waits of this level are counted; nil without metrics.
-	stats *priorityStats
+	stats *PriorityStats
 }
 
-// lane is one FIFO list: the keys of one group within one priority. Without
+// lane is the keys of one group within one priority, in their order. Without
 // fairness there is one lane per level.
 type lane struct {
-	group string
 	level int32
-	// head and tail are the ends of the list of linked slots.
+	// head and tail are the ends of the list of slots.
 	head, tail int32
-	// prev and next link the lanes of a level that have linked slots.
+	// prev and next link the lanes of a level that are not empty.
 	prev, next int32
-	// refs counts the slots that name this lane: linked, passed and delayed.
+	// refs counts the slots that name this lane: those in it, busy and delayed ones.
 	refs int32
+	// late orders by seq what was in process when it was added.
+	late heap
 }
+
+func (ln *lane) empty() bool { return ln.head == none && len(ln.late) == 0 }
 
 type laneKey struct {
-	level int32
-	group string
+	priority int
+	group    string
 }
 
-// levels finds lanes by priority and group, and the highest level with slots.
+// levels finds lanes by priority and group, and the highest level that has keys to
+// hand out.
 type levels struct {
-	level []level
-	lane  []lane
-	// freeLevels and freeLanes are indices to use again.
-	freeLevels, freeLanes []int32
-	byPriority            map[int]int32
-	// byGroup is filled only if fair.
-	byGroup map[laneKey]int32
-	fair    bool
-	// hint remembers levels by the low bits of their priority.
-	hint [32]int32
-	// active is a heap of levels, highest priority first.
+	level table[int, level]
+	lane  table[laneKey, lane]
+	// recent is the lane that laneFor found last, or none.
+	recent int32
+	// active orders the levels that have lanes with slots, highest priority first.
 	active heap
 	// aging is nil if no level ages.
 	aging *aging
 	stats *stats
+	// levelMoved notes where a level stands in active.
+	levelMoved func(v, position int32)
 }
 
-func (l *levels) init(fair bool, a *aging, s *stats) {
-	l.fair, l.aging, l.stats = fair, a, s
-	l.byPriority = map[int]int32{}
-	if fair {
-		l.byGroup = map[laneKey]int32{}
-	}
+func (l *levels) init(a *aging, s *stats) {
+	l.level, l.lane = newTable[int, level](), newTable[laneKey, lane]()
+	l.recent, l.aging, l.stats = none, a, s
+	l.levelMoved = func(v, position int32) { l.level.at(v).position = position }
 }
 
-// laneFor returns the lane of a priority and group, and makes it if need be.
-func (l *levels) laneFor(priority int, group string) int32 {
-	v := l.levelFor(priority)
-	lv := &l.level[v]
-	if lv.recent != none && l.lane[lv.recent].group == group {
-		return lv.recent
+// laneFor returns the lane of a priority and group, and makes it if need be. ages
+// tells whether aging applies to the priority.
+func (l *levels) laneFor(priority int, group string, ages bool) int32 {
+	key := laneKey{priority, group}
+	if l.recent != none && l.lane.entry(l.recent).key == key {
+		return l.recent
 	}
-	if l.fair {
-		if i, ok := l.byGroup[laneKey{v, group}]; ok {
-			lv.recent = i
-			return i
-		}
+	h := l.lane.hash(key)
+	l.recent = l.lane.find(h, key)
+	if l.recent != none {
+		return l.recent
 	}
-	return l.newLane(v, group)
+	vh := l.level.hash(priority)
+	v := l.level.find(vh, priority)
+	if v == none {
+		v = l.level.insert(vh, priority, level{
+			first: none, last: none, age: levelAge{on: l.aging != nil && ages}, stats: l.stats.forPriority(priority),
+		})
+	}
+	l.level.at(v).lanes++
+	l.recent = l.lane.insert(h, key, lane{level: v, head: none, tail: none})
+	return l.recent
 }
 
-func (l *levels) levelFor(priority int) int32 {
-	hint := &l.hint[uint(priority)%uint(len(l.hint))]
-	if i := *hint; int(i) < len(l.level) && l.level[i].priority == priority && l.level[i].lanes > 0 {
-		return i
-	}
-	if i, ok := l.byPriority[priority]; ok {
-		*hint = i
-		return i
-	}
-	var i int32
-	if n := len(l.freeLevels); n > 0 {
-		i = l.freeLevels[n-1]
-		l.freeLevels = l.freeLevels[:n-1]
-	} else {
-		i = int32(len(l.level))
-		l.level = append(l.level, level{})
-	}
-	l.level[i] = level{
-		priority: priority, first: none, last: none, recent: none,
-		age: newLevelAge(l.aging, priority), stats: l.stats.forPriority(priority),
-	}
-	l.byPriority[priority] = i
-	*hint = i
-	return i
-}
+// priority returns that of a lane.
+func (l *levels) priority(i int32) int { return l.lane.key(i).priority }
 
-func (l *levels) newLane(v int32, group string) int32 {
-	var i int32
-	if n := len(l.freeLanes); n > 0 {
-		i = l.freeLanes[n-1]
-		l.freeLanes = l.freeLanes[:n-1]
-	} else {
-		i = int32(len(l.lane))
-		l.lane = append(l.lane, lane{})
-	}
-	l.lane[i] = lane{group: group, level: v, head: none, tail: none, prev: none, next: none}
-	l.level[v].lanes++
-	l.level[v].recent = i
-	if l.fair {
-		l.byGroup[laneKey{v, group}] = i
-	}
-	return i
-}
-
-// release counts one slot less that names the lane, and frees the lane, and
-// its level, if that was the last one and many lanes exist.
+// release counts one slot less that names the lane. If it was the last and many
+// lanes exist, the lane goes, and with its last lane the level.
 func (l *levels) release(i int32) {
-	ln := &l.lane[i]
+	ln := l.lane.at(i)
 	ln.refs--
-	if ln.refs > 0 || len(l.lane)-len(l.freeLanes) <= keptLanes {
+	if ln.refs > 0 || l.lane.used <= keptLanes {
 		return
+	}
+	if l.recent == i {
+		l.recent = none
 	}
 	v := ln.level
-	if l.fair {
-		delete(l.byGroup, laneKey{v, ln.group})
-	}
-	ln.group = ""
-	l.freeLanes = append(l.freeLanes, i)
-	lv := &l.level[v]
+	l.lane.remove(l.lane.hash(l.lane.key(i)), i)
+	lv := l.level.at(v)
 	lv.lanes--
-	if lv.recent == i {
-		lv.recent = none
-	}
 	if lv.lanes == 0 {
-		l.freeLevel(v)
+		l.level.remove(l.level.hash(l.level.key(v)), v)
 	}
 }
 
-// freeLevel gives back a level without lanes, unless the heap still names it:
-// then highest does it when it meets the level there.
-func (l *levels) freeLevel(v int32) {
-	if l.level[v].inHeap {
-		return
-	}
-	delete(l.byPriority, l.level[v].priority)
-	l.freeLevels = append(l.freeLevels, v)
-}
-
-// activate puts a lane that got its first slot at the end of its level's turns.
+// activate puts a lane that gets its first slot at the end of its level's turns.
 func (l *levels) activate(i int32, now int64) {
-	ln := &l.lane[i]
-	lv := &l.level[ln.level]
+	ln := l.lane.at(i)
+	lv := l.level.at(ln.level)
 	ln.prev, ln.next = lv.last, none
 	if lv.last != none {
-		l.lane[lv.last].next = i
+		l.lane.at(lv.last).next = i
 	} else {
 		lv.first = i
 		l.startAging(ln.level, now)
-		if !lv.inHeap {
-			lv.inHeap = true
-			// ^priority reverses the order without overflow.
-			l.active.push(heapEntry{key: int64(^lv.priority), id: ln.level})
-		}
+		// ^priority reverses the order without overflow.
+		l.active.push(heapEntry{key: int64(^l.level.key(ln.level)), id: ln.level}, l.levelMoved)
 	}
 	lv.last = i
 }
 
 // deactivate takes a lane that lost its last slot out of its level's turns.
 func (l *levels) deactivate(i int32) {
-	ln := &l.lane[i]
-	lv := &l.level[ln.level]
+	ln := l.lane.at(i)
+	lv := l.level.at(ln.level)
 	if ln.prev != none {
-		l.lane[ln.prev].next = ln.next
+		l.lane.at(ln.prev).next = ln.next
 	} else {
 		lv.first = ln.next
 	}
 	if ln.next != none {
-		l.lane[ln.next].prev = ln.prev
+		l.lane.at(ln.next).prev = ln.prev
 	} else {
 		lv.last = ln.prev
 	}
 	if lv.first == none {
 		l.stopAging(ln.level)
+		l.active.remove(lv.position, l.levelMoved)
 	}
 }
 
 // rotate ends the turn of a level's first lane if others wait for theirs.
-func (l *levels) rotate(v int32) {
-	lv := &l.level[v]
+func (l *levels) rotate(lv *level) {
 	i := lv.first
 	if i == lv.last {
 		return
 	}
-	ln := &l.lane[i]
+	ln := l.lane.at(i)
 	lv.first = ln.next
-	l.lane[ln.next].prev = none
+	l.lane.at(ln.next).prev = none
 	ln.prev, ln.next = lv.last, none
-	l.lane[lv.last].next = i
+	l.lane.at(lv.last).next = i
 	lv.last = i
 }
 
-// highest returns the level of the highest priority that has linked slots.
+// highest returns the level of the highest priority that has keys to hand out.
 func (l *levels) highest() int32 {
-	for len(l.active) > 0 {
-		v := l.active[0].id
-		lv := &l.level[v]
-		if lv.first != none {
-			return v
-		}
-		l.active.pop()
-		lv.inHeap = false
-		if lv.lanes == 0 {
-			l.freeLevel(v)
-		}
+	if len(l.active) == 0 {
+		return none
 	}
-	return none
+	return l.active[0].id
 }

@@ -3,17 +3,29 @@
 
 package priorityqueue
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
-// model says what the core must do, in the plainest way: one slice, searched
-// from end to end.
+// model says what the core must do, in the plainest way: sorted slices.
 type model struct {
 	group   func(int) string
-	queued  []*modelKey
+	queued  map[int]*modelKey
 	working map[int]int // key in process → its priority
-	seq     int
-	// turns holds, for each priority, the groups in the order of their turns.
+	// delayed is sorted by time, and by the order of the adds.
+	delayed []*modelKey
+	// lanes holds the keys that can be handed out, sorted by seq.
+	lanes map[modelLane][]*modelKey
+	// turns holds, for each priority, the groups with such keys in the order of
+	// their turns.
 	turns map[int][]string
+	seq   int
+}
+
+type modelLane struct {
+	priority int
+	group    string
 }
 
 type modelKey struct {
@@ -21,182 +33,161 @@ type modelKey struct {
 	delayed       bool
 	at            int64
 	seq           int
-	// missed: its turn came while it was in process.
-	missed bool
 }
 
 func newModel(group func(int) string) *model {
-	return &model{group: group, working: map[int]int{}, turns: map[int][]string{}}
+	return &model{
+		group: group, queued: map[int]*modelKey{}, working: map[int]int{},
+		lanes: map[modelLane][]*modelKey{}, turns: map[int][]string{},
+	}
 }
 
-func (m *model) groupOf(key int) string {
-	if m.group == nil {
-		return ""
-	}
-	return m.group(key)
+func bySeq(a, b *modelKey) int { return cmp.Compare(a.seq, b.seq) }
+
+func byTime(a, b *modelKey) int { return cmp.Or(cmp.Compare(a.at, b.at), bySeq(a, b)) }
+
+func insert(list []*modelKey, k *modelKey, order func(a, b *modelKey) int) []*modelKey {
+	i, _ := slices.BinarySearchFunc(list, k, order)
+	return slices.Insert(list, i, k)
 }
 
-func (m *model) find(key int) *modelKey {
-	for _, k := range m.queued {
-		if k.key == key {
-			return k
-		}
+func withdraw(list []*modelKey, k *modelKey, order func(a, b *modelKey) int) []*modelKey {
+	i, found := slices.BinarySearchFunc(list, k, order)
+	if !found {
+		return list
 	}
-	return nil
+	if i == 0 {
+		return list[1:]
+	}
+	return slices.Delete(list, i, i+1)
 }
 
 func (m *model) add(key, priority int, due, now int64) {
 	m.promote(now)
-	k := m.find(key)
-	if k == nil {
-		k = &modelKey{key: key, priority: priority, delayed: true, at: due}
-		m.queued = append(m.queued, k)
-		m.next(k)
-		if due <= now {
-			m.ready(k)
+	k := m.queued[key]
+	switch {
+	case k == nil:
+		k = &modelKey{key: key, priority: priority}
+		m.queued[key] = k
+		m.schedule(k, due, now)
+	case k.delayed:
+		k.priority = max(k.priority, priority)
+		if due < k.at {
+			m.delayed = withdraw(m.delayed, k, byTime)
+			m.schedule(k, due, now)
 		}
+	case priority > k.priority:
+		m.leave(k)
+		k.priority = priority
+		m.enter(k)
+	}
+}
+
+func (m *model) schedule(k *modelKey, due, now int64) {
+	if due <= now {
+		m.enter(k)
 		return
 	}
-	raised := priority > k.priority
-	k.priority = max(k.priority, priority)
-	switch {
-	case k.delayed && due <= now:
-		m.ready(k)
-	case k.delayed && due < k.at:
-		k.at = due
-		m.next(k)
-	case !k.delayed && raised:
-		m.ready(k)
-	}
-	m.dropTurns()
-}
-
-func (m *model) next(k *modelKey) {
 	m.seq++
-	k.seq = m.seq
+	k.delayed, k.at, k.seq = true, due, m.seq
+	m.delayed = insert(m.delayed, k, byTime)
 }
 
-// ready puts a key at the end of its priority.
-func (m *model) ready(k *modelKey) {
-	k.delayed, k.missed = false, false
-	m.next(k)
-	m.takeTurns(k)
-	m.dropTurns()
-}
-
-// takeTurns gives the group of a key a place in the turns of the key's priority.
-func (m *model) takeTurns(k *modelKey) {
-	if g := m.groupOf(k.key); !slices.Contains(m.turns[k.priority], g) {
-		m.turns[k.priority] = append(m.turns[k.priority], g)
+// enter puts a ready key at the end of its priority and group.
+func (m *model) enter(k *modelKey) {
+	m.seq++
+	k.delayed, k.seq = false, m.seq
+	if _, busy := m.working[k.key]; !busy {
+		m.line(k)
 	}
 }
 
-// dropTurns takes out the groups that have nothing to hand out.
-func (m *model) dropTurns() {
-	for p := range m.turns {
-		m.turns[p] = slices.DeleteFunc(m.turns[p], func(g string) bool { return m.first(p, g) == nil })
+// line lets a key be handed out.
+func (m *model) line(k *modelKey) {
+	l := modelLane{k.priority, m.group(k.key)}
+	if len(m.lanes[l]) == 0 {
+		m.turns[l.priority] = append(m.turns[l.priority], l.group)
+	}
+	m.lanes[l] = insert(m.lanes[l], k, bySeq)
+}
+
+// leave takes back what enter did.
+func (m *model) leave(k *modelKey) {
+	l := modelLane{k.priority, m.group(k.key)}
+	if len(m.lanes[l]) == 0 {
+		return
+	}
+	m.lanes[l] = withdraw(m.lanes[l], k, bySeq)
+	if len(m.lanes[l]) > 0 {
+		return
+	}
+	m.turns[l.priority] = slices.DeleteFunc(m.turns[l.priority], func(g string) bool { return g == l.group })
+	if len(m.turns[l.priority]) == 0 {
+		delete(m.turns, l.priority)
 	}
 }
 
 func (m *model) promote(now int64) {
-	for {
-		var first *modelKey
-		for _, k := range m.queued {
-			if k.delayed && k.at <= now && (first == nil || k.at < first.at || k.at == first.at && k.seq < first.seq) {
-				first = k
-			}
-		}
-		if first == nil {
-			return
-		}
-		m.ready(first)
+	for len(m.delayed) > 0 && m.delayed[0].at <= now {
+		k := m.delayed[0]
+		m.delayed = m.delayed[1:]
+		m.enter(k)
 	}
 }
 
-// first returns the first key of a priority and group that did not miss its turn.
-func (m *model) first(priority int, group string) *modelKey {
-	var first *modelKey
-	for _, k := range m.queued {
-		if k.delayed || k.missed || k.priority != priority || m.groupOf(k.key) != group {
-			continue
-		}
-		if first == nil || k.seq < first.seq {
-			first = k
+// highest returns the highest priority with a key that can be handed out.
+func (m *model) highest() (priority int, ok bool) {
+	for p := range m.turns {
+		if !ok || p > priority {
+			priority, ok = p, true
 		}
 	}
-	return first
+	return priority, ok
 }
 
-// priorities returns those of the ready keys, highest first.
-func (m *model) priorities() []int {
-	var all []int
-	for _, k := range m.queued {
-		if !k.delayed && !slices.Contains(all, k.priority) {
-			all = append(all, k.priority)
-		}
+// popAt hands out the key of a priority whose turn it is.
+func (m *model) popAt(priority int) (key int, ok bool) {
+	turns := m.turns[priority]
+	if len(turns) == 0 {
+		return 0, false
 	}
-	slices.Sort(all)
-	slices.Reverse(all)
-	return all
+	k := m.lanes[modelLane{priority, turns[0]}][0]
+	m.turns[priority] = append(slices.Clone(turns[1:]), turns[0])
+	m.leave(k)
+	delete(m.queued, k.key)
+	m.working[k.key] = priority
+	return k.key, true
 }
 
-func (m *model) pop(now int64) (key, priority int, ok bool) {
-	m.promote(now)
-	for _, p := range m.priorities() {
-		if key, ok := m.popAt(p); ok {
-			return key, p, true
-		}
-	}
-	return 0, 0, false
-}
-
-// popAt is pop for one priority.
-func (m *model) popAt(p int) (key int, ok bool) {
-	for len(m.turns[p]) > 0 {
-		g := m.turns[p][0]
-		k := m.first(p, g)
-		if _, busy := m.working[k.key]; busy {
-			k.missed = true
-			m.dropTurns()
-			continue
-		}
-		m.queued = slices.DeleteFunc(m.queued, func(o *modelKey) bool { return o == k })
-		m.working[k.key] = p
-		m.turns[p] = append(m.turns[p][1:], g)
-		m.dropTurns()
-		return k.key, true
-	}
-	return 0, false
-}
-
-func (m *model) done(key int) bool {
-	if _, ok := m.working[key]; !ok {
-		return false
+func (m *model) done(key int) {
+	if _, busy := m.working[key]; !busy {
+		return
 	}
 	delete(m.working, key)
-	if k := m.find(key); k != nil && k.missed {
-		k.missed = false
-		m.takeTurns(k)
+	if k := m.queued[key]; k != nil && !k.delayed {
+		m.line(k)
 	}
-	return true
 }
 
 func (m *model) remove(key int) bool {
-	n := len(m.queued)
-	m.queued = slices.DeleteFunc(m.queued, func(k *modelKey) bool { return k.key == key })
-	m.dropTurns()
-	return len(m.queued) < n
+	k := m.queued[key]
+	if k == nil {
+		return false
+	}
+	if k.delayed {
+		m.delayed = withdraw(m.delayed, k, byTime)
+	} else {
+		m.leave(k)
+	}
+	delete(m.queued, key)
+	return true
 }
 
 func (m *model) dropDelayed() {
-	m.queued = slices.DeleteFunc(m.queued, func(k *modelKey) bool { return k.delayed })
+	for _, k := range m.delayed {
+		delete(m.queued, k.key)
+	}
+	m.delayed = nil
 }
 
-func (m *model) len() (ready int) {
-	for _, k := range m.queued {
-		if !k.delayed {
-			ready++
-		}
-	}
-	return ready
-}
+func (m *model) len() (ready int) { return len(m.queued) - len(m.delayed) }

@@ -17,10 +17,6 @@ type parking[K comparable] struct {
 	// last time whether something was left in pending; whoever leaves something
 	// there looks at parked afterwards.
 	parked atomic.Int32
-	// coming counts the Gets that wait for the lock. While there is one no
-	// other is woken: it takes what is ready, and then wakes one itself if
-	// something is left.
-	coming atomic.Int32
 	// waking: a woken Get is on its way and has not run yet. Meanwhile no other
 	// is woken; it wakes the next itself if more is set.
 	waking, more atomic.Bool
@@ -51,7 +47,7 @@ func (p *parking[K]) pop() *waiter[K] {
 	n := len(p.stack) - 1
 	w := p.stack[n]
 	p.stack[n] = nil
-	p.stack = p.stack[:n]
+	p.stack = shrunk(p.stack[:n])
 	return w
 }
 
@@ -70,14 +66,15 @@ func (p *parking[K]) leaveToWoken() bool {
 }
 
 // handOver takes the next key for the last Get that parked, of which there is
-// one. It returns nil if there is no key, or if another Get is on its way and will
-// see to it. The caller holds the lock and sends after giving it back.
+// one. It returns nil if there is no key, or if another call waits for the lock or a
+// woken Get is on its way: they will see to it. The caller holds the lock and sends
+// after giving it back.
 func (q *Queue[K]) handOver(now int64) (*waiter[K], handover[K]) {
 	p := &q.park
-	if q.core.ready == 0 && q.core.delayed == 0 {
+	if q.core.ready == 0 && len(q.core.due) == 0 {
 		return nil, handover[K]{}
 	}
-	if p.coming.Load() > 0 || p.leaveToWoken() {
+	if q.waiting.Load() > 0 || p.leaveToWoken() {
 		return nil, handover[K]{}
 	}
 	key, priority, ok := q.core.pop(now)

@@ -124,24 +124,25 @@ func TestASpuriousDoneDuplicatesNothing(t *testing.T) {
 }
 
 // CR v0.25.2: every hand-out walks the keys in process that are queued again.
-// Here each is passed over once, whatever the number of hand-outs.
-func TestKeysInProcessAreNotWalkedAgainAndAgain(t *testing.T) {
-	c := newCore[int](nil, nil, nil)
+// Here they are not among those to hand out.
+func TestKeysInProcessAreNotWalked(t *testing.T) {
+	q := New[int]("")
+	for key := range 1000 {
+		q.Add(key)
+		q.Get()
+		q.Add(key)
+	}
+	q.Add(1000)
+	key, _ := q.Get()
+	want(t, "key", key, 1000)
+	want(t, "active levels while all keys are in process", len(q.core.active), 0)
+	for key := 999; key >= 0; key-- {
+		q.Done(key)
+	}
 	for i := range 1000 {
-		c.add(c.hash(i), i, "", 0, 0, 0)
-	}
-	for range 1000 {
-		c.pop(0)
-	}
-	for i := range 1000 {
-		c.add(c.hash(i), i, "", 0, 0, 0)
-	}
-	c.add(c.hash(1000), 1000, "", 0, 0, 0)
-	if key, _, _ := c.pop(0); key != 1000 {
-		t.Fatalf("handed out %d, want 1000", key)
-	}
-	if lane := c.lane[0]; lane.head != none {
-		t.Errorf("key %d is still linked after it was passed over", c.slab.at(lane.head).key)
+		if key, _ := q.Get(); key != i {
+			t.Fatalf("handed out %d, want %d, the order of the adds", key, i)
+		}
 	}
 }
 
@@ -151,11 +152,11 @@ func TestAddsLeftToTheHolderOfTheLockAreBounded(t *testing.T) {
 	q := New[int]("")
 	q.mu.Lock()
 	for i := range maxPending {
-		if !q.pending.push(&operation[int]{key: i, hash: q.core.hash(i)}) {
+		if !q.pending.push(&operation[int]{key: i, hash: q.core.slots.hash(i)}) {
 			t.Fatalf("the list is full with %d adds, want %d", i, maxPending)
 		}
 	}
-	if q.pending.push(&operation[int]{key: -1, hash: q.core.hash(-1)}) {
+	if q.pending.push(&operation[int]{key: -1, hash: q.core.slots.hash(-1)}) {
 		t.Error("the list takes more adds than its bound")
 	}
 	q.applyPending()
@@ -209,14 +210,14 @@ func TestDepthsStayRightWithManyPriorities(t *testing.T) {
 		for i := range 100 {
 			q.AddWithOpts(AddOpts{Priority: i}, i)
 		}
-		r, _ := q.readStats()
-		want(t, "number of series", len(r.priorities), statPriorities+1)
-		want(t, "depth of priority 3", r.priorities["3"].depth, 1)
-		want(t, "depth of the others", r.priorities[otherPriorities].depth, 100-statPriorities)
+		r := q.Stats()
+		want(t, "number of series", len(r.Priorities), statPriorities+1)
+		want(t, "depth of priority 3", r.Priorities["3"].Depth, 1)
+		want(t, "depth of the others", r.Priorities[OtherPriorities].Depth, 100-statPriorities)
 		handOuts(q)
-		r, _ = q.readStats()
-		for name, p := range r.priorities {
-			want(t, fmt.Sprintf("depth of %s after drain %d", name, round), p.depth, 0)
+		r = q.Stats()
+		for name, p := range r.Priorities {
+			want(t, fmt.Sprintf("depth of %s after drain %d", name, round), p.Depth, 0)
 		}
 	}
 }
@@ -225,11 +226,11 @@ func TestDepthsStayRightWithManyPriorities(t *testing.T) {
 func TestDepthFollowsRaisesRemovalsAndKeysInProcess(t *testing.T) {
 	q := New("", WithMetrics[string]())
 	depths := func() map[string]int {
-		r, _ := q.readStats()
+		r := q.Stats()
 		d := map[string]int{}
-		for name, p := range r.priorities {
-			if p.depth != 0 {
-				d[name] = p.depth
+		for name, p := range r.Priorities {
+			if p.Depth != 0 {
+				d[name] = p.Depth
 			}
 		}
 		return d

@@ -14,17 +14,15 @@ import (
 // for 50 ms.
 const maxPending = 512
 
-// herd is the number of workers that wait for the lock from which on an Add leaves
-// its key to them at once: with fewer, the lock is soon free, and taking it costs
-// less than what is left.
+// herd is the number of calls that wait for the lock from which on an Add leaves
+// its key to them even if the lock is free: with fewer, taking it costs less.
 const herd = 8
 
 // maxRounds bounds how often a call that gives the lock back takes it again for
-// what others left meanwhile.
-const maxRounds = 8
+// what others left meanwhile, before a goroutine goes on with that.
+const maxRounds = 4
 
-// operation is an Add whose caller left it to others instead of waiting for the
-// lock.
+// operation is an Add.
 type operation[K comparable] struct {
 	next     *operation[K]
 	key      K
@@ -34,11 +32,13 @@ type operation[K comparable] struct {
 	// at is the time of the call, and its place in the order if there are
 	// delayed keys. due is when the key is ready; 0 is at once.
 	at, due int64
+	// ages: aging applies to the priority.
+	ages bool
 	// retry: the add counts as one.
 	retry bool
 }
 
-// pending is a list of operations that callers push without the lock, and that
+// pending is a list of operations that callers push who do not have the lock, and that
 // every holder of the lock applies before it does anything else. So an operation
 // takes effect before any call that starts after it returned.
 type pending[K comparable] struct {

@@ -5,6 +5,8 @@ package priorityqueue
 
 import (
 	"math"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/util/workqueue"
@@ -22,7 +24,13 @@ type Queue[K comparable] struct {
 	// calls that meet delayed keys do.
 	timed bool
 
-	mu lock
+	// group and ages are WithFairness and Aging.Applies; both run without mu.
+	group func(K) string
+	ages  func(priority int) bool
+
+	mu sync.Mutex
+	// waiting counts the calls that wait for mu.
+	waiting atomic.Int32
 	// pending is what callers left who did not take mu. Every holder of mu
 	// applies it before anything else.
 	pending pending[K]
@@ -60,9 +68,12 @@ func New[K comparable](name string, options ...Option[K]) *Queue[K] {
 		limiter: c.limiter,
 		now:     elapsed(c.clock),
 		timed:   c.metrics || c.aging != nil,
-		core:    newCore(c.group, c.aging, s),
+		core:    newCore[K](c.aging, s),
+		group:   c.group,
 	}
-	q.mu.init()
+	if c.aging != nil {
+		q.ages = c.aging.Applies
+	}
 	q.wake.init(c.clock, q.onAlarm)
 	return q
 }
@@ -119,35 +130,32 @@ func (q *Queue[K]) AddWithOpts(o AddOpts, keys ...K) {
 	}
 }
 
-// add queues one key. It leaves that to a worker that waits for the lock, if there
-// are many, or to the holder, if there is one.
+// add queues one key. It leaves that to others if the lock is taken, or many wait
+// for it.
 func (q *Queue[K]) add(key K, priority int, after time.Duration, retry bool) {
-	hash, group := q.core.hash(key), q.core.groupOf(key)
-	var now, due int64
+	o := operation[K]{key: key, hash: q.core.slots.hash(key), priority: priority, retry: retry}
+	if q.group != nil {
+		o.group = q.group(key)
+	}
+	o.ages = q.ages == nil || q.ages(priority)
 	if after > 0 {
-		now = q.now()
-		if due = now + int64(after); due < 0 {
-			due = math.MaxInt64
+		o.at = q.now()
+		if o.due = o.at + int64(after); o.due < 0 {
+			o.due = math.MaxInt64
 		}
 	}
-	if q.mu.workers.count.Load() > herd || !q.mu.spin() {
-		if due == 0 {
-			now = q.now()
+	if q.waiting.Load() > herd || !q.mu.TryLock() {
+		if after <= 0 {
+			o.at = q.now()
 		}
-		q.leave(operation[K]{key: key, group: group, hash: hash, priority: priority, at: now, due: due, retry: retry})
+		q.leave(&o)
 		return
 	}
 	q.applyPending()
-	if due > 0 {
-		now = q.notBefore(now)
-	} else {
-		now = q.time()
+	if after <= 0 {
+		o.at = q.time()
 	}
-	if !q.closed {
-		q.core.stats.retriedIf(retry)
-		q.core.add(hash, key, group, priority, max(due, now), now)
-	}
-	q.unlock(now)
+	q.unlock(q.apply(&o))
 }
 
 // Get waits for a key and hands it out; the caller must call Done with it.
@@ -159,12 +167,7 @@ func (q *Queue[K]) Get() (key K, shutdown bool) {
 
 // GetWithPriority is Get with the priority that the key was queued with.
 func (q *Queue[K]) GetWithPriority() (key K, priority int, shutdown bool) {
-	if !q.mu.TryLock() {
-		q.park.coming.Add(1)
-		q.mu.LockAsWorker()
-		q.park.coming.Add(-1)
-	}
-	q.applyPending()
+	q.lock()
 	now := q.time()
 	key, priority, ok := q.core.pop(now)
 	if ok || q.closed {
@@ -186,13 +189,10 @@ func (q *Queue[K]) GetWithPriority() (key K, priority int, shutdown bool) {
 // meanwhile, it can be handed out again from now on, in the place of that Add.
 // For any other key Done does nothing.
 func (q *Queue[K]) Done(key K) {
-	hash := q.core.hash(key)
-	if !q.mu.TryLock() {
-		q.mu.LockAsWorker()
-	}
-	q.applyPending()
+	h := q.core.slots.hash(key)
+	q.lock()
 	now := q.time()
-	q.core.done(hash, key, now)
+	q.core.done(h, key, now)
 	if q.drained != nil {
 		q.checkDrained()
 	}
@@ -203,20 +203,16 @@ func (q *Queue[K]) Done(key K) {
 // count.
 func (q *Queue[K]) Len() int {
 	q.lock()
-	for !q.core.promote(q.time(), promoteBatch) {
-		q.release()
-		q.lock()
-	}
-	n := q.core.ready
-	q.release()
-	return n
+	defer q.release()
+	q.core.promote(q.time())
+	return q.core.ready
 }
 
 // Remove takes a key out of the queue, ready or delayed, and reports whether it
 // was queued. A worker that holds the key keeps it until Done; the rate limiter
 // keeps what it knows of it until Forget.
 func (q *Queue[K]) Remove(key K) bool {
-	h := q.core.hash(key)
+	h := q.core.slots.hash(key)
 	q.lock()
 	defer q.release()
 	removed := q.core.remove(h, key)
@@ -275,7 +271,7 @@ func (q *Queue[K]) close() {
 	}
 	q.closed = true
 	now := q.time()
-	q.core.promote(now, math.MaxInt)
+	q.core.promote(now)
 	q.core.dropDelayed()
 	q.wake.stop()
 	for len(q.park.stack) > 0 {

@@ -5,45 +5,45 @@ package priorityqueue
 
 // lock takes the lock, waiting for it, and applies what others left.
 func (q *Queue[K]) lock() {
-	q.mu.Lock()
+	if !q.mu.TryLock() {
+		q.waiting.Add(1)
+		q.mu.Lock()
+		q.waiting.Add(-1)
+	}
 	q.applyPending()
 }
 
 // leave leaves an operation to whoever takes the lock next; if too many have
-// been left, it waits for the lock among the workers.
-func (q *Queue[K]) leave(o operation[K]) {
-	if q.pending.push(&o) {
+// been left, it waits for the lock.
+func (q *Queue[K]) leave(o *operation[K]) {
+	if q.pending.push(o) {
 		q.serve()
 		return
 	}
-	q.mu.LockAsWorker()
-	q.applyPending()
-	q.apply(&o)
-	q.release()
+	q.lock()
+	q.unlock(q.apply(o))
 }
 
 func (q *Queue[K]) applyPending() {
-	if !q.pending.empty() {
-		q.applyAll()
+	if q.pending.empty() {
+		return
 	}
-}
-
-func (q *Queue[K]) applyAll() {
 	for o := q.pending.take(); o != nil; o = q.pending.drop(o) {
 		q.apply(o)
 	}
 }
 
-// apply adds to the core as the operation says. The caller holds the lock.
-func (q *Queue[K]) apply(o *operation[K]) {
-	var now int64
+// apply adds to the core as the operation says, and returns the time. The caller
+// holds the lock.
+func (q *Queue[K]) apply(o *operation[K]) (now int64) {
 	if q.timed || o.due > 0 || len(q.core.due) > 0 {
 		now = q.notBefore(o.at)
 	}
 	if !q.closed {
 		q.core.stats.retriedIf(o.retry)
-		q.core.add(o.hash, o.key, o.group, o.priority, max(o.due, now), now)
+		q.core.add(o, now)
 	}
+	return now
 }
 
 // unlock gives the lock back, and wakes a waiting Get if there is a key for it.
@@ -62,8 +62,10 @@ func (q *Queue[K]) unlock(now int64) {
 func (q *Queue[K]) release() { q.unlock(q.time()) }
 
 func (q *Queue[K]) unlockAndWake(now int64) {
-	q.setAlarm(now)
 	w, h := q.handOver(now)
+	if len(q.park.stack) > 0 {
+		q.setAlarm(now)
+	}
 	q.mu.Unlock()
 	if w != nil {
 		w.ch <- h
@@ -74,12 +76,9 @@ func (q *Queue[K]) unlockAndWake(now int64) {
 // waiting for it. It follows every push, and every giving back of the lock: if
 // another has the lock by now, that one gives it back later.
 func (q *Queue[K]) serve() {
-	for rounds := 1; q.needed() && q.mu.TryLock(); rounds++ {
-		if rounds == maxRounds {
-			// Others keep leaving operations: make them wait for the lock
-			// until this call has returned.
-			q.pending.count.Add(maxPending)
-			defer q.pending.count.Add(-maxPending)
+	for range maxRounds {
+		if !q.needed() || !q.mu.TryLock() {
+			return
 		}
 		q.applyPending()
 		if len(q.park.stack) > 0 {
@@ -87,6 +86,9 @@ func (q *Queue[K]) serve() {
 		} else {
 			q.mu.Unlock()
 		}
+	}
+	if q.needed() {
+		go q.serve()
 	}
 }
 

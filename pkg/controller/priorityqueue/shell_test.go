@@ -184,17 +184,15 @@ func TestTheTimerIsSetForTheFirstDelayedKeyWhileAGetWaits(t *testing.T) {
 func TestManyDelaysThatEndTogetherAllBecomeReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New[int]("")
-		for i := range 10 * promoteBatch {
+		for i := range 1000 {
 			q.AddAfter(i, time.Second)
 		}
-		var got []int
-		for range 10 * promoteBatch {
+		for i := range 1000 {
 			key, _ := q.Get()
 			q.Done(key)
-			if len(got) != key {
-				t.Fatalf("hand-out %d is of key %d, want the order of the adds", len(got), key)
+			if key != i {
+				t.Fatalf("hand-out %d is of key %d, want the order of the adds", i, key)
 			}
-			got = append(got, key)
 		}
 	})
 }
@@ -210,6 +208,55 @@ func TestAConsumerThatPanicsAndCallsDoneKeepsTheQueueGoing(t *testing.T) {
 	}()
 	q.Add("a")
 	want(t, "keys", handOuts(q), []string{"a"})
+}
+
+// The function is the caller's, and may do what it likes.
+func TestAgingAsksForItsPrioritiesOutsideOfTheLock(t *testing.T) {
+	var q *Queue[string]
+	q = New("", WithAging[string](Aging{Applies: func(priority int) bool {
+		if priority == 13 {
+			panic("broken")
+		}
+		return q.Len() >= 0
+	}}))
+	q.Add("a")
+	func() {
+		defer func() { want(t, "panic", recover(), any("broken")) }()
+		q.AddWithOpts(AddOpts{Priority: 13}, "b")
+	}()
+	q.AddWithOpts(AddOpts{Priority: 1}, "c")
+	want(t, "keys", handOuts(q), []string{"c", "a"})
+}
+
+// However many keys come due between two Gets, the first to be handed out is of the
+// highest priority, and what is added then comes behind those of its own.
+func TestKeysThatCameDueKeepTheOrderOfTheirPriorities(t *testing.T) {
+	for name, options := range map[string][]Option[int]{
+		"plain":   nil,
+		"metrics": {WithMetrics[int]()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const low, high, last = 10_000, 10_000, 10_001
+				q := New("", options...)
+				for key := range low {
+					q.AddWithOpts(AddOpts{Priority: -1, After: time.Duration(key+1) * time.Microsecond}, key)
+				}
+				q.AddWithOpts(AddOpts{Priority: 1, After: time.Second}, high)
+				<-time.After(time.Second)
+				q.AddWithOpts(AddOpts{Priority: -1}, last)
+				key, _ := q.Get()
+				want(t, "first key", key, high)
+				for i := range low {
+					if key, _ := q.Get(); key != i {
+						t.Fatalf("handed out %d, want %d, the order of the delays", key, i)
+					}
+				}
+				key, _ = q.Get()
+				want(t, "last key", key, last)
+			})
+		})
+	}
 }
 
 func TestAKeyThatCannotBeComparedPanicsAndHarmsNothing(t *testing.T) {
@@ -273,23 +320,4 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 func handOne(q *Queue[int]) {
 	key, _ := q.Get()
 	q.Done(key)
-}
-
-func TestADrainedQueueGivesItsMemoryBack(t *testing.T) {
-	q := New[int]("")
-	for i := range 100_000 {
-		q.AddWithOpts(AddOpts{Priority: i % 1000, After: time.Duration(i % 2)}, i)
-	}
-	handOuts(q)
-	want(t, "chunks", len(q.core.slab.chunks), keptChunks)
-	entries := 0
-	for _, s := range q.core.index.shard {
-		entries += len(s.entries)
-	}
-	if entries > shards*keptTable {
-		t.Errorf("the index keeps %d entries, want at most %d", entries, shards*keptTable)
-	}
-	if lanes := len(q.core.lane) - len(q.core.freeLanes); lanes > keptLanes {
-		t.Errorf("%d lanes are kept, want at most %d", lanes, keptLanes)
-	}
 }

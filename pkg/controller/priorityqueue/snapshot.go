@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // snapshotLevels is the number of levels that a Snapshot lists at most.
@@ -37,8 +38,7 @@ type LevelSnapshot struct {
 	// Depth counts the ready keys, those in process too.
 	Depth int `json:"depth"`
 	// Oldest is the next key in order, or with fairness the one of the groups'
-	// next keys that waits longest. It can be in process, see Held. It is empty
-	// if all keys have been passed over as they are.
+	// next keys that waits longest. It is empty if all keys are in process.
 	Oldest string `json:"oldest,omitempty"`
 	// OldestSeconds is how long that key has been ready.
 	OldestSeconds float64 `json:"oldestSeconds"`
@@ -57,6 +57,11 @@ type HeldSnapshot struct {
 	Seconds float64 `json:"seconds"`
 	// Queued tells that it was added again meanwhile.
 	Queued bool `json:"queued,omitempty"`
+}
+
+// Snapshotter is a queue of any key type.
+type Snapshotter interface {
+	Snapshot() Snapshot
 }
 
 // Snapshot returns the state of the queue. It holds the lock for a time that
@@ -84,43 +89,42 @@ func (q *Queue[K]) snapshot() (s Snapshot, oldest []*K, held []K) {
 	defer q.release()
 	c := q.core
 	now := q.time()
-	c.promote(now, promoteBatch)
+	c.promote(now)
 	since := func(at int64) float64 {
 		if !q.timed {
 			return 0
 		}
-		return seconds(now - at)
+		return time.Duration(now - at).Seconds()
 	}
 	s = Snapshot{
-		Name: q.name, Ready: c.ready, Delayed: c.delayed, InProcess: len(c.procs),
+		Name: q.name, Ready: c.ready, Delayed: len(c.due), InProcess: len(c.procs),
 		IdleWorkers: len(q.park.stack), ShuttingDown: q.closed,
 		Levels: []LevelSnapshot{}, Held: []HeldSnapshot{},
 	}
-	for v := range c.level {
-		lv := &c.level[v]
-		if lv.lanes == 0 || lv.depth == 0 {
+	for v := range c.level.index.all {
+		lv := c.level.at(v)
+		if lv.depth == 0 {
 			continue
 		}
-		l := LevelSnapshot{Priority: lv.priority, Depth: int(lv.depth), Starving: lv.age.starving}
+		l := LevelSnapshot{Priority: c.level.key(v), Depth: int(lv.depth), Starving: lv.age.starving}
 		var key *K
-		for i := lv.first; i != none; i = c.lane[i].next {
-			head := c.slab.at(c.lane[i].head)
-			if c.fair {
+		for i := lv.first; i != none; i = c.lane.at(i).next {
+			first := c.first(c.lane.at(i))
+			if q.group != nil {
 				l.Groups++
 			}
-			if waited := since(head.at); key == nil || waited > l.OldestSeconds {
-				key, l.OldestSeconds = new(head.key), waited
+			if waited := since(c.slots.at(first).at); key == nil || waited > l.OldestSeconds {
+				key, l.OldestSeconds = new(c.slots.key(first)), waited
 			}
 		}
 		s.Levels = append(s.Levels, l)
 		oldest = append(oldest, key)
 	}
 	for _, p := range c.procs {
-		slot := c.slab.at(p.slot)
 		s.Held = append(s.Held, HeldSnapshot{
-			Priority: p.priority, Seconds: since(p.since), Queued: slot.lane != none,
+			Priority: p.priority, Seconds: since(p.since), Queued: c.slots.at(p.slot).lane != none,
 		})
-		held = append(held, slot.key)
+		held = append(held, c.slots.key(p.slot))
 	}
 	return s, oldest, held
 }

@@ -19,6 +19,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
+	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue/exposition"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
 	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
@@ -109,7 +110,7 @@ func (c *Controller) Queue() priorityqueue.Snapshotter { return c.queue }
 
 // Collectors expose what queue and loop count.
 func (c *Controller) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{c.queue.Collector(), c.loop.Collector()}
+	return []prometheus.Collector{exposition.Collector(c.queue), c.loop.Collector()}
 }
 
 // Run starts the informers and reconciles until ctx is done. It returns when all

@@ -12,6 +12,7 @@ import (
 	peer "sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 
 	ours "github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
+	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue/exposition"
 )
 
 // key is shaped like the requests of a controller.
@@ -48,7 +49,7 @@ func newQueue(implementation string, metrics, aging bool) queue {
 		}
 		q := ours.New(name, o...)
 		if metrics {
-			prometheus.MustRegister(q.Collector())
+			prometheus.MustRegister(exposition.Collector(q))
 		}
 		return slipwayQueue{q}
 	case "controller-runtime":

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package priorityqueue
+package exposition
 
 import (
 	"encoding/json"
@@ -12,9 +12,19 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+
+	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
 )
+
+func want(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
 
 // gather returns the metrics of a registry by name and labels; histograms give
 // their count and sum.
@@ -48,11 +58,11 @@ func gather(t *testing.T, r prometheus.Gatherer) map[string]float64 {
 
 func TestTheCollectorExposesTheWorkqueueFamily(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := New("vm", WithMetrics[string]())
+		q := priorityqueue.New("vm", priorityqueue.WithMetrics[string]())
 		registry := prometheus.NewRegistry()
-		registry.MustRegister(q.Collector())
-		q.AddWithOpts(AddOpts{Priority: 100}, "a", "b")
-		q.AddWithOpts(AddOpts{Priority: -1}, "c")
+		registry.MustRegister(Collector(q))
+		q.AddWithOpts(priorityqueue.AddOpts{Priority: 100}, "a", "b")
+		q.AddWithOpts(priorityqueue.AddOpts{Priority: -1}, "c")
 		q.AddAfter("d", time.Hour)
 		<-time.After(2 * time.Second)
 		q.Get()
@@ -88,9 +98,9 @@ func TestTheCollectorsShareARegistryWithClientGosMetrics(t *testing.T) {
 	theirs.WithLabelValues("informer").Set(4)
 	registry.MustRegister(theirs)
 	for _, name := range []string{"vm", "group"} {
-		q := New(name, WithMetrics[string]())
+		q := priorityqueue.New(name, priorityqueue.WithMetrics[string]())
 		q.Add("a")
-		registry.MustRegister(q.Collector())
+		registry.MustRegister(Collector(q))
 	}
 	got := gather(t, registry)
 	for name, depth := range map[string]float64{
@@ -100,48 +110,22 @@ func TestTheCollectorsShareARegistryWithClientGosMetrics(t *testing.T) {
 	}
 }
 
-func TestHistogramsCountUpToTheirBounds(t *testing.T) {
-	for ns, bucket := range map[int64]int{
-		-5: 0, 0: 0, 1024: 0, 1025: 1, 4096: 1, 4097: 2, 1 << 38: buckets - 1, 1<<38 + 1: buckets, 1 << 60: buckets,
-	} {
-		var h histogram
-		h.observe(ns)
-		if h.count[bucket] != 1 {
-			t.Errorf("%d ns are not in bucket %d: %v", ns, bucket, h.count)
-		}
-	}
-}
-
 // exampleQueue has two priorities, delayed keys and keys in process.
-func exampleQueue() *Queue[string] {
-	q := New("vm", WithMetrics[string](), WithAging[string](Aging{After: time.Second}))
-	q.AddWithOpts(AddOpts{Priority: 100}, "ns/held", "ns/new")
-	q.AddWithOpts(AddOpts{Priority: -1}, "ns/<old>", "ns/older")
+func exampleQueue() *priorityqueue.Queue[string] {
+	q := priorityqueue.New("vm", priorityqueue.WithMetrics[string](), priorityqueue.WithAging[string](priorityqueue.Aging{After: time.Second}))
+	q.AddWithOpts(priorityqueue.AddOpts{Priority: 100}, "ns/held", "ns/new")
+	q.AddWithOpts(priorityqueue.AddOpts{Priority: -1}, "ns/<old>", "ns/older")
 	q.AddAfter("ns/late", time.Hour)
 	<-time.After(time.Second)
 	q.Get()
-	q.AddWithOpts(AddOpts{Priority: -4}, "ns/held")
+	q.AddWithOpts(priorityqueue.AddOpts{Priority: -4}, "ns/held")
 	<-time.After(time.Second)
 	return q
 }
 
-func TestASnapshotShowsLevelsAndWhatWorkersHold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		want(t, "snapshot", exampleQueue().Snapshot(), Snapshot{
-			Name: "vm", Ready: 4, Delayed: 1, InProcess: 1,
-			Levels: []LevelSnapshot{
-				{Priority: 100, Depth: 1, Oldest: "ns/new", OldestSeconds: 2},
-				{Priority: -1, Depth: 2, Oldest: "ns/<old>", OldestSeconds: 2, Starving: true},
-				{Priority: -4, Depth: 1, Oldest: "ns/held", OldestSeconds: 1},
-			},
-			Held: []HeldSnapshot{{Key: "ns/held", Priority: 100, Seconds: 1, Queued: true}},
-		})
-	})
-}
-
 func TestTheHandlerServesJSONAndHTML(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		handler := Handler(exampleQueue(), New[int]("empty"))
+		handler := Handler(exampleQueue(), priorityqueue.New[int]("empty"))
 		get := func(method, accept string) *httptest.ResponseRecorder {
 			r := httptest.NewRequest(method, "/debug/queue", nil)
 			r.Header.Set("Accept", accept)
@@ -158,7 +142,7 @@ func TestTheHandlerServesJSONAndHTML(t *testing.T) {
 		} {
 			want(t, "type for "+accept, get("GET", accept).Header().Get("Content-Type"), mediaType)
 		}
-		var snapshots []Snapshot
+		var snapshots []priorityqueue.Snapshot
 		if err := json.Unmarshal(get("GET", "").Body.Bytes(), &snapshots); err != nil {
 			t.Fatal(err)
 		}

@@ -1,31 +1,28 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package priorityqueue
+package exposition
 
 import (
 	"encoding/json"
 	"html/template"
 	"net/http"
 	"strings"
-)
 
-// Snapshotter is a queue of any key type.
-type Snapshotter interface {
-	Snapshot() Snapshot
-}
+	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
+)
 
 // Handler serves the snapshots of queues, in the order given: as HTML to who
 // asks for that in the Accept header, as a JSON array to everybody else. It
 // does not authorize; the server that mounts it does.
-func Handler(queues ...Snapshotter) http.Handler {
+func Handler(queues ...priorityqueue.Snapshotter) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
 			http.Error(w, "method "+r.Method+" is not allowed here, only GET and HEAD are", http.StatusMethodNotAllowed)
 			return
 		}
-		snapshots := make([]Snapshot, len(queues))
+		snapshots := make([]priorityqueue.Snapshot, len(queues))
 		for i, q := range queues {
 			snapshots[i] = q.Snapshot()
 		}
