@@ -24,6 +24,7 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
 		return nil
 	}
 	if !hasFinalizer(p.vm) {
+		summarize(p.vm)
 		r.forget(p.key())
 		return nil
 	}
@@ -31,7 +32,10 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
 	if err != nil {
 		return fmt.Errorf("reading the virtual machine instance: %w", err)
 	}
-	p.vmi = controller.IfOwned(vmi, p.vm)
+	if p.vmi = controller.IfOwned(vmi, p.vm); p.vmi != nil {
+		// What it runs with says how long its guest may take to shut down.
+		p.effective = &p.vmi.Spec
+	}
 	markUnpaused(p.vm)
 	setFalse(p.vm, p.now, vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, "")
 	summarize(p.vm)

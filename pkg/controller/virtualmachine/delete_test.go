@@ -111,11 +111,55 @@ func TestDeletionWithoutOurFinalizerOnlyCleansUp(t *testing.T) {
 	h.prober = prober
 	h.api.markDeleted("vm")
 	h.pass()
-	if h.provider.deletes != 0 || h.api.writes() != 0 || len(h.events.take()) != 0 {
-		t.Errorf("deletes %d, writes %d; want neither, and no event", h.provider.deletes, h.api.writes())
+	if h.provider.deletes != 0 || h.vm().Status.Phase != vmv1alpha1.PhaseDeleting {
+		t.Errorf("deletes %d, phase %s; want none, and Deleting", h.provider.deletes, h.vm().Status.Phase)
+	}
+	if got := h.events.take(); len(got) != 1 || !strings.HasPrefix(got[0], "Warning Deleted: ") || !strings.Contains(got[0], "left in place") {
+		t.Errorf("events %q, want one that says that the vSphere VM is left in place", got)
 	}
 	if prober.removed != 1 {
 		t.Errorf("the probe was removed %d times, want once", prober.removed)
+	}
+	writes := h.api.writes()
+	h.pass()
+	if got := h.events.take(); len(got) != 0 || h.api.writes() != writes {
+		t.Errorf("another pass told %q and made %d writes, want neither", got, h.api.writes()-writes)
+	}
+}
+
+func TestDeletionIsToldOnceAlsoWhileAnotherFinalizerHoldsTheObject(t *testing.T) {
+	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Finalizers = append(vm.Finalizers, "example.com/other")
+	}), photon())
+	h.api.markDeleted("vm")
+	h.pass()
+	h.pass()
+	if got := h.events.take(); len(got) != 1 || !strings.HasPrefix(got[0], "Normal Deleted: ") {
+		t.Errorf("events %q, want one Deleted", got)
+	}
+}
+
+func TestDeletionHasTheGracePeriodThatTheVMRunsWith(t *testing.T) {
+	grace := int64(7)
+	h := newHarness(t, running(), photon())
+	h.provider.update = nil
+	h.pass()
+	vmi := h.api.vmi("vm")
+	vmi.Spec.TerminationGracePeriodSeconds = &grace
+	if err := h.api.store(vmiResource, vmi); err != nil {
+		t.Fatal(err)
+	}
+	var got *int64
+	h.provider.remove = func(req *provider.Request) error {
+		if req.Effective != nil {
+			got = req.Effective.TerminationGracePeriodSeconds
+		}
+		return nil
+	}
+	h.api.markDeleted("vm")
+	h.pass()
+	if got == nil || *got != grace {
+		t.Errorf("the provider was told of the grace period %v, want %d", got, grace)
 	}
 }
 

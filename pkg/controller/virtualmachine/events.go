@@ -42,6 +42,9 @@ func transitions(old, now *vmv1alpha1.VirtualMachine) []event {
 		}
 		return []event{{corev1.EventTypeNormal, "Deleted", actionDelete, "The vSphere virtual machine is deleted"}}
 	}
+	if now.DeletionTimestamp != nil && !hasFinalizer(now) {
+		return withoutFinalizer(old, now)
+	}
 	var events []event
 	normal := func(reason, note string) {
 		events = append(events, event{corev1.EventTypeNormal, reason, actionReconcile, note})
@@ -76,6 +79,16 @@ var failureReasons = []string{
 	vmv1alpha1.ReasonInvalid,
 	vmv1alpha1.ReasonConflict,
 	vmv1alpha1.ReasonRequirementsNotMet,
+}
+
+// withoutFinalizer returns the event of a deletion that is not ours, in the pass that
+// first sees it. What we deleted ourselves has been told.
+func withoutFinalizer(old, now *vmv1alpha1.VirtualMachine) []event {
+	if old.Status.Phase == now.Status.Phase {
+		return nil
+	}
+	return []event{{corev1.EventTypeWarning, "Deleted", actionDelete,
+		"The object is deleted and lacks the finalizer " + vmv1alpha1.VirtualMachineFinalizer + ": a vSphere virtual machine of it is left in place"}}
 }
 
 // failures returns a warning for every condition that turned False for a reason
