@@ -5,6 +5,7 @@ package virtualmachine
 
 import (
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -123,6 +124,36 @@ func TestInstanceTakesALiveChangeWhenItIsApplied(t *testing.T) {
 	}
 	if got := h.vm().Status.RestartRequired; len(got) != 0 {
 		t.Errorf("restartRequired %v, want none", got)
+	}
+}
+
+// A restart that is asked for at a later time, or a snapshot that cannot be reverted to,
+// keeps nobody from seeing what the machine runs with until then.
+func TestInstanceTakesALiveChangeWhateverElseTheProviderWaitsFor(t *testing.T) {
+	for name, test := range map[string]struct {
+		err   error
+		taken bool
+	}{
+		"nothing":                   {nil, true},
+		"a later restart":           {&provider.RequeueError{After: time.Hour}, true},
+		"what no retry helps":       {&provider.NoRequeueError{Err: errTest}, true},
+		"an operation that runs":    {provider.ErrReconcileInProgress, false},
+		"a hypervisor that is away": {provider.ErrUnknownState, false},
+		"an administrator":          {provider.ErrPaused, false},
+		"a failed call":             {errTest, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, running(), photon())
+			h.pass()
+			h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
+				vm.Spec.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
+			})
+			h.provider.update = func(*provider.Request) (<-chan error, error) { return nil, test.err }
+			_, _ = h.tryPass()
+			if got := h.api.vmi("vm").Spec.CPU.Shares; (got != nil) != test.taken {
+				t.Errorf("the instance has shares %v, want them taken: %t", got, test.taken)
+			}
+		})
 	}
 }
 

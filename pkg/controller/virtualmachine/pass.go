@@ -24,8 +24,8 @@ type pass struct {
 	vmi *vmv1alpha1.VirtualMachineInstance
 	// effective is nil when the size or a preference could not be resolved.
 	effective *vmv1alpha1.VirtualMachineInstanceSpec
-	// settled is true when the provider looked at the virtual machine and had
-	// nothing to start and nothing to wait for.
+	// settled is true when the provider compared the virtual machine with its spec and
+	// had nothing to start.
 	settled bool
 	// started is true when the provider started an operation in this pass.
 	started bool

@@ -38,12 +38,28 @@ func setProgress(vm *vmv1alpha1.VirtualMachine, now time.Time) {
 	show(vmv1alpha1.ConditionReconciling, unfinished)
 }
 
+// refuse says of what spec asks for and this version does not do that it is not done.
+// The virtual machine runs all the same.
+func refuse(vm *vmv1alpha1.VirtualMachine, now time.Time) {
+	for _, c := range []struct{ conditionType, asked, what string }{
+		{vmv1alpha1.ConditionSnapshotSynced, vm.Spec.CurrentSnapshotName, "spec.currentSnapshotName: this version does not revert to snapshots"},
+		{vmv1alpha1.ConditionGroupLinked, vm.Spec.GroupName, "spec.groupName: this version has no groups of virtual machines"},
+	} {
+		if c.asked == "" {
+			meta.RemoveStatusCondition(&vm.Status.Conditions, c.conditionType)
+			continue
+		}
+		setFalse(vm, now, c.conditionType, vmv1alpha1.ReasonUnsupported, c.what)
+	}
+}
+
 // stalls returns a condition that no retry makes true, because somebody has to change an
 // object first. What does not exist may be about to be made, and what failed is retried:
 // neither stalls.
 func stalls(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
 	for _, conditionType := range slices.Concat(prerequisiteConditions, []string{
 		vmv1alpha1.ConditionCreated, vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ConditionPowerStateSynced,
+		vmv1alpha1.ConditionSnapshotSynced,
 	}) {
 		c := findCondition(vm, conditionType)
 		if c != nil && c.Status == metav1.ConditionFalse && slices.Contains(permanentReasons, c.Reason) {
@@ -55,4 +71,6 @@ func stalls(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
 
 // permanentReasons are those of a condition that stays False until somebody changes an
 // object.
-var permanentReasons = []string{vmv1alpha1.ReasonInvalid, vmv1alpha1.ReasonConflict, vmv1alpha1.ReasonRequirementsNotMet}
+var permanentReasons = []string{
+	vmv1alpha1.ReasonInvalid, vmv1alpha1.ReasonUnsupported, vmv1alpha1.ReasonConflict, vmv1alpha1.ReasonRequirementsNotMet,
+}

@@ -46,7 +46,7 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 			go drain(end)
 		}
 	}
-	p.settled = err == nil && !p.started
+	p.settled = !p.started && compared(err)
 	if isTrue(p.original, vmv1alpha1.ConditionCreated) && !isTrue(p.vm, vmv1alpha1.ConditionCreated) {
 		p.again(0) // it is gone from vSphere; what a create needs was not gathered in this pass
 	}
@@ -67,6 +67,20 @@ func (r *reconciler) request(p *pass) *provider.Request {
 		req.Running = &p.vmi.Spec
 	}
 	return req
+}
+
+// compared says whether the provider came to compare the virtual machine with its spec,
+// whatever it still waits for, or refuses, besides: a later restart or a snapshot.
+func compared(err error) bool {
+	for _, before := range []error{
+		provider.ErrReconcileInProgress, provider.ErrTooManyCreates, provider.ErrPaused, provider.ErrUnknownState,
+	} {
+		if errors.Is(err, before) {
+			return false
+		}
+	}
+	_, later := provider.AsRequeue(err)
+	return err == nil || later || provider.IsNoRequeue(err)
 }
 
 func drain(end <-chan error) {

@@ -23,6 +23,7 @@ func (r *reconciler) finish(p *pass) {
 	}
 	derive(p.vm)
 	setReady(p.vm, r.probe(p.vm), p.now)
+	refuse(p.vm, p.now)
 	setProgress(p.vm, p.now)
 	// Every condition carries the generation that it was evaluated for; those that
 	// this pass did not look at keep an earlier one. What is paused by an administrator

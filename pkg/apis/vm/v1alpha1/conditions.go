@@ -46,6 +46,12 @@ const (
 	// ConditionSynchronized is False when a synchronizer failed; the message
 	// holds every failure.
 	ConditionSynchronized = "Synchronized"
+	// ConditionSnapshotSynced is True when the VM runs on the snapshot that its spec names.
+	// It is there only if the spec names one.
+	ConditionSnapshotSynced = "SnapshotSynced"
+	// ConditionGroupLinked is True when the VM belongs to the group that its spec names.
+	// It is there only if the spec names one.
+	ConditionGroupLinked = "GroupLinked"
 	// ConditionPaused is True while reconciling is paused, by annotation or by an
 	// administrator in vSphere, and not there otherwise.
 	ConditionPaused = "Paused"
@@ -106,6 +112,8 @@ const (
 	ReasonRestartRequired = "RestartRequired"
 	// ReasonUnknownState means that vSphere could not be read.
 	ReasonUnknownState = "UnknownState"
+	// ReasonUnsupported means that this version does not do what is asked for.
+	ReasonUnsupported = "Unsupported"
 	// ReasonConflict means that spec and instance type set the same field.
 	ReasonConflict = "Conflict"
 	// ReasonRequirementsNotMet means that the size is below what the preference requires.

@@ -130,10 +130,13 @@ func TestVirtualMachineWarnings(t *testing.T) {
 	spec := inlineSpec(func(s *vm.VirtualMachineSpec) {
 		s.Preference = &vm.PreferenceMatcher{Name: "a", RevisionName: "r"}
 		s.CPU.Model = "host"
+		s.CurrentSnapshotName, s.GroupName = "before", "all"
 		s.Devices = &vm.VirtualMachineDevices{Video: &vm.VirtualMachineVideo{Type: "vga"}, TPM: &vm.VirtualMachineTPM{Persistent: ptr.To(false)}}
 	})
 	want := []string{
 		"spec.preference.revisionName: deprecated; use controllerRevisionRef",
+		"spec.currentSnapshotName: this version does not support it; it is stored and not applied",
+		"spec.groupName: this version does not support it; it is stored and not applied",
 		"spec.cpu.model: has no meaning on vSphere; it is stored and not applied",
 		"spec.devices.video.type: vSphere has svga only; another type is stored and not applied",
 		"spec.devices.tpm.persistent: vSphere always keeps the state of a TPM; false is stored and not applied",
