@@ -4,6 +4,7 @@
 package instancetype
 
 import (
+	"context"
 	"errors"
 	"slices"
 
@@ -24,16 +25,16 @@ import (
 // virtual machine from being powered off, edited or deleted.
 //
 // The error is a read that failed; it says nothing about vm.
-func Admit(vm, old *vmv1alpha1.VirtualMachine, r Reader) (field.ErrorList, error) {
+func Admit(ctx context.Context, vm, old *vmv1alpha1.VirtualMachine, r Reader) (field.ErrorList, error) {
 	if vm.DeletionTimestamp != nil || old != nil && sameButPower(&vm.Spec, &old.Spec) {
 		return nil, nil
 	}
-	_, err := Effective(vm, r)
+	_, err := Effective(vm, Gather(ctx, vm, r))
 	found, err := admissionErrors(err)
 	if err != nil || len(found) == 0 || old == nil {
 		return found, err
 	}
-	_, oldErr := Effective(old, r)
+	_, oldErr := Effective(old, Gather(ctx, old, r))
 	before, oldErr := admissionErrors(oldErr)
 	if oldErr != nil {
 		return nil, oldErr
@@ -57,6 +58,19 @@ func sameButPower(a, b *vmv1alpha1.VirtualMachineSpec) bool {
 // admissionErrors turns an error of Effective into those of an admission
 // answer. The second result is a read that failed.
 func admissionErrors(err error) (field.ErrorList, error) {
+	var all field.ErrorList
+	for _, e := range Parts(err) {
+		list, failed := admissionError(e)
+		if failed != nil {
+			return nil, failed
+		}
+		all = append(all, list...)
+	}
+	return all, nil
+}
+
+// admissionError does so with an error that is not joined.
+func admissionError(err error) (field.ErrorList, error) {
 	var (
 		problems *apply.Error
 		kind     *KindError
@@ -64,23 +78,12 @@ func admissionErrors(err error) (field.ErrorList, error) {
 		infer    *InferError
 		role     *RoleError
 	)
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var all field.ErrorList
-		for _, e := range joined.Unwrap() {
-			list, failed := admissionErrors(e)
-			if failed != nil {
-				return nil, failed
-			}
-			all = append(all, list...)
-		}
-		return all, nil
-	}
 	path := field.NewPath("spec")
 	if errors.As(err, &role) {
 		path = path.Child(string(role.Role))
 	}
 	switch {
-	case err == nil, IsMissing(err):
+	case IsMissing(err):
 		return nil, nil
 	case errors.As(err, &problems):
 		return problems.ErrorList(), nil

@@ -46,7 +46,7 @@ func TestAdmitOnCreate(t *testing.T) {
 		{"F126 unknown volume", "{instancetype: {inferFromVolume: nope}}", []string{"spec.instancetype.inferFromVolume"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			errs, err := instancetype.Admit(vmOf(t, tc.vm), nil, admissionWorld(t))
+			errs, err := instancetype.Admit(t.Context(), vmOf(t, tc.vm), nil, admissionWorld(t))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,7 +79,7 @@ func TestAdmitChecksThatSpreadDivides(t *testing.T) {
 				w := newWorld()
 				w.add(t, clusterIT, "it", "i", 1, size(vcpus))
 				w.add(t, clusterPref, "spread", "s", 1, "{cpu: {preferredCPUTopology: spread, spreadOptions: {"+tc.spread+"}}}")
-				errs, err := instancetype.Admit(vmOf(t, "{instancetype: {name: it}, preference: {name: spread}}"), nil, w)
+				errs, err := instancetype.Admit(t.Context(), vmOf(t, "{instancetype: {name: it}, preference: {name: spread}}"), nil, w)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -108,7 +108,7 @@ func TestAdmitOnUpdate(t *testing.T) {
 		{"a new problem beside an old one", "{instancetype: {name: two}, preference: {name: greedy}}", "{instancetype: {name: two}, preference: {name: greedy}, cpu: {cores: 2}}", true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			errs, err := instancetype.Admit(vmOf(t, tc.vm), vmOf(t, tc.old), admissionWorld(t))
+			errs, err := instancetype.Admit(t.Context(), vmOf(t, tc.vm), vmOf(t, tc.old), admissionWorld(t))
 			if err != nil || (len(errs) > 0) != tc.refused {
 				t.Errorf("errors %v, %v; want refused %t", errs, err, tc.refused)
 			}
@@ -120,21 +120,21 @@ func TestAdmitOnUpdate(t *testing.T) {
 		w.captured(t, old, w.add(t, clusterIT, "four", "4", 1, size(4)))
 		vm := old.DeepCopy()
 		vm.Spec.Instancetype.Name = "two"
-		if errs, err := instancetype.Admit(vm, old, w); err != nil || len(errs) != 1 {
+		if errs, err := instancetype.Admit(t.Context(), vm, old, w); err != nil || len(errs) != 1 {
 			t.Errorf("errors %v, %v; want the unmet requirement", errs, err)
 		}
 	})
 	t.Run("F124 a VM that is being deleted", func(t *testing.T) {
 		vm := vmOf(t, "{instancetype: {name: two}, cpu: {cores: 2}}")
 		vm.DeletionTimestamp = &metav1.Time{}
-		if errs, err := instancetype.Admit(vm, nil, admissionWorld(t)); err != nil || errs != nil {
+		if errs, err := instancetype.Admit(t.Context(), vm, nil, admissionWorld(t)); err != nil || errs != nil {
 			t.Errorf("errors %v, %v", errs, err)
 		}
 	})
 	t.Run("a failed read is no verdict", func(t *testing.T) {
 		w := admissionWorld(t)
 		w.broken = errors.New("timeout")
-		if errs, err := instancetype.Admit(vmOf(t, "{instancetype: {name: two}}"), nil, w); !errors.Is(err, w.broken) || errs != nil {
+		if errs, err := instancetype.Admit(t.Context(), vmOf(t, "{instancetype: {name: two}}"), nil, w); !errors.Is(err, w.broken) || errs != nil {
 			t.Errorf("errors %v, %v; want the failure", errs, err)
 		}
 	})
@@ -142,7 +142,7 @@ func TestAdmitOnUpdate(t *testing.T) {
 		w := admissionWorld(t)
 		w.broken = errors.New("timeout")
 		old, vm := vmOf(t, "{instancetype: {name: two}}"), vmOf(t, "{instancetype: {name: two}, powerState: PoweredOff, powerOffMode: Hard}")
-		if errs, err := instancetype.Admit(vm, old, w); err != nil || errs != nil {
+		if errs, err := instancetype.Admit(t.Context(), vm, old, w); err != nil || errs != nil {
 			t.Errorf("errors %v, %v", errs, err)
 		}
 	})

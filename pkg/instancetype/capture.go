@@ -10,27 +10,39 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Capture returns the status reference of vm for what Find found, and the
-// revision that must exist before that reference is written; nil when it does
-// already. A reference that was found as nothing has no status reference.
-func Capture(
-	vm *vmv1alpha1.VirtualMachine, role Role, found *Found, r Reader,
-) (*vmv1alpha1.InstancetypeRef, *appsv1.ControllerRevision, error) {
-	m := matcher(&vm.Spec, role)
+// Capture is what makes the status of a virtual machine name what it uses.
+type Capture struct {
+	// Ref is the status reference.
+	Ref *vmv1alpha1.InstancetypeRef
+	// Create is the revision that must exist before Ref is written; nil when it does
+	// already.
+	Create *appsv1.ControllerRevision
+	// Adopt is the revision that must get the virtual machine as an owner before Ref is
+	// written, because it was captured by another one or restored without owner; empty
+	// for none.
+	Adopt string
+}
+
+// Capture returns how vm captures what Find found for role; nil when there is nothing
+// to capture. The sources are those of GatherLive.
+func (s *Sources) Capture(vm *vmv1alpha1.VirtualMachine, role Role) (*Capture, error) {
+	m, found := matcher(&vm.Spec, role), s.of(role).found
 	if m == nil || found == nil {
-		return nil, nil, nil
+		return nil, nil
 	}
+	out := &Capture{}
 	name := found.Revision
-	var create *appsv1.ControllerRevision
 	// Without a UID, as in the oldest format, there is no name to upgrade to.
 	if name == "" || (found.upgrade && found.Object.Meta.UID != "") {
 		revision, err := NewRevision(vm, found.Object)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		create, name = revision, revision.Name
+		out.Create, name = revision, revision.Name
+	} else if found.foreign {
+		out.Adopt = name
 	}
-	ref := &vmv1alpha1.InstancetypeRef{
+	out.Ref = &vmv1alpha1.InstancetypeRef{
 		Name:                         found.Object.Meta.Name,
 		Kind:                         string(found.Object.Kind),
 		ControllerRevisionRef:        &vmv1alpha1.ControllerRevisionRef{Name: name},
@@ -39,25 +51,21 @@ func Capture(
 		InferFromVolume:              m.InferFromVolume,
 		InferFromVolumeFailurePolicy: copyPolicy(m.InferFromVolumeFailurePolicy),
 	}
-	setDrift(vm, role, ref, r)
-	return ref, create, nil
+	s.of(role).drift(out.Ref, StatusRef(vm, role))
+	return out, nil
 }
 
-// setDrift compares the captured object with the live one. When the live one
-// cannot be read, what is known stays.
-func setDrift(vm *vmv1alpha1.VirtualMachine, role Role, ref *vmv1alpha1.InstancetypeRef, r Reader) {
-	kind := Kind(ref.Kind)
-	live, err := r.Source(kind, sourceNamespace(kind, vm), ref.Name)
+// drift compares the captured object with the live one. When the live one could not
+// be read, what is known stays.
+func (g *gathered) drift(ref, old *vmv1alpha1.InstancetypeRef) {
 	switch {
-	case err == nil:
-		ref.LatestGeneration = live.Meta.Generation
-		ref.Outdated = string(live.Meta.UID) != ref.SourceUID || live.Meta.Generation != ref.SourceGeneration
-	case apierrors.IsNotFound(err):
+	case g.liveErr == nil:
+		ref.LatestGeneration = g.live.Meta.Generation
+		ref.Outdated = string(g.live.Meta.UID) != ref.SourceUID || g.live.Meta.Generation != ref.SourceGeneration
+	case apierrors.IsNotFound(g.liveErr):
 		ref.LatestGeneration, ref.Outdated = 0, false
-	default:
-		if old := StatusRef(vm, role); old != nil {
-			ref.LatestGeneration, ref.Outdated = old.LatestGeneration, old.Outdated
-		}
+	case old != nil:
+		ref.LatestGeneration, ref.Outdated = old.LatestGeneration, old.Outdated
 	}
 }
 

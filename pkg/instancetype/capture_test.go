@@ -16,11 +16,7 @@ func TestDriftIsWhatIsKnownOfTheLiveObject(t *testing.T) {
 	w, vm := outdated(t, size(4), "{}")
 	capture := func() (generation int64, outdated bool) {
 		t.Helper()
-		found, err := instancetype.Find(vm, it, w)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ref, create, err := instancetype.Capture(vm, it, found, w)
+		ref, create, err := capture(vm, it, w)
 		if err != nil || create != nil {
 			t.Fatalf("capturing what is captured: revision %v, error %v", create, err)
 		}

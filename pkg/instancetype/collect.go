@@ -61,7 +61,7 @@ func Unreferenced(
 
 // namedBy adds the revisions that spec and status of vm name.
 func namedBy(vm *vmv1alpha1.VirtualMachine, names map[string]bool) {
-	for _, role := range []Role{RoleInstancetype, RolePreference} {
+	for _, role := range roles {
 		if ref := StatusRef(vm, role); ref != nil && ref.ControllerRevisionRef != nil {
 			names[ref.ControllerRevisionRef.Name] = true
 		}
@@ -78,7 +78,7 @@ func captureOutstanding(vm *vmv1alpha1.VirtualMachine) bool {
 	if vm.DeletionTimestamp != nil {
 		return false
 	}
-	for _, role := range []Role{RoleInstancetype, RolePreference} {
+	for _, role := range roles {
 		ref, m := StatusRef(vm, role), matcher(&vm.Spec, role)
 		if ref != nil && ref.ControllerRevisionRef != nil {
 			continue

@@ -213,7 +213,7 @@ func TestTargetNamesNoSourceOnceTheReferenceIsGone(t *testing.T) {
 	if len(pending) != 0 || target.Instancetype != nil || target.Preference != nil {
 		t.Errorf("F141 sources %+v, %+v, pending %v; want none", target.Instancetype, target.Preference, pending)
 	}
-	inline, err := instancetype.Effective(vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}}"), newWorld())
+	inline, err := effectiveSpec(vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}}"), newWorld())
 	if err != nil || inline.Instancetype != nil || inline.Preference != nil || inline.Annotations != nil {
 		t.Errorf("F141 a spec without references has sources %+v, %+v and annotations %v (%v)", inline.Instancetype, inline.Preference, inline.Annotations, err)
 	}

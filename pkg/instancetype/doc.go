@@ -9,8 +9,9 @@
 //
 // Guarantees:
 //
-//  1. Pure but for the Reader that the caller passes: no clients, no clock, no
-//     writes, and arguments are never changed.
+//  1. Gather does all reading, through the Reader that the caller passes; all else
+//     is pure over what was gathered. No clients, no clock, no writes, and arguments
+//     are never changed.
 //  2. References are compared by what they mean (role, scope, name), never by
 //     how they are spelt: another letter case of kind changes nothing.
 //  3. A virtual machine keeps its captured revision until its reference means

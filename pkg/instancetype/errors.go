@@ -6,6 +6,7 @@ package instancetype
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -87,15 +88,25 @@ func (e *ClassError) Unwrap() error { return e.Err }
 //
 // Of joined errors every one must say so.
 func IsMissing(err error) bool {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, e := range joined.Unwrap() {
-			if !IsMissing(e) {
-				return false
-			}
-		}
-		return true
+	parts := Parts(err)
+	return len(parts) > 0 && !slices.ContainsFunc(parts, func(e error) bool { return !apierrors.IsNotFound(unwrapAPI(e)) })
+}
+
+// Parts returns the errors that were joined to err, and to those in turn; err itself
+// when it is not joined, and nothing for nil.
+func Parts(err error) []error {
+	if err == nil {
+		return nil
 	}
-	return apierrors.IsNotFound(unwrapAPI(err))
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only errors that are joined directly
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	for _, e := range joined.Unwrap() {
+		all = append(all, Parts(e)...)
+	}
+	return all
 }
 
 // Reason returns the condition reason for err: what it is about, most specific

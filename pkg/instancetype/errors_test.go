@@ -19,7 +19,7 @@ func TestWhatIsMissingIsNamedOnce(t *testing.T) {
 		"revision by its old name": "{instancetype: {name: small, revisionName: absent}}",
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := instancetype.Resolve(vmOf(t, spec), newWorld())
+			_, err := resolve(vmOf(t, spec), newWorld())
 			if err == nil || !instancetype.IsMissing(err) {
 				t.Fatalf("error %v, want one that says that something is missing", err)
 			}

@@ -17,7 +17,7 @@ import (
 
 func expand(t *testing.T, vm *vmv1alpha1.VirtualMachine, w *world) (*vmv1alpha1.VirtualMachine, error) {
 	t.Helper()
-	resolved, err := instancetype.Resolve(vm, w)
+	resolved, err := resolve(vm, w)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func TestExpandedVirtualMachineIsTheSame(t *testing.T) {
 			w.add(t, clusterPref, "linux", "p", 1, cataloguePref)
 			vm := vmOf(t, "{instancetype: {name: small"+tc.kind+"}, preference: {name: linux}, volumes: [{name: d, disk: {size: 1Gi}}]}")
 			vm.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{Name: "other", Kind: "x"}
-			before, err := instancetype.Effective(vm, w)
+			before, err := effectiveSpec(vm, w)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +51,7 @@ func TestExpandedVirtualMachineIsTheSame(t *testing.T) {
 			if out.Spec.Instancetype != nil || out.Spec.Preference != nil || out.Status.InstancetypeRef != nil || out.Status.PreferenceRef != nil {
 				t.Errorf("F132 references are left: %+v", out.Spec)
 			}
-			after, err := instancetype.Effective(out, w)
+			after, err := effectiveSpec(out, w)
 			if err != nil {
 				t.Fatalf("F132 the expanded VM has no effective spec: %v", err)
 			}
@@ -92,11 +92,11 @@ func TestExpandOfOthers(t *testing.T) {
 
 func TestLatestIgnoresWhatIsCaptured(t *testing.T) {
 	w, vm := outdated(t, size(4), "{}")
-	stored, err := instancetype.Resolve(vm, w)
+	stored, err := resolve(vm, w)
 	if err != nil || stored.Instancetype.Object.Meta.Generation != 1 {
 		t.Errorf("stored %+v, %v; want generation 1", stored.Instancetype, err)
 	}
-	latest, err := instancetype.ResolveLatest(vm, w)
+	latest, err := resolveLatest(vm, w)
 	if err != nil || latest.Instancetype.Object.Meta.Generation != 2 || latest.Preference.Object.Meta.Generation != 2 {
 		t.Errorf("latest %+v, %v; want generation 2", latest.Instancetype, err)
 	}

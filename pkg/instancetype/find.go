@@ -4,7 +4,7 @@
 package instancetype
 
 import (
-	"errors"
+	"context"
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -21,9 +21,9 @@ type Found struct {
 	// Revision names the ControllerRevision that it came from; empty for the
 	// live object, which is not captured yet.
 	Revision string
-	// Foreign is true when the virtual machine is no owner of Revision: then the
+	// foreign is true when the virtual machine is no owner of Revision: then the
 	// revision does not live as long as the virtual machine needs it.
-	Foreign bool
+	foreign bool
 	// upgrade is true when the revision was captured by the controller in a
 	// format of an older version.
 	upgrade bool
@@ -64,34 +64,31 @@ func (r *Resolved) inputs() apply.Inputs {
 	return in
 }
 
-// Find returns the instance type or preference that vm uses: the revision that
-// its spec pins, else the one that its status names if that is of the same
-// object, else the live object. It is nil when vm has no such reference, or one
-// that infers nothing under the policy Ignore.
-func Find(vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*Found, error) {
+// find implements Sources.Find.
+func find(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*Found, error) {
 	m := matcher(&vm.Spec, role)
 	if m == nil {
 		return nil, nil
 	}
 	if name := pin(m); name != "" {
-		return findPinned(vm, role, m, name, r)
+		return findPinned(ctx, vm, role, m, name, r)
 	}
-	want, err := target(vm, role, r)
+	want, err := target(ctx, vm, role, r)
 	if err != nil || want == nil {
 		return nil, err
 	}
-	if found, err := findCaptured(vm, role, *want, r); found != nil || err != nil {
+	if found, err := findCaptured(ctx, vm, role, *want, r); found != nil || err != nil {
 		return found, err
 	}
-	return findLive(vm, *want, r)
+	return findLive(ctx, vm, *want, r)
 }
 
 // findPinned reads the revision that the matcher names and checks that it is of
 // the object that the matcher names, if it names one.
 func findPinned(
-	vm *vmv1alpha1.VirtualMachine, role Role, m *vmv1alpha1.InstancetypeMatcher, name string, r Reader,
+	ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, m *vmv1alpha1.InstancetypeMatcher, name string, r Reader,
 ) (*Found, error) {
-	revision, object, err := readRevision(vm.Namespace, name, role, r)
+	revision, object, err := readRevision(ctx, vm.Namespace, name, role, r)
 	if err != nil {
 		return nil, err
 	}
@@ -105,18 +102,18 @@ func findPinned(
 				object.Kind, object.Meta.Name, role, want.kind, want.name)}
 		}
 	}
-	return &Found{Object: object, Revision: name, Foreign: !OwnedBy(revision, vm)}, nil
+	return &Found{Object: object, Revision: name, foreign: !OwnedBy(revision, vm)}, nil
 }
 
 // findCaptured reads the revision that the status names; nil when it names none
 // or one of another object.
-func findCaptured(vm *vmv1alpha1.VirtualMachine, role Role, want identity, r Reader) (*Found, error) {
+func findCaptured(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, want identity, r Reader) (*Found, error) {
 	ref := StatusRef(vm, role)
 	if ref == nil || ref.ControllerRevisionRef == nil || !sameIdentity(ref, role, want) {
 		return nil, nil
 	}
 	name := ref.ControllerRevisionRef.Name
-	revision, object, err := readRevision(vm.Namespace, name, role, r)
+	revision, object, err := readRevision(ctx, vm.Namespace, name, role, r)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +121,7 @@ func findCaptured(vm *vmv1alpha1.VirtualMachine, role Role, want identity, r Rea
 		return nil, nil
 	}
 	return &Found{
-		Object: object, Revision: name, Foreign: !OwnedBy(revision, vm),
+		Object: object, Revision: name, foreign: !OwnedBy(revision, vm),
 		upgrade: revision.Labels[LabelObjectVersion] != objectVersion,
 	}, nil
 }
@@ -135,8 +132,8 @@ func sameIdentity(ref *vmv1alpha1.InstancetypeRef, role Role, want identity) boo
 	return err == nil && kind == want.kind && ref.Name == want.name
 }
 
-func findLive(vm *vmv1alpha1.VirtualMachine, want identity, r Reader) (*Found, error) {
-	object, err := r.Source(want.kind, sourceNamespace(want.kind, vm), want.name)
+func findLive(ctx context.Context, vm *vmv1alpha1.VirtualMachine, want identity, r Reader) (*Found, error) {
+	object, err := r.Source(ctx, want.kind, sourceNamespace(want.kind, vm), want.name)
 	if apierrors.IsNotFound(err) {
 		return nil, err // it names kind and object already
 	}
@@ -147,72 +144,35 @@ func findLive(vm *vmv1alpha1.VirtualMachine, want identity, r Reader) (*Found, e
 }
 
 // readRevision returns the revision and what it holds.
-func readRevision(namespace, name string, role Role, r Reader) (*appsv1.ControllerRevision, *Object, error) {
-	revision, err := r.Revision(namespace, name)
+func readRevision(ctx context.Context, namespace, name string, role Role, r Reader) (*appsv1.ControllerRevision, *Object, error) {
+	captured, err := r.Revision(ctx, namespace, name)
 	if apierrors.IsNotFound(err) {
 		return nil, nil, err // it names kind and object already
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading ControllerRevision %q: %w", name, err)
 	}
-	object, err := DecodeRevision(role, revision)
-	return revision, object, err
+	object, err := captured.Object(role)
+	return captured.Revision, object, err
 }
 
-// Resolve finds the class, the instance type and the preference of vm. All
-// failures are joined, each a *ClassError or *RoleError; what was found is
-// returned with them.
-func Resolve(vm *vmv1alpha1.VirtualMachine, r Reader) (*Resolved, error) {
-	return resolve(vm, r, Find)
-}
-
-// ResolveLatest does the same with the live objects, whatever is captured or
+// findLatest returns the live object that vm refers to, whatever is captured or
 // pinned.
-func ResolveLatest(vm *vmv1alpha1.VirtualMachine, r Reader) (*Resolved, error) {
-	return resolve(vm, r, FindLatest)
-}
-
-// FindLatest returns the live object that vm refers to, whatever is captured or
-// pinned.
-func FindLatest(vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*Found, error) {
+func findLatest(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*Found, error) {
 	if matcher(&vm.Spec, role) == nil {
 		return nil, nil
 	}
-	want, err := inferAgain(vm, role, r)
+	want, err := inferAgain(ctx, vm, role, r)
 	if err != nil || want == nil {
 		return nil, err
 	}
-	return findLive(vm, *want, r)
-}
-
-func resolve(
-	vm *vmv1alpha1.VirtualMachine, r Reader,
-	find func(*vmv1alpha1.VirtualMachine, Role, Reader) (*Found, error),
-) (*Resolved, error) {
-	out := &Resolved{}
-	var errs []error
-	if name := vm.Spec.ClassName; name != "" {
-		class, err := r.Class(vm.Namespace, name)
-		if err != nil {
-			errs = append(errs, &ClassError{Name: name, Err: err})
-		} else {
-			out.Class = class
-		}
-	}
-	var err error
-	if out.Instancetype, err = find(vm, RoleInstancetype, r); err != nil {
-		errs = append(errs, &RoleError{Role: RoleInstancetype, Err: err})
-	}
-	if out.Preference, err = find(vm, RolePreference, r); err != nil {
-		errs = append(errs, &RoleError{Role: RolePreference, Err: err})
-	}
-	return out, errors.Join(errs...)
+	return findLive(ctx, vm, *want, r)
 }
 
 // Effective returns the effective spec of vm. Errors are those of Resolve, or
 // an *apply.Error with every problem.
-func Effective(vm *vmv1alpha1.VirtualMachine, r Reader) (*vmv1alpha1.VirtualMachineInstanceSpec, error) {
-	resolved, err := Resolve(vm, r)
+func Effective(vm *vmv1alpha1.VirtualMachine, s *Sources) (*vmv1alpha1.VirtualMachineInstanceSpec, error) {
+	resolved, err := s.Resolve()
 	if err != nil {
 		return nil, err
 	}

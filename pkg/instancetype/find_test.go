@@ -68,7 +68,7 @@ func TestFind(t *testing.T) {
 		} {
 			t.Run(string(role)+" "+tc.name, func(t *testing.T) {
 				w, _, _ := setup(t)
-				found, err := instancetype.Find(vmOf(t, matched(role, tc.matcher)), role, w)
+				found, err := find(vmOf(t, matched(role, tc.matcher)), role, w)
 				if tc.notFound {
 					if !apierrors.IsNotFound(err) || !instancetype.IsMissing(err) {
 						t.Errorf("error %v, want NotFound", err)
@@ -83,14 +83,14 @@ func TestFind(t *testing.T) {
 		t.Run(string(role)+" F1 F12 no matcher", func(t *testing.T) {
 			w, _, _ := setup(t)
 			vm := vmOf(t, "{}")
-			if found, err := instancetype.Find(vm, role, w); found != nil || err != nil {
+			if found, err := find(vm, role, w); found != nil || err != nil {
 				t.Errorf("found %v, %v; want nothing", found, err)
 			}
 		})
 		t.Run(string(role)+" F5 F16 not from another namespace", func(t *testing.T) {
 			w := newWorld()
 			w.addIn(t, "other", namespaced, "small", "o-uid", 1, spec)
-			_, err := instancetype.Find(vmOf(t, matched(role, "name: small, kind: "+string(namespaced))), role, w)
+			_, err := find(vmOf(t, matched(role, "name: small, kind: "+string(namespaced))), role, w)
 			if !apierrors.IsNotFound(err) {
 				t.Errorf("error %v, want NotFound", err)
 			}
@@ -98,7 +98,7 @@ func TestFind(t *testing.T) {
 		t.Run(string(role)+" F7 F18 a failed read is no absence", func(t *testing.T) {
 			w, _, _ := setup(t)
 			w.broken = errors.New("connection refused")
-			_, err := instancetype.Find(vmOf(t, matched(role, "name: small")), role, w)
+			_, err := find(vmOf(t, matched(role, "name: small")), role, w)
 			if !errors.Is(err, w.broken) || instancetype.IsMissing(err) || instancetype.Reason(err) != vmv1alpha1.ReasonError {
 				t.Errorf("error %v with reason %s, want the failure itself", err, instancetype.Reason(err))
 			}
@@ -114,7 +114,7 @@ func TestFindPrefersTheCapturedRevision(t *testing.T) {
 			vm := vmOf(t, matched(role, "name: small"))
 			revision := w.captured(t, vm, w.add(t, cluster, "small", "uid", 1, spec))
 			w.add(t, cluster, "small", "uid", 2, spec)
-			found, err := instancetype.Find(vm, role, w)
+			found, err := find(vm, role, w)
 			if err != nil || found.Revision != revision.Name || found.Object.Meta.Generation != 1 {
 				t.Errorf("found %+v, %v; want revision %s", found, err, revision.Name)
 			}
@@ -123,7 +123,7 @@ func TestFindPrefersTheCapturedRevision(t *testing.T) {
 			w := newWorld()
 			vm := vmOf(t, matched(role, "name: small, kind: "+strings.ToUpper(cluster.Resource())))
 			revision := w.captured(t, vm, w.add(t, cluster, "small", "uid", 1, spec))
-			found, err := instancetype.Find(vm, role, w)
+			found, err := find(vm, role, w)
 			if err != nil || found.Revision != revision.Name {
 				t.Errorf("found %+v, %v; want revision %s", found, err, revision.Name)
 			}
@@ -135,7 +135,7 @@ func TestFindPrefersTheCapturedRevision(t *testing.T) {
 				pinned := w.store(t, vm, w.add(t, cluster, "small", "uid", 1, spec))
 				w.captured(t, vm, w.add(t, cluster, "small", "uid", 2, spec))
 				vm.Spec = vmOf(t, matched(role, "name: small, "+strings.ReplaceAll(field, "%s", pinned.Name))).Spec
-				found, err := instancetype.Find(vm, role, w)
+				found, err := find(vm, role, w)
 				if err != nil || found.Revision != pinned.Name || found.Object.Meta.Generation != 1 {
 					t.Errorf("found %+v, %v; want revision %s", found, err, pinned.Name)
 				}
@@ -152,13 +152,13 @@ func TestFindRefusesRevisionsOfOtherObjects(t *testing.T) {
 			vm := vmOf(t, matched(role, "name: big"))
 			w.captured(t, vm, w.add(t, cluster, "small", "uid", 1, spec))
 			w.add(t, cluster, "big", "big-uid", 1, spec)
-			found, err := instancetype.Find(vm, role, w)
+			found, err := find(vm, role, w)
 			if err != nil || found.Revision != "" || found.Object.Meta.Name != "big" {
 				t.Errorf("found %+v, %v; want the live big", found, err)
 			}
 			// The same when only the content of the revision is of another object.
 			instancetype.StatusRef(vm, role).Name = "big"
-			if found, err = instancetype.Find(vm, role, w); err != nil || found.Object.Meta.Name != "big" {
+			if found, err = find(vm, role, w); err != nil || found.Object.Meta.Name != "big" {
 				t.Errorf("found %+v, %v; want the live big", found, err)
 			}
 		})
@@ -167,7 +167,7 @@ func TestFindRefusesRevisionsOfOtherObjects(t *testing.T) {
 			vm := vmOf(t, matched(role, "name: small, kind: "+namespaced.TypeName()))
 			w.captured(t, vm, w.add(t, cluster, "small", "c-uid", 1, spec))
 			w.add(t, namespaced, "small", "n-uid", 1, spec)
-			found, err := instancetype.Find(vm, role, w)
+			found, err := find(vm, role, w)
 			if err != nil || found.Revision != "" || found.Object.Meta.UID != "n-uid" {
 				t.Errorf("found %+v, %v; want the live namespaced object", found, err)
 			}
@@ -176,12 +176,12 @@ func TestFindRefusesRevisionsOfOtherObjects(t *testing.T) {
 			w := newWorld()
 			w.add(t, cluster, "small", "uid", 1, spec)
 			vm := vmOf(t, matched(role, "name: small, revisionName: nowhere"))
-			if _, err := instancetype.Find(vm, role, w); !apierrors.IsNotFound(err) {
+			if _, err := find(vm, role, w); !apierrors.IsNotFound(err) {
 				t.Errorf("error %v, want NotFound", err)
 			}
 			other := w.store(t, vm, w.add(t, cluster, "big", "big-uid", 1, spec))
 			vm = vmOf(t, matched(role, "name: small, revisionName: "+other.Name))
-			_, err := instancetype.Find(vm, role, w)
+			_, err := find(vm, role, w)
 			if instancetype.Reason(err) != vmv1alpha1.ReasonInvalid || !strings.Contains(err.Error(), `"big"`) {
 				t.Errorf("error %v, want one that names what the revision holds", err)
 			}
@@ -191,7 +191,7 @@ func TestFindRefusesRevisionsOfOtherObjects(t *testing.T) {
 			vm := vmOf(t, matched(role, "name: small"))
 			revision := w.captured(t, vm, w.add(t, cluster, "small", "uid", 1, spec))
 			delete(w.revisions, "default/"+revision.Name)
-			if found, err := instancetype.Find(vm, role, w); !apierrors.IsNotFound(err) {
+			if found, err := find(vm, role, w); !apierrors.IsNotFound(err) {
 				t.Errorf("found %+v, %v; want NotFound", found, err)
 			}
 		})
@@ -200,7 +200,7 @@ func TestFindRefusesRevisionsOfOtherObjects(t *testing.T) {
 
 func TestResolveReportsEveryMissingReference(t *testing.T) {
 	vm := vmOf(t, "{className: c, instancetype: {name: a}, preference: {name: b}}")
-	_, err := instancetype.Resolve(vm, newWorld())
+	_, err := resolve(vm, newWorld())
 	for _, want := range []string{"class", "instance type", "preference"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("F54 error %v, want one with %q", err, want)
@@ -210,7 +210,7 @@ func TestResolveReportsEveryMissingReference(t *testing.T) {
 		t.Errorf("IsMissing(%v) is false", err)
 	}
 	vm = vmOf(t, "{instancetype: {name: a}, preference: {name: b, kind: Foo}}")
-	if _, err = instancetype.Resolve(vm, newWorld()); instancetype.IsMissing(err) {
+	if _, err = resolve(vm, newWorld()); instancetype.IsMissing(err) {
 		t.Errorf("F53 an invalid kind counts as missing: %v", err)
 	}
 }

@@ -79,7 +79,7 @@ func FuzzDecodeRevision(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		revision := &appsv1.ControllerRevision{Data: runtime.RawExtension{Raw: raw}}
 		for _, role := range []instancetype.Role{it, pref} {
-			object, err := instancetype.DecodeRevision(role, revision)
+			object, err := instancetype.Decode(revision).Object(role)
 			if err != nil {
 				continue
 			}
@@ -87,7 +87,7 @@ func FuzzDecodeRevision(f *testing.F) {
 			if err != nil {
 				t.Fatalf("capturing what was decoded: %v", err)
 			}
-			decoded, err := instancetype.DecodeRevision(role, again)
+			decoded, err := instancetype.Decode(again).Object(role)
 			if err != nil {
 				t.Fatalf("decoding what was captured: %v", err)
 			}

@@ -4,6 +4,7 @@
 package instancetype_test
 
 import (
+	"context"
 	"fmt"
 	"path"
 	"testing"
@@ -58,26 +59,30 @@ func get[T any](m map[string]*T, what, key string) (*T, error) {
 	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: what}, path.Base(key))
 }
 
-func (w *world) Source(kind instancetype.Kind, namespace, name string) (*instancetype.Object, error) {
+func (w *world) Source(_ context.Context, kind instancetype.Kind, namespace, name string) (*instancetype.Object, error) {
 	if w.broken != nil {
 		return nil, w.broken
 	}
 	return get(w.sources, kind.Resource(), string(kind)+"/"+namespace+"/"+name)
 }
 
-func (w *world) Revision(namespace, name string) (*appsv1.ControllerRevision, error) {
-	return get(w.revisions, "controllerrevisions", namespace+"/"+name)
+func (w *world) Revision(_ context.Context, namespace, name string) (*instancetype.Captured, error) {
+	revision, err := get(w.revisions, "controllerrevisions", namespace+"/"+name)
+	if err != nil {
+		return nil, err
+	}
+	return instancetype.Decode(revision), nil
 }
 
-func (w *world) Class(namespace, name string) (*vmv1alpha1.VirtualMachineClass, error) {
+func (w *world) Class(_ context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineClass, error) {
 	return get(w.classes, "virtualmachineclasses", namespace+"/"+name)
 }
 
-func (w *world) Image(namespace, name string) (*vmv1alpha1.VirtualMachineImage, error) {
+func (w *world) Image(_ context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineImage, error) {
 	return get(w.images, "virtualmachineimages", namespace+"/"+name)
 }
 
-func (w *world) PersistentVolumeClaim(namespace, name string) (*corev1.PersistentVolumeClaim, error) {
+func (w *world) PersistentVolumeClaim(_ context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, error) {
 	return get(w.claims, "persistentvolumeclaims", namespace+"/"+name)
 }
 
@@ -163,4 +168,36 @@ func kinds(role instancetype.Role) (namespaced, cluster instancetype.Kind, spec 
 		return instancetype.KindPreference, instancetype.KindClusterPreference, "{preferredSubdomain: a}"
 	}
 	return instancetype.KindInstancetype, instancetype.KindClusterInstancetype, size(2)
+}
+
+// The functions below gather from a world and decide at once.
+
+func find(vm *vmv1alpha1.VirtualMachine, role instancetype.Role, w *world) (*instancetype.Found, error) {
+	return instancetype.Gather(context.Background(), vm, w).Find(role)
+}
+
+func resolve(vm *vmv1alpha1.VirtualMachine, w *world) (*instancetype.Resolved, error) {
+	return instancetype.Gather(context.Background(), vm, w).Resolve()
+}
+
+func resolveLatest(vm *vmv1alpha1.VirtualMachine, w *world) (*instancetype.Resolved, error) {
+	return instancetype.GatherLatest(context.Background(), vm, w).ResolveLatest()
+}
+
+func effectiveSpec(vm *vmv1alpha1.VirtualMachine, w *world) (*vmv1alpha1.VirtualMachineInstanceSpec, error) {
+	return instancetype.Effective(vm, instancetype.Gather(context.Background(), vm, w))
+}
+
+func planRefresh(
+	vm *vmv1alpha1.VirtualMachine, role instancetype.Role, running *vmv1alpha1.VirtualMachineInstanceSpec, w *world,
+) (*instancetype.Refresh, error) {
+	return instancetype.PlanRefresh(vm, role, running, instancetype.GatherLatest(context.Background(), vm, w))
+}
+
+func capture(vm *vmv1alpha1.VirtualMachine, role instancetype.Role, w *world) (*vmv1alpha1.InstancetypeRef, *appsv1.ControllerRevision, error) {
+	c, err := instancetype.GatherLive(context.Background(), vm, w).Capture(vm, role)
+	if c == nil || err != nil {
+		return nil, nil, err
+	}
+	return c.Ref, c.Create, nil
 }

@@ -4,6 +4,7 @@
 package instancetype
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -22,14 +23,14 @@ const imageKind = "VirtualMachineImage"
 // target says which object vm refers to in role. It is nil when the reference
 // infers nothing under the policy Ignore. What was inferred once stays until
 // the captured revision is cleared, and so does that nothing could be inferred.
-func target(vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*identity, error) {
+func target(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*identity, error) {
 	m := matcher(&vm.Spec, role)
 	if m.Name != "" || m.InferFromVolume == "" {
 		return named(m, role)
 	}
 	ref := StatusRef(vm, role)
 	if ref == nil || ref.InferFromVolume != m.InferFromVolume {
-		return inferAgain(vm, role, r)
+		return inferAgain(ctx, vm, role, r)
 	}
 	if ref.ControllerRevisionRef != nil {
 		kind, err := ParseKind(role, ref.Kind)
@@ -41,16 +42,16 @@ func target(vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*identity, erro
 	if ref.Name == "" && ignores(m) {
 		return nil, nil
 	}
-	return inferAgain(vm, role, r)
+	return inferAgain(ctx, vm, role, r)
 }
 
 // inferAgain is target without regard to what was inferred before.
-func inferAgain(vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*identity, error) {
+func inferAgain(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (*identity, error) {
 	m := matcher(&vm.Spec, role)
 	if m.Name != "" || m.InferFromVolume == "" {
 		return named(m, role)
 	}
-	inferred, err := infer(vm, role, m.InferFromVolume, r)
+	inferred, err := infer(ctx, vm, role, m.InferFromVolume, r)
 	var failed *InferError
 	if errors.As(err, &failed) && failed.Ignorable && ignores(m) {
 		return nil, nil
@@ -89,15 +90,15 @@ func ignores(m *vmv1alpha1.InstancetypeMatcher) bool {
 
 // infer reads the labels of the volume, then those of the image that it was
 // made from. Errors are *InferError.
-func infer(vm *vmv1alpha1.VirtualMachine, role Role, volume string, r Reader) (*identity, error) {
-	found, ignorable, err := inferFrom(vm, role, volume, r)
+func infer(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, volume string, r Reader) (*identity, error) {
+	found, ignorable, err := inferFrom(ctx, vm, role, volume, r)
 	if err != nil {
 		return nil, &InferError{Role: role, Volume: volume, Ignorable: ignorable, Err: err}
 	}
 	return found, nil
 }
 
-func inferFrom(vm *vmv1alpha1.VirtualMachine, role Role, volume string, r Reader) (*identity, bool, error) {
+func inferFrom(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, volume string, r Reader) (*identity, bool, error) {
 	for i := range vm.Spec.Volumes {
 		v := &vm.Spec.Volumes[i]
 		if v.Name != volume {
@@ -106,7 +107,7 @@ func inferFrom(vm *vmv1alpha1.VirtualMachine, role Role, volume string, r Reader
 		if v.PersistentVolumeClaim == nil {
 			return nil, true, errors.New("only volumes with a persistentVolumeClaim can be inferred from")
 		}
-		return inferFromClaim(vm.Namespace, v.PersistentVolumeClaim.ClaimName, role, r)
+		return inferFromClaim(ctx, vm.Namespace, v.PersistentVolumeClaim.ClaimName, role, r)
 	}
 	if volume != bootImage {
 		return nil, false, fmt.Errorf("spec.volumes has no volume %q", volume)
@@ -114,11 +115,11 @@ func inferFrom(vm *vmv1alpha1.VirtualMachine, role Role, volume string, r Reader
 	if vm.Spec.Image == nil {
 		return nil, false, errors.New("the virtual machine has no spec.image")
 	}
-	return inferFromImage(vm.Namespace, vm.Spec.Image.Name, role, r)
+	return inferFromImage(ctx, vm.Namespace, vm.Spec.Image.Name, role, r)
 }
 
-func inferFromClaim(namespace, name string, role Role, r Reader) (*identity, bool, error) {
-	claim, err := r.PersistentVolumeClaim(namespace, name)
+func inferFromClaim(ctx context.Context, namespace, name string, role Role, r Reader) (*identity, bool, error) {
+	claim, err := r.PersistentVolumeClaim(ctx, namespace, name)
 	if err != nil {
 		return nil, false, fmt.Errorf("reading PersistentVolumeClaim %q: %w", name, err)
 	}
@@ -131,7 +132,7 @@ func inferFromClaim(namespace, name string, role Role, r Reader) (*identity, boo
 		return nil, true, fmt.Errorf("PersistentVolumeClaim %q has no label %s and was not made from an image",
 			name, defaultLabel(role))
 	}
-	return inferFromImage(namespace, image, role, r)
+	return inferFromImage(ctx, namespace, image, role, r)
 }
 
 // claimImage returns the name of the image that a claim was made from.
@@ -143,8 +144,8 @@ func claimImage(claim *corev1.PersistentVolumeClaim) string {
 	return source.Name
 }
 
-func inferFromImage(namespace, name string, role Role, r Reader) (*identity, bool, error) {
-	image, err := r.Image(namespace, name)
+func inferFromImage(ctx context.Context, namespace, name string, role Role, r Reader) (*identity, bool, error) {
+	image, err := r.Image(ctx, namespace, name)
 	if err != nil {
 		return nil, false, fmt.Errorf("reading VirtualMachineImage %q: %w", name, err)
 	}

@@ -77,7 +77,7 @@ func TestInferFromVolume(t *testing.T) {
 				w.add(t, namespaced, "small", "n", 1, spec)
 				w.add(t, cluster, "small", "c", 1, spec)
 				tc.setup(w)
-				found, err := instancetype.Find(inferring(t, role, "inferFromVolume: "+tc.volume), role, w)
+				found, err := find(inferring(t, role, "inferFromVolume: "+tc.volume), role, w)
 				if err != nil || found.Object.Kind != tc.want {
 					t.Errorf("found %+v, %v; want a %s", found, err, tc.want)
 				}
@@ -111,7 +111,7 @@ func TestInferenceFailures(t *testing.T) {
 			t.Run(string(role)+" "+tc.name, func(t *testing.T) {
 				w := newWorld()
 				tc.setup(w)
-				found, err := instancetype.Find(inferring(t, role, tc.matcher), role, w)
+				found, err := find(inferring(t, role, tc.matcher), role, w)
 				if tc.ignored {
 					if found != nil || err != nil {
 						t.Errorf("found %v, %v; want nothing", found, err)
@@ -135,11 +135,11 @@ func TestInferenceIsKeptUntilARefresh(t *testing.T) {
 		w.image("boot", labelsFor(role, false))
 		vm := inferring(t, role, "inferFromVolume: image")
 		before := vm.Spec.DeepCopy()
-		found, err := instancetype.Find(vm, role, w)
+		found, err := find(vm, role, w)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ref, create, err := instancetype.Capture(vm, role, found, w)
+		ref, create, err := capture(vm, role, w)
 		if err != nil || create == nil || ref.Name != "small" || ref.Kind != string(cluster) || ref.InferFromVolume != "image" {
 			t.Fatalf("F129 %s: reference %+v with revision %v, %v", role, ref, create, err)
 		}
@@ -156,14 +156,14 @@ func TestInferenceIsKeptUntilARefresh(t *testing.T) {
 		}
 		w.image("boot", labels)
 		w.add(t, cluster, "big", "big-uid", 1, spec)
-		if found, err = instancetype.Find(vm, role, w); err != nil || found.Revision != create.Name {
+		if found, err = find(vm, role, w); err != nil || found.Revision != create.Name {
 			t.Errorf("F129 %s: found %+v, %v; want revision %s", role, found, err, create.Name)
 		}
-		plan, err := instancetype.PlanRefresh(vm, role, nil, w)
+		plan, err := planRefresh(vm, role, nil, w)
 		if err != nil || !plan.Result.Changed || plan.Result.SourceName != "big" {
 			t.Fatalf("F130 %s: refresh %+v, %v; want a change to big", role, plan, err)
 		}
-		if found, err = instancetype.Find(plan.VM, role, w); err != nil || found.Object.Meta.Name != "big" {
+		if found, err = find(plan.VM, role, w); err != nil || found.Object.Meta.Name != "big" {
 			t.Errorf("F130 %s: found %+v, %v; want big", role, found, err)
 		}
 	}
@@ -179,19 +179,19 @@ func TestNothingInferredIsKeptUntilARefresh(t *testing.T) {
 		w.image("boot", nil)
 		vm := vmOf(t, "{image: {name: boot}, cpu: {sockets: 1}, memory: {guest: 1Gi}, "+
 			string(role)+": {inferFromVolume: image, inferFromVolumeFailurePolicy: Ignore}}")
-		if found, err := instancetype.Find(vm, role, w); found != nil || err != nil {
+		if found, err := find(vm, role, w); found != nil || err != nil {
 			t.Fatalf("%s: found %+v, %v; want nothing", role, found, err)
 		}
 		instancetype.SetStatusRef(vm, role, instancetype.Uninferred(vm, role))
 		w.image("boot", labelsFor(role, false))
-		if found, err := instancetype.Find(vm, role, w); found != nil || err != nil {
+		if found, err := find(vm, role, w); found != nil || err != nil {
 			t.Errorf("F127 %s: the label that appeared leads to %+v, %v; want nothing before a refresh", role, found, err)
 		}
-		plan, err := instancetype.PlanRefresh(vm, role, nil, w)
+		plan, err := planRefresh(vm, role, nil, w)
 		if err != nil || !plan.Result.Changed || instancetype.StatusRef(plan.VM, role) != nil {
 			t.Fatalf("F130 %s: refresh %+v, %v; want a change that forgets that nothing was inferred", role, plan, err)
 		}
-		if found, err := instancetype.Find(plan.VM, role, w); err != nil || found == nil || found.Object.Meta.Name != "small" {
+		if found, err := find(plan.VM, role, w); err != nil || found == nil || found.Object.Meta.Name != "small" {
 			t.Errorf("F130 %s: found %+v, %v after the refresh", role, found, err)
 		}
 		vm.Spec.Image.Name = "other"
@@ -200,7 +200,7 @@ func TestNothingInferredIsKeptUntilARefresh(t *testing.T) {
 		} else {
 			vm.Spec.Preference.InferFromVolume = "data"
 		}
-		if _, err := instancetype.Find(vm, role, w); err == nil {
+		if _, err := find(vm, role, w); err == nil {
 			t.Errorf("%s: another volume was not looked at", role)
 		}
 	}
@@ -225,7 +225,7 @@ func TestFallbackSizeOfAnIgnorablyInferredInstancetype(t *testing.T) {
 				w.image("boot", labelsFor(it, false))
 			}
 			vm := vmOf(t, "{image: {name: boot}, instancetype: {inferFromVolume: image, inferFromVolumeFailurePolicy: "+tc.policy+"}, "+fallback+"}")
-			spec, err := instancetype.Effective(vm, w)
+			spec, err := effectiveSpec(vm, w)
 			if tc.want == 0 {
 				if instancetype.Reason(err) != vmv1alpha1.ReasonConflict {
 					t.Errorf("error %v, want a conflict", err)

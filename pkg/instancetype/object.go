@@ -4,8 +4,9 @@
 package instancetype
 
 import (
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
+	"context"
+	"fmt"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
@@ -46,22 +47,43 @@ func FromClusterPreference(in *itv1alpha1.VirtualMachineClusterPreference) *Obje
 	return &Object{Kind: KindClusterPreference, Meta: in.ObjectMeta, Preference: &in.Spec}
 }
 
-// Reader reads what virtual machines refer to. Every method returns an error
-// that apierrors.IsNotFound recognises when, and only when, the object is known
-// to be absent. Results are not changed. A revision that was just created must
-// be visible: a cache is read through to the API.
-type Reader interface {
-	// Source returns a live instance type or preference. The namespace is empty
-	// for the cluster kinds.
-	Source(kind Kind, namespace, name string) (*Object, error)
-	// Revision returns a ControllerRevision.
-	Revision(namespace, name string) (*appsv1.ControllerRevision, error)
-	// Class returns a class.
-	Class(namespace, name string) (*vmv1alpha1.VirtualMachineClass, error)
-	// Image returns an image; its labels are read.
-	Image(namespace, name string) (*vmv1alpha1.VirtualMachineImage, error)
-	// PersistentVolumeClaim returns a claim; its labels and dataSourceRef are read.
-	PersistentVolumeClaim(namespace, name string) (*corev1.PersistentVolumeClaim, error)
+// Getters read each kind of source; together they read any.
+type Getters struct {
+	// Instancetype reads a VirtualMachineInstancetype.
+	Instancetype func(ctx context.Context, namespace, name string) (*itv1alpha1.VirtualMachineInstancetype, error)
+	// ClusterInstancetype reads a VirtualMachineClusterInstancetype.
+	ClusterInstancetype func(ctx context.Context, name string) (*itv1alpha1.VirtualMachineClusterInstancetype, error)
+	// Preference reads a VirtualMachinePreference.
+	Preference func(ctx context.Context, namespace, name string) (*itv1alpha1.VirtualMachinePreference, error)
+	// ClusterPreference reads a VirtualMachineClusterPreference.
+	ClusterPreference func(ctx context.Context, name string) (*itv1alpha1.VirtualMachineClusterPreference, error)
+}
+
+// Source reads the object of kind, as Reader has it. The namespace is ignored for the
+// cluster kinds.
+func (g Getters) Source(ctx context.Context, kind Kind, namespace, name string) (*Object, error) {
+	switch kind {
+	case KindInstancetype:
+		o, err := g.Instancetype(ctx, namespace, name)
+		return object(o, err, FromInstancetype)
+	case KindClusterInstancetype:
+		o, err := g.ClusterInstancetype(ctx, name)
+		return object(o, err, FromClusterInstancetype)
+	case KindPreference:
+		o, err := g.Preference(ctx, namespace, name)
+		return object(o, err, FromPreference)
+	case KindClusterPreference:
+		o, err := g.ClusterPreference(ctx, name)
+		return object(o, err, FromClusterPreference)
+	}
+	return nil, fmt.Errorf("reading %q: %q is not the kind of an instance type or a preference", name, kind)
+}
+
+func object[T any](o T, err error, from func(T) *Object) (*Object, error) {
+	if err != nil {
+		return nil, err
+	}
+	return from(o), nil
 }
 
 // identity says which object a reference means.

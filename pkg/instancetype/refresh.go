@@ -65,11 +65,11 @@ type Refresh struct {
 // preference and says what then changes. It clears the pins of spec and status;
 // the controller captures the new revision. running is what vm runs with, which
 // decides what needs a power cycle; nil when it does not run, or when nothing has
-// recorded it yet. It fails with *NoMatcherError, *SourceGoneError,
+// recorded it yet. The sources are those of GatherLatest. It fails with *NoMatcherError, *SourceGoneError,
 // *RefreshRefusedError or *apply.Error when the refresh is refused, and with other
 // errors when something could not be read.
 func PlanRefresh(
-	vm *vmv1alpha1.VirtualMachine, role Role, running *vmv1alpha1.VirtualMachineInstanceSpec, r Reader,
+	vm *vmv1alpha1.VirtualMachine, role Role, running *vmv1alpha1.VirtualMachineInstanceSpec, s *Sources,
 ) (*Refresh, error) {
 	m := matcher(&vm.Spec, role)
 	if m == nil {
@@ -80,7 +80,7 @@ func PlanRefresh(
 			"spec.%s has name or kind beside inferFromVolume: to infer again, clear name, kind and controllerRevisionRef first; "+
 				"to keep the name, clear inferFromVolume first", role)}
 	}
-	latest, err := FindLatest(vm, role, r)
+	latest, err := s.of(role).latest, s.of(role).latestErr
 	if err != nil {
 		if apierrors.IsNotFound(unwrapAPI(err)) {
 			ref := StatusRef(vm, role)
@@ -92,7 +92,7 @@ func PlanRefresh(
 		return nil, &RefreshRefusedError{Message: fmt.Sprintf("nothing can be inferred from volume %q", m.InferFromVolume)}
 	}
 	result := describe(vm, role, latest.Object)
-	lost, err := revisionLost(vm, role, r)
+	lost, err := s.of(role).lost()
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func PlanRefresh(
 		result.NewRevision, result.NewGeneration = result.OldRevision, result.OldGeneration
 		return &Refresh{Result: result}, nil
 	}
-	if result.Fields, err = changedFields(vm, role, latest, running, r); err != nil {
+	if result.Fields, err = changedFields(vm, role, running, s); err != nil {
 		return nil, err
 	}
 	result.Changed = true
@@ -159,18 +159,17 @@ func upToDate(vm *vmv1alpha1.VirtualMachine, role Role, latest *Object) bool {
 	return ref.SourceUID == string(latest.Meta.UID) && ref.SourceGeneration == latest.Meta.Generation
 }
 
-// revisionLost reports whether the revision in use is gone or of no use, which a
-// refresh repairs.
-func revisionLost(vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (bool, error) {
-	_, err := Find(vm, role, r)
+// lost reports whether the revision in use is gone or of no use, which a refresh
+// repairs.
+func (g *gathered) lost() (bool, error) {
 	var broken *RevisionError
 	switch {
-	case err == nil:
+	case g.err == nil:
 		return false, nil
-	case errors.As(err, &broken), apierrors.IsNotFound(unwrapAPI(err)):
+	case errors.As(g.err, &broken), apierrors.IsNotFound(unwrapAPI(g.err)):
 		return true, nil
 	}
-	return false, &RoleError{Role: role, Err: err}
+	return false, g.err
 }
 
 // changedFields computes the effective spec with the latest object, which
@@ -178,33 +177,30 @@ func revisionLost(vm *vmv1alpha1.VirtualMachine, role Role, r Reader) (bool, err
 // one. A present one that cannot be computed has no fields to compare: a
 // refresh may be what repairs it.
 func changedFields(
-	vm *vmv1alpha1.VirtualMachine, role Role, latest *Found, running *vmv1alpha1.VirtualMachineInstanceSpec, r Reader,
+	vm *vmv1alpha1.VirtualMachine, role Role, running *vmv1alpha1.VirtualMachineInstanceSpec, s *Sources,
 ) ([]vmv1alpha1.RefreshField, error) {
 	other := RolePreference
 	if role == RolePreference {
 		other = RoleInstancetype
 	}
-	resolved := &Resolved{}
-	kept, err := Find(vm, other, r)
-	if lost, _ := revisionLost(vm, other, r); lost {
+	kept, err := s.Find(other)
+	if lost, _ := s.of(other).lost(); lost {
 		// Where both are lost, each is to be refreshed without the other.
-		kept, err = FindLatest(vm, other, r)
-	}
-	if err != nil {
-		return nil, &RoleError{Role: other, Err: err}
-	}
-	if name := vm.Spec.ClassName; name != "" {
-		if resolved.Class, err = r.Class(vm.Namespace, name); err != nil {
-			return nil, &ClassError{Name: name, Err: err}
+		if kept, err = s.of(other).latest, s.of(other).latestErr; err != nil {
+			err = &RoleError{Role: other, Err: err}
 		}
 	}
-	resolved.set(role, latest)
+	if err := errors.Join(err, s.classErr); err != nil {
+		return nil, err
+	}
+	resolved := &Resolved{Class: s.class}
+	resolved.set(role, s.of(role).latest)
 	resolved.set(other, kept)
 	desired, err := Compute(vm, resolved)
 	if err != nil {
 		return nil, err
 	}
-	found, err := Find(vm, role, r)
+	found, err := s.Find(role)
 	if err != nil {
 		return nil, nil
 	}

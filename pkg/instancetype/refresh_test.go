@@ -36,7 +36,7 @@ func outdated(t testing.TB, newSize, newPref string) (*world, *vmv1alpha1.Virtua
 func TestRefreshMovesToTheNewGeneration(t *testing.T) {
 	w, vm := outdated(t, size(4), "{devices: {preferredTPM: {}}}")
 	before := vm.DeepCopy()
-	plan, err := instancetype.PlanRefresh(vm, it, nil, w)
+	plan, err := planRefresh(vm, it, nil, w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,16 +64,12 @@ func TestRefreshMovesToTheNewGeneration(t *testing.T) {
 		t.Errorf("the argument was changed (-want +got):\n%s", diff)
 	}
 
-	found, err := instancetype.Find(plan.VM, it, w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ref, create, err := instancetype.Capture(plan.VM, it, found, w)
+	ref, create, err := capture(plan.VM, it, w)
 	if err != nil || create == nil || ref.ControllerRevisionRef.Name != plan.Result.NewRevision || ref.Name != "small" || ref.SourceGeneration != 2 || ref.Outdated {
 		t.Errorf("F150 the next capture is %+v, %v", ref, err)
 	}
 
-	if plan, err = instancetype.PlanRefresh(vm, pref, nil, w); err != nil || plan.VM.Status.PreferenceRef.ControllerRevisionRef != nil ||
+	if plan, err = planRefresh(vm, pref, nil, w); err != nil || plan.VM.Status.PreferenceRef.ControllerRevisionRef != nil ||
 		plan.VM.Status.InstancetypeRef.ControllerRevisionRef == nil {
 		t.Errorf("F152 refresh of the preference: %+v, %v", plan, err)
 	}
@@ -81,7 +77,7 @@ func TestRefreshMovesToTheNewGeneration(t *testing.T) {
 		t.Errorf("F159 a TPM needs a restart: %v", got)
 	}
 	vm.Spec.UpdateStrategy = vmv1alpha1.UpdateStrategyStage
-	if plan, err = instancetype.PlanRefresh(vm, it, nil, w); err != nil || plan.Result.Fields[0].Effect != vmv1alpha1.RefreshEffectRestart {
+	if plan, err = planRefresh(vm, it, nil, w); err != nil || plan.Result.Fields[0].Effect != vmv1alpha1.RefreshEffectRestart {
 		t.Errorf("F140 with Stage nothing is live: %+v, %v", plan, err)
 	}
 }
@@ -114,7 +110,7 @@ func TestRefreshSaysWhenItReachesTheVM(t *testing.T) {
 			if tc.running != "" {
 				running = instanceSpec(t, tc.running)
 			}
-			plan, err := instancetype.PlanRefresh(vm, it, running, w)
+			plan, err := planRefresh(vm, it, running, w)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +129,7 @@ func TestRefreshKnowsTheHardwareVersion(t *testing.T) {
 	for have, want := range map[int32]vmv1alpha1.RefreshEffect{19: vmv1alpha1.RefreshEffectRestart, 21: vmv1alpha1.RefreshEffectNone} {
 		w, vm := outdated(t, size(2), "{machine: {preferredMachineType: vmx-21}}")
 		vm.Status.HardwareVersion = have
-		plan, err := instancetype.PlanRefresh(vm, pref, nil, w)
+		plan, err := planRefresh(vm, pref, nil, w)
 		if err != nil || len(plan.Result.Fields) != 1 || plan.Result.Fields[0].Effect != want {
 			t.Errorf("with hardware version %d: %+v, %v; want %s", have, plan, err, want)
 		}
@@ -144,12 +140,12 @@ func TestRefreshOfTheNewestIsNothing(t *testing.T) {
 	w := newWorld()
 	vm := vmOf(t, "{instancetype: {name: small, kind: virtualMachineClusterInstancetypes}}")
 	w.captured(t, vm, w.add(t, clusterIT, "small", "uid", 1, size(2)))
-	plan, err := instancetype.PlanRefresh(vm, it, nil, w)
+	plan, err := planRefresh(vm, it, nil, w)
 	if err != nil || plan.VM != nil || plan.Result.Changed || plan.Result.NewRevision != plan.Result.OldRevision || plan.Result.NewGeneration != 1 {
 		t.Errorf("F151 refresh %+v, %v; want no change", plan, err)
 	}
 	w.add(t, clusterIT, "small", "recreated", 1, size(2))
-	if plan, err = instancetype.PlanRefresh(vm, it, nil, w); err != nil || !plan.Result.Changed {
+	if plan, err = planRefresh(vm, it, nil, w); err != nil || !plan.Result.Changed {
 		t.Errorf("F161 a recreated source: %+v, %v; want a change", plan, err)
 	}
 }
@@ -163,7 +159,7 @@ func TestRefreshClearsPins(t *testing.T) {
 			end = "}"
 		}
 		vm.Spec = vmOf(t, "{instancetype: {name: small, "+field+name+end+"}, preference: {name: linux}}").Spec
-		plan, err := instancetype.PlanRefresh(vm, it, nil, w)
+		plan, err := planRefresh(vm, it, nil, w)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +182,7 @@ func TestRefreshRepairsLostRevisions(t *testing.T) {
 				delete(w.revisions, vm.Namespace+"/"+revisions[role])
 			}
 			for _, role := range lost {
-				plan, err := instancetype.PlanRefresh(vm, role, nil, w)
+				plan, err := planRefresh(vm, role, nil, w)
 				if err != nil {
 					t.Fatalf("%s: %v", role, err)
 				}
@@ -201,7 +197,7 @@ func TestRefreshRepairsLostRevisions(t *testing.T) {
 func TestRefusedRefreshes(t *testing.T) {
 	t.Run("F153 no such reference", func(t *testing.T) {
 		var want *instancetype.NoMatcherError
-		if _, err := instancetype.PlanRefresh(vmOf(t, "{}"), pref, nil, newWorld()); !errors.As(err, &want) {
+		if _, err := planRefresh(vmOf(t, "{}"), pref, nil, newWorld()); !errors.As(err, &want) {
 			t.Errorf("error %v, want %T", err, want)
 		}
 	})
@@ -209,19 +205,19 @@ func TestRefusedRefreshes(t *testing.T) {
 		w, vm := outdated(t, size(4), "{}")
 		w.remove(w.sources[string(clusterIT)+"//small"])
 		var want *instancetype.SourceGoneError
-		if _, err := instancetype.PlanRefresh(vm, it, nil, w); !errors.As(err, &want) {
+		if _, err := planRefresh(vm, it, nil, w); !errors.As(err, &want) {
 			t.Errorf("error %v, want %T", err, want)
 		}
 		if want == nil || !want.Captured {
 			t.Errorf("error %+v, want one that knows the captured revision", want)
 		}
-		if found, err := instancetype.Find(vm, it, w); err != nil || found.Object.Meta.Generation != 1 {
+		if found, err := find(vm, it, w); err != nil || found.Object.Meta.Generation != 1 {
 			t.Errorf("found %+v, %v; want generation 1", found, err)
 		}
 	})
 	t.Run("source that never was, nothing stays in use", func(t *testing.T) {
 		var want *instancetype.SourceGoneError
-		_, err := instancetype.PlanRefresh(vmOf(t, "{instancetype: {name: never}}"), it, nil, newWorld())
+		_, err := planRefresh(vmOf(t, "{instancetype: {name: never}}"), it, nil, newWorld())
 		if !errors.As(err, &want) || want.Captured || strings.Contains(err.Error(), "revision") {
 			t.Errorf("error %v, want one that promises no revision", err)
 		}
@@ -230,7 +226,7 @@ func TestRefusedRefreshes(t *testing.T) {
 		w, vm := outdated(t, size(4), "{}")
 		w.broken = errors.New("timeout")
 		var gone *instancetype.SourceGoneError
-		if _, err := instancetype.PlanRefresh(vm, it, nil, w); !errors.Is(err, w.broken) || errors.As(err, &gone) {
+		if _, err := planRefresh(vm, it, nil, w); !errors.Is(err, w.broken) || errors.As(err, &gone) {
 			t.Errorf("error %v, want the failure itself", err)
 		}
 	})
@@ -238,7 +234,7 @@ func TestRefusedRefreshes(t *testing.T) {
 		w, vm := outdated(t, size(4), "{}")
 		vm.Spec.Instancetype.InferFromVolume = "image"
 		var want *instancetype.RefreshRefusedError
-		if _, err := instancetype.PlanRefresh(vm, it, nil, w); !errors.As(err, &want) {
+		if _, err := planRefresh(vm, it, nil, w); !errors.As(err, &want) {
 			t.Errorf("error %v, want %T", err, want)
 		}
 	})
@@ -265,7 +261,7 @@ func TestRefreshesToWhatCannotWorkChangeNothing(t *testing.T) {
 				tc.vm(vm)
 			}
 			before := vm.DeepCopy()
-			_, err := instancetype.PlanRefresh(vm, tc.role, nil, w)
+			_, err := planRefresh(vm, tc.role, nil, w)
 			var problems *apply.Error
 			if !errors.As(err, &problems) || !problems.Has(tc.kind) {
 				t.Errorf("error %v, want an *apply.Error with a %s", err, tc.kind)
@@ -273,7 +269,7 @@ func TestRefreshesToWhatCannotWorkChangeNothing(t *testing.T) {
 			if diff := cmp.Diff(before, vm, quantities); diff != "" {
 				t.Errorf("F111 a refused refresh changed (-want +got):\n%s", diff)
 			}
-			if found, err := instancetype.Find(vm, tc.role, w); err != nil || found.Object.Meta.Generation != 1 {
+			if found, err := find(vm, tc.role, w); err != nil || found.Object.Meta.Generation != 1 {
 				t.Errorf("F111 found %+v, %v; want the old revision", found, err)
 			}
 		})
@@ -285,7 +281,7 @@ func TestRefreshesToWhatCannotWorkChangeNothing(t *testing.T) {
 		w.captured(t, vm, w.add(t, clusterPref, "linux", "p-uid", 1, "{requirements: {cpu: {guest: 2}}}"))
 		w.add(t, clusterIT, "small", "it-uid", 2, size(1))
 		var problems *apply.Error
-		if _, err := instancetype.PlanRefresh(vm, it, nil, w); !errors.As(err, &problems) || !problems.Has(apply.RequirementProblem) {
+		if _, err := planRefresh(vm, it, nil, w); !errors.As(err, &problems) || !problems.Has(apply.RequirementProblem) {
 			t.Errorf("error %v, want a requirement", err)
 		}
 	})
@@ -294,7 +290,7 @@ func TestRefreshesToWhatCannotWorkChangeNothing(t *testing.T) {
 func TestRefreshRepairsALostRevision(t *testing.T) {
 	w, vm := outdated(t, size(4), "{}")
 	delete(w.revisions, "default/"+vm.Status.InstancetypeRef.ControllerRevisionRef.Name)
-	plan, err := instancetype.PlanRefresh(vm, it, nil, w)
+	plan, err := planRefresh(vm, it, nil, w)
 	if err != nil || !plan.Result.Changed || plan.Result.Fields != nil {
 		t.Errorf("refresh %+v, %v; want a change without comparison", plan, err)
 	}

@@ -28,19 +28,32 @@ type envelope struct {
 	Spec            json.RawMessage   `json:"spec"`
 }
 
-// DecodeRevision returns the instance type or preference that revision holds,
-// in any format that this project or KubeVirt wrote. The error is a
-// *RevisionError when it holds something else.
-func DecodeRevision(role Role, revision *appsv1.ControllerRevision) (*Object, error) {
+// Captured is a ControllerRevision together with what it holds. It is not changed.
+type Captured struct {
+	// Revision is as it was read.
+	Revision *appsv1.ControllerRevision
+	object   *Object
+	err      error
+}
+
+// Decode reads what revision holds, in any format that this project or KubeVirt
+// wrote. It always succeeds; the failure is that of Object.
+func Decode(revision *appsv1.ControllerRevision) *Captured {
 	object, err := decodeAny(revision)
-	if err != nil {
-		return nil, err
+	return &Captured{Revision: revision, object: object, err: err}
+}
+
+// Object returns the instance type or preference that the revision holds. The error
+// is a *RevisionError when it holds something else.
+func (c *Captured) Object(role Role) (*Object, error) {
+	if c.err != nil {
+		return nil, c.err
 	}
-	if object.Kind.Role() != role {
-		return nil, &RevisionError{Name: revision.Name, Message: fmt.Sprintf(
-			"it holds a %s, which is no %s", object.Kind.TypeName(), role.noun())}
+	if c.object.Kind.Role() != role {
+		return nil, &RevisionError{Name: c.Revision.Name, Message: fmt.Sprintf(
+			"it holds a %s, which is no %s", c.object.Kind.TypeName(), role.noun())}
 	}
-	return object, nil
+	return c.object, nil
 }
 
 func decodeAny(revision *appsv1.ControllerRevision) (*Object, error) {

@@ -57,7 +57,7 @@ func TestNewRevisionHoldsTheStrippedObject(t *testing.T) {
 			if diff := cmp.Diff(wantOwner, revision.OwnerReferences); diff != "" {
 				t.Errorf("owner (-want +got):\n%s", diff)
 			}
-			got, err := instancetype.DecodeRevision(kind.Role(), revision)
+			got, err := instancetype.Decode(revision).Object(kind.Role())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +134,7 @@ func TestDecodeRevisionReadsOlderFormats(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			revision := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: "r", Labels: tc.labels}, Data: runtime.RawExtension{Raw: []byte(tc.raw)}}
-			got, err := instancetype.DecodeRevision(it, revision)
+			got, err := instancetype.Decode(revision).Object(it)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +156,7 @@ func TestDecodeRevisionRefusesWhatItDoesNotKnow(t *testing.T) {
 		{"F136 a spec of another shape", `{"apiVersion":"instancetype.slipway.dev/v1alpha1","kind":"VirtualMachineInstancetype","metadata":{"name":"x"},"spec":[]}`, "spec cannot be read"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := instancetype.DecodeRevision(it, &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: "r"}, Data: runtime.RawExtension{Raw: json.RawMessage(tc.raw)}})
+			_, err := instancetype.Decode(&appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: "r"}, Data: runtime.RawExtension{Raw: json.RawMessage(tc.raw)}}).Object(it)
 			if err == nil || !strings.Contains(err.Error(), tc.want) || instancetype.Reason(err) != vmv1alpha1.ReasonInvalid {
 				t.Errorf("error %v with reason %s, want Invalid with %q", err, instancetype.Reason(err), tc.want)
 			}

@@ -4,6 +4,7 @@
 package instancetype
 
 import (
+	"context"
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -17,7 +18,7 @@ import (
 // that is set. It is what a snapshot stores, because status is not stored.
 func PinnedSpec(vm *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachineSpec {
 	spec := vm.Spec.DeepCopy()
-	for _, role := range []Role{RoleInstancetype, RolePreference} {
+	for _, role := range roles {
 		m, ref := matcher(spec, role), StatusRef(vm, role)
 		if m == nil || ref == nil || ref.ControllerRevisionRef == nil {
 			continue
@@ -79,16 +80,16 @@ type Adoption struct {
 // are the revisions as they were at the snapshot; a pinned one that is not among
 // them is read. The adoptions must be made before the returned vm is used.
 func Adopt(
-	vm *vmv1alpha1.VirtualMachine, saved []*appsv1.ControllerRevision, r Reader,
+	ctx context.Context, vm *vmv1alpha1.VirtualMachine, saved []*appsv1.ControllerRevision, r Reader,
 ) (*vmv1alpha1.VirtualMachine, []Adoption, error) {
 	out := vm.DeepCopy()
 	var adoptions []Adoption
-	for _, role := range []Role{RoleInstancetype, RolePreference} {
+	for _, role := range roles {
 		m := matcher(&out.Spec, role)
 		if m == nil || pin(m) == "" {
 			continue
 		}
-		object, err := pinnedObject(vm.Namespace, pin(m), role, saved, r)
+		object, err := pinnedObject(ctx, vm.Namespace, pin(m), role, saved, r)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -98,7 +99,7 @@ func Adopt(
 		}
 		m.RevisionName = ""
 		m.ControllerRevisionRef = &vmv1alpha1.ControllerRevisionRef{Name: own.Name}
-		existing, err := r.Revision(vm.Namespace, own.Name)
+		existing, err := r.Revision(ctx, vm.Namespace, own.Name)
 		if apierrors.IsNotFound(err) {
 			adoptions = append(adoptions, Adoption{Revision: own})
 			continue
@@ -107,23 +108,23 @@ func Adopt(
 			return nil, nil, fmt.Errorf("reading ControllerRevision %q: %w", own.Name, err)
 		}
 		// One that cannot be decoded is not equal either.
-		if equal, err := EqualRevisions(existing, own); err != nil || !equal || !OwnedBy(existing, vm) {
-			adoptions = append(adoptions, Adoption{Revision: own, Replaces: existing})
+		if equal, err := EqualRevisions(existing.Revision, own); err != nil || !equal || !OwnedBy(existing.Revision, vm) {
+			adoptions = append(adoptions, Adoption{Revision: own, Replaces: existing.Revision})
 		}
 	}
 	return out, adoptions, nil
 }
 
 // pinnedObject is what the revision called name holds, or held when it was saved.
-func pinnedObject(namespace, name string, role Role, saved []*appsv1.ControllerRevision, r Reader) (*Object, error) {
+func pinnedObject(ctx context.Context, namespace, name string, role Role, saved []*appsv1.ControllerRevision, r Reader) (*Object, error) {
 	for _, revision := range saved {
 		if revision.Name == name {
-			return DecodeRevision(role, revision)
+			return Decode(revision).Object(role)
 		}
 	}
-	revision, err := r.Revision(namespace, name)
+	revision, err := r.Revision(ctx, namespace, name)
 	if err != nil {
 		return nil, fmt.Errorf("reading ControllerRevision %q: %w", name, err)
 	}
-	return DecodeRevision(role, revision)
+	return revision.Object(role)
 }

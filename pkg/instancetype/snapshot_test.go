@@ -51,13 +51,13 @@ func TestRestoreUsesTheSnapshottedRevisions(t *testing.T) {
 	for name, gone := range map[string]bool{"F144 F147 source changed": false, "F144 F147 source deleted": true} {
 		t.Run(name, func(t *testing.T) {
 			w, vm, spec := snapshotted(t, gone)
-			before, err := instancetype.Effective(vm, w)
+			before, err := effectiveSpec(vm, w)
 			if err != nil {
 				t.Fatal(err)
 			}
 			restored := vmOf(t, "{}")
 			restored.Spec = *spec
-			after, err := instancetype.Effective(restored, w)
+			after, err := effectiveSpec(restored, w)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,7 +82,7 @@ func TestCloneGetsItsOwnRevisions(t *testing.T) {
 		clone := vmOf(t, "{}")
 		clone.Spec, clone.Name, clone.UID = *spec, "clone", "clone-uid"
 		clone.Spec.PowerState = power
-		out, adoptions, err := instancetype.Adopt(clone, nil, w)
+		out, adoptions, err := instancetype.Adopt(t.Context(), clone, nil, w)
 		if err != nil || len(adoptions) != 2 {
 			t.Fatalf("%d revisions to create, %v; want 2", len(adoptions), err)
 		}
@@ -97,7 +97,7 @@ func TestCloneGetsItsOwnRevisions(t *testing.T) {
 			}
 			w.revisions["default/"+own.Name] = own
 		}
-		if again, adoptions, err := instancetype.Adopt(out, nil, w); err != nil || adoptions != nil || !cmp.Equal(out, again, quantities) {
+		if again, adoptions, err := instancetype.Adopt(t.Context(), out, nil, w); err != nil || adoptions != nil || !cmp.Equal(out, again, quantities) {
 			t.Errorf("F145 a second adoption makes %v, %v", adoptions, err)
 		}
 	}
@@ -132,7 +132,7 @@ func TestRestoreReplacesRevisionsThatAreNotThoseOfTheSnapshot(t *testing.T) {
 			restored := vm.DeepCopy()
 			restored.Spec = *spec
 			tc.change(t, w, restored)
-			out, adoptions, err := instancetype.Adopt(restored, saved, w)
+			out, adoptions, err := instancetype.Adopt(t.Context(), restored, saved, w)
 			if err != nil || out.Spec.Instancetype.ControllerRevisionRef.Name != name {
 				t.Fatalf("%+v, %v; want the pin %s", out, err, name)
 			}

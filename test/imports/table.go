@@ -44,7 +44,9 @@ var table = []rule{
 	// It serves the API alone, without controllers and provider.
 	{tree: "pkg/apiserver", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/registry", "pkg/generated"}, never: []string{govmomi}},
 	{tree: "pkg/admission", ours: []string{"pkg/apis"}, never: []string{govmomi}},
-	{tree: "pkg/instancetype", ours: []string{"pkg/apis"}, never: []string{clientGo, govmomi}, neverDirect: []string{"context", "time"}},
+	// Only what gathers has a context; all that is decided over it is pure.
+	{tree: "pkg/instancetype", ours: []string{"pkg/apis", "pkg/instancetype/apply"}, never: []string{clientGo, govmomi}, neverDirect: []string{"time"}},
+	{tree: "pkg/instancetype/apply", ours: []string{"pkg/apis"}, never: []string{clientGo, govmomi}, neverDirect: []string{"context", "time"}},
 	{tree: "pkg/controller", ours: only, never: []string{govmomi}},
 	{tree: "pkg/controller/priorityqueue", ours: only, never: []string{govmomi}},
 	{

@@ -123,11 +123,11 @@ func (f *Factory) expandFile(ctx context.Context, flags *expandFlags) (*vmv1alph
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
-	resolve := instancetype.Resolve
+	reader := newClusterReader(client, host)
+	resolved, err := instancetype.Gather(ctx, vm, reader).Resolve()
 	if flags.generation == generationLatest {
-		resolve = instancetype.ResolveLatest
+		resolved, err = instancetype.GatherLatest(ctx, vm, reader).ResolveLatest()
 	}
-	resolved, err := resolve(vm, &clusterReader{ctx: ctx, client: client, host: host})
 	if err != nil {
 		return nil, fmt.Errorf("expanding the virtual machine of %s: %w", flags.file, err)
 	}

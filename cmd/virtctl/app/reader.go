@@ -5,13 +5,12 @@ package app
 
 import (
 	"context"
-	"fmt"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
@@ -20,57 +19,51 @@ import (
 // clusterReader reads what a virtual machine from a file refers to, with the
 // rights of the user.
 type clusterReader struct {
-	ctx    context.Context //nolint:containedctx // the reader lives as long as the command
+	instancetype.Getters
 	client versioned.Interface
 	host   kubernetes.Interface
 }
 
 var _ instancetype.Reader = (*clusterReader)(nil)
 
-// Source implements instancetype.Reader.
-func (r *clusterReader) Source(kind instancetype.Kind, namespace, name string) (*instancetype.Object, error) {
-	api := r.client.InstancetypeV1alpha1()
-	switch kind {
-	case instancetype.KindInstancetype:
-		o, err := api.VirtualMachineInstancetypes(namespace).Get(r.ctx, name, metav1.GetOptions{})
-		return source(o, err, instancetype.FromInstancetype)
-	case instancetype.KindClusterInstancetype:
-		o, err := api.VirtualMachineClusterInstancetypes().Get(r.ctx, name, metav1.GetOptions{})
-		return source(o, err, instancetype.FromClusterInstancetype)
-	case instancetype.KindPreference:
-		o, err := api.VirtualMachinePreferences(namespace).Get(r.ctx, name, metav1.GetOptions{})
-		return source(o, err, instancetype.FromPreference)
-	case instancetype.KindClusterPreference:
-		o, err := api.VirtualMachineClusterPreferences().Get(r.ctx, name, metav1.GetOptions{})
-		return source(o, err, instancetype.FromClusterPreference)
-	default:
-		return nil, fmt.Errorf("reading %s %q: not a kind of instance type or preference", kind, name)
-	}
-}
-
-func source[T any](o T, err error, convert func(T) *instancetype.Object) (*instancetype.Object, error) {
-	if err != nil {
-		return nil, err
-	}
-	return convert(o), nil
+func newClusterReader(client versioned.Interface, host kubernetes.Interface) *clusterReader {
+	api := client.InstancetypeV1alpha1()
+	return &clusterReader{client: client, host: host, Getters: instancetype.Getters{
+		Instancetype: func(ctx context.Context, namespace, name string) (*itv1alpha1.VirtualMachineInstancetype, error) {
+			return api.VirtualMachineInstancetypes(namespace).Get(ctx, name, metav1.GetOptions{})
+		},
+		ClusterInstancetype: func(ctx context.Context, name string) (*itv1alpha1.VirtualMachineClusterInstancetype, error) {
+			return api.VirtualMachineClusterInstancetypes().Get(ctx, name, metav1.GetOptions{})
+		},
+		Preference: func(ctx context.Context, namespace, name string) (*itv1alpha1.VirtualMachinePreference, error) {
+			return api.VirtualMachinePreferences(namespace).Get(ctx, name, metav1.GetOptions{})
+		},
+		ClusterPreference: func(ctx context.Context, name string) (*itv1alpha1.VirtualMachineClusterPreference, error) {
+			return api.VirtualMachineClusterPreferences().Get(ctx, name, metav1.GetOptions{})
+		},
+	}}
 }
 
 // Revision implements instancetype.Reader.
-func (r *clusterReader) Revision(namespace, name string) (*appsv1.ControllerRevision, error) {
-	return r.host.AppsV1().ControllerRevisions(namespace).Get(r.ctx, name, metav1.GetOptions{})
+func (r *clusterReader) Revision(ctx context.Context, namespace, name string) (*instancetype.Captured, error) {
+	revision, err := r.host.AppsV1().ControllerRevisions(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return instancetype.Decode(revision), nil
 }
 
 // Class implements instancetype.Reader.
-func (r *clusterReader) Class(namespace, name string) (*vmv1alpha1.VirtualMachineClass, error) {
-	return r.client.VmV1alpha1().VirtualMachineClasses(namespace).Get(r.ctx, name, metav1.GetOptions{})
+func (r *clusterReader) Class(ctx context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineClass, error) {
+	return r.client.VmV1alpha1().VirtualMachineClasses(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
 // Image implements instancetype.Reader.
-func (r *clusterReader) Image(namespace, name string) (*vmv1alpha1.VirtualMachineImage, error) {
-	return r.client.VmV1alpha1().VirtualMachineImages(namespace).Get(r.ctx, name, metav1.GetOptions{})
+func (r *clusterReader) Image(ctx context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineImage, error) {
+	return r.client.VmV1alpha1().VirtualMachineImages(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
 // PersistentVolumeClaim implements instancetype.Reader.
-func (r *clusterReader) PersistentVolumeClaim(namespace, name string) (*corev1.PersistentVolumeClaim, error) {
-	return r.host.CoreV1().PersistentVolumeClaims(namespace).Get(r.ctx, name, metav1.GetOptions{})
+func (r *clusterReader) PersistentVolumeClaim(ctx context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, error) {
+	return r.host.CoreV1().PersistentVolumeClaims(namespace).Get(ctx, name, metav1.GetOptions{})
 }

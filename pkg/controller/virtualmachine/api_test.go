@@ -31,7 +31,7 @@ var (
 // and removal with the last finalizer.
 type api struct {
 	*fake.Clientset
-	t       *testing.T
+	t       testing.TB
 	version int
 	// calls counts what went through, by "verb resource[/subresource]".
 	calls map[string]int
@@ -41,7 +41,7 @@ type api struct {
 	refused runtime.Object
 }
 
-func newAPI(t *testing.T, objects ...runtime.Object) *api {
+func newAPI(t testing.TB, objects ...runtime.Object) *api {
 	a := &api{t: t, version: 1000, calls: map[string]int{}, fail: map[string]error{}}
 	for _, o := range objects {
 		a.stamp(o.(metav1.Object))

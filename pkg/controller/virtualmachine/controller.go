@@ -45,12 +45,17 @@ type reconciler struct {
 	secrets   secretReader
 	revisions *revisionStore
 	reader    instancetype.Reader
-	chain     synchronizer.Synchronizer
+	chain     chain
 	provider  provider.Provider
 	prober    Prober
 	recorder  events.EventRecorder
 	blocking  bool
 	now       func() time.Time
+}
+
+// chain is a synchronizer.Chain.
+type chain interface {
+	Sync(context.Context, *vmv1alpha1.VirtualMachine, *vmv1alpha1.VirtualMachineInstance) (synchronizer.Result, error)
 }
 
 // New makes a controller that does nothing until Run, and registers the informers

@@ -84,7 +84,7 @@ func TestDeletionTakesTheRevisionsAlongUnlessTheyAreToBeOrphaned(t *testing.T) {
 			h.revision("rev", h.vm())
 			h.api.markDeleted("vm")
 			h.pass()
-			if _, err := h.revisions.Get("ns", "rev"); (err == nil) != tc.kept {
+			if _, err := h.revisions.Get(t.Context(), "ns", "rev"); (err == nil) != tc.kept {
 				t.Errorf("reading the revision: %v, want it kept: %v", err, tc.kept)
 			}
 		})
@@ -218,7 +218,7 @@ func TestDeletionLooksAtNothingThatTheVMRefersTo(t *testing.T) {
 		vm.Spec.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{RawCloudConfig: &vmv1alpha1.SecretKeySelector{Name: "gone"}}}
 		vm.Status.Conditions = nil
 	}))
-	h.chain = syncFunc(func(*vmv1alpha1.VirtualMachine, *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
+	h.syncs(func(*vmv1alpha1.VirtualMachine, *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
 		return nil, errTest
 	})
 	h.api.markDeleted("vm")

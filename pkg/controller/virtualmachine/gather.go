@@ -38,7 +38,7 @@ func (r *reconciler) gather(ctx context.Context, p *pass) (prerequisites, error)
 	if isTrue(p.vm, vmv1alpha1.ConditionCreated) {
 		return prerequisites{}, nil
 	}
-	image, imageErr := r.gatherImage(p)
+	image, imageErr := r.gatherImage(ctx, p)
 	bootstrap, bootstrapErr := r.gatherBootstrap(ctx, p)
 	got := prerequisites{image: image, bootstrap: bootstrap}
 	got.ready = p.effective != nil &&
@@ -56,7 +56,7 @@ func holds(vm *vmv1alpha1.VirtualMachine, conditionType string) bool {
 
 // gatherImage finds the image. A virtual machine that adopts one of vSphere by
 // providerID needs none.
-func (r *reconciler) gatherImage(p *pass) (*vmv1alpha1.VirtualMachineImage, error) {
+func (r *reconciler) gatherImage(ctx context.Context, p *pass) (*vmv1alpha1.VirtualMachineImage, error) {
 	ref := p.vm.Spec.Image
 	if ref == nil {
 		if p.vm.Spec.ProviderID != "" {
@@ -67,7 +67,7 @@ func (r *reconciler) gatherImage(p *pass) (*vmv1alpha1.VirtualMachineImage, erro
 			"spec.image is required to create a virtual machine")
 		return nil, nil
 	}
-	image, err := r.reader.Image(p.vm.Namespace, ref.Name)
+	image, err := r.reader.Image(ctx, p.vm.Namespace, ref.Name)
 	switch {
 	case apierrors.IsNotFound(err):
 		setFalse(p.vm, p.now, vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonNotFound,

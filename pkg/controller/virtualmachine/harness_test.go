@@ -5,6 +5,7 @@ package virtualmachine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -20,7 +21,9 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
@@ -54,9 +57,25 @@ func photon() *vmv1alpha1.VirtualMachineImage {
 // syncFunc is a synchronizer.
 type syncFunc func(*vmv1alpha1.VirtualMachine, *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error)
 
-func (f syncFunc) Sync(vm *vmv1alpha1.VirtualMachine, vmi *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
-	return f(vm, vmi)
+// oneLink is a chain with one synchronizer.
+type oneLink struct {
+	sync   syncFunc
+	reader instancetype.Reader
 }
+
+func (l oneLink) Sync(
+	ctx context.Context, vm *vmv1alpha1.VirtualMachine, vmi *vmv1alpha1.VirtualMachineInstance,
+) (synchronizer.Result, error) {
+	out, err := l.sync(vm, vmi)
+	if out == nil {
+		out = vm
+	}
+	effective, effectiveErr := instancetype.Effective(out, instancetype.Gather(ctx, out, l.reader))
+	return synchronizer.Result{VM: out, Effective: effective}, errors.Join(err, effectiveErr)
+}
+
+// syncs replaces the synchronizers by one.
+func (h *harness) syncs(f syncFunc) { h.chain = oneLink{f, h.reader} }
 
 // scripted is a provider that answers what the test says.
 type scripted struct {
@@ -130,7 +149,7 @@ func (j *journal) take() []string {
 // harness runs single passes over caches that the test fills.
 type harness struct {
 	*reconciler
-	t        *testing.T
+	t        testing.TB
 	api      *api
 	host     *hostfake.Clientset
 	provider *scripted
@@ -140,9 +159,11 @@ type harness struct {
 	// every pass.
 	behind bool
 	caches map[string]cache.Indexer
+	// sizes is the cache of instance types, which is empty unless the test fills it.
+	sizes cache.Indexer
 }
 
-func newHarness(t *testing.T, objects ...runtime.Object) *harness {
+func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 	t.Helper()
 	h := &harness{
 		t:        t,
@@ -160,6 +181,7 @@ func newHarness(t *testing.T, objects ...runtime.Object) *harness {
 		"virtualmachineimages":    vms.VirtualMachineImages().Informer().GetIndexer(),
 		"virtualmachineclasses":   vms.VirtualMachineClasses().Informer().GetIndexer(),
 	}
+	h.sizes = informers.Instancetype().V1alpha1().VirtualMachineInstancetypes().Informer().GetIndexer()
 	revisions, err := newRevisionStore(h.host)
 	if err != nil {
 		t.Fatal(err)
@@ -172,13 +194,13 @@ func newHarness(t *testing.T, objects ...runtime.Object) *harness {
 		secrets:   secretsOf(h.host),
 		revisions: revisions,
 		reader:    newObjectReader(h.api.InstancetypeV1alpha1(), informers, revisions, h.host.CoreV1()),
-		chain: syncFunc(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
-			return vm, nil
-		}),
-		provider: h.provider,
-		recorder: h.events,
-		now:      func() time.Time { return h.clock },
+		provider:  h.provider,
+		recorder:  h.events,
+		now:       func() time.Time { return h.clock },
 	}
+	h.syncs(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
+		return vm, nil
+	})
 	h.refresh()
 	return h
 }

@@ -122,7 +122,7 @@ func TestTransitionTimesAreKeptWhileTheStatusStays(t *testing.T) {
 // F42
 func TestBothReferencesAreWrittenAtOnce(t *testing.T) {
 	h := newHarness(t, running(), photon())
-	h.chain = syncFunc(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
+	h.syncs(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
 		vm = vm.DeepCopy()
 		vm.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{Name: "small"}
 		vm.Status.PreferenceRef = &vmv1alpha1.PreferenceRef{Name: "linux"}

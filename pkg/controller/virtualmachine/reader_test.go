@@ -29,20 +29,48 @@ func TestSourcesThatTheCacheLacksAreReadFromTheServer(t *testing.T) {
 			if kind.Namespaced() {
 				namespace = "ns"
 			}
-			got, err := h.reader.Source(kind, namespace, "small")
+			got, err := h.reader.Source(t.Context(), kind, namespace, "small")
 			if err != nil || got.Kind != kind || got.Meta.Name != "small" || got.Meta.Namespace != namespace {
 				t.Errorf("read %+v, %v; want small", got, err)
 			}
-			if _, err := h.reader.Source(kind, namespace, "gone"); !apierrors.IsNotFound(err) {
+			if _, err := h.reader.Source(t.Context(), kind, namespace, "gone"); !apierrors.IsNotFound(err) {
 				t.Errorf("F8 F19 error %v, want NotFound", err)
 			}
 			h.api.fail["get "+kind.Resource()] = errTest
-			if _, err := h.reader.Source(kind, namespace, "small"); !errors.Is(err, errTest) {
+			if _, err := h.reader.Source(t.Context(), kind, namespace, "small"); !errors.Is(err, errTest) {
 				t.Errorf("error %v, want that of the read", err)
 			}
 		})
 	}
-	if _, err := h.reader.Source("deployment", "ns", "small"); err == nil {
+	if _, err := h.reader.Source(t.Context(), "deployment", "ns", "small"); err == nil {
 		t.Error("F2 F13 a deployment was read as an instance type")
+	}
+}
+
+func TestRevisionIsDecodedOnceUntilItChanges(t *testing.T) {
+	h := newHarness(t)
+	h.revision("rev")
+	read := func() *instancetype.Captured {
+		t.Helper()
+		captured, err := h.reader.Revision(t.Context(), "ns", "rev")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return captured
+	}
+	first := read()
+	if again := read(); again != first {
+		t.Error("a revision that did not change was decoded again")
+	}
+	changed := first.Revision.DeepCopy()
+	changed.ResourceVersion = "2"
+	if err := h.revisions.informer.GetIndexer().Update(changed); err != nil {
+		t.Fatal(err)
+	}
+	if again := read(); again == first || again.Revision.ResourceVersion != "2" {
+		t.Error("what a changed revision was before is still used")
+	}
+	if _, err := h.reader.Revision(t.Context(), "ns", "gone"); !apierrors.IsNotFound(err) {
+		t.Errorf("error %v of a revision that does not exist, want NotFound", err)
 	}
 }

@@ -104,7 +104,7 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
 	p.vmi = controller.IfOwned(vmi, p.vm)
 
 	var errs []error
-	errs = append(errs, r.synchronize(p))
+	errs = append(errs, r.synchronize(ctx, p))
 	ready, err := r.gather(ctx, p)
 	errs = append(errs, err)
 	errs = append(errs, r.callProvider(ctx, p, ready))
@@ -113,21 +113,15 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
 	return errors.Join(errs...)
 }
 
-// synchronize runs all synchronizers and resolves the effective spec. What fails
+// synchronize runs all synchronizers, which resolve the effective spec too. What fails
 // is shown in conditions; only what a retry can cure is returned.
-func (r *reconciler) synchronize(p *pass) error {
-	synced, syncErr := r.chain.Sync(p.vm, p.vmi)
-	if synced != nil {
-		p.vm = synced
-	}
-	effective, effectiveErr := instancetype.Effective(p.vm, r.reader)
-	if effectiveErr == nil {
-		p.effective = effective
-	}
-	if (instancetype.IsMissing(syncErr) || instancetype.IsMissing(effectiveErr)) && refersToUnwatched(p.vm) {
+func (r *reconciler) synchronize(ctx context.Context, p *pass) error {
+	synced, err := r.chain.Sync(ctx, p.vm, p.vmi)
+	p.vm, p.effective = synced.VM, synced.Effective
+	if instancetype.IsMissing(err) && refersToUnwatched(p.vm) {
 		p.again(lookAgainDelay)
 	}
-	return retryable(errors.Join(syncErr, effectiveErr))
+	return retryable(err)
 }
 
 // refersToUnwatched says whether the size or the preference of vm depends on an

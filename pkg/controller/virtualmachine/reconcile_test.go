@@ -232,7 +232,7 @@ func TestFailingSynchronizerBlocksCreationOnly(t *testing.T) {
 
 	t.Run("creation", func(t *testing.T) {
 		h := newHarness(t, fresh(), photon())
-		h.chain = syncFunc(broken)
+		h.syncs(broken)
 		if _, err := h.tryPass(); !errors.Is(err, errTest) {
 			t.Errorf("error %v, want that of the synchronizer, to be retried", err)
 		}
@@ -246,7 +246,7 @@ func TestFailingSynchronizerBlocksCreationOnly(t *testing.T) {
 
 	t.Run("power off", func(t *testing.T) {
 		h := newHarness(t, running(), photon())
-		h.chain = syncFunc(broken)
+		h.syncs(broken)
 		h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.PowerState = vmv1alpha1.PoweredOff })
 		h.provider.update = func(req *provider.Request) (<-chan error, error) {
 			req.VM.Status.PowerState = vmv1alpha1.PoweredOff
@@ -292,7 +292,7 @@ func TestUnresolvedSizeDoesNotKeepAVMFromPoweringOff(t *testing.T) {
 // the server refuses any other.
 func TestSynchronizedSpecIsWrittenOnceAndBeforeStatus(t *testing.T) {
 	h := newHarness(t, running(), photon())
-	h.chain = syncFunc(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
+	h.syncs(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
 		vm = vm.DeepCopy()
 		vm.Spec.GuestID = "photon64Guest"
 		return vm, nil

@@ -22,7 +22,7 @@ func (h *harness) revision(name string, owners ...*vmv1alpha1.VirtualMachine) {
 	for _, vm := range owners {
 		instancetype.AddOwner(r, vm)
 	}
-	if _, err := h.revisions.Create(r); err != nil {
+	if _, err := h.revisions.Create(context.Background(), r); err != nil {
 		h.t.Fatal(err)
 	}
 	if err := h.revisions.informer.GetIndexer().Add(r); err != nil {
@@ -35,7 +35,7 @@ func (h *harness) revisionsLeft(names ...string) []string {
 	h.t.Helper()
 	var left []string
 	for _, name := range names {
-		if _, err := h.revisions.Get("ns", name); err == nil {
+		if _, err := h.revisions.Get(context.Background(), "ns", name); err == nil {
 			left = append(left, name)
 		}
 	}
@@ -67,7 +67,7 @@ func refreshed(t *testing.T) *harness {
 	h := newHarness(t, running(uses("rev-1"), power(vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOff)), photon())
 	h.revision("rev-1", h.vm())
 	h.revision("rev-2", h.vm())
-	h.chain = syncFunc(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
+	h.syncs(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
 		vm = vm.DeepCopy()
 		uses("rev-2")(vm)
 		return vm, nil
@@ -131,7 +131,7 @@ func TestAdoptedRevisionHasOneMoreOwner(t *testing.T) {
 	h.another(func(*vmv1alpha1.VirtualMachine) {})
 	h.revision("rev", h.api.vm("another"))
 	for range 2 {
-		if err := h.revisions.Adopt(h.vm(), "rev"); err != nil {
+		if err := h.revisions.Adopt(context.Background(), h.vm(), "rev"); err != nil {
 			t.Fatal(err)
 		}
 	}

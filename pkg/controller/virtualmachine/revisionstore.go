@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	appsv1client "k8s.io/client-go/kubernetes/typed/apps/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/lru"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
@@ -30,6 +31,18 @@ const ownerIndex = "owner"
 type revisionStore struct {
 	client   appsv1client.ControllerRevisionsGetter
 	informer cache.SharedIndexInformer
+	// decoded are the revisions that passes have read, by decodedKey.
+	decoded *lru.Cache
+}
+
+// decodedSize is how many revisions are kept decoded: more than there are sizes and
+// preferences in use, each of some kilobytes.
+const decodedSize = 1024
+
+// decodedKey is one state of one revision.
+type decodedKey struct {
+	uid     types.UID
+	version string
 }
 
 var _ synchronizer.RevisionStore = (*revisionStore)(nil)
@@ -50,19 +63,30 @@ func newRevisionStore(client kubernetes.Interface) (*revisionStore, error) {
 		}
 		return owners, nil
 	}})
-	return &revisionStore{client: client.AppsV1(), informer: informer}, err
+	return &revisionStore{client: client.AppsV1(), informer: informer, decoded: lru.New(decodedSize)}, err
 }
 
-// cached returns a revision from the cache, or else from the host cluster.
-func (s *revisionStore) cached(namespace, name string) (*appsv1.ControllerRevision, error) {
+// captured returns a revision, decoded, from the cache, or else from the host cluster.
+func (s *revisionStore) captured(ctx context.Context, namespace, name string) (*instancetype.Captured, error) {
 	obj, ok, err := s.informer.GetStore().GetByKey(namespace + "/" + name)
 	if err != nil {
 		return nil, err
 	}
-	if ok {
-		return obj.(*appsv1.ControllerRevision), nil
+	revision, ok := obj.(*appsv1.ControllerRevision)
+	if !ok {
+		if revision, err = s.Get(ctx, namespace, name); err != nil {
+			return nil, err
+		}
 	}
-	return s.Get(namespace, name)
+	key := decodedKey{revision.UID, revision.ResourceVersion}
+	if known, ok := s.decoded.Get(key); ok {
+		return known.(*instancetype.Captured), nil
+	}
+	captured := instancetype.Decode(revision)
+	if revision.UID != "" {
+		s.decoded.Add(key, captured)
+	}
+	return captured, nil
 }
 
 // owned returns the cached revisions of a virtual machine.
@@ -79,22 +103,22 @@ func (s *revisionStore) owned(vm types.UID) ([]*appsv1.ControllerRevision, error
 }
 
 // Get reads a revision from the host cluster.
-func (s *revisionStore) Get(namespace, name string) (*appsv1.ControllerRevision, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+func (s *revisionStore) Get(ctx context.Context, namespace, name string) (*appsv1.ControllerRevision, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return s.client.ControllerRevisions(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
 // Create stores a revision in the host cluster.
-func (s *revisionStore) Create(revision *appsv1.ControllerRevision) (*appsv1.ControllerRevision, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+func (s *revisionStore) Create(ctx context.Context, revision *appsv1.ControllerRevision) (*appsv1.ControllerRevision, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return s.client.ControllerRevisions(revision.Namespace).Create(ctx, revision, metav1.CreateOptions{})
 }
 
 // Adopt makes vm an owner of the revision called name, which exists already.
-func (s *revisionStore) Adopt(vm *vmv1alpha1.VirtualMachine, name string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+func (s *revisionStore) Adopt(ctx context.Context, vm *vmv1alpha1.VirtualMachine, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	client := s.client.ControllerRevisions(vm.Namespace)
 	live, err := client.Get(ctx, name, metav1.GetOptions{})

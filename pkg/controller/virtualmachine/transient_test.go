@@ -76,7 +76,7 @@ func TestCreatedIsWrittenWhenNothingFollowsAtOnce(t *testing.T) {
 			h := newHarness(t, creating(), photon())
 			h.provider.update = poweringOn(c.err)
 			if c.change != nil {
-				h.chain = syncFunc(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
+				h.syncs(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
 					vm = vm.DeepCopy()
 					c.change(vm)
 					return vm, nil

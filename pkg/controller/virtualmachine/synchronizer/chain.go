@@ -4,6 +4,7 @@
 package synchronizer
 
 import (
+	"context"
 	"errors"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -13,23 +14,23 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// Synchronizer computes changes of a virtual machine. vmi is nil while the
-// virtual machine does not run. Neither argument is changed; the result is vm
-// itself or a changed copy, also when there is an error.
+// Synchronizer computes changes of a virtual machine, which is the caller's own copy
+// and is changed. vmi, which is not changed, is nil while the virtual machine does not
+// run. The result is vm itself or what takes its place, also when there is an error.
 type Synchronizer interface {
-	Sync(vm *vmv1alpha1.VirtualMachine, vmi *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error)
+	Sync(ctx context.Context, vm *vmv1alpha1.VirtualMachine, vmi *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error)
 }
 
 // RevisionStore creates and keeps the revisions that status refers to.
 type RevisionStore interface {
 	// Get returns the revision as the API has it now, uncached.
-	Get(namespace, name string) (*appsv1.ControllerRevision, error)
+	Get(ctx context.Context, namespace, name string) (*appsv1.ControllerRevision, error)
 	// Create creates the revision; apierrors.IsAlreadyExists recognises the
 	// error when the name is taken.
-	Create(revision *appsv1.ControllerRevision) (*appsv1.ControllerRevision, error)
+	Create(ctx context.Context, revision *appsv1.ControllerRevision) (*appsv1.ControllerRevision, error)
 	// Adopt makes vm an owner of the revision of its namespace called name, so that
 	// it lives as long as vm. One that is an owner already is no error.
-	Adopt(vm *vmv1alpha1.VirtualMachine, name string) error
+	Adopt(ctx context.Context, vm *vmv1alpha1.VirtualMachine, name string) error
 }
 
 // Policy says what becomes of references to instance types and preferences.
@@ -57,40 +58,46 @@ type Options struct {
 	Now func() metav1.Time
 }
 
-// Chain runs synchronizers in order.
+// Chain runs the synchronizers: network, firmware, instance type, class. All that they
+// decide by is read once, at the beginning of a pass.
 type Chain struct {
-	synchronizers []Synchronizer
-	now           func() metav1.Time
+	options Options
 }
 
-// New returns the chain instance type, class, network, firmware.
-func New(o Options) Chain {
-	return Chain{now: o.Now, synchronizers: []Synchronizer{
-		&Instancetype{reader: o.Reader, revisions: o.Revisions, policy: o.Policy, now: o.Now},
-		&Class{reader: o.Reader, now: o.Now},
-		&Network{},
-		&Firmware{},
-	}}
+// New returns the chain.
+func New(o Options) Chain { return Chain{options: o} }
+
+// Result is what a pass knows after its synchronizers.
+type Result struct {
+	// VM is the virtual machine with all changes.
+	VM *vmv1alpha1.VirtualMachine
+	// Effective is its effective spec; nil when there is none, for the reason that the
+	// error and the conditions give.
+	Effective *vmv1alpha1.VirtualMachineInstanceSpec
 }
 
-// Sync runs all synchronizers, each on the result of the one before, and sets
-// the condition Synchronized. Failures are joined.
+// Sync runs all synchronizers on vm, which is the caller's own copy and is changed,
+// each on the result of the one before, and sets the condition Synchronized. Failures
+// are joined.
 func (c Chain) Sync(
-	vm *vmv1alpha1.VirtualMachine, vmi *vmv1alpha1.VirtualMachineInstance,
-) (*vmv1alpha1.VirtualMachine, error) {
-	current := vm
+	ctx context.Context, vm *vmv1alpha1.VirtualMachine, vmi *vmv1alpha1.VirtualMachineInstance,
+) (Result, error) {
+	instancetypes := &Instancetype{
+		sources:   instancetype.GatherLive(ctx, vm, c.options.Reader),
+		revisions: c.options.Revisions, policy: c.options.Policy, now: c.options.Now,
+	}
 	var failures []error
-	for _, s := range c.synchronizers {
-		next, err := s.Sync(current, vmi)
-		if err != nil {
+	for _, s := range []Synchronizer{
+		// Before the effective spec is computed, which has their defaults.
+		Network{}, Firmware{},
+		instancetypes, Class{of: instancetypes},
+	} {
+		var err error
+		if vm, err = s.Sync(ctx, vm, vmi); err != nil {
 			failures = append(failures, err)
-		}
-		if next != nil {
-			current = next
 		}
 	}
 	err := errors.Join(failures...)
-	out := current.DeepCopy()
-	setCondition(out, vmv1alpha1.ConditionSynchronized, err, c.now)
-	return changed(current, out), err
+	setCondition(vm, vmv1alpha1.ConditionSynchronized, err, c.options.Now)
+	return Result{VM: vm, Effective: instancetypes.effective}, err
 }

@@ -4,7 +4,6 @@
 package synchronizer
 
 import (
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
@@ -22,13 +21,4 @@ func setCondition(vm *vmv1alpha1.VirtualMachine, conditionType string, err error
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, instancetype.Reason(err), err.Error()
 	}
 	conditions.Set(&vm.Status.Conditions, now().Time, c)
-}
-
-// changed returns before unless after differs, so that the caller can tell by
-// identity.
-func changed(before, after *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachine {
-	if equality.Semantic.DeepEqual(before, after) {
-		return before
-	}
-	return after
 }

@@ -4,6 +4,7 @@
 package synchronizer
 
 import (
+	"context"
 	"fmt"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -16,8 +17,8 @@ import (
 type Firmware struct{}
 
 // Sync implements Synchronizer.
-func (*Firmware) Sync(
-	vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance,
+func (Firmware) Sync(
+	_ context.Context, vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance,
 ) (*vmv1alpha1.VirtualMachine, error) {
 	if vm.DeletionTimestamp != nil || vm.Spec.Firmware != nil && vm.Spec.Firmware.UUID != "" {
 		return vm, nil
@@ -25,10 +26,9 @@ func (*Firmware) Sync(
 	if vm.UID == "" {
 		return vm, fmt.Errorf("choosing the BIOS UUID of virtual machine %s/%s: it has no UID", vm.Namespace, vm.Name)
 	}
-	out := vm.DeepCopy()
-	if out.Spec.Firmware == nil {
-		out.Spec.Firmware = &vmv1alpha1.VirtualMachineFirmware{}
+	if vm.Spec.Firmware == nil {
+		vm.Spec.Firmware = &vmv1alpha1.VirtualMachineFirmware{}
 	}
-	out.Spec.Firmware.UUID = apply.FirmwareUUID(vm.UID)
-	return out, nil
+	vm.Spec.Firmware.UUID = apply.FirmwareUUID(vm.UID)
+	return vm, nil
 }

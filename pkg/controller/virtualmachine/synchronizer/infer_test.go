@@ -31,7 +31,7 @@ func TestNothingInferredIsRecordedAndKept(t *testing.T) {
 		t.Errorf("condition %+v, want True and that nothing was inferred", c)
 	}
 	w.images["boot"].Labels = map[string]string{vmv1alpha1.LabelDefaultInstancetype: "small"}
-	if again := mustSync(t, w, vm); again != vm {
+	if again := mustSync(t, w, vm); !cmp.Equal(vm, again, quantities) {
 		t.Errorf("the label that appeared changed (-before +after):\n%s", cmp.Diff(vm, again, quantities))
 	}
 	after := mustSync(t, w, instancetype.ClearPins(vm, it))

@@ -4,6 +4,7 @@
 package synchronizer
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -22,41 +23,71 @@ import (
 // A reference moves to another revision only when the whole effective spec can
 // be computed with it; otherwise it stays, and the condition says why.
 type Instancetype struct {
-	reader    instancetype.Reader
+	sources   *instancetype.Sources
 	revisions RevisionStore
 	policy    Policy
 	now       func() metav1.Time
+
+	// effective is the effective spec after Sync; nil when there is none.
+	effective *vmv1alpha1.VirtualMachineInstanceSpec
+	// problems are why there is none although everything was found.
+	problems *apply.Error
 }
 
 // Sync implements Synchronizer.
 func (s *Instancetype) Sync(
-	vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance,
+	ctx context.Context, vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance,
 ) (*vmv1alpha1.VirtualMachine, error) {
-	resolved, resolveErr := instancetype.Resolve(vm, s.reader)
-	var effective *vmv1alpha1.VirtualMachineInstanceSpec
-	err := resolveErr
+	resolved, err := s.sources.Resolve()
 	if err == nil {
-		effective, err = instancetype.Compute(vm, resolved)
+		s.effective, err = instancetype.Compute(vm, resolved)
+		errors.As(err, &s.problems)
 	}
-	out := vm.DeepCopy()
 	if err == nil && s.expands(vm) {
-		expanded, expandErr := instancetype.Expand(vm, resolved)
-		if expandErr == nil {
-			removeConditions(expanded)
-			expanded.Status.Resources = instancetype.Resources(effective)
-			return changed(vm, expanded), nil
-		}
-		err = expandErr
+		return s.expand(vm, resolved)
 	}
-	if effective != nil {
-		out.Status.Resources = instancetype.Resources(effective)
+	if s.effective != nil {
+		vm.Status.Resources = instancetype.Resources(s.effective)
 	}
-	captureErrs := []error{
-		s.capture(out, vm, instancetype.RoleInstancetype, resolved.Instancetype, effective, err),
-		s.capture(out, vm, instancetype.RolePreference, resolved.Preference, effective, err),
+	var failures []error
+	if s.problems != nil {
+		failures = append(failures, s.problems)
 	}
-	s.setConditions(out, err, captureErrs)
-	return changed(vm, out), errors.Join(append([]error{own(err)}, captureErrs...)...)
+	for _, r := range references {
+		_, missing := s.sources.Find(r.role)
+		captured := s.capture(ctx, vm, r.role, err)
+		s.setCondition(vm, r, missing, captured, err)
+		failures = append(failures, missing, captured)
+	}
+	return vm, errors.Join(failures...)
+}
+
+// reference is a role, and the condition that says whether it is usable.
+type reference struct {
+	role      instancetype.Role
+	condition string
+}
+
+// references are the two that a virtual machine may have.
+var references = []reference{
+	{instancetype.RoleInstancetype, vmv1alpha1.ConditionInstancetypeReady},
+	{instancetype.RolePreference, vmv1alpha1.ConditionPreferenceReady},
+}
+
+// expand replaces the references of vm by what they say.
+func (s *Instancetype) expand(vm *vmv1alpha1.VirtualMachine, resolved *instancetype.Resolved) (*vmv1alpha1.VirtualMachine, error) {
+	expanded, err := instancetype.Expand(vm, resolved)
+	if err != nil {
+		return vm, err
+	}
+	if s.effective, err = instancetype.Compute(expanded, &instancetype.Resolved{}); err != nil {
+		return vm, err
+	}
+	for _, r := range references {
+		meta.RemoveStatusCondition(&expanded.Status.Conditions, r.condition)
+	}
+	expanded.Status.Resources = instancetype.Resources(s.effective)
+	return expanded, nil
 }
 
 // expands reports whether the policy replaces the references of vm.
@@ -79,47 +110,44 @@ func hasRevision(vm *vmv1alpha1.VirtualMachine, role instancetype.Role) bool {
 	return ref != nil && ref.ControllerRevisionRef != nil
 }
 
-// capture writes the status reference of out for role, after its revision
-// exists. blocked is why no effective spec can be computed: then only facts
+// capture writes the status reference of vm for role, after its revision exists and
+// is its own. blocked is why no effective spec can be computed: then only facts
 // about the revision in use are brought up to date, and its size stays.
-func (s *Instancetype) capture(
-	out, vm *vmv1alpha1.VirtualMachine, role instancetype.Role, found *instancetype.Found,
-	effective *vmv1alpha1.VirtualMachineInstanceSpec, blocked error,
-) error {
+func (s *Instancetype) capture(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role instancetype.Role, blocked error) error {
 	if !hasMatcher(vm, role) {
-		instancetype.SetStatusRef(out, role, nil)
+		instancetype.SetStatusRef(vm, role, nil)
 		return nil
 	}
-	if found == nil {
-		// Either it was not found, or nothing is inferred under the policy Ignore.
-		if blocked == nil {
-			instancetype.SetStatusRef(out, role, instancetype.Uninferred(vm, role))
-		}
-		return nil
-	}
-	ref, create, err := instancetype.Capture(vm, role, found, s.reader)
+	capture, err := s.sources.Capture(vm, role)
 	if err != nil {
 		return err
 	}
-	if blocked != nil && !(hasRevision(vm, role) && found.Revision == instancetype.StatusRef(vm, role).ControllerRevisionRef.Name) {
+	if capture == nil {
+		// Either it was not found, or nothing is inferred under the policy Ignore.
+		if blocked == nil {
+			instancetype.SetStatusRef(vm, role, instancetype.Uninferred(vm, role))
+		}
 		return nil
 	}
-	if create != nil {
-		if err := ensureRevision(s.revisions, vm, create); err != nil {
-			return &instancetype.RoleError{Role: role, Err: err}
-		}
+	old := instancetype.StatusRef(vm, role)
+	if blocked != nil && !(hasRevision(vm, role) && s.revision(role) == old.ControllerRevisionRef.Name) {
+		return nil
 	}
-	if found.Foreign && create == nil {
-		if err := adoptRevision(s.revisions, vm, found.Revision); err != nil {
-			return &instancetype.RoleError{Role: role, Err: err}
-		}
+	if err := ensure(ctx, s.revisions, vm, capture); err != nil {
+		return &instancetype.RoleError{Role: role, Err: err}
 	}
-	ref.Resources = instancetype.Resources(effective)
-	if old := instancetype.StatusRef(vm, role); ref.Resources == nil && old != nil {
-		ref.Resources = old.Resources.DeepCopy()
+	capture.Ref.Resources = instancetype.Resources(s.effective)
+	if capture.Ref.Resources == nil && old != nil {
+		capture.Ref.Resources = old.Resources
 	}
-	instancetype.SetStatusRef(out, role, ref)
+	instancetype.SetStatusRef(vm, role, capture.Ref)
 	return nil
+}
+
+// revision is the one that was found for role; empty for the live object.
+func (s *Instancetype) revision(role instancetype.Role) string {
+	found, _ := s.sources.Find(role)
+	return found.Revision
 }
 
 func hasMatcher(vm *vmv1alpha1.VirtualMachine, role instancetype.Role) bool {
@@ -129,47 +157,45 @@ func hasMatcher(vm *vmv1alpha1.VirtualMachine, role instancetype.Role) bool {
 	return vm.Spec.Instancetype != nil
 }
 
-// own drops failures that the class synchronizer reports.
-func own(err error) error {
-	if err == nil {
-		return nil
+// setCondition says whether the reference is usable: missing is why it was not found,
+// captured why it was not captured, blocked why there is no effective spec.
+func (s *Instancetype) setCondition(vm *vmv1alpha1.VirtualMachine, r reference, missing, captured, blocked error) {
+	if !hasMatcher(vm, r.role) {
+		meta.RemoveStatusCondition(&vm.Status.Conditions, r.condition)
+		return
 	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var kept []error
-		for _, e := range joined.Unwrap() {
-			kept = append(kept, own(e))
-		}
-		return errors.Join(kept...)
+	failure := missing
+	if failure == nil {
+		// Requirements are the preference's; conflicts and topology are the instance
+		// type's.
+		failure = s.part(func(p apply.Problem) bool {
+			return (p.Kind == apply.RequirementProblem) == (r.role == instancetype.RolePreference)
+		})
 	}
-	var class *instancetype.ClassError
-	if errors.As(err, &class) {
-		return nil
+	if failure == nil {
+		failure = captured
 	}
-	return err
+	setCondition(vm, r.condition, failure, s.now)
+	if failure == nil {
+		meta.FindStatusCondition(vm.Status.Conditions, r.condition).Message = remark(vm, r.role, blocked)
+	}
 }
 
-// setConditions says for each reference whether it is usable.
-func (s *Instancetype) setConditions(vm *vmv1alpha1.VirtualMachine, err error, captureErrs []error) {
-	for i, c := range []struct {
-		conditionType string
-		role          instancetype.Role
-	}{
-		{vmv1alpha1.ConditionInstancetypeReady, instancetype.RoleInstancetype},
-		{vmv1alpha1.ConditionPreferenceReady, instancetype.RolePreference},
-	} {
-		if !hasMatcher(vm, c.role) {
-			meta.RemoveStatusCondition(&vm.Status.Conditions, c.conditionType)
-			continue
-		}
-		failure := roleFailure(vm, c.role, err)
-		if failure == nil {
-			failure = captureErrs[i]
-		}
-		setCondition(vm, c.conditionType, failure, s.now)
-		if failure == nil {
-			meta.FindStatusCondition(vm.Status.Conditions, c.conditionType).Message = remark(vm, c.role, err)
+// part returns those problems that belong to somebody, nil when there are none.
+func (s *Instancetype) part(belongs func(apply.Problem) bool) error {
+	if s.problems == nil {
+		return nil
+	}
+	part := &apply.Error{}
+	for _, p := range s.problems.Problems {
+		if belongs(p) {
+			part.Problems = append(part.Problems, p)
 		}
 	}
+	if len(part.Problems) == 0 {
+		return nil
+	}
+	return part
 }
 
 // remark is what there is to say of a usable reference; err is why there is no
@@ -189,43 +215,3 @@ func remark(vm *vmv1alpha1.VirtualMachine, role instancetype.Role, err error) st
 // notCaptured is why a reference that is found has no revision: only the whole
 // says whether the references go together.
 const notCaptured = "the revision is captured as soon as everything else that the virtual machine refers to is found and fits"
-
-func removeConditions(vm *vmv1alpha1.VirtualMachine) {
-	meta.RemoveStatusCondition(&vm.Status.Conditions, vmv1alpha1.ConditionInstancetypeReady)
-	meta.RemoveStatusCondition(&vm.Status.Conditions, vmv1alpha1.ConditionPreferenceReady)
-}
-
-// roleFailure returns the part of err that is about role: what it could not
-// find, or what is wrong in the combination. Requirements are the preference's;
-// conflicts and topology are the instance type's.
-func roleFailure(vm *vmv1alpha1.VirtualMachine, role instancetype.Role, err error) error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, e := range joined.Unwrap() {
-			if failure := roleFailure(vm, role, e); failure != nil {
-				return failure
-			}
-		}
-		return nil
-	}
-	var ofRole *instancetype.RoleError
-	if errors.As(err, &ofRole) {
-		if ofRole.Role == role {
-			return err
-		}
-		return nil
-	}
-	var problems *apply.Error
-	if !errors.As(err, &problems) {
-		return nil
-	}
-	part := &apply.Error{}
-	for _, p := range problems.Problems {
-		if (p.Kind == apply.RequirementProblem) == (role == instancetype.RolePreference) {
-			part.Problems = append(part.Problems, p)
-		}
-	}
-	if len(part.Problems) == 0 {
-		return nil
-	}
-	return part
-}

@@ -4,6 +4,8 @@
 package synchronizer
 
 import (
+	"context"
+
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
@@ -14,16 +16,15 @@ import (
 type Network struct{}
 
 // Sync implements Synchronizer.
-func (*Network) Sync(
-	vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance,
+func (Network) Sync(
+	_ context.Context, vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance,
 ) (*vmv1alpha1.VirtualMachine, error) {
 	if n := vm.Spec.Network; vm.DeletionTimestamp != nil || n != nil && (n.Disabled || len(n.Interfaces) > 0) {
 		return vm, nil
 	}
-	out := vm.DeepCopy()
-	if out.Spec.Network == nil {
-		out.Spec.Network = &vmv1alpha1.VirtualMachineNetworkSpec{}
+	if vm.Spec.Network == nil {
+		vm.Spec.Network = &vmv1alpha1.VirtualMachineNetworkSpec{}
 	}
-	out.Spec.Network.Interfaces = []vmv1alpha1.VirtualMachineNetworkInterface{apply.DefaultInterface()}
-	return out, nil
+	vm.Spec.Network.Interfaces = []vmv1alpha1.VirtualMachineNetworkInterface{apply.DefaultInterface()}
+	return vm, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
@@ -35,10 +36,11 @@ func TestPolicies(t *testing.T) {
 			if tc.captured {
 				vm = mustSync(t, w, vm)
 			}
-			out, err := chain(w, tc.policy).Sync(vm, nil)
+			result, err := chain(w, tc.policy).Sync(t.Context(), vm.DeepCopy(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
+			out := result.VM
 			if !tc.expanded {
 				if out.Spec.Instancetype == nil || out.Spec.Instancetype.RevisionName != "" || out.Status.InstancetypeRef == nil || out.Status.PreferenceRef == nil {
 					t.Errorf("spec %+v, status %+v; want references in both", out.Spec.Instancetype, out.Status.InstancetypeRef)
@@ -51,8 +53,11 @@ func TestPolicies(t *testing.T) {
 			if out.Spec.CPU.Sockets != 2 || out.Spec.Memory.Guest.String() != "4Gi" || out.Spec.Volumes[0].Bus != "sata" || out.Status.Resources.VCPUs != 2 {
 				t.Errorf("expanded to %+v, %+v, %+v", out.Spec.CPU, out.Spec.Memory, out.Spec.Volumes)
 			}
-			if again, err := chain(w, tc.policy).Sync(out, nil); err != nil || again != out {
-				t.Errorf("a second pass changed (%v):\n%s", err, cmp.Diff(out, again, quantities))
+			if e := result.Effective; e == nil || e.Instancetype != nil || e.Preference != nil || e.CPU.Sockets != 2 {
+				t.Errorf("effective spec %+v, want that of the expanded one", e)
+			}
+			if again, err := chain(w, tc.policy).Sync(t.Context(), out.DeepCopy(), nil); err != nil || !cmp.Equal(out, again.VM, quantities) {
+				t.Errorf("a second pass changed (%v):\n%s", err, cmp.Diff(out, again.VM, quantities))
 			}
 		})
 	}
@@ -78,42 +83,45 @@ func TestNetworkSynchronizer(t *testing.T) {
 			if tc.deleting {
 				vm.DeletionTimestamp = &metav1.Time{}
 			}
-			before := vm.DeepCopy()
-			out, err := (&synchronizer.Network{}).Sync(vm, nil)
+			out, err := synchronizer.Network{}.Sync(t.Context(), vm, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.want, out.Spec.Network); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if !cmp.Equal(before, vm) || (out == vm) != cmp.Equal(before, out) {
-				t.Error("the argument was changed, or an unchanged result is a copy")
-			}
 		})
 	}
 }
 
 func TestFirmwareSynchronizer(t *testing.T) {
-	f := &synchronizer.Firmware{}
-	vm := &vmv1alpha1.VirtualMachine{}
-	vm.UID = "a"
-	first, err := f.Sync(vm, nil)
-	if err != nil || first.Spec.Firmware.UUID == "" || vm.Spec.Firmware != nil {
-		t.Fatalf("F149 missing UUID: %+v, %v", first.Spec.Firmware, err)
+	uuidOf := func(uid types.UID, given string) (string, error) {
+		vm := &vmv1alpha1.VirtualMachine{}
+		vm.UID = uid
+		if given != "" {
+			vm.Spec.Firmware = &vmv1alpha1.VirtualMachineFirmware{UUID: given}
+		}
+		out, err := synchronizer.Firmware{}.Sync(t.Context(), vm, nil)
+		if out.Spec.Firmware == nil {
+			return "", err
+		}
+		return out.Spec.Firmware.UUID, err
 	}
-	if again, _ := f.Sync(vm, nil); again.Spec.Firmware.UUID != first.Spec.Firmware.UUID {
-		t.Errorf("F149 a repeated pass chose %s after %s", again.Spec.Firmware.UUID, first.Spec.Firmware.UUID)
+	first, err := uuidOf("a", "")
+	if err != nil || first == "" {
+		t.Fatalf("F149 missing UUID: %q, %v", first, err)
 	}
-	if kept, _ := f.Sync(first, nil); kept != first {
+	if again, _ := uuidOf("a", ""); again != first {
+		t.Errorf("F149 a repeated pass chose %s after %s", again, first)
+	}
+	if kept, _ := uuidOf("a", "given"); kept != "given" {
 		t.Error("F149 an existing UUID was touched")
 	}
-	vm.UID = "b"
-	if other, _ := f.Sync(vm, nil); other.Spec.Firmware.UUID == first.Spec.Firmware.UUID {
+	if other, _ := uuidOf("b", ""); other == first {
 		t.Error("F149 two objects got the same UUID")
 	}
-	vm.UID = ""
-	if out, err := f.Sync(vm, nil); err == nil || out != vm {
-		t.Errorf("F149 without UID: %+v, %v; want an error and the VM unchanged", out, err)
+	if got, err := uuidOf("", ""); err == nil || got != "" {
+		t.Errorf("F149 without UID: %q, %v; want an error and the VM unchanged", got, err)
 	}
 }
 
@@ -141,8 +149,9 @@ func TestClassSynchronizer(t *testing.T) {
 func TestAllSynchronizersRun(t *testing.T) {
 	vm := &vmv1alpha1.VirtualMachine{Spec: *parse[vmv1alpha1.VirtualMachineSpec](t, "{instancetype: {name: gone}, className: gone}")}
 	vm.Name, vm.Namespace, vm.UID = "vm", "default", "uid"
-	out, err := chain(newWorld(), "").Sync(vm, nil)
-	if err == nil || out.Spec.Network == nil || out.Spec.Firmware == nil || out.Spec.Firmware.UUID == "" {
+	result, err := chain(newWorld(), "").Sync(t.Context(), vm, nil)
+	out := result.VM
+	if err == nil || result.Effective != nil || out.Spec.Network == nil || out.Spec.Firmware == nil || out.Spec.Firmware.UUID == "" {
 		t.Errorf("F59 network %+v, firmware %+v, error %v", out.Spec.Network, out.Spec.Firmware, err)
 	}
 	want := map[string]string{"InstancetypeReady": "False NotFound", "ClassReady": "False NotFound", "Synchronized": "False NotFound"}

@@ -4,6 +4,7 @@
 package synchronizer
 
 import (
+	"context"
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -14,10 +15,21 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
+// ensure lets the revision of capture exist and belong to vm.
+func ensure(ctx context.Context, store RevisionStore, vm *vmv1alpha1.VirtualMachine, capture *instancetype.Capture) error {
+	switch {
+	case capture.Create != nil:
+		return ensureRevision(ctx, store, vm, capture.Create)
+	case capture.Adopt != "":
+		return adoptRevision(ctx, store, vm, capture.Adopt)
+	}
+	return nil
+}
+
 // ensureRevision creates revision for vm. One that exists is reused when it is
 // equal and will live as long as vm.
-func ensureRevision(store RevisionStore, vm *vmv1alpha1.VirtualMachine, revision *appsv1.ControllerRevision) error {
-	_, err := store.Create(revision)
+func ensureRevision(ctx context.Context, store RevisionStore, vm *vmv1alpha1.VirtualMachine, revision *appsv1.ControllerRevision) error {
+	_, err := store.Create(ctx, revision)
 	if err == nil {
 		return nil
 	}
@@ -29,7 +41,7 @@ func ensureRevision(store RevisionStore, vm *vmv1alpha1.VirtualMachine, revision
 	if !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("creating ControllerRevision %q: %w", revision.Name, err)
 	}
-	existing, err := store.Get(revision.Namespace, revision.Name)
+	existing, err := store.Get(ctx, revision.Namespace, revision.Name)
 	if apierrors.IsNotFound(err) {
 		// Not wrapped: nothing that the virtual machine refers to is missing.
 		return fmt.Errorf("ControllerRevision %q was deleted just now and will be captured again", revision.Name)
@@ -58,8 +70,8 @@ func ensureRevision(store RevisionStore, vm *vmv1alpha1.VirtualMachine, revision
 
 // adoptRevision makes vm an owner of a revision that it did not capture itself: one
 // that it pins, of another virtual machine or restored without owner.
-func adoptRevision(store RevisionStore, vm *vmv1alpha1.VirtualMachine, name string) error {
-	err := store.Adopt(vm, name)
+func adoptRevision(ctx context.Context, store RevisionStore, vm *vmv1alpha1.VirtualMachine, name string) error {
+	err := store.Adopt(ctx, vm, name)
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		// Not wrapped: the cache had it, so that only the next pass can tell.
 		return fmt.Errorf("ControllerRevision %q changed just now and will be read again", name)

@@ -12,7 +12,6 @@ import (
 	"context"
 	"fmt"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,7 +27,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 )
 
-// Readers makes readers for requests. All fields must be set but Host.
+// Readers reads for requests. All fields must be set but Host.
 type Readers struct {
 	// Instancetypes are the stores of instance types and preferences.
 	Instancetypes *instancetyperest.Stores
@@ -38,112 +37,82 @@ type Readers struct {
 	Host kubernetes.Interface
 }
 
-// Reader returns a reader whose calls end with ctx.
-func (r *Readers) Reader(ctx context.Context) instancetype.Reader {
-	return &requestReader{Readers: r, ctx: ctx}
-}
+var _ instancetype.Reader = (*Readers)(nil)
 
 // Instance returns what the virtual machine of this name runs with;
 // apierrors.IsNotFound recognises the error when it does not run.
 func (r *Readers) Instance(ctx context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineInstance, error) {
-	out := &vmv1alpha1.VirtualMachineInstance{}
-	if err := (&requestReader{Readers: r, ctx: ctx}).read(r.Instances, namespace, name, out); err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-// requestReader reads for one request.
-type requestReader struct {
-	*Readers
-	ctx context.Context //nolint:containedctx // the reader lives as long as the request
+	return read(ctx, r.Instances, namespace, name, &vmv1alpha1.VirtualMachineInstance{})
 }
 
 // Source implements instancetype.Reader.
-func (r *requestReader) Source(kind instancetype.Kind, namespace, name string) (*instancetype.Object, error) {
+func (r *Readers) Source(ctx context.Context, kind instancetype.Kind, namespace, name string) (*instancetype.Object, error) {
 	stores := r.Instancetypes
-	switch kind {
-	case instancetype.KindInstancetype:
-		out := &instancetypev1alpha1.VirtualMachineInstancetype{}
-		if err := r.read(stores.Instancetypes, namespace, name, out); err != nil {
-			return nil, err
-		}
-		return instancetype.FromInstancetype(out), nil
-	case instancetype.KindClusterInstancetype:
-		out := &instancetypev1alpha1.VirtualMachineClusterInstancetype{}
-		if err := r.read(stores.ClusterInstancetypes, namespace, name, out); err != nil {
-			return nil, err
-		}
-		return instancetype.FromClusterInstancetype(out), nil
-	case instancetype.KindPreference:
-		out := &instancetypev1alpha1.VirtualMachinePreference{}
-		if err := r.read(stores.Preferences, namespace, name, out); err != nil {
-			return nil, err
-		}
-		return instancetype.FromPreference(out), nil
-	case instancetype.KindClusterPreference:
-		out := &instancetypev1alpha1.VirtualMachineClusterPreference{}
-		if err := r.read(stores.ClusterPreferences, namespace, name, out); err != nil {
-			return nil, err
-		}
-		return instancetype.FromClusterPreference(out), nil
-	default:
-		return nil, fmt.Errorf("reading %s %q: not a kind of instance type or preference", kind, name)
-	}
+	return instancetype.Getters{
+		Instancetype: func(ctx context.Context, namespace, name string) (*instancetypev1alpha1.VirtualMachineInstancetype, error) {
+			return read(ctx, stores.Instancetypes, namespace, name, &instancetypev1alpha1.VirtualMachineInstancetype{})
+		},
+		ClusterInstancetype: func(ctx context.Context, name string) (*instancetypev1alpha1.VirtualMachineClusterInstancetype, error) {
+			return read(ctx, stores.ClusterInstancetypes, "", name, &instancetypev1alpha1.VirtualMachineClusterInstancetype{})
+		},
+		Preference: func(ctx context.Context, namespace, name string) (*instancetypev1alpha1.VirtualMachinePreference, error) {
+			return read(ctx, stores.Preferences, namespace, name, &instancetypev1alpha1.VirtualMachinePreference{})
+		},
+		ClusterPreference: func(ctx context.Context, name string) (*instancetypev1alpha1.VirtualMachineClusterPreference, error) {
+			return read(ctx, stores.ClusterPreferences, "", name, &instancetypev1alpha1.VirtualMachineClusterPreference{})
+		},
+	}.Source(ctx, kind, namespace, name)
 }
 
 // Class implements instancetype.Reader.
-func (r *requestReader) Class(namespace, name string) (*vmv1alpha1.VirtualMachineClass, error) {
-	out := &vmv1alpha1.VirtualMachineClass{}
-	if err := r.read(r.Classes, namespace, name, out); err != nil {
-		return nil, err
-	}
-	return out, nil
+func (r *Readers) Class(ctx context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineClass, error) {
+	return read(ctx, r.Classes, namespace, name, &vmv1alpha1.VirtualMachineClass{})
 }
 
 // Image implements instancetype.Reader.
-func (r *requestReader) Image(namespace, name string) (*vmv1alpha1.VirtualMachineImage, error) {
-	out := &vmv1alpha1.VirtualMachineImage{}
-	if err := r.read(r.Images, namespace, name, out); err != nil {
-		return nil, err
-	}
-	return out, nil
+func (r *Readers) Image(ctx context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineImage, error) {
+	return read(ctx, r.Images, namespace, name, &vmv1alpha1.VirtualMachineImage{})
 }
 
 // Revision implements instancetype.Reader.
-func (r *requestReader) Revision(namespace, name string) (*appsv1.ControllerRevision, error) {
+func (r *Readers) Revision(ctx context.Context, namespace, name string) (*instancetype.Captured, error) {
 	if r.Host == nil {
 		return nil, errNoHost
 	}
-	return r.Host.AppsV1().ControllerRevisions(namespace).Get(r.ctx, name, metav1.GetOptions{})
+	revision, err := r.Host.AppsV1().ControllerRevisions(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return instancetype.Decode(revision), nil
 }
 
 // PersistentVolumeClaim implements instancetype.Reader.
-func (r *requestReader) PersistentVolumeClaim(namespace, name string) (*corev1.PersistentVolumeClaim, error) {
+func (r *Readers) PersistentVolumeClaim(ctx context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, error) {
 	if r.Host == nil {
 		return nil, errNoHost
 	}
-	return r.Host.CoreV1().PersistentVolumeClaims(namespace).Get(r.ctx, name, metav1.GetOptions{})
+	return r.Host.CoreV1().PersistentVolumeClaims(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
 // errNoHost says that something of the host cluster is unknown, not that it is absent.
 var errNoHost = apierrors.NewServiceUnavailable("this server was started without a host cluster")
 
 // read copies the object called name into out, which has its versioned type.
-func (r *requestReader) read(from *standard.REST, namespace, name string, out runtime.Object) error {
+func read[T runtime.Object](ctx context.Context, from *standard.REST, namespace, name string, out T) (T, error) {
+	var none T
 	// A store names, in its errors, the resource of the request in the context, which
 	// is not the one that is read here.
-	ctx := genericapirequest.WithRequestInfo(r.ctx, &genericapirequest.RequestInfo{
+	ctx = genericapirequest.WithRequestInfo(ctx, &genericapirequest.RequestInfo{
 		IsResourceRequest: true, Verb: "get", Namespace: namespace, Name: name,
 		APIGroup: from.DefaultQualifiedResource.Group, Resource: from.DefaultQualifiedResource.Resource,
 	})
 	obj, err := from.Get(genericapirequest.WithNamespace(ctx, namespace), name, &metav1.GetOptions{})
 	if err != nil {
-		return err
+		return none, err
 	}
 	// The store may hand out what its cache holds, and conversion shares memory.
 	if err := scheme.Scheme.Convert(obj.DeepCopyObject(), out, nil); err != nil {
-		return fmt.Errorf("converting %s %q: %w", from.SingularQualifiedResource, name, err)
+		return none, fmt.Errorf("converting %s %q: %w", from.SingularQualifiedResource, name, err)
 	}
-	return nil
+	return out, nil
 }

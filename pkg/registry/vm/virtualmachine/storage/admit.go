@@ -62,7 +62,7 @@ func (r *REST) admit(ctx context.Context, obj, old runtime.Object) error {
 			return err
 		}
 	}
-	problems, err := instancetype.Admit(updated, stored, r.readers.Reader(ctx))
+	problems, err := instancetype.Admit(ctx, updated, stored, r.readers)
 	if err != nil {
 		return statusError(updated.Name, fmt.Errorf("checking VirtualMachine %s/%s against what it refers to: %w", updated.Namespace, updated.Name, err))
 	}

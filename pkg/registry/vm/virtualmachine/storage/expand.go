@@ -54,10 +54,6 @@ func (r *ExpandREST) Get(ctx context.Context, name string, options runtime.Objec
 	if errs := validation.ValidateExpandOptions(expand); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(vm.Kind("ExpandOptions"), name, errs)
 	}
-	resolve := instancetype.Resolve
-	if expand.Generation == generationLatest {
-		resolve = instancetype.ResolveLatest
-	}
 	obj, err := r.store.Get(ctx, name, &metav1.GetOptions{})
 	if err != nil {
 		return nil, err
@@ -70,7 +66,10 @@ func (r *ExpandREST) Get(ctx context.Context, name string, options runtime.Objec
 	if err != nil {
 		return nil, err
 	}
-	resolved, err := resolve(current, r.readers.Reader(ctx))
+	resolved, err := instancetype.Gather(ctx, current, r.readers).Resolve()
+	if expand.Generation == generationLatest {
+		resolved, err = instancetype.GatherLatest(ctx, current, r.readers).ResolveLatest()
+	}
 	if err != nil {
 		return nil, statusError(name, err)
 	}

@@ -15,8 +15,7 @@ import (
 // Readers makes what a request reads other objects with: instance types, preferences,
 // classes, images, and the revisions and claims of the host cluster.
 type Readers interface {
-	// Reader returns a reader whose calls end with ctx.
-	Reader(ctx context.Context) instancetype.Reader
+	instancetype.Reader
 	// Instance returns what a VM runs with; apierrors.IsNotFound recognises the error
 	// when it does not run.
 	Instance(ctx context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineInstance, error)

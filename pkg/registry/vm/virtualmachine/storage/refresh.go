@@ -99,7 +99,7 @@ func (r *RefreshREST) refresh(ctx context.Context, v *vm.VirtualMachine) (*vm.Re
 	if err == nil && metav1.IsControlledBy(instance, v) {
 		running = &instance.Spec
 	}
-	plan, err := instancetype.PlanRefresh(current, r.role(), running, r.readers.Reader(ctx))
+	plan, err := instancetype.PlanRefresh(current, r.role(), running, instancetype.GatherLatest(ctx, current, r.readers))
 	if err != nil {
 		return nil, statusError(v.Name, err)
 	}
