@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/slipway-dev/slipway/pkg/apis/vm"
+	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 // maxSharedFieldSets bounds the field sets that are known at a time. Those of one kind
@@ -34,6 +34,9 @@ func (c *sharingCodec) Decode(data []byte, defaults *schema.GroupVersionKind, in
 	if err != nil {
 		return obj, kind, err
 	}
+	// What an object is follows from its Go type. Kept in each, it would cost memory, and
+	// lists, whose items are sent as they are, would repeat it.
+	obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 	if accessor, err := meta.Accessor(obj); err == nil { // a list, for example, has none
 		entries := accessor.GetManagedFields()
 		for i := range entries {

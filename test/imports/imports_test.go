@@ -49,7 +49,7 @@ func TestViolationsAreFound(t *testing.T) {
 		want    []string
 	}{
 		"API reaches client-go": {path: "pkg/apis/vm", deps: []string{clientGo + "/rest"}, want: []string{"pkg/apis/vm reaches k8s.io/client-go/rest"}},
-		"API reaches API":       {path: "pkg/apis/vm/install", deps: []string{module + "pkg/apis/vm"}},
+		"API reaches API":       {path: "pkg/apis/scheme", deps: []string{module + "pkg/apis/vm/v1alpha1"}},
 		"registry reaches a controller": {
 			path: "pkg/registry/vm", deps: []string{module + "pkg/apis/vm", module + "pkg/controller"},
 			want: []string{"pkg/registry/vm reaches pkg/controller"},

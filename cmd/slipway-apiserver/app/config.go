@@ -9,9 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apiserver/pkg/admission"
-	apiopenapi "k8s.io/apiserver/pkg/endpoints/openapi"
 	genericapiserver "k8s.io/apiserver/pkg/server"
-	openapienablement "k8s.io/apiserver/pkg/util/openapi"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -19,7 +17,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/admission/protectedkeys"
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 	"github.com/slipway-dev/slipway/pkg/apiserver"
-	"github.com/slipway-dev/slipway/pkg/generated/openapi"
 )
 
 const (
@@ -56,13 +53,7 @@ func newConfig(o *Options) (*config, error) {
 	recommended.EffectiveVersion = newEffectiveVersion()
 	recommended.ShutdownWatchTerminationGracePeriod = watchGracePeriod
 	recommended.BuildHandlerChainFunc = apiserver.BuildHandlerChain
-
-	namer := apiopenapi.NewDefinitionNamer(scheme.Scheme)
-	definitions := openapienablement.GetOpenAPIDefinitionsWithoutDisabledFeatures(openapi.GetOpenAPIDefinitions)
-	recommended.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(definitions, namer)
-	recommended.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(definitions, namer)
-	recommended.OpenAPIConfig.Info.Title, recommended.OpenAPIConfig.Info.Version = "Slipway", version
-	recommended.OpenAPIV3Config.Info.Title, recommended.OpenAPIV3Config.Info.Version = "Slipway", version
+	apiserver.DescribeOpenAPI(recommended, version)
 
 	if err := o.Recommended.ApplyTo(recommended); err != nil {
 		return nil, fmt.Errorf("applying the options: %w", err)

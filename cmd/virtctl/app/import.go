@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/slipway-dev/slipway/pkg/apis/instancetype"
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/instancetype/validation"
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
@@ -128,11 +127,7 @@ func convertCatalogueObject(obj *unstructured.Unstructured) (runtime.Object, []s
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	internal, err := scheme.Scheme.ConvertToVersion(target, instancetype.SchemeGroupVersion)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	warnings, errs := judge(internal)
+	warnings, errs := judge(target)
 	notes := make([]string, 0, len(strict)+len(warnings))
 	for _, unknown := range strict {
 		notes = append(notes, fmt.Sprintf("dropped: %v", unknown))
@@ -146,16 +141,16 @@ var catalogueKinds = []string{
 }
 
 // judge returns what the server would answer to a spec of one of these kinds.
-func judge(internal runtime.Object) ([]string, field.ErrorList) {
+func judge(obj runtime.Object) ([]string, field.ErrorList) {
 	path := field.NewPath("spec")
-	switch o := internal.(type) {
-	case *instancetype.VirtualMachineInstancetype:
+	switch o := obj.(type) {
+	case *itv1alpha1.VirtualMachineInstancetype:
 		return validation.InstancetypeWarnings(&o.Spec, path), validation.ValidateInstancetypeSpec(&o.Spec, path)
-	case *instancetype.VirtualMachineClusterInstancetype:
+	case *itv1alpha1.VirtualMachineClusterInstancetype:
 		return validation.InstancetypeWarnings(&o.Spec, path), validation.ValidateInstancetypeSpec(&o.Spec, path)
-	case *instancetype.VirtualMachinePreference:
+	case *itv1alpha1.VirtualMachinePreference:
 		return validation.PreferenceWarnings(&o.Spec, path), validation.ValidatePreferenceSpec(&o.Spec, path)
-	case *instancetype.VirtualMachineClusterPreference:
+	case *itv1alpha1.VirtualMachineClusterPreference:
 		return validation.PreferenceWarnings(&o.Spec, path), validation.ValidatePreferenceSpec(&o.Spec, path)
 	}
 	return nil, nil

@@ -3,8 +3,11 @@
 
 // Package scheme holds the scheme of the API server.
 //
-// Guarantee: Scheme knows every kind of every group that the server serves, in
-// its internal and versioned forms, and the options of metav1.
+// Guarantees:
+//   - Scheme knows every kind of every group that the server serves and the options of
+//     metav1. It encodes, decodes and defaults them.
+//   - The newest version of a group is also its internal form: there are no types
+//     beside those that clients see.
 package scheme
 
 import (
@@ -12,9 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
-	instancetypeinstall "github.com/slipway-dev/slipway/pkg/apis/instancetype/install"
-	vminstall "github.com/slipway-dev/slipway/pkg/apis/vm/install"
+	instancetypev1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 var (
@@ -27,15 +31,27 @@ var (
 	ParameterCodec = runtime.NewParameterCodec(Scheme)
 )
 
-func init() {
-	instancetypeinstall.Install(Scheme)
-	vminstall.Install(Scheme)
+func init() { Install(Scheme) }
+
+// Install adds all groups to s, with the internal form that a server needs. It panics
+// if two types collide, which only a programming error can cause.
+func Install(s *runtime.Scheme) {
+	AddVersions(s)
+	addHub(s, instancetypev1alpha1.SchemeGroupVersion)
+	addHub(s, vmv1alpha1.SchemeGroupVersion)
+}
+
+// AddVersions adds what clients see to s: all groups, and what the server answers with
+// beside them.
+func AddVersions(s *runtime.Scheme) {
+	utilruntime.Must(instancetypev1alpha1.AddToScheme(s))
+	utilruntime.Must(vmv1alpha1.AddToScheme(s))
 
 	// Options such as ListOptions are looked up in the core group's v1, and
 	// answers such as Status are written in it.
 	v1 := schema.GroupVersion{Version: "v1"}
-	metav1.AddToGroupVersion(Scheme, v1)
-	Scheme.AddUnversionedTypes(v1,
+	metav1.AddToGroupVersion(s, v1)
+	s.AddUnversionedTypes(v1,
 		&metav1.Status{},
 		&metav1.APIVersions{},
 		&metav1.APIGroupList{},

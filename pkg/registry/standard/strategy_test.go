@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
-	"github.com/slipway-dev/slipway/pkg/apis/vm"
+	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineclass"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineinstance"

@@ -5,7 +5,6 @@
 // +k8s:protobuf-gen=package
 // +k8s:openapi-gen=true
 // +k8s:openapi-model-package=dev.slipway.instancetype.v1alpha1
-// +k8s:conversion-gen=github.com/slipway-dev/slipway/pkg/apis/instancetype
 // +k8s:defaulter-gen=TypeMeta
 // +groupName=instancetype.slipway.dev
 

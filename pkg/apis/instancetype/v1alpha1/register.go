@@ -28,16 +28,13 @@ func Resource(resource string) schema.GroupResource {
 
 var (
 	// SchemeBuilder collects the functions that add this version to a scheme.
-	SchemeBuilder      runtime.SchemeBuilder
-	localSchemeBuilder = &SchemeBuilder
+	SchemeBuilder runtime.SchemeBuilder
 	// AddToScheme adds the types, defaults and conversions of this version.
-	AddToScheme = localSchemeBuilder.AddToScheme
+	AddToScheme = SchemeBuilder.AddToScheme
 )
 
 func init() {
-	// Only hand-written functions are added here; the generated conversions add
-	// themselves.
-	localSchemeBuilder.Register(addKnownTypes, addDefaultingFuncs, addFieldLabelConversionFuncs)
+	SchemeBuilder.Register(addKnownTypes, addDefaultingFuncs, addFieldLabelConversionFuncs)
 }
 
 // addKnownTypes registers every kind of the group.

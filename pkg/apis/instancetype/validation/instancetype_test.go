@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"github.com/slipway-dev/slipway/pkg/apis/instancetype"
+	instancetype "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 )
 
 // summaries reduces errors to type and field, in order.

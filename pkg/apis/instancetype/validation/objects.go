@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/slipway-dev/slipway/pkg/apis/instancetype"
+	instancetype "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 )
 
 // ValidateInstancetype checks a new instance type.

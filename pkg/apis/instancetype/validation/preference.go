@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/slipway-dev/slipway/pkg/apis/instancetype"
+	instancetype "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/limits"
 )
 

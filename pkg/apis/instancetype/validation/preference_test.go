@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"github.com/slipway-dev/slipway/pkg/apis/instancetype"
+	instancetype "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 )
 
 // spread returns CPU preferences with the given topology, across and ratio; an

@@ -11,8 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
-	"github.com/slipway-dev/slipway/pkg/apis/instancetype"
-	"github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	instancetype "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 )
 
 // warned returns the paths of warnings.
@@ -27,12 +26,8 @@ func warned(warnings []string) []string {
 
 func parseSize(t *testing.T, manifest string) *instancetype.VirtualMachineInstancetypeSpec {
 	t.Helper()
-	var in v1alpha1.VirtualMachineInstancetypeSpec
 	out := &instancetype.VirtualMachineInstancetypeSpec{}
-	if err := yaml.UnmarshalStrict([]byte(manifest), &in); err != nil {
-		t.Fatal(err)
-	}
-	if err := v1alpha1.Convert_v1alpha1_VirtualMachineInstancetypeSpec_To_instancetype_VirtualMachineInstancetypeSpec(&in, out, nil); err != nil {
+	if err := yaml.UnmarshalStrict([]byte(manifest), out); err != nil {
 		t.Fatal(err)
 	}
 	return out
@@ -40,12 +35,8 @@ func parseSize(t *testing.T, manifest string) *instancetype.VirtualMachineInstan
 
 func parsePreference(t *testing.T, manifest string) *instancetype.VirtualMachinePreferenceSpec {
 	t.Helper()
-	var in v1alpha1.VirtualMachinePreferenceSpec
 	out := &instancetype.VirtualMachinePreferenceSpec{}
-	if err := yaml.UnmarshalStrict([]byte(manifest), &in); err != nil {
-		t.Fatal(err)
-	}
-	if err := v1alpha1.Convert_v1alpha1_VirtualMachinePreferenceSpec_To_instancetype_VirtualMachinePreferenceSpec(&in, out, nil); err != nil {
+	if err := yaml.UnmarshalStrict([]byte(manifest), out); err != nil {
 		t.Fatal(err)
 	}
 	return out

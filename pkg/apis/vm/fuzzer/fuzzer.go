@@ -11,7 +11,6 @@ import (
 	runtimeserializer "k8s.io/apimachinery/pkg/runtime/serializer"
 	"sigs.k8s.io/randfill"
 
-	"github.com/slipway-dev/slipway/pkg/apis/vm"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
@@ -19,28 +18,28 @@ import (
 // defaults.
 func Funcs(runtimeserializer.CodecFactory) []any {
 	return []any{
-		func(spec *vm.VirtualMachineSpec, c randfill.Continue) {
+		func(spec *v1alpha1.VirtualMachineSpec, c randfill.Continue) {
 			c.FillNoCustom(spec)
-			orDefault(&spec.PowerState, vm.PoweredOn)
-			orDefault(&spec.PowerOffMode, vm.PowerOpModeTrySoft)
-			orDefault(&spec.SuspendMode, vm.PowerOpModeTrySoft)
-			orDefault(&spec.RestartMode, vm.PowerOpModeTrySoft)
-			orDefault(&spec.PromoteDisksMode, vm.PromoteDisksModeOnline)
-			orDefault(&spec.WhenMissing, vm.WhenMissingWait)
-			orDefault(&spec.UpdateStrategy, vm.UpdateStrategyLiveUpdate)
+			orDefault(&spec.PowerState, v1alpha1.PoweredOn)
+			orDefault(&spec.PowerOffMode, v1alpha1.PowerOpModeTrySoft)
+			orDefault(&spec.SuspendMode, v1alpha1.PowerOpModeTrySoft)
+			orDefault(&spec.RestartMode, v1alpha1.PowerOpModeTrySoft)
+			orDefault(&spec.PromoteDisksMode, v1alpha1.PromoteDisksModeOnline)
+			orDefault(&spec.WhenMissing, v1alpha1.WhenMissingWait)
+			orDefault(&spec.UpdateStrategy, v1alpha1.UpdateStrategyLiveUpdate)
 		},
-		func(ref *vm.VirtualMachineImageRef, c randfill.Continue) {
+		func(ref *v1alpha1.VirtualMachineImageRef, c randfill.Continue) {
 			c.FillNoCustom(ref)
 			orDefault(&ref.Kind, v1alpha1.DefaultImageKind)
 		},
-		func(probe *vm.VirtualMachineReadinessProbe, c randfill.Continue) {
+		func(probe *v1alpha1.VirtualMachineReadinessProbe, c randfill.Continue) {
 			c.FillNoCustom(probe)
 			orDefault(&probe.PeriodSeconds, v1alpha1.DefaultProbePeriodSeconds)
 			orDefault(&probe.TimeoutSeconds, v1alpha1.DefaultProbeTimeoutSeconds)
 		},
-		func(action *vm.GuestHeartbeatAction, c randfill.Continue) {
+		func(action *v1alpha1.GuestHeartbeatAction, c randfill.Continue) {
 			c.FillNoCustom(action)
-			orDefault(&action.ThresholdStatus, vm.GuestHeartbeatGreen)
+			orDefault(&action.ThresholdStatus, v1alpha1.GuestHeartbeatGreen)
 		},
 	}
 }

@@ -5,8 +5,10 @@ package v1alpha1
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -49,4 +51,12 @@ func addFieldLabelConversionFuncs(scheme *runtime.Scheme) error {
 		}
 	}
 	return nil
+}
+
+// addConversionFuncs registers how the query parameters of a request become options.
+func addConversionFuncs(scheme *runtime.Scheme) error {
+	return scheme.AddConversionFunc((*url.Values)(nil), (*ExpandOptions)(nil), func(from, to any, _ conversion.Scope) error {
+		to.(*ExpandOptions).Generation = from.(*url.Values).Get("generation")
+		return nil
+	})
 }

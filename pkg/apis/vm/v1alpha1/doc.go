@@ -17,7 +17,6 @@
 // +k8s:protobuf-gen=package
 // +k8s:openapi-gen=true
 // +k8s:openapi-model-package=dev.slipway.vm.v1alpha1
-// +k8s:conversion-gen=github.com/slipway-dev/slipway/pkg/apis/vm
 // +k8s:defaulter-gen=TypeMeta
 // +groupName=vm.slipway.dev
 package v1alpha1

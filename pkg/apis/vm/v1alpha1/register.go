@@ -17,19 +17,21 @@ var SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1alpha
 
 var (
 	// SchemeBuilder collects the functions that add this version to a scheme.
-	SchemeBuilder      runtime.SchemeBuilder
-	localSchemeBuilder = &SchemeBuilder
+	SchemeBuilder runtime.SchemeBuilder
 	// AddToScheme adds the types, defaults and conversions of this version.
-	AddToScheme = localSchemeBuilder.AddToScheme
+	AddToScheme = SchemeBuilder.AddToScheme
 )
 
 func init() {
-	// Only hand-written registration is added here; the generated files add
-	// conversions.
-	localSchemeBuilder.Register(addKnownTypes, addDefaultingFuncs, addFieldLabelConversionFuncs)
+	SchemeBuilder.Register(addKnownTypes, addDefaultingFuncs, addFieldLabelConversionFuncs, addConversionFuncs)
 }
 
-// Resource takes an unqualified resource and returns it qualified with the group.
+// Kind returns kind qualified with the group.
+func Kind(kind string) schema.GroupKind {
+	return SchemeGroupVersion.WithKind(kind).GroupKind()
+}
+
+// Resource returns resource qualified with the group.
 func Resource(resource string) schema.GroupResource {
 	return SchemeGroupVersion.WithResource(resource).GroupResource()
 }

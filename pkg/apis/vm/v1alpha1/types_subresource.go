@@ -120,7 +120,6 @@ type PowerOptions struct {
 // ExpandOptions are the query parameters of expand-spec.
 //
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
-// +k8s:conversion-gen:explicit-from=net/url.Values
 type ExpandOptions struct {
 	metav1.TypeMeta `json:",inline"`
 

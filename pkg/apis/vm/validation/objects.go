@@ -12,7 +12,7 @@ import (
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/slipway-dev/slipway/pkg/apis/vm"
+	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 // ValidateVirtualMachineClass checks a new class.

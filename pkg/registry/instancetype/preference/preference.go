@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
 
-	"github.com/slipway-dev/slipway/pkg/apis/instancetype"
+	instancetype "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/instancetype/validation"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 	"github.com/slipway-dev/slipway/pkg/registry/table"

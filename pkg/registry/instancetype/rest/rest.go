@@ -9,7 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 
-	instancetypeapi "github.com/slipway-dev/slipway/pkg/apis/instancetype"
+	instancetypeapi "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 	"github.com/slipway-dev/slipway/pkg/registry/instancetype/instancetype"
 	"github.com/slipway-dev/slipway/pkg/registry/instancetype/preference"

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
-	"github.com/slipway-dev/slipway/pkg/apis/vm"
+	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	instancetyperest "github.com/slipway-dev/slipway/pkg/registry/instancetype/rest"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/references"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slipway-dev/slipway/pkg/apis/vm"
+	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 const (

@@ -10,7 +10,7 @@ package virtualmachineimage
 import (
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/slipway-dev/slipway/pkg/apis/vm"
+	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/validation"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 	"github.com/slipway-dev/slipway/pkg/registry/table"

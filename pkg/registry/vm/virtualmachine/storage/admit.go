@@ -12,8 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/registry/rest"
 
-	"github.com/slipway-dev/slipway/pkg/apis/vm"
-	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
@@ -52,13 +51,13 @@ func (r *REST) admitUpdate(before rest.ValidateObjectUpdateFunc) rest.ValidateOb
 }
 
 func (r *REST) admit(ctx context.Context, obj, old runtime.Object) error {
-	updated, err := toVersioned(obj)
+	updated, err := machine(obj)
 	if err != nil {
 		return err
 	}
-	var stored *vmv1alpha1.VirtualMachine
+	var stored *vm.VirtualMachine
 	if old != nil {
-		if stored, err = toVersioned(old); err != nil {
+		if stored, err = machine(old); err != nil {
 			return err
 		}
 	}
@@ -72,10 +71,11 @@ func (r *REST) admit(ctx context.Context, obj, old runtime.Object) error {
 	return nil
 }
 
-func toVersioned(obj runtime.Object) (*vmv1alpha1.VirtualMachine, error) {
+// machine is obj, which admission hands over as any object.
+func machine(obj runtime.Object) (*vm.VirtualMachine, error) {
 	v, ok := obj.(*vm.VirtualMachine)
 	if !ok {
 		return nil, fmt.Errorf("admitting a VirtualMachine: got a %T", obj)
 	}
-	return versioned(v)
+	return v, nil
 }

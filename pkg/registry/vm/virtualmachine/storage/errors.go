@@ -9,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/slipway-dev/slipway/pkg/apis/vm"
+	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )

@@ -13,7 +13,7 @@ import (
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
 
-	"github.com/slipway-dev/slipway/pkg/apis/vm"
+	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/validation"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
@@ -58,13 +58,9 @@ func (r *ExpandREST) Get(ctx context.Context, name string, options runtime.Objec
 	if err != nil {
 		return nil, err
 	}
-	stored, ok := obj.(*vm.VirtualMachine)
+	current, ok := obj.(*vm.VirtualMachine)
 	if !ok {
 		return nil, fmt.Errorf("expanding VirtualMachine %s: the store returned a %T", name, obj)
-	}
-	current, err := versioned(stored)
-	if err != nil {
-		return nil, err
 	}
 	resolved, err := instancetype.Gather(ctx, current, r.readers).Resolve()
 	if expand.Generation == generationLatest {
@@ -77,5 +73,5 @@ func (r *ExpandREST) Get(ctx context.Context, name string, options runtime.Objec
 	if err != nil {
 		return nil, statusError(name, err)
 	}
-	return internal(expanded)
+	return expanded, nil
 }

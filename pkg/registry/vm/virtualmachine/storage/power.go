@@ -13,8 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/registry/rest"
 
-	"github.com/slipway-dev/slipway/pkg/apis/vm"
-	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/validation"
 )
 
@@ -52,7 +51,7 @@ func (*PowerREST) Destroy() {}
 func (*PowerREST) ProducesMIMETypes(string) []string { return nil }
 
 // ProducesObject is what the server documents as the answer.
-func (*PowerREST) ProducesObject(string) any { return &vmv1alpha1.VirtualMachine{} }
+func (*PowerREST) ProducesObject(string) any { return &vm.VirtualMachine{} }
 
 // Create carries out the request on the VM called name and returns the VM.
 func (r *PowerREST) Create(ctx context.Context, name string, body runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {

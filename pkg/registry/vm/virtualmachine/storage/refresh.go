@@ -14,8 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/util/dryrun"
 
-	"github.com/slipway-dev/slipway/pkg/apis/vm"
-	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/validation"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine"
@@ -80,39 +79,27 @@ func (r *RefreshREST) role() instancetype.Role {
 }
 
 // ProducesObject is what the server documents as the answer.
-func (*RefreshREST) ProducesObject(string) any { return &vmv1alpha1.RefreshResult{} }
+func (*RefreshREST) ProducesObject(string) any { return &vm.RefreshResult{} }
 
 // refresh changes v as far as the refresh does and returns what it does.
 func (r *RefreshREST) refresh(ctx context.Context, v *vm.VirtualMachine) (*vm.RefreshResult, error) {
 	if v.DeletionTimestamp != nil {
 		return nil, apierrors.NewConflict(vm.Resource("virtualmachines"), v.Name, errors.New("cannot refresh a virtual machine that is being deleted"))
 	}
-	current, err := versioned(v)
-	if err != nil {
-		return nil, err
-	}
 	instance, err := r.readers.Instance(ctx, v.Namespace, v.Name)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, statusError(v.Name, fmt.Errorf("reading what VirtualMachine %s/%s runs with: %w", v.Namespace, v.Name, err))
 	}
-	var running *vmv1alpha1.VirtualMachineInstanceSpec
+	var running *vm.VirtualMachineInstanceSpec
 	if err == nil && metav1.IsControlledBy(instance, v) {
 		running = &instance.Spec
 	}
-	plan, err := instancetype.PlanRefresh(current, r.role(), running, instancetype.GatherLatest(ctx, current, r.readers))
+	plan, err := instancetype.PlanRefresh(v, r.role(), running, instancetype.GatherLatest(ctx, v, r.readers))
 	if err != nil {
 		return nil, statusError(v.Name, err)
 	}
 	if plan.VM != nil {
-		cleared, err := internal(plan.VM)
-		if err != nil {
-			return nil, err
-		}
-		v.Spec, v.Status = cleared.Spec, cleared.Status
+		v.Spec, v.Status = plan.VM.Spec, plan.VM.Status
 	}
-	result := &vm.RefreshResult{}
-	if err := vmv1alpha1.Convert_v1alpha1_RefreshResult_To_vm_RefreshResult(plan.Result, result, nil); err != nil {
-		return nil, fmt.Errorf("converting the result of refreshing VirtualMachine %s/%s: %w", v.Namespace, v.Name, err)
-	}
-	return result, nil
+	return plan.Result, nil
 }

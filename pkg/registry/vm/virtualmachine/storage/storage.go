@@ -19,7 +19,7 @@ import (
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
 
-	"github.com/slipway-dev/slipway/pkg/apis/vm"
+	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine"
 )

@@ -1,16 +1,17 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package install
+package scheme_test
 
 import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/apitesting/roundtrip"
 
-	"github.com/slipway-dev/slipway/pkg/apis/instancetype/fuzzer"
+	"github.com/slipway-dev/slipway/pkg/apis/scheme"
+	"github.com/slipway-dev/slipway/pkg/apis/vm/fuzzer"
 )
 
 func TestEveryKindComesBackEqualFromEveryEncoding(t *testing.T) {
-	roundtrip.RoundTripProtobufTestForAPIGroup(t, Install, fuzzer.Funcs)
+	roundtrip.RoundTripProtobufTestForAPIGroup(t, scheme.Install, fuzzer.Funcs)
 }
