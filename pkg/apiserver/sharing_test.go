@@ -64,6 +64,22 @@ func TestStoredObjectsShareWhatIsEqual(t *testing.T) {
 	}
 }
 
+// A list of objects that said what they are would say it in each of its items.
+func TestStoredObjectsDoNotSayWhatTheyAre(t *testing.T) {
+	codec := newStorageCodec()
+	data, err := runtime.Encode(codec, managed("a", "{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got vm.VirtualMachine
+	if err := runtime.DecodeInto(codec, data, &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.TypeMeta != (metav1.TypeMeta{}) {
+		t.Errorf("the object says that it is %+v", got.TypeMeta)
+	}
+}
+
 func TestKnownFieldSetsAreBounded(t *testing.T) {
 	var s fieldSets
 	for i := range 3 * maxSharedFieldSets {
