@@ -5,12 +5,16 @@ package virtualmachine
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
 // Whoever runs the controller must hear of a failure when it happens, not when
@@ -37,6 +41,34 @@ func TestRunThatCannotStartReturnsAtOnce(t *testing.T) {
 		}
 		cancel()
 		synctest.Wait()
+	})
+}
+
+// quiet is a provider that sees nothing happen.
+type quiet struct{ *scripted }
+
+func (quiet) Watch(ctx context.Context, _ func(provider.Hint)) { <-ctx.Done() }
+
+// The initial list is queued low whatever its state. A pass that fails is made again
+// with what the state asks for: nothing else would raise the machine again.
+func TestAPassIsMadeAgainWithThePriorityOfTheState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var a *assembled
+		var priorities []int
+		p := &scripted{update: func(*provider.Request) (<-chan error, error) {
+			if priorities = append(priorities, a.queue.Snapshot().Held[0].Priority); len(priorities) == 2 {
+				cancel()
+			}
+			return nil, errors.New("broken")
+		}}
+		a = assembleWith(t, quiet{p}, fresh(), photon())
+		if err := a.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if want := []int{controller.PriorityDefaultCreate, PriorityCreating}; !slices.Equal(priorities, want) {
+			t.Errorf("priorities of the passes: %d, want %d", priorities, want)
+		}
 	})
 }
 
