@@ -91,7 +91,7 @@ test-flakes: ## Run each of SUITES for ROUNDS times on busy cores, in another or
 	@hack/test-flakes.sh $(ROUNDS) $(SUITES)
 
 .PHONY: test-fuzz
-test-fuzz: ## Run every fuzz target for FUZZTIME.
+test-fuzz: ## Run every fuzz target for FUZZTIME, and soak the work queue.
 	@hack/fuzz.sh $(FUZZTIME)
 
 .PHONY: bench

@@ -2,7 +2,8 @@
 # Copyright The Slipway Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Runs every fuzz target of the module for the given time, one after another.
+# Runs every fuzz target of the module for the given time, one after another, and then
+# the soak of the work queue.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -13,3 +14,6 @@ grep -rlE '^func Fuzz[A-Z]' --include='*_test.go' cmd pkg test | sort | while re
 		go test -run '^$' -fuzz "^${target}\$" -fuzztime "${duration}" -fuzzminimizetime 20x "./$(dirname "${file}")"
 	done
 done
+
+echo "a million passes of simulated controllers"
+go test -count=1 -timeout 10m -run '^TestSoak$' ./pkg/controller -args -soak-passes=1000000
