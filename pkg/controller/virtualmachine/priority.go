@@ -70,10 +70,14 @@ func desiredPowerState(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.PowerState {
 	return vm.Spec.PowerState
 }
 
-// wantsNetwork is false only when the network is disabled: no network section
-// means the default interface.
+// wantsNetwork is false when the network is disabled: no network section means the
+// default interface. Where a preference decides whether there is one, the adapters tell.
 func wantsNetwork(vm *vmv1alpha1.VirtualMachine) bool {
-	return vm.Spec.Network == nil || !vm.Spec.Network.Disabled
+	n := vm.Spec.Network
+	if vm.Spec.Preference == nil || n != nil && (n.Disabled || len(n.Interfaces) > 0) {
+		return n == nil || !n.Disabled
+	}
+	return vm.Status.Network != nil && len(vm.Status.Network.Interfaces) > 0
 }
 
 func hasIP(vm *vmv1alpha1.VirtualMachine) bool {

@@ -12,14 +12,15 @@ import (
 
 // Network gives the default interface to a virtual machine that has none and
 // whose network is not disabled. The creation strategy does the same, so only
-// objects that came another way are changed.
+// objects that came another way are changed. Where a preference may say that there is
+// none, the spec stays as it is, and the effective spec has the interface or not.
 type Network struct{}
 
 // Sync implements Synchronizer.
 func (Network) Sync(
 	_ context.Context, vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance,
 ) (*vmv1alpha1.VirtualMachine, error) {
-	if n := vm.Spec.Network; vm.DeletionTimestamp != nil || n != nil && (n.Disabled || len(n.Interfaces) > 0) {
+	if n := vm.Spec.Network; vm.DeletionTimestamp != nil || vm.Spec.Preference != nil || n != nil && (n.Disabled || len(n.Interfaces) > 0) {
 		return vm, nil
 	}
 	if vm.Spec.Network == nil {

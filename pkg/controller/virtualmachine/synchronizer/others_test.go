@@ -94,6 +94,27 @@ func TestNetworkSynchronizer(t *testing.T) {
 	}
 }
 
+// F95
+func TestPreferenceDecidesWhetherThereIsADefaultInterface(t *testing.T) {
+	for preference, want := range map[string]int{
+		"{}": 1,
+		"{devices: {preferredAutoattachPodInterface: true}}":  1,
+		"{devices: {preferredAutoattachPodInterface: false}}": 0,
+	} {
+		w := newWorld()
+		w.add(t, clusterPref, "linux", "l", 1, preference)
+		vm := vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}, preference: {name: linux}}")
+		vm.Spec.Network = nil
+		result, err := chain(w, "").Sync(t.Context(), vm, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(result.Effective.Network.Interfaces); got != want || result.VM.Spec.Network != nil {
+			t.Errorf("%s: %d interfaces and spec %+v, want %d and nothing in the spec", preference, got, result.VM.Spec.Network, want)
+		}
+	}
+}
+
 func TestFirmwareSynchronizer(t *testing.T) {
 	uuidOf := func(uid types.UID, given string) (string, error) {
 		vm := &vmv1alpha1.VirtualMachine{}

@@ -30,7 +30,10 @@ func fillAtCreation(created *vm.VirtualMachine, sources Sources) {
 	if created.Spec.Firmware == nil || created.Spec.Firmware.UUID == "" {
 		setFirmwareUUID(&created.Spec, sources.NewUUID())
 	}
-	fillInterface(&created.Spec)
+	// A preference may say that there is no default interface.
+	if created.Spec.Preference == nil {
+		fillInterface(&created.Spec)
+	}
 	fillRestartTime(&created.Spec, sources.Now)
 }
 
@@ -41,7 +44,9 @@ func fillAtUpdate(updated, stored *vm.VirtualMachine, sources Sources) {
 	if known && (updated.Spec.Firmware == nil || updated.Spec.Firmware.UUID == "") {
 		setFirmwareUUID(&updated.Spec, stored.Spec.Firmware.UUID)
 	}
-	if stored.Spec.Network != nil {
+	switch {
+	case stored.Spec.Network == nil:
+	case len(stored.Spec.Network.Interfaces) > 0, updated.Spec.Preference == nil:
 		fillInterface(&updated.Spec)
 	}
 	fillRestartTime(&updated.Spec, sources.Now)

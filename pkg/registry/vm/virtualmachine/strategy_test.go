@@ -158,6 +158,10 @@ func TestCreationFillsOnlyWhatIsMissing(t *testing.T) {
 				Network:  &vm.VirtualMachineNetworkSpec{Interfaces: []vm.VirtualMachineNetworkInterface{{Name: "lan"}}},
 			},
 		},
+		"a preference, which may say that there is no interface (F95)": {
+			given: vm.VirtualMachineSpec{Preference: &vm.PreferenceMatcher{Name: "linux"}},
+			want:  vm.VirtualMachineSpec{Preference: &vm.PreferenceMatcher{Name: "linux"}, Firmware: &vm.VirtualMachineFirmware{UUID: uuid}},
+		},
 		"bootloader without UUID, network disabled, restart now": {
 			given: vm.VirtualMachineSpec{
 				Firmware:        &vm.VirtualMachineFirmware{Bootloader: vm.BootloaderEFI},
@@ -180,6 +184,18 @@ func TestCreationFillsOnlyWhatIsMissing(t *testing.T) {
 				t.Errorf("to be stored (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// F95: a preference said that there is no interface.
+func TestUpdateGivesNoInterfaceWhereThePreferenceLeftNone(t *testing.T) {
+	created := &vm.VirtualMachine{Spec: vm.VirtualMachineSpec{Preference: &vm.PreferenceMatcher{Name: "appliance"}, Network: &vm.VirtualMachineNetworkSpec{HostName: "a"}}}
+	strategy().PrepareForCreate(t.Context(), created)
+	updated := created.DeepCopy()
+	updated.Spec.Network.HostName = "b"
+	strategy().PrepareForUpdate(t.Context(), updated, created)
+	if got := updated.Spec.Network.Interfaces; len(got) != 0 {
+		t.Errorf("interfaces %v, want none", got)
 	}
 }
 
