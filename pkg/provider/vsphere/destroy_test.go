@@ -4,14 +4,18 @@
 package vsphere
 
 import (
+	"errors"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/vmware/govmomi/find"
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
 // A backup proxy has the disks of other VMs attached, and so may any VM that an
@@ -74,5 +78,33 @@ func TestADeletedVMTakesNoDiskOfAnotherWithIt(t *testing.T) {
 		if there(file) {
 			t.Errorf("the disk %s of the deleted VM was left behind", file)
 		}
+	}
+}
+
+// Tasks do not survive a restart of vCenter, and one that is gone may have been carried
+// out or not: the VM itself says whether it was destroyed.
+func TestADestroyWhoseTaskIsLostIsDoneWhenTheVMIsGone(t *testing.T) {
+	for name, tasks := range map[string]string{"not carried out": "end", "carried out": "continue"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ready := startVCenter(t)
+			p, counted := startProvider(t, ready, nil)
+			l := newLoop(t, p)
+			req := newRequest("web", templateImage())
+			req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+			l.until("the VM is off", func() bool { return isTrue(&req.VM.Status, vmv1alpha1.ConditionPowerStateSynced) }, req)
+			control(t, ready, http.MethodPut, "/taskdelay?method=Destroy_Task&ms=5000")
+			req.Now = time.Now()
+			if err := p.DeleteVirtualMachine(t.Context(), req); !errors.Is(err, provider.ErrReconcileInProgress) {
+				t.Fatal(err)
+			}
+			eventually(t, "the VM is being destroyed", func() bool { return counted.snapshot()["Destroy_Task"] > 0 })
+			control(t, ready, http.MethodPut, "/taskdelay?method=Destroy_Task&ms=0")
+			control(t, ready, http.MethodPost, "/restart?tasks="+tasks)
+			l.remove(req)
+			if exists(t, ready, string(req.VM.UID)) {
+				t.Error("the object is gone, and its VM is still there")
+			}
+		})
 	}
 }
