@@ -43,6 +43,15 @@ const (
 	// ConditionDiskPromotionSynced is True when no linked-clone disk is left to
 	// promote.
 	ConditionDiskPromotionSynced = "DiskPromotionSynced"
+	// ConditionGuestCustomized is True when the guest customization that the VM was
+	// created with has succeeded; absent without one.
+	ConditionGuestCustomized = "GuestCustomized"
+	// ConditionQuestionsAnswered is False while vSphere asks a question that blocks
+	// the VM; absent otherwise.
+	ConditionQuestionsAnswered = "QuestionsAnswered"
+	// ConditionDisksConsolidated is False while disks have files of snapshots that
+	// are gone; absent otherwise.
+	ConditionDisksConsolidated = "DisksConsolidated"
 	// ConditionSynchronized is False when a synchronizer failed; the message
 	// holds every failure.
 	ConditionSynchronized = "Synchronized"
@@ -126,6 +135,10 @@ const (
 	ReasonPoweredOff = "PoweredOff"
 	// ReasonDisabled means that the feature is off for this VM.
 	ReasonDisabled = "Disabled"
+	// ReasonQuestionPending means that vSphere waits for an answer.
+	ReasonQuestionPending = "QuestionPending"
+	// ReasonConsolidationNeeded means that disks are to be consolidated.
+	ReasonConsolidationNeeded = "ConsolidationNeeded"
 )
 
 // CreatePrerequisites are the types of the conditions that a create waits for, in the

@@ -51,6 +51,15 @@ type Facts struct {
 	Paused bool
 	// LastRestart is the request time of the last restart on request.
 	LastRestart *metav1.Time
+	// Question is what vSphere asks and blocks the VM for; empty for nothing.
+	Question string
+	// Customization is how the guest customization goes; empty without one. It is a
+	// GuestInfoCustomizationStatus of vSphere.
+	Customization types.GuestInfoCustomizationStatus
+	// CustomizationError says why it failed.
+	CustomizationError string
+	// ConsolidationNeeded is true when a disk has files of a snapshot that is gone.
+	ConsolidationNeeded bool
 	// NICs are the device keys of the network adapters in order.
 	NICs []int32
 }
@@ -70,6 +79,14 @@ func Of(vm *mo.VirtualMachine, hostName func(types.ManagedObjectReference) strin
 	f.Owner, _ = OwnerOf(vm)
 	if vm.Runtime.Host != nil && hostName != nil {
 		f.NodeName = hostName(*vm.Runtime.Host)
+	}
+	f.ConsolidationNeeded = vm.Runtime.ConsolidationNeeded
+	if q := vm.Runtime.Question; q != nil {
+		f.Question = strings.TrimSpace(q.Text)
+	}
+	if vm.Guest != nil && vm.Guest.CustomizationInfo != nil {
+		f.Customization = types.GuestInfoCustomizationStatus(vm.Guest.CustomizationInfo.CustomizationStatus)
+		f.CustomizationError = vm.Guest.CustomizationInfo.ErrorMsg
 	}
 	if c := vm.Config; c != nil {
 		f.BiosUUID, f.InstanceUUID = strings.ToLower(c.Uuid), strings.ToLower(c.InstanceUuid)

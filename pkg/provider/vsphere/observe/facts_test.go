@@ -67,7 +67,6 @@ func TestFactsOfARunningVM(t *testing.T) {
 			Interfaces: []vmv1alpha1.VirtualMachineNetworkInterfaceStatus{
 				{DeviceKey: 4000, MACAddress: "00:50:56:00:00:01", Connected: true, IPAddresses: []string{"169.254.3.4", "127.0.0.1", "192.0.2.8"}},
 				{DeviceKey: 4001, MACAddress: "00:50:56:00:00:02", Connected: true, IPAddresses: []string{"192.0.2.9/24", "2001:db8::9/64"}},
-				{MACAddress: "docker", IPAddresses: []string{"172.17.0.1"}},
 			},
 		},
 		Storage: &vmv1alpha1.VirtualMachineStorageStatus{

@@ -6,6 +6,7 @@ package observe
 import (
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
@@ -61,15 +62,20 @@ func networkOf(vm *mo.VirtualMachine, keys []int32) *vmv1alpha1.VirtualMachineNe
 	return st
 }
 
+// maxAddresses bounds the addresses of one adapter in the status.
+const maxAddresses = 32
+
+// addGuestNIC leaves out interfaces that the guest has made for itself: on a node of
+// Kubernetes one comes and goes with every pod.
 func addGuestNIC(st *vmv1alpha1.VirtualMachineNetworkStatus, keys []int32, n types.GuestNicInfo) {
 	at := slices.Index(keys, n.DeviceConfigId)
 	if at < 0 {
-		st.Interfaces = append(st.Interfaces, vmv1alpha1.VirtualMachineNetworkInterfaceStatus{MACAddress: n.MacAddress})
-		at = len(st.Interfaces) - 1
+		return
 	}
 	iface := &st.Interfaces[at]
 	iface.Connected = n.Connected
 	iface.IPAddresses = prefixes(n)
+	iface.IPAddresses = iface.IPAddresses[:min(len(iface.IPAddresses), maxAddresses)]
 }
 
 // prefixes are the addresses with prefix length where the guest tells it.
@@ -95,14 +101,19 @@ func prefixes(n types.GuestNicInfo) []string {
 	return out
 }
 
-// choosePrimary takes the address that the guest calls its own if it is usable,
-// else the first usable one of the adapters in order, for each family.
+// choosePrimary takes the address that the guest calls its own if an adapter has it,
+// else the first usable one of the adapters in order, for each family. Without any
+// the guest's word is all there is.
 func choosePrimary(st *vmv1alpha1.VirtualMachineNetworkStatus, preferred string) {
-	candidates := []string{preferred}
+	var candidates []string
 	for _, i := range st.Interfaces {
-		if i.DeviceKey != 0 {
-			candidates = append(candidates, i.IPAddresses...)
-		}
+		candidates = append(candidates, i.IPAddresses...)
+	}
+	own := slices.ContainsFunc(candidates, func(c string) bool { ip, _, _ := strings.Cut(c, "/"); return ip == preferred })
+	if own {
+		candidates = slices.Insert(candidates, 0, preferred)
+	} else {
+		candidates = append(candidates, preferred)
 	}
 	for _, c := range candidates {
 		addr, ok := usable(c)
