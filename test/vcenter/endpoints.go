@@ -47,10 +47,14 @@ func (s *Server) endpoints(address string) (_ http.Handler, err error) {
 	for _, pattern := range patterns {
 		service.Handle(pattern, handler)
 	}
-	return &contentlibrary.Deployer{
+	s.deployer = &contentlibrary.Deployer{
 		Next: service.ServeMux, Registry: registry, Creator: s.gate, Datacenter: s.inv.Datacenter,
-	}, nil
+		Version: s.apiVersion,
+	}
+	return s.deployer, nil
 }
+
+func (s *Server) apiVersion() string { return s.inv.Model.ServiceContent.About.ApiVersion }
 
 // validLogin tells whether an account may log in, over SOAP as over REST.
 func (s *Server) validLogin(req *types.Login) bool {

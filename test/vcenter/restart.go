@@ -66,11 +66,19 @@ func (s *Server) Opened() []strict.Open { return s.gate.Opened(s.Registry()) }
 // Routes adds the orders to the control page that concern the service as a whole:
 //
 //	POST /restart?down=N&rest=N&tasks=end|continue   restarts vpxd, N in seconds
+//	PUT  /deploy?disksOnly=B                          an OVF counts for its disks only
+//	PUT  /guests?cloudInit=B                          guests read what cloud-init would
+//	PUT  /customizations?fail=M                       they fail with M, or succeed without
 //	GET  /sessions, /sessions/rest, /opened          who is logged in, with what open
 func (s *Server) Routes(mux *http.ServeMux) {
 	get := func(pattern string, list func() any) {
 		mux.HandleFunc("GET "+pattern, func(w http.ResponseWriter, _ *http.Request) { respond(w, list()) })
 	}
+	s.switches(mux)
+	mux.HandleFunc("PUT /customizations", func(w http.ResponseWriter, r *http.Request) {
+		s.guests.FailCustomizations(r.URL.Query().Get("fail"))
+		respond(w, r.URL.Query().Get("fail"))
+	})
 	get("/sessions", func() any { return s.Sessions() })
 	get("/sessions/rest", func() any { return s.front.RESTSessions() })
 	get("/opened", func() any { return s.Opened() })
@@ -83,6 +91,27 @@ func (s *Server) Routes(mux *http.ServeMux) {
 		s.RestartVpxd(o)
 		respond(w, o)
 	})
+}
+
+// switches adds what is turned on and off.
+func (s *Server) switches(mux *http.ServeMux) {
+	for path, order := range map[string]struct {
+		key string
+		do  func(on bool)
+	}{
+		"/deploy": {"disksOnly", s.deployer.DisksOnly},
+		"/guests": {"cloudInit", s.guests.CloudInit},
+	} {
+		mux.HandleFunc("PUT "+path, func(w http.ResponseWriter, r *http.Request) {
+			on, err := strconv.ParseBool(r.URL.Query().Get(order.key))
+			if err != nil {
+				http.Error(w, fmt.Sprintf("%s: %q: must be true or false", order.key, r.URL.Query().Get(order.key)), http.StatusBadRequest)
+				return
+			}
+			order.do(on)
+			respond(w, on)
+		})
+	}
 }
 
 // restartOrder reads down and rest, in seconds, and tasks, which is "end" or "continue".

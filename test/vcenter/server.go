@@ -52,6 +52,7 @@ type Server struct {
 	keeper   *saved.Keeper // nil without a state directory
 	front    *front.Front
 	delays   *front.TaskDelays
+	deployer *contentlibrary.Deployer
 	service  *http.Server
 	control  *http.Server
 }
@@ -98,6 +99,12 @@ func (s *Server) Events() *events.Events { return s.events }
 
 // TaskDelays sets how long tasks take.
 func (s *Server) TaskDelays() *front.TaskDelays { return s.delays }
+
+// Guests are the guests of the virtual machines.
+func (s *Server) Guests() *guest.Guests { return s.guests }
+
+// Deployer answers deployments from the content library.
+func (s *Server) Deployer() *contentlibrary.Deployer { return s.deployer }
 
 // Registry holds the objects of the inventory, for tests that look behind the service.
 func (s *Server) Registry() *simulator.Registry { return s.inv.Model.Map() }
@@ -185,7 +192,7 @@ func (s *Server) serve(ctx context.Context) error {
 		_ = listener.Close()
 		return err
 	}
-	s.front = front.New(handler, s.inv.Model.Map(), s.hub, func() string { return s.inv.Model.ServiceContent.About.ApiVersion })
+	s.front = front.New(handler, s.inv.Model.Map(), s.hub, s.apiVersion)
 	s.service = &http.Server{
 		Handler: s.front, ConnState: s.front.Track, ErrorLog: quiet(ctx),
 		ReadHeaderTimeout: time.Minute,

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/vmware/govmomi/ovf"
 	"github.com/vmware/govmomi/simulator"
@@ -20,21 +21,48 @@ import (
 
 var errNotFound = errors.New("not found")
 
-// configSpec puts the given configuration on top of what the OVF describes.
-// Network cards of the OVF give way to those of the configuration.
+// diskDescriptor leaves of what the OVF describes its disks, with their controllers:
+// with a configuration "the OVF descriptor acts as a disk descriptor" (vSphere Automation
+// API, Vcenter Ovf LibraryItem VmConfigSpec). What the configuration does not say is what
+// vCenter creates a virtual machine with.
+//
+// VM Operator has found that the guest identifier comes from the OVF nevertheless; who
+// relies on the sentence alone must not need that.
+func diskDescriptor(spec types.VirtualMachineConfigSpec) types.VirtualMachineConfigSpec {
+	isPart := func(c types.BaseVirtualDeviceConfigSpec) bool {
+		switch c.GetVirtualDeviceConfigSpec().Device.(type) {
+		case *types.VirtualDisk, types.BaseVirtualSCSIController, *types.VirtualAHCIController, *types.VirtualNVMEController:
+			return true
+		}
+		return false
+	}
+	return types.VirtualMachineConfigSpec{
+		Version:      defaultVersion,
+		DeviceChange: slices.DeleteFunc(spec.DeviceChange, func(c types.BaseVirtualDeviceConfigSpec) bool { return !isPart(c) }),
+	}
+}
+
+// defaultVersion is the default hardware version of vSphere 8.0 Update 2 and later.
+const defaultVersion = "vmx-21"
+
+// configSpec puts the given configuration on top of what the OVF describes, or of its
+// disks. Network cards of the OVF give way to those of the configuration.
 func configSpec(envelope *ovf.Envelope, deploy *vcenter.Deploy, over *types.VirtualMachineConfigSpec,
-	datastore string, networks map[string]types.BaseVirtualDeviceBackingInfo,
+	datastore string, networks map[string]types.BaseVirtualDeviceBackingInfo, disksOnly bool,
 ) (types.VirtualMachineConfigSpec, error) {
 	spec, err := envelope.ToConfigSpec()
 	if err != nil {
 		return spec, fmt.Errorf("convert the OVF descriptor: %w", err)
+	}
+	keepTransport(envelope, &spec)
+	if disksOnly {
+		spec = diskDescriptor(spec)
 	}
 	if slices.ContainsFunc(over.DeviceChange, isCard) {
 		spec.DeviceChange = slices.DeleteFunc(spec.DeviceChange, isCard)
 	}
 	place(spec.DeviceChange, datastore, networks)
 	setApart(spec.DeviceChange)
-	spec.VAppConfig = nil // the OVF's properties are not simulated
 	rest := *over
 	rest.Files = nil
 	rest.DeviceChange = forget(over.DeviceChange)
@@ -46,6 +74,19 @@ func configSpec(envelope *ovf.Envelope, deploy *vcenter.Deploy, over *types.Virt
 	}
 	spec.Files = &types.VirtualMachineFileInfo{VmPathName: "[" + datastore + "]"}
 	return spec, nil
+}
+
+// keepTransport says how the guest gets to know the OVF's properties, which the
+// conversion leaves out.
+func keepTransport(envelope *ovf.Envelope, spec *types.VirtualMachineConfigSpec) {
+	if spec.VAppConfig == nil || envelope.VirtualSystem == nil {
+		return
+	}
+	for _, hardware := range envelope.VirtualSystem.VirtualHardware {
+		if hardware.Transport != nil {
+			spec.VAppConfig.GetVmConfigSpec().OvfEnvironmentTransport = strings.Fields(*hardware.Transport)
+		}
+	}
 }
 
 func isCard(c types.BaseVirtualDeviceConfigSpec) bool {

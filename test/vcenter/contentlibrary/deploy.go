@@ -14,8 +14,10 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 	"github.com/vmware/govmomi/fault"
@@ -52,7 +54,34 @@ type Deployer struct {
 	// Datacenter is where deployments without a folder go.
 	Datacenter types.ManagedObjectReference
 
+	// Version is that of the API.
+	Version func() string
+
 	descriptors sync.Map // item identifier to the path of its OVF descriptor
+	disksOnly   atomic.Bool
+}
+
+// DisksOnly makes the OVF count for its disks only where a deployment has a
+// configuration; otherwise the configuration is put on top of all that the OVF says.
+func (d *Deployer) DisksOnly(on bool) { d.disksOnly.Store(on) }
+
+// minConfigSpec is the first version of the API that knows vm_config_spec: "this schema
+// was added in vSphere API 8.0.2.0" (Vcenter Ovf LibraryItem VmConfigSpec).
+const minConfigSpec = "8.0.2.0"
+
+// knowsConfigSpec compares versions number by number.
+func knowsConfigSpec(version string) bool {
+	have, least := strings.Split(version, "."), strings.Split(minConfigSpec, ".")
+	for i := range least {
+		n := 0
+		if i < len(have) {
+			n, _ = strconv.Atoi(have[i])
+		}
+		if m, _ := strconv.Atoi(least[i]); n != m {
+			return n > m
+		}
+	}
+	return true
 }
 
 // ServeHTTP answers deployments, and passes everything else on.
@@ -74,6 +103,10 @@ func (d *Deployer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var deploy vcenter.Deploy
 	if err == nil {
 		err = json.NewDecoder(io.LimitReader(r.Body, maxBody)).Decode(&deploy)
+	}
+	if err == nil && deploy.VmConfigSpec != nil && d.Version != nil && !knowsConfigSpec(d.Version()) {
+		// A field that the version does not have is an invalid argument (judgement).
+		err = fmt.Errorf("deployment_spec.vm_config_spec: not known in version %s of the API", d.Version())
 	}
 	if err != nil {
 		http.Error(w, fmt.Sprintf("deploy library item %s: %v", id, err), http.StatusBadRequest)
@@ -152,7 +185,8 @@ func (d *Deployer) deploy(ctx context.Context, envelope *ovf.Envelope, deploy *v
 	if err != nil {
 		return none, err
 	}
-	spec, err := configSpec(envelope, deploy, over, datastore, d.networks(deploy.NetworkMappings))
+	disksOnly := deploy.VmConfigSpec != nil && d.disksOnly.Load()
+	spec, err := configSpec(envelope, deploy, over, datastore, d.networks(deploy.NetworkMappings), disksOnly)
 	if err != nil {
 		return none, err
 	}

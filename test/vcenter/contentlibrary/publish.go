@@ -9,6 +9,7 @@ import (
 	_ "embed"
 	"fmt"
 	"net/url"
+	"strings"
 
 	"github.com/vmware/govmomi/vapi/library"
 	"github.com/vmware/govmomi/vapi/rest"
@@ -20,6 +21,8 @@ import (
 const (
 	Library = "slipway"
 	Item    = "photon-5"
+	// Appliance is an item with OVF properties, like the cloud images of Ubuntu.
+	Appliance = "ubuntu-24.04-appliance"
 )
 
 //go:embed photon-5.ovf
@@ -37,28 +40,52 @@ func Publish(ctx context.Context, client *rest.Client, datastore types.ManagedOb
 	if err != nil {
 		return fmt.Errorf("create content library %s: %w", Library, err)
 	}
-	item, err := m.CreateLibraryItem(ctx, library.Item{Name: Item, Type: library.ItemTypeOVF, LibraryID: id})
+	for name, content := range map[string][]byte{Item: descriptor, Appliance: appliance()} {
+		if err := addItem(ctx, client, m, id, name, content); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appliance is the descriptor with properties, which the guest gets through guestinfo
+// or a CD-ROM.
+func appliance() []byte {
+	text := strings.ReplaceAll(string(descriptor), Item, Appliance)
+	text = strings.Replace(text, "<VirtualHardwareSection>", `<VirtualHardwareSection ovf:transport="com.vmware.guestInfo iso">`, 1)
+	return []byte(strings.Replace(text, "  </VirtualSystem>", `    <ProductSection ovf:required="false">
+      <Info>Cloud-Init customization</Info>
+      <Product>Ubuntu 24.04 Server</Product>
+      <Property ovf:key="instance-id" ovf:type="string" ovf:userConfigurable="true" ovf:value="id-ovf"/>
+      <Property ovf:key="hostname" ovf:type="string" ovf:userConfigurable="true" ovf:value="ubuntuguest"/>
+      <Property ovf:key="user-data" ovf:type="string" ovf:userConfigurable="true" ovf:value=""/>
+    </ProductSection>
+  </VirtualSystem>`, 1))
+}
+
+func addItem(ctx context.Context, client *rest.Client, m *library.Manager, id, name string, descriptor []byte) error {
+	item, err := m.CreateLibraryItem(ctx, library.Item{Name: name, Type: library.ItemTypeOVF, LibraryID: id})
 	if err != nil {
-		return fmt.Errorf("create library item %s: %w", Item, err)
+		return fmt.Errorf("create library item %s: %w", name, err)
 	}
 	session, err := m.CreateLibraryItemUpdateSession(ctx, library.Session{LibraryItemID: item})
 	if err != nil {
-		return fmt.Errorf("open an update of library item %s: %w", Item, err)
+		return fmt.Errorf("open an update of library item %s: %w", name, err)
 	}
-	disk, err := emptyDisk(Item + "-disk1.vmdk")
+	disk, err := emptyDisk(name + "-disk1.vmdk")
 	if err != nil {
-		return fmt.Errorf("make the disk of library item %s: %w", Item, err)
+		return fmt.Errorf("make the disk of library item %s: %w", name, err)
 	}
 	for _, file := range []struct {
 		name    string
 		content []byte
-	}{{Item + ".ovf", descriptor}, {Item + "-disk1.vmdk", disk}} {
+	}{{name + ".ovf", descriptor}, {name + "-disk1.vmdk", disk}} {
 		if err := upload(ctx, client, m, session, file.name, file.content); err != nil {
-			return fmt.Errorf("upload %s to library item %s: %w", file.name, Item, err)
+			return fmt.Errorf("upload %s to library item %s: %w", file.name, name, err)
 		}
 	}
 	if err := m.CompleteLibraryItemUpdateSession(ctx, session); err != nil {
-		return fmt.Errorf("complete the update of library item %s: %w", Item, err)
+		return fmt.Errorf("complete the update of library item %s: %w", name, err)
 	}
 	return nil
 }

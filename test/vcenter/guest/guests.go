@@ -25,6 +25,10 @@ type Guests struct {
 	closed bool
 	// identities are those of customized guests, by virtual machine.
 	identities map[types.ManagedObjectReference]identity
+	// customized holds the failure, or "", of the last customization of a guest.
+	customized map[types.ManagedObjectReference]string
+	failure    string // of customizations that begin
+	cloudInit  bool
 }
 
 // boot is a guest on its way up.
@@ -34,7 +38,7 @@ type boot struct{ timer *time.Timer }
 // delay, those that are powered on already included.
 func Install(registry *simulator.Registry, delay time.Duration) *Guests {
 	g := &Guests{registry: registry, delay: delay, boots: map[types.ManagedObjectReference]*boot{},
-		identities: map[types.ManagedObjectReference]identity{}}
+		identities: map[types.ManagedObjectReference]identity{}, customized: map[types.ManagedObjectReference]string{}}
 	registry.AddHandler(g)
 	for _, e := range registry.All("VirtualMachine") {
 		if vm, ok := e.(*simulator.VirtualMachine); ok && vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn {
@@ -95,8 +99,33 @@ func (g *Guests) booted(ref types.ManagedObjectReference, b *boot) {
 			return
 		}
 		g.halt(ref)
-		ctx.Update(vm, running(&vm.VirtualMachine, g.identity(ref, vm.Guest)))
+		changes := g.customizationEnd(&vm.VirtualMachine)
+		ctx.Update(vm, append(changes, running(&vm.VirtualMachine, g.identity(ref, vm.Guest), g.seedOf(&vm.VirtualMachine))...))
 	})
+}
+
+// CloudInit lets guests configure themselves by the seed that cloud-init would find;
+// without it they have the host name of their virtual machine and use DHCP.
+func (g *Guests) CloudInit(on bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.cloudInit = on
+}
+
+// seedOf returns the seed of the guest, if it reads one. A seed that cloud-init cannot
+// read is no seed to it either.
+func (g *Guests) seedOf(vm *mo.VirtualMachine) *seed {
+	g.mu.Lock()
+	on := g.cloudInit
+	g.mu.Unlock()
+	if !on {
+		return nil
+	}
+	s, err := findSeed(vm)
+	if err != nil {
+		return nil
+	}
+	return s
 }
 
 // identity returns that of the guest of ref, which was customized if now or an earlier
@@ -141,6 +170,7 @@ func (g *Guests) RemoveObject(_ *simulator.Context, ref types.ManagedObjectRefer
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		delete(g.identities, ref)
+		delete(g.customized, ref)
 	}
 }
 
@@ -152,6 +182,16 @@ func (g *Guests) UpdateObject(ctx *simulator.Context, obj mo.Reference, changes 
 		return
 	}
 	for _, change := range changes {
+		switch change.Name {
+		case "config.tools.pendingCustomization":
+			if change.Val != "" { // another one is to come
+				g.mu.Lock()
+				delete(g.customized, vm.Self)
+				g.mu.Unlock()
+			}
+		case "guest.customizationInfo":
+			g.customizing(ctx, vm)
+		}
 		if change.Name != "runtime.powerState" {
 			continue
 		}

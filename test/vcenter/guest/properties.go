@@ -52,21 +52,28 @@ func hostName(name string) string {
 	return strings.Trim(label, "-")
 }
 
-// running returns the properties of a guest with an identity that has booted.
-func running(vm *mo.VirtualMachine, id identity) []types.PropertyChange {
+// running returns the properties of a guest with an identity that has booted, and
+// that has configured itself by the seed, if there is one.
+func running(vm *mo.VirtualMachine, id identity, s *seed) []types.PropertyChange {
 	var nics []types.GuestNicInfo
 	var first string
 	if vm.Config != nil {
 		cards := object.VirtualDeviceList(vm.Config.Hardware.Device).SelectByType((*types.VirtualEthernetCard)(nil))
 		for i, device := range cards {
 			nic := network(vm, device, i, id)
-			if i == 0 {
+			if s != nil && s.ethernets != nil {
+				s.configure(device, i, &nic)
+			}
+			if first == "" && len(nic.IpAddress) != 0 {
 				first = nic.IpAddress[0]
 			}
 			nics = append(nics, nic)
 		}
 	}
 	name := id.hostName
+	if name == "" && s != nil {
+		name = s.hostName
+	}
 	if name == "" {
 		name = hostName(vm.Name)
 	}

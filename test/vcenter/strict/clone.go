@@ -155,6 +155,10 @@ func cloneSpec(source *mo.VirtualMachine, name, datastore string) types.VirtualM
 		MemoryMB:            int64(config.Hardware.MemoryMB),
 		Files:               &types.VirtualMachineFileInfo{VmPathName: "[" + datastore + "]"},
 	}
+	spec.VAppConfig = vAppSpec(config)
+	if isAuto(config) {
+		spec.NumCoresPerSocket = nil
+	}
 	for _, o := range config.ExtraConfig {
 		if o.GetOptionValue().Key != "govcsim" { // the simulator's mark, which it sets itself
 			spec.ExtraConfig = append(spec.ExtraConfig, o)

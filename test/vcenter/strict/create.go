@@ -109,11 +109,18 @@ func (g *Gate) build(ctx *simulator.Context, req *types.CreateVM_Task) (types.An
 			unlock()
 		}
 	}()
+	cores := req.Config.NumCoresPerSocket
 	res, ok := folder.CreateVMTask(ctx, req).(*methods.CreateVM_TaskBody)
 	if !ok || res.Res == nil {
 		return nil, &types.SystemError{Reason: "the simulator did not start the creation"}
 	}
-	return g.result(ctx, res.Res.Returnval)
+	result, fault := g.result(ctx, res.Res.Returnval)
+	ref, _ := result.(types.ManagedObjectReference)
+	if vm, ok := ctx.Map.Get(ref).(*simulator.VirtualMachine); ok {
+		chooseCores(vm, cores, true)
+		keepVApp(vm, &req.Config)
+	}
+	return result, fault
 }
 
 // entered locks a virtual machine that is being created. Its creator holds the

@@ -174,9 +174,13 @@ func (g *Gate) PutObject(_ *simulator.Context, obj mo.Reference) {
 	}
 }
 
-// UpdateObject is called by the registry for every changed object; it reports
-// the ends of tasks to those who wait for them.
-func (g *Gate) UpdateObject(_ *simulator.Context, obj mo.Reference, _ []types.PropertyChange) {
+// UpdateObject is called by the registry for every changed object; it reports the ends
+// of tasks to those who wait for them, and sizes sockets at power-on.
+func (g *Gate) UpdateObject(ctx *simulator.Context, obj mo.Reference, changes []types.PropertyChange) {
+	if vm, ok := obj.(*mo.VirtualMachine); ok {
+		sizeSockets(ctx, vm, changes)
+		return
+	}
 	task, ok := obj.(*mo.Task)
 	if !ok || !ended(task.Info) {
 		return

@@ -14,13 +14,15 @@ import (
 func Overlay(spec, over *types.VirtualMachineConfigSpec) {
 	devices := append(spec.DeviceChange, over.DeviceChange...)
 	extra := mergeExtra(spec.ExtraConfig, over.ExtraConfig)
+	vApp := overlayVApp(spec.VAppConfig, over.VAppConfig, isTrue(over.VAppConfigRemoved))
 	from, to := reflect.ValueOf(over).Elem(), reflect.ValueOf(spec).Elem()
 	for i := range from.NumField() {
 		if field := from.Field(i); !field.IsZero() && to.Field(i).CanSet() {
 			to.Field(i).Set(field)
 		}
 	}
-	spec.DeviceChange, spec.ExtraConfig = devices, extra
+	spec.DeviceChange, spec.ExtraConfig, spec.VAppConfig = devices, extra, vApp
+	spec.VAppConfigRemoved = nil
 }
 
 func mergeExtra(base, over []types.BaseOptionValue) []types.BaseOptionValue {

@@ -47,6 +47,10 @@ func (g *Gate) reconfigure(ctx *simulator.Context, vm *simulator.VirtualMachine,
 		_, fault = g.result(ctx, res.Res.Returnval)
 	}
 	release(fault)
+	if fault == nil {
+		chooseCores(vm, req.Spec.NumCoresPerSocket, false)
+		keepVApp(vm, &req.Spec)
+	}
 	if fault != nil && isVM {
 		vm.VirtualMachine = *before
 		// Nothing has changed in the end, but watchers may have read the middle.
@@ -95,7 +99,7 @@ func checkEffective(config *types.VirtualMachineConfigInfo, spec *types.VirtualM
 	if cpus == 0 {
 		cpus = config.Hardware.NumCPU
 	}
-	if cores == nil && spec.NumCPUs != 0 {
+	if cores == nil && spec.NumCPUs != 0 && !isAuto(config) {
 		cores = config.Hardware.NumCoresPerSocket
 	}
 	if firmware == "" {

@@ -109,7 +109,7 @@ func checkPowered(config *types.VirtualMachineConfigInfo, spec *types.VirtualMac
 		changed(spec.CpuHotAddEnabled, config.CpuHotAddEnabled) ||
 		changed(spec.CpuHotRemoveEnabled, config.CpuHotRemoveEnabled) ||
 		changed(spec.MemoryHotAddEnabled, config.MemoryHotAddEnabled)
-	if cores := spec.NumCoresPerSocket; cores != nil && config.Hardware.NumCoresPerSocket != nil &&
+	if cores := spec.NumCoresPerSocket; cores != nil && (*cores != 0 || !isAuto(config)) && config.Hardware.NumCoresPerSocket != nil &&
 		*cores != *config.Hardware.NumCoresPerSocket {
 		cold = true
 	}
