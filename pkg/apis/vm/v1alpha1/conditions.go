@@ -52,6 +52,9 @@ const (
 	// ConditionDisksConsolidated is False while disks have files of snapshots that
 	// are gone; absent otherwise.
 	ConditionDisksConsolidated = "DisksConsolidated"
+	// ConditionLocationValid is False for a VM that was moved out of the managed folder,
+	// and absent for others.
+	ConditionLocationValid = "LocationValid"
 	// ConditionSynchronized is False when a synchronizer failed; the message
 	// holds every failure.
 	ConditionSynchronized = "Synchronized"
@@ -90,6 +93,8 @@ const (
 	ReasonNotEffective = "NotEffective"
 	// ReasonMissing means that vSphere had the VM and does not show it any more.
 	ReasonMissing = "Missing"
+	// ReasonMoved means that the VM is not where it was made.
+	ReasonMoved = "Moved"
 	// ReasonManyMissing means that so many VMs are missing at once that nothing is
 	// created or deleted until somebody says that they are gone.
 	ReasonManyMissing = "ManyMissing"
@@ -142,9 +147,9 @@ const (
 )
 
 // CreatePrerequisites are the types of the conditions that a create waits for, in the
-// order in which they are told.
+// order in which they are worth telling.
 var CreatePrerequisites = []string{
-	ConditionClassReady, ConditionInstancetypeReady, ConditionPreferenceReady,
-	ConditionImageReady, ConditionImageCacheReady, ConditionBootstrapReady,
-	ConditionPlacementReady, ConditionStorageReady, ConditionNetworkReady,
+	ConditionInstancetypeReady, ConditionPreferenceReady, ConditionClassReady,
+	ConditionImageReady, ConditionBootstrapReady, ConditionStorageReady,
+	ConditionNetworkReady, ConditionPlacementReady, ConditionImageCacheReady,
 }

@@ -31,6 +31,8 @@ const (
 	PhaseDeleting VirtualMachinePhase = "Deleting"
 	// PhaseFailed cannot go on without a change.
 	PhaseFailed VirtualMachinePhase = "Failed"
+	// PhaseUnknown is not shown by vSphere any more, or not known to be there.
+	PhaseUnknown VirtualMachinePhase = "Unknown"
 )
 
 // VirtualMachineStatus is the observed state of a VirtualMachine.

@@ -44,7 +44,7 @@ func ValidateVirtualMachineStatusUpdate(obj, old *vm.VirtualMachine) field.Error
 	errs = append(errs, validateEnum(obj.Status.PowerState, path.Child("powerState"), vm.PoweredOn, vm.PoweredOff, vm.Suspended)...)
 	errs = append(errs, validateEnum(obj.Status.Phase, path.Child("phase"),
 		vm.PhasePending, vm.PhaseCreating, vm.PhaseStarting, vm.PhaseRunning, vm.PhaseStopping,
-		vm.PhaseStopped, vm.PhaseSuspended, vm.PhaseDeleting, vm.PhaseFailed)...)
+		vm.PhaseStopped, vm.PhaseSuspended, vm.PhaseDeleting, vm.PhaseFailed, vm.PhaseUnknown)...)
 	return append(errs, metav1validation.ValidateConditions(obj.Status.Conditions, path.Child("conditions"))...)
 }
 
