@@ -11,17 +11,18 @@ import (
 // Await turns the answer of CreateOrUpdateVirtualMachineAsync into that of
 // CreateOrUpdateVirtualMachine: it waits for the operation that was started, if
 // any, and then asks for another pass.
-func Await(ctx context.Context, end <-chan error, err error) error {
-	if end == nil {
-		return err
+func Await(ctx context.Context, r Result, err error) (Result, error) {
+	if r.Ended == nil {
+		return r, err
 	}
 	select {
-	case failure := <-end:
+	case failure := <-r.Ended:
+		r.Ended = nil
 		if err := errors.Join(err, failure); err != nil {
-			return err
+			return r, err
 		}
-		return &RequeueError{Reason: "an operation has ended"}
+		return r, &RequeueError{Reason: "an operation has ended"}
 	case <-ctx.Done():
-		return ctx.Err()
+		return r, ctx.Err()
 	}
 }

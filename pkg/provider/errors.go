@@ -16,6 +16,8 @@ var (
 	// ErrTooManyCreates means that all create slots are taken. A hint follows
 	// when one is free, so nobody needs to retry.
 	ErrTooManyCreates = errors.New("too many virtual machines are being created")
+	// ErrTooManyOperations means the same of another kind of operation.
+	ErrTooManyOperations = errors.New("too many operations of this kind are in progress")
 	// ErrPaused means that an administrator paused the virtual machine in the
 	// hypervisor.
 	ErrPaused = errors.New("the virtual machine is paused by an administrator")

@@ -14,16 +14,12 @@ import (
 
 // Request is everything that one pass knows about a virtual machine.
 type Request struct {
-	// VM is the object. The provider writes Status, the conditions included,
-	// and nothing else.
+	// VM is the object. It is only read.
 	VM *vmv1alpha1.VirtualMachine
 	// Effective is the spec with class, instance type, preference and defaults
 	// resolved. It is nil when it cannot be resolved: then nothing is created or
 	// reconfigured, but status is read, and power off and suspend still happen.
 	Effective *vmv1alpha1.VirtualMachineInstanceSpec
-	// Running is the effective spec that the running VM was started with, nil
-	// when it does not run.
-	Running *vmv1alpha1.VirtualMachineInstanceSpec
 	// Image is the image to create from, nil when it does not exist.
 	Image *vmv1alpha1.VirtualMachineImage
 	// Bootstrap holds the values that the bootstrap Secrets had.
@@ -48,15 +44,11 @@ type BootstrapData struct {
 	VAppProperties map[string]string
 }
 
-// Hint says that a virtual machine is worth another look.
+// Hint says that an object is worth another look: an operation of it has ended, the
+// hypervisor reported a change, or it is its turn.
 type Hint struct {
-	// Key is namespace and name of the VirtualMachine.
-	Key types.NamespacedName
-	// Err is the failure of the operation whose end this hint reports.
-	Err error
-	// OperationEnded is true when the hint reports the end of an operation,
-	// false when the hypervisor reported a change or a create slot is free.
-	OperationEnded bool
+	// Key of the object.
+	Key Key
 }
 
 // Provider reconciles virtual machines against a hypervisor.
@@ -64,18 +56,19 @@ type Provider interface {
 	// CreateOrUpdateVirtualMachine makes the virtual machine as requested, one
 	// operation at a time, and waits for that operation. It returns a
 	// RequeueError when another pass is needed.
-	CreateOrUpdateVirtualMachine(ctx context.Context, req *Request) error
+	CreateOrUpdateVirtualMachine(ctx context.Context, req *Request) (Result, error)
 
 	// CreateOrUpdateVirtualMachineAsync does the same without waiting: when an
-	// operation was started, its result comes over the channel, which is then
-	// closed, and as a hint. The channel is nil when nothing was started.
-	CreateOrUpdateVirtualMachineAsync(ctx context.Context, req *Request) (<-chan error, error)
+	// operation was started, its error comes over the channel of the result, and a
+	// hint follows.
+	CreateOrUpdateVirtualMachineAsync(ctx context.Context, req *Request) (Result, error)
 
 	// DeleteVirtualMachine removes the virtual machine and what a failed create
 	// left behind. It returns nil when nothing is left, ErrReconcileInProgress
-	// while an operation for it runs, and ErrPaused when an administrator
-	// paused the virtual machine in the hypervisor.
-	DeleteVirtualMachine(ctx context.Context, req *Request) error
+	// while an operation for it runs, ErrPaused when an administrator paused the
+	// virtual machine in the hypervisor, and a NoRequeueError while it cannot be
+	// removed, with what has to change first.
+	DeleteVirtualMachine(ctx context.Context, req *Request) (Result, error)
 
 	// Forget drops what is kept in memory for a virtual machine whose object is
 	// gone, however that came about. It touches neither the hypervisor nor an

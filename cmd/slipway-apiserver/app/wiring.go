@@ -27,6 +27,7 @@ import (
 	clientscheme "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/scheme"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere"
 )
 
@@ -133,21 +134,23 @@ func expose(mux *mux.PathRecorderMux, all []runnable) {
 	mux.Handle("/debug/queue", exposition.Handler(queues...))
 }
 
-func newProvider(d *controllerDeps, readAfter <-chan struct{}) (*vsphere.Provider, error) {
+func newProvider(d *controllerDeps, readAfter <-chan struct{}) (*engine.Engine, error) {
 	v := &d.options.VCenter
 	credentials, err := v.credentials(d.host)
 	if err != nil {
 		return nil, err
 	}
-	p, err := vsphere.New(vsphere.Config{
+	driver, err := vsphere.New(vsphere.Config{
 		URL: v.URL, CAFile: v.CAFile, Thumbprint: v.Thumbprint, Credentials: credentials,
 		Datacenter: v.Datacenter, ResourcePool: v.ResourcePool, Folder: v.Folder, Datastore: v.Datastore, Network: v.Network,
-		ConcurrentCreates: d.options.Controllers.ConcurrentCreates, Alone: d.alone, ReadAfter: readAfter,
+		ReadAfter: readAfter,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to vCenter %s: %w", v.URL, err)
 	}
-	return p, nil
+	return engine.New(engine.Options{
+		Driver: driver, Alone: d.alone, Limits: engine.Limits{Creates: d.options.Controllers.ConcurrentCreates},
+	}), nil
 }
 
 // informersSynced asks the informers of the kinds that every pass needs.

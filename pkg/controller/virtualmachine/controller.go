@@ -139,7 +139,11 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	all.Go(func() { c.enqueuer.Resync(ctx, c.deps.ResyncPeriod) })
 	all.Go(func() {
-		c.deps.Provider.Watch(ctx, func(h provider.Hint) { c.enqueuer.Generic(h.Key) })
+		c.deps.Provider.Watch(ctx, func(h provider.Hint) {
+			if h.Key.Kind == provider.KindVirtualMachine {
+				c.enqueuer.Generic(h.Key.NamespacedName)
+			}
+		})
 	})
 	c.loop.Run(ctx)
 	return nil

@@ -42,7 +42,11 @@ func (v *vsphere) Watch(ctx context.Context, changed func(provider.Hint)) {
 	<-ctx.Done()
 }
 
-func (v *vsphere) CreateOrUpdateVirtualMachineAsync(_ context.Context, req *provider.Request) (<-chan error, error) {
+func (v *vsphere) CreateOrUpdateVirtualMachineAsync(_ context.Context, req *provider.Request) (provider.Result, error) {
+	return resultOf(req, v.update)
+}
+
+func (v *vsphere) update(req *provider.Request) (<-chan error, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.passes++
@@ -84,7 +88,7 @@ func (v *vsphere) start(vm *vmv1alpha1.VirtualMachine, effect func(*machine)) <-
 		v.state[vm.Name] = m
 	}
 	m.busy = true
-	end := make(chan error)
+	end := make(chan error, 1)
 	key := controller.KeyOf(vm)
 	go func() {
 		<-time.After(time.Second)
@@ -93,23 +97,22 @@ func (v *vsphere) start(vm *vmv1alpha1.VirtualMachine, effect func(*machine)) <-
 		effect(m)
 		hint := v.hint
 		v.mu.Unlock()
-		end <- nil
 		close(end)
-		hint(provider.Hint{Key: key, OperationEnded: true})
+		hint(provider.Hint{Key: provider.VirtualMachineKey(key)})
 	}()
 	return end
 }
 
 func (*vsphere) Forget(types.NamespacedName) {}
 
-func (v *vsphere) DeleteVirtualMachine(_ context.Context, req *provider.Request) error {
+func (v *vsphere) DeleteVirtualMachine(_ context.Context, req *provider.Request) (provider.Result, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if m := v.state[req.VM.Name]; m != nil && m.busy {
-		return provider.ErrReconcileInProgress
+		return provider.Result{}, provider.ErrReconcileInProgress
 	}
 	delete(v.state, req.VM.Name)
-	return nil
+	return provider.Result{}, nil
 }
 
 func TestControllerTakesAVMThroughItsLifeByEventsAlone(t *testing.T) {

@@ -41,7 +41,9 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
 	summarize(p.vm)
 
 	if _, skip := p.vm.Annotations[vmv1alpha1.AnnotationSkipDelete]; !skip {
-		if err := r.provider.DeleteVirtualMachine(ctx, r.request(p)); err != nil {
+		result, err := r.provider.DeleteVirtualMachine(ctx, r.request(p))
+		result.Apply(&p.vm.Status, p.vm.Generation, p.now)
+		if err != nil {
 			setFalse(p.vm, p.now, vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, deleteTrouble(err))
 			err = p.outcome(err, "deleting")
 			summarize(p.vm)
@@ -64,8 +66,12 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
 // deleteTrouble is what a user should know about an error of a deletion; nothing
 // when it only says to wait.
 func deleteTrouble(err error) string {
-	if _, waits := provider.AsRequeue(err); waits || errors.Is(err, provider.ErrReconcileInProgress) || errors.Is(err, provider.ErrPaused) {
+	var again *provider.RequeueError
+	switch {
+	case errors.Is(err, provider.ErrReconcileInProgress), errors.Is(err, provider.ErrTooManyOperations), errors.Is(err, provider.ErrPaused):
 		return ""
+	case errors.As(err, &again):
+		return again.Reason
 	}
 	return err.Error()
 }

@@ -67,8 +67,18 @@ func transitions(old, now *vmv1alpha1.VirtualMachine) []event {
 	if t := now.Status.LastRestartTime; t != nil && !t.Equal(old.Status.LastRestartTime) {
 		normal("Restarted", "The virtual machine is restarted as requested")
 	}
+	events = append(events, missing(old, now)...)
 	events = append(events, deleteFailure(old, now)...)
 	return append(events, failures(old, now)...)
+}
+
+// missing returns a warning when vSphere does not show any more what it had.
+func missing(old, now *vmv1alpha1.VirtualMachine) []event {
+	c, was := findCondition(now, vmv1alpha1.ConditionCreated), findCondition(old, vmv1alpha1.ConditionCreated)
+	if c == nil || c.Reason != vmv1alpha1.ReasonMissing && c.Reason != vmv1alpha1.ReasonManyMissing || was != nil && was.Reason == c.Reason {
+		return nil
+	}
+	return []event{{corev1.EventTypeWarning, c.Reason, actionReconcile, c.Message}}
 }
 
 // failureReasons are the condition reasons that somebody has to do something

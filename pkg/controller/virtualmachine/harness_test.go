@@ -93,29 +93,67 @@ func (s *scripted) Unread(*vmv1alpha1.VirtualMachine) bool { return s.unread }
 
 func (s *scripted) Forget(key types.NamespacedName) { s.forgot = append(s.forgot, key) }
 
-func (s *scripted) CreateOrUpdateVirtualMachineAsync(_ context.Context, req *provider.Request) (<-chan error, error) {
-	s.requests = append(s.requests, req)
+func (s *scripted) CreateOrUpdateVirtualMachineAsync(_ context.Context, req *provider.Request) (provider.Result, error) {
+	kept := *req
+	kept.VM = req.VM.DeepCopy()
+	s.requests = append(s.requests, &kept)
 	if s.update == nil {
-		return nil, nil
+		return provider.Result{Settled: true}, nil
 	}
-	return s.update(req)
+	return resultOf(req, s.update)
 }
 
-func (s *scripted) CreateOrUpdateVirtualMachine(_ context.Context, req *provider.Request) error {
+func (s *scripted) CreateOrUpdateVirtualMachine(_ context.Context, req *provider.Request) (provider.Result, error) {
 	s.blocked++
-	end, err := s.CreateOrUpdateVirtualMachineAsync(context.Background(), req)
-	if end != nil {
-		return <-end
+	r, err := s.CreateOrUpdateVirtualMachineAsync(context.Background(), req)
+	if r.Ended != nil {
+		err = <-r.Ended
+		r.Ended = nil
 	}
-	return err
+	return r, err
 }
 
-func (s *scripted) DeleteVirtualMachine(_ context.Context, req *provider.Request) error {
+func (s *scripted) DeleteVirtualMachine(_ context.Context, req *provider.Request) (provider.Result, error) {
 	s.deletes++
 	if s.remove == nil {
-		return nil
+		return provider.Result{}, nil
 	}
-	return s.remove(req)
+	return provider.Result{}, s.remove(req)
+}
+
+// resultOf makes a result of what update does to the status of a copy.
+func resultOf(req *provider.Request, update func(*provider.Request) (<-chan error, error)) (provider.Result, error) {
+	after := *req
+	after.VM = req.VM.DeepCopy()
+	end, err := update(&after)
+	st := after.VM.Status
+	r := provider.Result{Ended: end, Settled: end == nil && compared(err), Compared: true, RestartRequired: st.RestartRequired}
+	r.Facts = &provider.Facts{
+		PowerState: st.PowerState, UniqueID: st.UniqueID, BiosUUID: st.BiosUUID, InstanceUUID: st.InstanceUUID,
+		HardwareVersion: st.HardwareVersion, Guest: st.Guest, Network: st.Network, Storage: st.Storage,
+		Volumes: st.Volumes, NodeName: st.NodeName, LastRestart: st.LastRestartTime,
+		CurrentSnapshot: st.CurrentSnapshot, RootSnapshots: st.RootSnapshots,
+	}
+	for _, c := range st.Conditions {
+		if was := findCondition(req.VM, c.Type); was == nil || *was != c {
+			r.Conditions = append(r.Conditions, c)
+		}
+	}
+	return r, err
+}
+
+// compared says whether a provider that answers with err came to compare the virtual
+// machine with its spec, whatever it waits for besides.
+func compared(err error) bool {
+	for _, before := range []error{
+		provider.ErrReconcileInProgress, provider.ErrTooManyCreates, provider.ErrPaused, provider.ErrUnknownState,
+	} {
+		if errors.Is(err, before) {
+			return false
+		}
+	}
+	_, later := provider.AsRequeue(err)
+	return err == nil || later || provider.IsNoRequeue(err)
 }
 
 // ended is the channel of an operation that has ended already.

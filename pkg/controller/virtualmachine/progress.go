@@ -57,7 +57,7 @@ func refuse(vm *vmv1alpha1.VirtualMachine, now time.Time) {
 // object first. What does not exist may be about to be made, and what failed is retried:
 // neither stalls.
 func stalls(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
-	for _, conditionType := range slices.Concat(prerequisiteConditions, []string{
+	for _, conditionType := range slices.Concat(vmv1alpha1.CreatePrerequisites, []string{
 		vmv1alpha1.ConditionCreated, vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ConditionPowerStateSynced,
 		vmv1alpha1.ConditionSnapshotSynced,
 	}) {

@@ -33,20 +33,14 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 	req.Bootstrap = ready.bootstrap
 	req.PrerequisitesReady = ready.ready
 
-	var err error
+	call := r.provider.CreateOrUpdateVirtualMachineAsync
 	if r.blocking {
-		err = r.provider.CreateOrUpdateVirtualMachine(ctx, req)
-	} else {
-		var end <-chan error
-		end, err = r.provider.CreateOrUpdateVirtualMachineAsync(ctx, req)
-		if end != nil {
-			p.started = true
-			// The hint that follows carries the wake-up and the conditions the
-			// result; the channel is only read so that the sender can end.
-			go drain(end)
-		}
+		call = r.provider.CreateOrUpdateVirtualMachine
 	}
-	p.settled = !p.started && compared(err)
+	// Who waits for the end of an operation is woken by the hint that follows it.
+	result, err := call(ctx, req)
+	result.Apply(&p.vm.Status, p.vm.Generation, p.now)
+	p.started, p.settled = result.Ended != nil, result.Settled
 	if isTrue(p.original, vmv1alpha1.ConditionCreated) && !isTrue(p.vm, vmv1alpha1.ConditionCreated) {
 		p.again(0) // it is gone from vSphere; what a create needs was not gathered in this pass
 	}
@@ -62,30 +56,7 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 // request is what every call of the provider is given.
 func (r *reconciler) request(p *pass) *provider.Request {
 	priority, _ := Priority(p.vm, controller.PriorityDefaultGeneric)
-	req := &provider.Request{VM: p.vm, Effective: p.effective, Priority: priority, Now: p.now}
-	if p.vmi != nil && p.vmi.DeletionTimestamp == nil {
-		req.Running = &p.vmi.Spec
-	}
-	return req
-}
-
-// compared says whether the provider came to compare the virtual machine with its spec,
-// whatever it still waits for, or refuses, besides: a later restart or a snapshot.
-func compared(err error) bool {
-	for _, before := range []error{
-		provider.ErrReconcileInProgress, provider.ErrTooManyCreates, provider.ErrPaused, provider.ErrUnknownState,
-	} {
-		if errors.Is(err, before) {
-			return false
-		}
-	}
-	_, later := provider.AsRequeue(err)
-	return err == nil || later || provider.IsNoRequeue(err)
-}
-
-func drain(end <-chan error) {
-	for range end {
-	}
+	return &provider.Request{VM: p.vm, Effective: p.effective, Priority: priority, Now: p.now}
 }
 
 // outcome turns an error of the provider into what happens next: nothing when a
@@ -96,7 +67,8 @@ func (p *pass) outcome(err error, doing string) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, provider.ErrReconcileInProgress), errors.Is(err, provider.ErrTooManyCreates):
+	case errors.Is(err, provider.ErrReconcileInProgress), errors.Is(err, provider.ErrTooManyCreates),
+		errors.Is(err, provider.ErrTooManyOperations):
 		return nil
 	case errors.Is(err, provider.ErrPaused):
 		markPaused(p.vm, p.now, err.Error())

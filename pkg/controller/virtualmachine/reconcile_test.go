@@ -119,7 +119,7 @@ func TestNewVMIsHandedToTheProviderWithAllItNeeds(t *testing.T) {
 		t.Fatalf("the provider was called %d times, want once", len(h.provider.requests))
 	}
 	req := h.provider.requests[0]
-	if req.Image == nil || req.Image.Name != "photon" || req.Effective == nil || !req.PrerequisitesReady || req.Running != nil {
+	if req.Image == nil || req.Image.Name != "photon" || req.Effective == nil || !req.PrerequisitesReady {
 		t.Errorf("request %+v; want image, effective spec and prerequisites, nothing running", req)
 	}
 	if req.Priority != PriorityCreating || !req.Now.Equal(h.clock) {

@@ -98,6 +98,8 @@ func phaseOf(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachinePhase {
 		switch {
 		case created == nil, created.Reason == vmv1alpha1.ReasonWaitingForPrerequisites, created.Reason == vmv1alpha1.ReasonTooManyCreates:
 			return vmv1alpha1.PhasePending
+		case created.Status == metav1.ConditionUnknown:
+			return vmv1alpha1.PhaseUnknown
 		case created.Reason == vmv1alpha1.ReasonError, created.Reason == vmv1alpha1.ReasonInvalid:
 			return vmv1alpha1.PhaseFailed
 		}
@@ -128,20 +130,6 @@ func standsStill(vm *vmv1alpha1.VirtualMachine) bool {
 		(c.Reason == vmv1alpha1.ReasonDelayed || c.Reason == vmv1alpha1.ReasonInvalid)
 }
 
-// prerequisiteConditions are those that can keep a virtual machine from being
-// created, in the order in which they are worth telling.
-var prerequisiteConditions = []string{
-	vmv1alpha1.ConditionInstancetypeReady,
-	vmv1alpha1.ConditionPreferenceReady,
-	vmv1alpha1.ConditionClassReady,
-	vmv1alpha1.ConditionImageReady,
-	vmv1alpha1.ConditionBootstrapReady,
-	vmv1alpha1.ConditionStorageReady,
-	vmv1alpha1.ConditionNetworkReady,
-	vmv1alpha1.ConditionPlacementReady,
-	vmv1alpha1.ConditionImageCacheReady,
-}
-
 // printableStatus is the phase, or the reason why the virtual machine does not get
 // on.
 func printableStatus(vm *vmv1alpha1.VirtualMachine, phase vmv1alpha1.VirtualMachinePhase) string {
@@ -151,6 +139,8 @@ func printableStatus(vm *vmv1alpha1.VirtualMachine, phase vmv1alpha1.VirtualMach
 	switch phase {
 	case vmv1alpha1.PhaseDeleting:
 		return string(phase)
+	case vmv1alpha1.PhaseUnknown:
+		return findCondition(vm, vmv1alpha1.ConditionCreated).Reason
 	case vmv1alpha1.PhasePending, vmv1alpha1.PhaseFailed:
 		if missing := missingPrerequisite(vm); missing != "" {
 			return missing
@@ -186,7 +176,7 @@ func printableStatus(vm *vmv1alpha1.VirtualMachine, phase vmv1alpha1.VirtualMach
 // missingPrerequisite names the first thing that a virtual machine lacks, and why;
 // it is empty when nothing is known to be lacking.
 func missingPrerequisite(vm *vmv1alpha1.VirtualMachine) string {
-	for _, conditionType := range prerequisiteConditions {
+	for _, conditionType := range vmv1alpha1.CreatePrerequisites {
 		if !holds(vm, conditionType) {
 			return strings.TrimSuffix(conditionType, "Ready") + findCondition(vm, conditionType).Reason
 		}

@@ -45,7 +45,7 @@ func unknown(t *testing.T, newTarget MakeTarget) {
 	if ch, err := o.pass(req); ch != nil || !errors.Is(err, provider.ErrUnknownState) {
 		t.Fatalf("pass = %v, want ErrUnknownState and nothing started", err)
 	}
-	if err := o.Provider.DeleteVirtualMachine(t.Context(), req); !errors.Is(err, provider.ErrUnknownState) {
+	if err := o.delete(req); !errors.Is(err, provider.ErrUnknownState) {
 		t.Fatalf("delete = %v, want ErrUnknownState", err)
 	}
 	if err := o.Provider.Healthy(t.Context()); err == nil && !o.readable() {

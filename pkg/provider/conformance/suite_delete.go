@@ -22,8 +22,7 @@ func (o *observer) remove(req *provider.Request) {
 	deadline := time.NewTimer(timeout)
 	defer deadline.Stop()
 	for {
-		req.Now = time.Now()
-		err := o.Provider.DeleteVirtualMachine(o.t.Context(), req)
+		err := o.delete(req)
 		if err == nil {
 			return
 		}
@@ -54,7 +53,7 @@ func deletesCreate(t *testing.T, newTarget MakeTarget) {
 	if ch, err := o.pass(req); ch == nil {
 		t.Fatalf("no create was started: %v", err)
 	}
-	if err := o.Provider.DeleteVirtualMachine(t.Context(), req); !errors.Is(err, provider.ErrReconcileInProgress) {
+	if err := o.delete(req); !errors.Is(err, provider.ErrReconcileInProgress) {
 		t.Errorf("delete during a create = %v, want ErrReconcileInProgress", err)
 	}
 	release()
@@ -84,7 +83,8 @@ func blocking(t *testing.T, newTarget MakeTarget) {
 	o.until("the hypervisor is read", o.readable)
 	for range 20 {
 		req.Now = time.Now()
-		err := o.Provider.CreateOrUpdateVirtualMachine(t.Context(), req)
+		r, err := o.Provider.CreateOrUpdateVirtualMachine(t.Context(), req)
+		r.Apply(&req.VM.Status, req.VM.Generation, req.Now)
 		if err == nil {
 			break
 		}

@@ -79,7 +79,16 @@ func (o *observer) hint(h provider.Hint) {
 // pass runs one pass.
 func (o *observer) pass(req *provider.Request) (<-chan error, error) {
 	req.Now = time.Now()
-	return o.Provider.CreateOrUpdateVirtualMachineAsync(o.t.Context(), req)
+	r, err := o.Provider.CreateOrUpdateVirtualMachineAsync(o.t.Context(), req)
+	r.Apply(&req.VM.Status, req.VM.Generation, req.Now)
+	return r.Ended, err
+}
+
+func (o *observer) delete(req *provider.Request) error {
+	req.Now = time.Now()
+	r, err := o.Provider.DeleteVirtualMachine(o.t.Context(), req)
+	r.Apply(&req.VM.Status, req.VM.Generation, req.Now)
+	return err
 }
 
 // until passes over the requests at first and at every hint, until done.

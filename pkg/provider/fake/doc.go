@@ -1,11 +1,9 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fake is a provider whose hypervisor is memory, for tests of what uses
-// a provider. It passes the conformance suite, so that a test on it says
-// something about the real one.
+// Package fake is a driver over a hypervisor in memory, for tests of the engine and of
+// what stands on it.
 //
-// Tests control it: Hold keeps operations from ending, FailNext makes the next
-// one of a kind fail, SetReadable(false) is a hypervisor that cannot be read,
-// Pause is an administrator's pause, and VMs shows what exists.
+// Guarantee: it passes the conformance suite, as every driver under the engine does. It
+// plans nothing.
 package fake

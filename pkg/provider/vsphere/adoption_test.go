@@ -72,7 +72,7 @@ func TestAVMThatIsNamedIsTakenOverAndThenOurs(t *testing.T) {
 	req := newRequest("adopted", libraryImage())
 	req.VM.Spec.InstanceUUID = id
 	l.until("the VM is taken over and runs", running(req), req)
-	vm, _ := p.inventory.Find(req.VM.Status.UniqueID, id)
+	vm := p.record(req.VM.Status.UniqueID, id)
 	if o, ok := observe.OwnerOf(vm); !ok || o.UID != string(req.VM.UID) || o.Key != keyOf(req) {
 		t.Errorf("owner = %+v, want the object that named the VM", o)
 	}
@@ -157,7 +157,7 @@ func TestAVMThatIsNamedIsWaitedForWithoutAnImage(t *testing.T) {
 		t.Errorf("Created = %+v, want it to say that the VM is waited for", c)
 	}
 	moveIn(t, vm)
-	eventually(t, "the inventory has the VM", func() bool { found, _ := p.inventory.Find("", id); return found != nil })
+	eventually(t, "the inventory has the VM", func() bool { found := p.record("", id); return found != nil })
 	l.until("the VM that was moved runs", running(req), req)
 }
 
@@ -172,7 +172,7 @@ func TestAVMOfACreateThatDiedBeforeItsKeyIsOurs(t *testing.T) {
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
 		l.until(name+" is off", func() bool { return isTrue(&req.VM.Status, vmv1alpha1.ConditionPowerStateSynced) }, req)
 		ref := types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}
-		if err := p.actor.Reconfigure(t.Context(), ref, types.VirtualMachineConfigSpec{
+		if err := p.driver.actor.Reconfigure(t.Context(), ref, types.VirtualMachineConfigSpec{
 			ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: observe.OwnerKey, Value: ""}},
 		}); err != nil {
 			t.Fatal(err)
@@ -183,7 +183,7 @@ func TestAVMOfACreateThatDiedBeforeItsKeyIsOurs(t *testing.T) {
 	again, gone := half("again"), half("gone")
 	again.VM.Spec.PowerState = vmv1alpha1.PoweredOn
 	l.until("the repeated create has finished the VM", running(again), again)
-	vm, _ := p.inventory.Find("", string(again.VM.UID))
+	vm := p.record("", string(again.VM.UID))
 	if o, ok := observe.OwnerOf(vm); !ok || o.UID != string(again.VM.UID) {
 		t.Errorf("owner = %+v, want the object", o)
 	}

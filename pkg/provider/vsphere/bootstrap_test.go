@@ -39,7 +39,7 @@ func TestLinuxPrepCustomizesTheFirstStart(t *testing.T) {
 			if got.HostName != "host-"+name || got.IpAddress != "192.0.2.77" {
 				t.Errorf("host name = %q, address = %q; want those of the customization", got.HostName, got.IpAddress)
 			}
-			if vm, _ := p.inventory.Find(req.VM.Status.UniqueID, req.VM.Status.InstanceUUID); observe.Pending(vm) {
+			if vm := p.record(req.VM.Status.UniqueID, req.VM.Status.InstanceUUID); observe.Pending(vm) {
 				t.Error("the VM is still marked as not finished")
 			}
 		})
@@ -79,7 +79,7 @@ func TestVAppPropertiesAreSetBeforePowerOn(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedCreateIsMadeAnew(t *testing.T) {
+func TestAnInterruptedCreateIsFinishedAndNotMadeAnew(t *testing.T) {
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -92,7 +92,7 @@ func TestAnInterruptedCreateIsMadeAnew(t *testing.T) {
 	// As a process leaves it that dies between deployment and bootstrap.
 	ref := vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: first}
 	task, err := object.NewVirtualMachine(admin(t, ready).Client, ref).Reconfigure(t.Context(), vimtypes.VirtualMachineConfigSpec{
-		ExtraConfig: []vimtypes.BaseOptionValue{&vimtypes.OptionValue{Key: observe.PendingKey, Value: "bootstrap"}},
+		ExtraConfig: []vimtypes.BaseOptionValue{&vimtypes.OptionValue{Key: observe.PendingKey, Value: "attempt"}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -101,10 +101,10 @@ func TestAnInterruptedCreateIsMadeAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the provider sees the mark", func() bool { return observe.Pending(p.inventory.Get(ref)) })
-	l.until("another VM is there", func() bool {
-		return st.UniqueID != "" && st.UniqueID != first && reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
+	l.until("the create is finished", func() bool {
+		return !observe.Pending(p.inventory.Get(ref)) && isTrue(st, vmv1alpha1.ConditionCreated) && reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
 	}, req)
-	if got := st.InstanceUUID; got != string(req.VM.UID) {
-		t.Errorf("instance UUID = %s, want the object's UID", got)
+	if st.UniqueID != first {
+		t.Errorf("the VM is %s, want %s, the one that the interrupted create has made", st.UniqueID, first)
 	}
 }

@@ -9,12 +9,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
 
-// defaultConcurrentCreates is vCenter's documented number of provisioning
-// operations that eight hosts take at once, halved for other clients and
-// rounded up.
-const defaultConcurrentCreates = 12
-
-// Config configures a Provider.
+// Config configures a Driver.
 type Config struct {
 	// URL of vCenter's SDK endpoint.
 	URL string
@@ -32,17 +27,10 @@ type Config struct {
 	// the folder, one named slipway that is made if missing.
 	Datacenter, ResourcePool, Folder, Datastore, Network string
 
-	// Alone is the moment since when nobody but this process works on virtual
-	// machines. Those that were made later are created without waiting until the
-	// inventory is read. Zero means that others may be at work.
-	Alone time.Time
-
 	// ReadAfter, if set, is closed when the inventory may be read. Reading it takes
 	// seconds of a processor; what must be done first goes first.
 	ReadAfter <-chan struct{}
 
-	// ConcurrentCreates bounds creates that run at once. Defaults to 12.
-	ConcurrentCreates int
 	// MaxCalls bounds concurrent calls to vCenter. Defaults to 32.
 	MaxCalls int
 	// GracePeriod bounds the wait for a guest that was asked to shut down or to
@@ -52,6 +40,4 @@ type Config struct {
 	MaxWait int32
 	// OnCall, if set, is called with the name of every call before it is sent.
 	OnCall func(method string)
-	// Now is the clock of pauses after failures; time.Now when nil.
-	Now func() time.Time
 }

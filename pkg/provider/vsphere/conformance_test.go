@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/conformance"
+	"github.com/slipway-dev/slipway/pkg/provider/engine"
 )
 
 // gate holds calls back.
@@ -51,15 +52,12 @@ func TestConformance(t *testing.T) {
 	conformance.Run(t, func(t *testing.T, createSlots int) *conformance.Target {
 		ready := startVCenter(t)
 		g := &gate{}
-		p, err := New(Config{
-			URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials, ConcurrentCreates: createSlots,
+		p := newProvider(t, settings{Options: engine.Options{Limits: engine.Limits{Creates: createSlots}}, Config: Config{
+			URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials,
 			Datastore: "LocalDS_0", Network: "VM Network", Folder: "/DC0/vm/slipway", MaxWait: 5, OnCall: g.pass,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}})
 		return &conformance.Target{
-			Provider: p,
+			Provider: p.Engine,
 			Start:    func() { run(t, p) },
 			Request:  func(name string) *provider.Request { return newRequest(name, libraryImage()) },
 			Hold:     g.hold,

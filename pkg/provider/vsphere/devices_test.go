@@ -12,7 +12,6 @@ import (
 	vimtypes "github.com/vmware/govmomi/vim25/types"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
@@ -179,7 +178,7 @@ func TestDevicesOfTheSpecAreAdded(t *testing.T) {
 }
 
 func vmHost(p *Provider, req *provider.Request) *vimtypes.ManagedObjectReference {
-	vm, _ := p.inventory.Find(req.VM.Status.UniqueID, req.VM.Status.InstanceUUID)
+	vm := p.record(req.VM.Status.UniqueID, req.VM.Status.InstanceUUID)
 	return vm.Runtime.Host
 }
 
@@ -197,7 +196,7 @@ func TestASizeGrowsLiveWithHotAdd(t *testing.T) {
 	req.Effective.Memory.Reservation = ptr(resource.MustParse("2Gi"))
 	st := &req.VM.Status
 	l.until("the size is there", func() bool {
-		vm, _ := p.inventory.Find(st.UniqueID, st.InstanceUUID)
+		vm := p.record(st.UniqueID, st.InstanceUUID)
 		return vm.Config.Hardware.NumCPU == 4 && reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
 	}, req)
 	vm := inVCenter(t, ready)["team-a/hot"]
@@ -250,23 +249,6 @@ func TestANetworkThatWasWrongForAMomentIsForgotten(t *testing.T) {
 	l.until("all is well again", func() bool {
 		return isTrue(st, vmv1alpha1.ConditionNetworkReady) && reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
 	}, req)
-}
-
-func TestACreateThatWaitsSaysForWhat(t *testing.T) {
-	req := newRequest("waits", nil)
-	req.VM.Status.Conditions = []metav1.Condition{
-		{Type: vmv1alpha1.ConditionImageReady, Status: metav1.ConditionFalse},
-		{Type: vmv1alpha1.ConditionClassReady, Status: metav1.ConditionTrue},
-		{Type: vmv1alpha1.ConditionBootstrapReady, Status: metav1.ConditionFalse},
-		{Type: vmv1alpha1.ConditionGuestToolsReady, Status: metav1.ConditionFalse},
-	}
-	if got := waitingFor(req); got != "waiting for ImageReady, BootstrapReady" {
-		t.Errorf("message = %q, want the two prerequisites that are not True", got)
-	}
-	req.VM.Status.Conditions = nil
-	if got := waitingFor(req); got != "waiting for the image" {
-		t.Errorf("message = %q, want the image", got)
-	}
 }
 
 func TestAPreferredTPMIsAddedWhereTheFirmwareAllowsIt(t *testing.T) {

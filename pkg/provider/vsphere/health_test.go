@@ -10,7 +10,7 @@ import (
 
 func TestHealthNamesThePlaceThatIsWrong(t *testing.T) {
 	ready := startVCenter(t)
-	p, _ := startProvider(t, ready, func(c *Config) { c.Datacenter = "nowhere" })
+	p, _ := startProvider(t, ready, func(c *settings) { c.Datacenter = "nowhere" })
 	eventually(t, "the datacenter is named", func() bool {
 		err := p.Healthy(t.Context())
 		return err != nil && strings.Contains(err.Error(), `no datacenter "nowhere"`)

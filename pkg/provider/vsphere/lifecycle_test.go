@@ -162,7 +162,7 @@ func restart(t *testing.T, l *loop, req *provider.Request) {
 	if ch != nil || err != nil {
 		t.Errorf("a pass after the restart started something or failed: %v", err)
 	}
-	vm, _ := l.p.inventory.Find(st.UniqueID, st.InstanceUUID)
+	vm := l.p.record(st.UniqueID, st.InstanceUUID)
 	if vm.Config.Hardware.NumCPU != 4 || vm.Config.Hardware.MemoryMB != 2048 {
 		t.Errorf("after the restart the VM has %d CPUs and %d MB, want 4 and 2048", vm.Config.Hardware.NumCPU, vm.Config.Hardware.MemoryMB)
 	}

@@ -4,16 +4,13 @@
 package vsphere
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"testing"
 	"time"
 
-	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
-	"github.com/slipway-dev/slipway/pkg/provider/operation"
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
@@ -77,35 +74,5 @@ func TestADeleteDuringALongCreateLeavesNothing(t *testing.T) {
 	control(t, ready, http.MethodPut, "/taskdelay?method=CloneVm&ms=0")
 	if vms := inVCenter(t, ready); len(vms) != 1 {
 		t.Errorf("vCenter has %d VMs, want the first one only", len(vms))
-	}
-}
-
-func TestAnotherModeEndsTheWaitForTheGuest(t *testing.T) {
-	ready := startVCenter(t)
-	p, counted := startProvider(t, ready, nil)
-	l := newLoop(t, p)
-	req := newRequest("web", libraryImage())
-	l.until("the VM runs", running(req), req)
-	// A guest that was asked and does not answer.
-	waiting := operation.Info{Kind: operation.PowerOff, Detail: string(vmv1alpha1.PowerOpModeSoft)}
-	silent, err := p.ops.Start(t.Context(), keyOf(req), waiting, func(ctx context.Context) error {
-		<-ctx.Done()
-		return ctx.Err()
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeSoft
-	req.Now = time.Now()
-	if _, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req); !errors.Is(err, provider.ErrReconcileInProgress) {
-		t.Errorf("pass while the guest is asked = %v, want ErrReconcileInProgress", err)
-	}
-	req.VM.Spec.PowerOffMode = vmv1alpha1.PowerOpModeHard
-	l.until("the VM is off", func() bool { return req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, req)
-	if err := <-silent; !errors.Is(err, context.Canceled) {
-		t.Errorf("the wait for the guest ended with %v, want it cancelled", err)
-	}
-	if n := counted.snapshot()["PowerOffVM_Task"]; n != 1 {
-		t.Errorf("PowerOffVM_Task was called %d times, want once", n)
 	}
 }

@@ -4,7 +4,6 @@
 package vsphere
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -14,11 +13,10 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
-	"github.com/slipway-dev/slipway/pkg/provider/operation"
+	"github.com/slipway-dev/slipway/pkg/provider/engine"
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
@@ -93,18 +91,15 @@ func TestAProcessThatDiesInTheMiddleOfCreatesMakesNothingTwice(t *testing.T) {
 		reqs = append(reqs, newRequest(fmt.Sprintf("vm-%02d", i), image[i%2 == 0]))
 	}
 	frozen, freeze := make(chan struct{}), &deathAfter{deploys: 3}
-	first, err := New(Config{
-		URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials, ConcurrentCreates: 20,
+	first := newProvider(t, settings{Options: engine.Options{Limits: engine.Limits{Creates: 20}}, Config: Config{
+		URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials,
 		Datastore: "LocalDS_0", Network: "VM Network",
 		OnCall: func(method string) {
 			if freeze.dead(method) {
 				<-frozen // A dead process sends nothing more.
 			}
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}})
 	stop := run(t, first)
 	t.Cleanup(func() { close(frozen); stop() })
 	eventually(t, "the inventory is read", first.inventory.Synced)
@@ -186,7 +181,7 @@ func TestAVMIsNotTakenFromAnotherObjectByItsInstanceUUID(t *testing.T) {
 
 func TestAllMissingPrerequisitesAreReportedTogether(t *testing.T) {
 	ready := startVCenter(t)
-	p, _ := startProvider(t, ready, func(c *Config) { c.Datastore, c.ResourcePool = "nope", "nopool" })
+	p, _ := startProvider(t, ready, func(c *settings) { c.Datastore, c.ResourcePool = "nope", "nopool" })
 	l := newLoop(t, p)
 	req := newRequest("web", templateImage())
 	req.Image.Spec.Template.InventoryPath = "templates/none"
@@ -203,8 +198,8 @@ func TestAllMissingPrerequisitesAreReportedTogether(t *testing.T) {
 		vmv1alpha1.ConditionStorageReady:   `NotFound: vSphere has no datastore "nope"`,
 		vmv1alpha1.ConditionNetworkReady:   `NotFound: vSphere has no network "nonet"`,
 		vmv1alpha1.ConditionImageReady:     `NotFound: vSphere has no template "/DC0/vm/templates/none"`,
-		vmv1alpha1.ConditionCreated: "Error: vSphere has no resource pool \"nopool\"\nvSphere has no datastore \"nope\"\n" +
-			"vSphere has no network \"nonet\"\nvSphere has no template \"/DC0/vm/templates/none\"",
+		vmv1alpha1.ConditionCreated: "Error: vSphere has no resource pool \"nopool\"; vSphere has no datastore \"nope\"; " +
+			"vSphere has no network \"nonet\"; vSphere has no template \"/DC0/vm/templates/none\"",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("conditions (-want +got):\n%s", diff)
@@ -212,7 +207,9 @@ func TestAllMissingPrerequisitesAreReportedTogether(t *testing.T) {
 	// The controller says anew in every pass that the object of the image exists.
 	before := req.VM.Status.DeepCopy()
 	req.Now = time.Now().Add(time.Second)
-	condition(req, vmv1alpha1.ConditionImageReady, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
+	said := provider.Result{}
+	said.True(vmv1alpha1.ConditionImageReady)
+	said.Apply(&req.VM.Status, req.VM.Generation, req.Now)
 	_, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
 	if diff := cmp.Diff(before, &req.VM.Status); diff != "" {
 		t.Errorf("a pass that found nothing new changed status (-before +after):\n%s", diff)
@@ -249,7 +246,7 @@ func TestAnAdministratorsPauseStopsChangesAndDeletion(t *testing.T) {
 	req := newRequest("web", libraryImage())
 	l.until("the VM runs", running(req), req)
 	ref := types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}
-	if err := p.actor.Reconfigure(t.Context(), ref, types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{
+	if err := p.driver.actor.Reconfigure(t.Context(), ref, types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{
 		&types.OptionValue{Key: vmv1alpha1.ExtraConfigPausedKey, Value: "TRUE"},
 	}}); err != nil {
 		t.Fatal(err)
@@ -265,7 +262,7 @@ func TestAnAdministratorsPauseStopsChangesAndDeletion(t *testing.T) {
 
 func TestASoftPowerOffAsksTheGuestAndDeletionDoesNotWaitForEver(t *testing.T) {
 	ready := startVCenter(t)
-	p, counted := startProvider(t, ready, func(c *Config) { c.GracePeriod = 200 * time.Millisecond })
+	p, counted := startProvider(t, ready, func(c *settings) { c.GracePeriod = 200 * time.Millisecond })
 	l := newLoop(t, p)
 	req := newRequest("web", libraryImage())
 	req.VM.Spec.PowerOffMode = vmv1alpha1.PowerOpModeSoft
@@ -278,22 +275,6 @@ func TestASoftPowerOffAsksTheGuestAndDeletionDoesNotWaitForEver(t *testing.T) {
 	l.remove(req)
 }
 
-func TestShutdownEndsOperations(t *testing.T) {
-	ready := startVCenter(t)
-	p, err := New(Config{URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials, Datastore: "LocalDS_0", Network: "VM Network"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop := run(t, p)
-	l := newLoop(t, p)
-	req := newRequest("web", libraryImage())
-	l.until("the VM runs", running(req), req)
-	stop()
-	if _, err := p.ops.Start(t.Context(), keyOf(req), operation.Info{Kind: operation.Check}, func(context.Context) error { return nil }); err == nil {
-		t.Error("an operation started after the end of Run")
-	}
-}
-
 func TestWrongCertificatesAreRefused(t *testing.T) {
 	ready := startVCenter(t)
 	for name, c := range map[string]Config{
@@ -302,17 +283,14 @@ func TestWrongCertificatesAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.URL, c.Credentials = ready.URL, credentials
-			p, err := New(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := newProvider(t, settings{Config: c})
 			if err := p.Healthy(t.Context()); err == nil || !strings.Contains(err.Error(), "certificate") {
 				t.Errorf("Healthy = %v, want a refusal of the certificate", err)
 			}
 		})
 	}
 	t.Run("the right thumbprint", func(t *testing.T) {
-		p, _ := startProvider(t, ready, func(c *Config) { c.CAFile, c.Thumbprint = "", ready.Thumbprint })
+		p, _ := startProvider(t, ready, func(c *settings) { c.CAFile, c.Thumbprint = "", ready.Thumbprint })
 		eventually(t, "the provider is healthy", func() bool { return p.Healthy(t.Context()) == nil })
 	})
 }

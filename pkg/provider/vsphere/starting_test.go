@@ -38,7 +38,7 @@ var began = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 func TestNewVirtualMachineIsMadeWhileTheInventoryIsRead(t *testing.T) {
 	ready := startVCenter(t)
 	control(t, ready, http.MethodPut, holdStream)
-	p, counted := startProvider(t, ready, func(c *Config) { c.Alone = began })
+	p, counted := startProvider(t, ready, func(c *settings) { c.Alone = began })
 	l := newLoop(t, p)
 	// A clone is awaited as a task, a deployment is not.
 	reqs := []*provider.Request{newcomer("deployed", libraryImage()), newcomer("cloned", templateImage())}
@@ -76,7 +76,7 @@ func TestNewVirtualMachineIsMadeWhileTheInventoryIsRead(t *testing.T) {
 func TestNewVirtualMachineIsKeptWhenTheFirstReadBeginsAnew(t *testing.T) {
 	ready := startVCenter(t)
 	control(t, ready, http.MethodPut, holdStream)
-	p, counted := startProvider(t, ready, func(c *Config) { c.Alone = began })
+	p, counted := startProvider(t, ready, func(c *settings) { c.Alone = began })
 	l := newLoop(t, p)
 	first, second := newcomer("first", libraryImage()), newcomer("second", libraryImage())
 	l.until("the first runs", running(first), first)
@@ -101,7 +101,7 @@ func TestNewVirtualMachineIsKeptWhenTheFirstReadBeginsAnew(t *testing.T) {
 func TestVirtualMachineThatIsGoneBeforeTheInventoryIsReadIsNotKept(t *testing.T) {
 	ready := startVCenter(t)
 	control(t, ready, http.MethodPut, holdStream)
-	p, _ := startProvider(t, ready, func(c *Config) { c.Alone, c.MaxWait = began, 1 })
+	p, _ := startProvider(t, ready, func(c *settings) { c.Alone, c.MaxWait = began, 1 })
 	l := newLoop(t, p)
 	req := newcomer("web", libraryImage())
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
@@ -120,7 +120,7 @@ func TestVirtualMachineThatIsGoneBeforeTheInventoryIsReadIsNotKept(t *testing.T)
 
 func TestManyNewVirtualMachinesAskForTheirPlacesOnce(t *testing.T) {
 	ready := startVCenter(t)
-	p, counted := startProvider(t, ready, func(c *Config) { c.Alone = began })
+	p, counted := startProvider(t, ready, func(c *settings) { c.Alone = began })
 	l := newLoop(t, p)
 	var reqs []*provider.Request
 	for i := range 12 {
@@ -161,8 +161,9 @@ func TestInventoryOfManyPartsIsComplete(t *testing.T) {
 	p, counted := startProvider(t, ready, nil)
 	eventually(t, "the inventory is read", p.inventory.Synced)
 	for i, id := range ids {
-		vm, state := p.inventory.Find("", id)
-		if state != inventory.Exists {
+		found := p.inventory.Find(inventory.Names{InstanceUUID: id})
+		vm := found.VM
+		if found.State != inventory.Exists {
 			t.Fatalf("VM %d of %d is not in the inventory", i, machines)
 		}
 		if vm.Name == "" || vm.Config.Uuid == "" || len(vm.Config.Hardware.Device) == 0 || vm.Runtime.Host == nil || p.inventory.HostName(*vm.Runtime.Host) == "" {

@@ -128,37 +128,6 @@ func (c *calls) snapshot() map[string]int {
 	return out
 }
 
-// startProvider starts a provider that ends with the test.
-func startProvider(t *testing.T, ready vcenter.Ready, change func(*Config)) (*Provider, *calls) {
-	t.Helper()
-	counted := &calls{}
-	c := Config{
-		URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials,
-		Datastore: "LocalDS_0", Network: "VM Network", Folder: "/DC0/vm/slipway",
-		OnCall: counted.count, MaxWait: 5,
-	}
-	if change != nil {
-		change(&c)
-	}
-	p, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run(t, p)
-	return p, counted
-}
-
-// run runs p until the test ends.
-func run(t *testing.T, p *Provider) (stop func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() { p.Run(ctx); close(ended) }()
-	stop = sync.OnceFunc(func() { cancel(); <-ended })
-	t.Cleanup(stop)
-	return stop
-}
-
 // admin is a second client, with which a test looks at vCenter and changes it.
 func admin(t *testing.T, ready vcenter.Ready) *govmomi.Client {
 	t.Helper()

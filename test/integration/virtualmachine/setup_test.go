@@ -30,6 +30,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+	"github.com/slipway-dev/slipway/pkg/provider/engine"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere"
 	"github.com/slipway-dev/slipway/test/integration/framework"
 	"github.com/slipway-dev/slipway/test/vcenter"
@@ -138,7 +139,7 @@ func newWorld(t *testing.T, options ...func(*world)) *world {
 // run starts a provider and a controller and returns what stops both.
 func (w *world) run(server *framework.Server) func() {
 	w.t.Helper()
-	platform, err := vsphere.New(vsphere.Config{
+	driver, err := vsphere.New(vsphere.Config{
 		URL: w.ready.URL, CAFile: w.ready.CAFile, Datastore: "LocalDS_0", Network: "VM Network", Folder: "/DC0/vm/slipway", MaxWait: 5,
 		Credentials: func(context.Context) (string, string, error) {
 			return vcenter.DefaultUsername, vcenter.DefaultPassword, nil
@@ -147,6 +148,7 @@ func (w *world) run(server *framework.Server) func() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	platform := engine.New(engine.Options{Driver: driver, MissingGrace: time.Second})
 	config := server.Config()
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &countWrites{next, w.apiWrites} })
 	client := framework.Client(w.t, config)

@@ -92,3 +92,18 @@ func (a *Actor) detachForeign(ctx context.Context, vm *mo.VirtualMachine) error 
 	}
 	return nil
 }
+
+// Unregister takes the VM out of the inventory and leaves its files. A VM that is gone
+// is success.
+func (a *Actor) Unregister(ctx context.Context, vm types.ManagedObjectReference) error {
+	c, err := a.Session.Vim(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = methods.UnregisterVM(ctx, c, &types.UnregisterVM{This: vm})
+	if err != nil && !vimfault.Gone(err, vm) {
+		return a.after(ctx, vm, fmt.Errorf("unregistering %s: %w", vm.Value, err))
+	}
+	a.Inventory.Forget(vm)
+	return nil
+}

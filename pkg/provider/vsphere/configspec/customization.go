@@ -14,17 +14,11 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// BootstrapPending is true when the bootstrap has a part that only an existing
-// VM takes. The VM is marked until it has it.
-func BootstrapPending(e *vmv1alpha1.VirtualMachineInstanceSpec) bool {
-	return e != nil && e.Bootstrap != nil && (e.Bootstrap.LinuxPrep != nil || e.Bootstrap.VAppConfig != nil)
-}
-
-// mark records that the bootstrap is not done, or that it is.
+// mark records that the VM is not complete, or that it is.
 func (c *comparison) mark() {
 	switch {
-	case c.vm.Config == nil && BootstrapPending(c.want.Effective):
-		c.extraConfig("bootstrap", observe.PendingKey, "bootstrap", false, true)
+	case c.vm.Config == nil && c.want.Attempt != "":
+		c.extraConfig("bootstrap", observe.PendingKey, c.want.Attempt, false, true)
 	case c.want.Bootstrapped:
 		c.extraConfig("bootstrap", observe.PendingKey, "", false, true)
 	}

@@ -77,18 +77,18 @@ func TestOVFPropertiesKeepTheirNumbers(t *testing.T) {
 	}
 }
 
-func TestANewVMIsMarkedUntilItsBootstrapIsDone(t *testing.T) {
+func TestANewVMIsMarkedUntilItIsComplete(t *testing.T) {
 	w := want()
-	w.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{LinuxPrep: &vmv1alpha1.LinuxPrepBootstrap{}}
+	w.Attempt = "attempt"
 	marked := have()
-	marked.Config.ExtraConfig = append(marked.Config.ExtraConfig, &types.OptionValue{Key: observe.PendingKey, Value: "bootstrap"})
+	marked.Config.ExtraConfig = append(marked.Config.ExtraConfig, &types.OptionValue{Key: observe.PendingKey, Value: "attempt"})
 	for _, tc := range []struct {
 		name string
 		vm   *mo.VirtualMachine
 		done bool
 		want []string
 	}{
-		{"created", &mo.VirtualMachine{}, false, []string{"bootstrap"}},
+		{"created", &mo.VirtualMachine{}, false, []string{"attempt"}},
 		{"not done", marked, false, nil},
 		{"done", marked, true, []string{""}},
 		{"never marked", have(), true, nil},

@@ -88,7 +88,7 @@ func (c *comparison) identity() {
 			set: func(s *types.VirtualMachineConfigSpec) { s.Name = w.Name }})
 	}
 	if w.InstanceUUID != "" {
-		c.add(Difference{Path: "instanceUUID", Running: lower(c.have.InstanceUuid), Desired: lower(w.InstanceUUID),
+		c.add(Difference{Path: "instanceUUID", Running: lower(c.have.InstanceUuid), Desired: lower(w.InstanceUUID), Live: true,
 			set: func(s *types.VirtualMachineConfigSpec) { s.InstanceUuid = lower(w.InstanceUUID) }})
 	}
 	c.extraConfig("metadata.uid", ownerKey, w.Owner.String(), true, false)

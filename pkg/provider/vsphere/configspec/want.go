@@ -4,6 +4,7 @@
 package configspec
 
 import (
+	"strings"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
@@ -38,6 +39,8 @@ type Want struct {
 	// TPMPreferred is true when a preference asks for the TPM and nobody else: a
 	// VM that cannot have it goes without.
 	TPMPreferred bool
+	// Attempt is the mark that a new VM carries until it is complete.
+	Attempt string
 	// New is true while the VM is being made, so that all of it is ours.
 	New bool
 	// Bootstrapped is true when the bootstrap of a new VM is done.
@@ -66,6 +69,11 @@ type Difference struct {
 	// upgrade is the hardware version to upgrade to, which is no part of a
 	// reconfiguration.
 	upgrade string
+}
+
+// Names is true when the difference changes nothing for the guest.
+func (d *Difference) Names() bool {
+	return strings.HasPrefix(d.Path, "metadata.") || d.Path == "instanceUUID"
 }
 
 // Spec merges differences into one reconfiguration.

@@ -5,6 +5,7 @@ package create
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/action"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/descriptor"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/inventory"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
@@ -35,7 +37,8 @@ type Creator struct {
 }
 
 // Create returns when the inventory shows the VM, made from rep.Source at the
-// place of rep, or found if it exists.
+// place of rep, or found if it exists. A new VM carries the mark of this attempt until
+// it is complete.
 func (c *Creator) Create(ctx context.Context, want configspec.Want, rep *placement.Report) error {
 	found, err := c.find(ctx, want)
 	if err != nil || found {
@@ -49,7 +52,8 @@ func (c *Creator) Create(ctx context.Context, want configspec.Want, rep *placeme
 		return &ConflictError{Message: fmt.Sprintf("the vSphere VM %s (%s) is at the inventory path of this virtual machine and has another instance UUID",
 			other.Name, other.Self.Value)}
 	}
-	want.Backings = rep.Backings
+	want.Backings, want.Attempt = rep.Backings, rand.Text()
+	began := time.Now()
 	spec, err := c.prepare(ctx, &want, rep)
 	if err != nil {
 		return err
@@ -57,19 +61,27 @@ func (c *Creator) Create(ctx context.Context, want configspec.Want, rep *placeme
 	ref, err := c.build(ctx, want, rep, folder, spec)
 	if err != nil {
 		if final(err) {
-			c.CleanUp(ctx, want)
+			c.cleanUp(ctx, want, began)
 		}
 		return err
 	}
 	vm, err := c.Actor.Settle(ctx, ref)
-	if err == nil {
-		err = c.complete(ctx, want, vm)
+	if err != nil {
+		return err
 	}
-	if err != nil && configspec.BootstrapPending(want.Effective) {
-		// Later passes have no bootstrap data: only a new create can go on.
-		c.CleanUp(ctx, want)
+	return c.complete(ctx, want, vm)
+}
+
+// Complete finishes the create of a VM that carries the mark of an attempt.
+func (c *Creator) Complete(ctx context.Context, want configspec.Want, ref types.ManagedObjectReference) error {
+	vm, err := c.Actor.Inventory.Refresh(ctx, ref)
+	switch {
+	case err != nil:
+		return err
+	case !observe.Readable(vm) || !observe.Pending(vm) || observe.OwnershipOf(vm, want.Owner) != observe.Own:
+		return &vimfault.ChangedError{Message: fmt.Sprintf("the VM %s is not as it was", ref.Value)}
 	}
-	return err
+	return c.complete(ctx, want, vm)
 }
 
 // complete sets what the server did not take over from the request. It matters
@@ -117,29 +129,41 @@ func final(err error) bool {
 	return true
 }
 
-// CleanUp removes a VM that a failed create left: one with our identity that
-// was never powered on. Others are none of ours.
-func (c *Creator) CleanUp(ctx context.Context, want configspec.Want) {
+// cleanUp removes what an attempt has left that vSphere says has failed.
+func (c *Creator) cleanUp(ctx context.Context, want configspec.Want, began time.Time) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
-	if err := c.removeLeftover(ctx, want); err != nil {
+	if err := c.removeLeftover(ctx, want, began); err != nil {
 		klog.FromContext(ctx).Error(err, "Removing what a failed create left behind failed", "instanceUUID", want.InstanceUUID)
 	}
 }
 
-func (c *Creator) removeLeftover(ctx context.Context, want configspec.Want) error {
-	found, err := c.find(ctx, want)
-	if err != nil || !found {
+func (c *Creator) removeLeftover(ctx context.Context, want configspec.Want, began time.Time) error {
+	ref, _, err := c.LookUp(ctx, inventory.Names{InstanceUUID: want.InstanceUUID}, want.Owner)
+	if err != nil || ref == nil {
 		return err
 	}
-	vm, _ := c.Actor.Inventory.Find("", want.InstanceUUID)
-	if vm == nil || vm.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOff {
+	vm, err := c.read(ctx, *ref, "config.createDate", "runtime.powerState", "runtime.bootTime")
+	if err != nil || vm == nil {
+		return err
+	}
+	if !madeBy(vm, want.Attempt, began) {
+		klog.FromContext(ctx).Info("A vSphere VM with the identity of a create that failed is left in place: this attempt did not make it",
+			"vm", ref.Value, "instanceUUID", want.InstanceUUID)
 		return nil
 	}
-	if observe.OwnershipOf(vm, want.Owner) != observe.Own {
-		return nil
-	}
-	return c.Actor.Destroy(ctx, vm.Self)
+	return c.Actor.Destroy(ctx, *ref)
+}
+
+// clockSkew is how far the clocks of vCenter and this process may be apart.
+const clockSkew = 5 * time.Minute
+
+// madeBy is true for a VM that the attempt has made, and that nobody has used since: it
+// carries the mark, which only this attempt knows, is off, and is not older.
+func madeBy(vm *mo.VirtualMachine, attempt string, began time.Time) bool {
+	return attempt != "" && observe.ExtraConfig(vm, observe.PendingKey) == attempt &&
+		vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOff && vm.Runtime.BootTime == nil &&
+		(vm.Config.CreateDate == nil || !vm.Config.CreateDate.Before(began.Add(-clockSkew)))
 }
 
 // Gone reports whether err means that a place or a source has disappeared, so

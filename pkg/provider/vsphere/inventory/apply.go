@@ -79,6 +79,7 @@ func (i *Inventory) reported(ref types.ManagedObjectReference) bool {
 	defer i.mu.Unlock()
 	_, direct := i.direct[ref]
 	delete(i.direct, ref)
+	delete(i.outside, ref)
 	return direct
 }
 

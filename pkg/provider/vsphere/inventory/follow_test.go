@@ -26,8 +26,8 @@ func TestEndOfTheFirstReadKeepsWhatIsTooNewForIt(t *testing.T) {
 		i.store(vmRef(id), record(id, "1"))
 	}
 	i.direct[vmRef("made-meanwhile")] = struct{}{}
-	if _, state := i.Find("", "nowhere"); state != Unknown || !i.Starting() {
-		t.Errorf("before the end, what is not there has state %v, starting %v; want unknown and true", state, i.Starting())
+	if found := i.Find(Names{InstanceUUID: "nowhere"}); found.State != Unknown || !i.Starting() {
+		t.Errorf("before the end, what is not there has state %v, starting %v; want unknown and true", found.State, i.Starting())
 	}
 	i.finishSync(map[types.ManagedObjectReference]struct{}{vmRef("reported"): {}})
 
@@ -39,8 +39,8 @@ func TestEndOfTheFirstReadKeepsWhatIsTooNewForIt(t *testing.T) {
 	if diff := cmp.Diff([]string{"made-meanwhile", "reported"}, kept); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
-	if _, state := i.Find("", "nowhere"); state != Absent || i.Starting() || synced != 1 {
-		t.Errorf("after the end, what is not there has state %v, starting %v, %d calls; want absent, false and 1", state, i.Starting(), synced)
+	if found := i.Find(Names{InstanceUUID: "nowhere"}); found.State != Absent || i.Starting() || synced != 1 {
+		t.Errorf("after the end, what is not there has state %v, starting %v, %d calls; want absent, false and 1", found.State, i.Starting(), synced)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -15,18 +14,6 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
-)
-
-// State is what is known about the existence of a virtual machine.
-type State int
-
-const (
-	// Unknown means that vSphere was not read completely.
-	Unknown State = iota
-	// Absent means that the managed folder has no such virtual machine.
-	Absent
-	// Exists means that there is a record.
-	Exists
 )
 
 // defaultMaxWait bounds one wait for updates, in seconds.
@@ -67,8 +54,10 @@ type Inventory struct {
 	// and that the stream has not reported yet.
 	direct map[types.ManagedObjectReference]struct{}
 	vms    map[types.ManagedObjectReference]*mo.VirtualMachine
-	byUUID map[string]types.ManagedObjectReference
-	hosts  map[types.ManagedObjectReference]host
+	names  index
+	// outside are virtual machines that were found where the stream does not look.
+	outside refs
+	hosts   map[types.ManagedObjectReference]host
 	// watchers wait for changes of one virtual machine.
 	watchers map[types.ManagedObjectReference]map[chan struct{}]struct{}
 	tasks    tasks
@@ -83,29 +72,12 @@ func New(o Options) *Inventory {
 		opts:     o,
 		direct:   map[types.ManagedObjectReference]struct{}{},
 		vms:      map[types.ManagedObjectReference]*mo.VirtualMachine{},
-		byUUID:   map[string]types.ManagedObjectReference{},
+		names:    newIndex(),
+		outside:  refs{},
 		hosts:    map[types.ManagedObjectReference]host{},
 		watchers: map[types.ManagedObjectReference]map[chan struct{}]struct{}{},
 		tasks:    newTasks(),
 	}
-}
-
-// Find returns the record by managed object ID or else by instance UUID. A
-// record that has the ID and another UUID is somebody else's.
-func (i *Inventory) Find(uniqueID, instanceUUID string) (*mo.VirtualMachine, State) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	instanceUUID = strings.ToLower(instanceUUID)
-	if vm, ok := i.vms[vmRef(uniqueID)]; ok && uuidOf(vm) == instanceUUID {
-		return vm, Exists
-	}
-	if ref, ok := i.byUUID[instanceUUID]; ok {
-		return i.vms[ref], Exists
-	}
-	if !i.synced {
-		return nil, Unknown
-	}
-	return nil, Absent
 }
 
 // Get returns the record of ref, nil if there is none.
@@ -180,17 +152,14 @@ func (i *Inventory) Forget(ref types.ManagedObjectReference) { i.store(ref, nil)
 func (i *Inventory) store(ref types.ManagedObjectReference, vm *mo.VirtualMachine) {
 	i.mu.Lock()
 	old := i.vms[ref]
-	if old != nil && i.byUUID[uuidOf(old)] == ref {
-		delete(i.byUUID, uuidOf(old))
-	}
 	if vm == nil {
 		delete(i.vms, ref)
 		delete(i.direct, ref)
+		delete(i.outside, ref)
+		i.names.drop(ref)
 	} else {
 		i.vms[ref] = vm
-		if id := uuidOf(vm); id != "" {
-			i.byUUID[id] = ref
-		}
+		i.names.put(ref, vm)
 	}
 	for ch := range i.watchers[ref] {
 		select {
@@ -244,11 +213,4 @@ var rebuildBackoff = []time.Duration{0, 250 * time.Millisecond, time.Second, 3 *
 
 func vmRef(id string) types.ManagedObjectReference {
 	return types.ManagedObjectReference{Type: "VirtualMachine", Value: id}
-}
-
-func uuidOf(vm *mo.VirtualMachine) string {
-	if vm.Config == nil {
-		return ""
-	}
-	return strings.ToLower(vm.Config.InstanceUuid)
 }

@@ -70,11 +70,11 @@ func Of(vm *mo.VirtualMachine, hostName func(types.ManagedObjectReference) strin
 		UniqueID:   vm.Self.Value,
 		PowerState: PowerStateOf(vm),
 		Connected:  vm.Runtime.ConnectionState == types.VirtualMachineConnectionStateConnected,
-		Readable:   vm.Config != nil,
+		Readable:   Readable(vm),
 		Pooled:     vm.ResourcePool != nil,
 		Guest:      guestOf(vm),
 		Storage:    storageOf(vm),
-		Paused:     strings.EqualFold(ExtraConfig(vm, vmv1alpha1.ExtraConfigPausedKey), "TRUE"),
+		Paused:     Paused(vm),
 	}
 	f.Owner, _ = OwnerOf(vm)
 	if vm.Runtime.Host != nil && hostName != nil {

@@ -30,7 +30,8 @@ func sample() *mo.VirtualMachine {
 		return n
 	}
 	vm.Config = &types.VirtualMachineConfigInfo{
-		Uuid: "AA-1", InstanceUuid: "BB-2", Version: "vmx-21",
+		ChangeVersion: "1",
+		Uuid:          "AA-1", InstanceUuid: "BB-2", Version: "vmx-21",
 		Hardware: types.VirtualHardware{
 			NumCPU: 4, MemoryMB: 2048,
 			Device: []types.BaseVirtualDevice{nic(4001, "00:50:56:00:00:02"), nic(4000, "00:50:56:00:00:01")},

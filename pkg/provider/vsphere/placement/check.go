@@ -11,6 +11,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
 // Report is the outcome of a check: what was found, and every failure under
@@ -27,26 +28,18 @@ type Report struct {
 	// Source is what the virtual machine is made from.
 	Source Source
 	// Failures by condition type; a checked condition without failure is nil.
-	Failures map[string]error
+	Failures driver.Report
 }
 
 // Err joins the failures.
-func (r *Report) Err() error {
-	var all []error
-	for _, kind := range []string{
-		vmv1alpha1.ConditionPlacementReady, vmv1alpha1.ConditionStorageReady,
-		vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ConditionImageReady,
-	} {
-		if err := r.Failures[kind]; err != nil {
-			all = append(all, err)
-		}
-	}
-	return errors.Join(all...)
-}
+func (r *Report) Err() error { return r.Failures.Err() }
 
 // Check resolves everything that a create needs, at the same time, and all of it
-// even if some fails.
-func (r *Resolver) Check(ctx context.Context, e *vmv1alpha1.VirtualMachineInstanceSpec, image *vmv1alpha1.VirtualMachineImage) *Report {
+// even if some fails; with kinds, only what belongs to these conditions.
+func (r *Resolver) Check(ctx context.Context, e *vmv1alpha1.VirtualMachineInstanceSpec, image *vmv1alpha1.VirtualMachineImage, kinds ...string) *Report {
+	if len(kinds) > 0 {
+		return r.checkOnly(ctx, e, image, kinds)
+	}
 	rep := &Report{}
 	var folderErr, poolErr, datastoreErr, networkErr, imageErr error
 	together(
@@ -56,11 +49,34 @@ func (r *Resolver) Check(ctx context.Context, e *vmv1alpha1.VirtualMachineInstan
 		func() { rep.Backings, networkErr = r.Backings(ctx, NetworkNames(e)) },
 		func() { rep.Source, imageErr = r.Source(ctx, image) },
 	)
-	rep.Failures = map[string]error{
+	rep.Failures = driver.Report{
 		vmv1alpha1.ConditionPlacementReady: errors.Join(folderErr, poolErr),
 		vmv1alpha1.ConditionStorageReady:   datastoreErr,
 		vmv1alpha1.ConditionNetworkReady:   networkErr,
 		vmv1alpha1.ConditionImageReady:     imageErr,
+	}
+	return rep
+}
+
+// checkOnly resolves what belongs to some conditions.
+func (r *Resolver) checkOnly(ctx context.Context, e *vmv1alpha1.VirtualMachineInstanceSpec, image *vmv1alpha1.VirtualMachineImage, kinds []string) *Report {
+	rep := &Report{Failures: driver.Report{}}
+	for _, kind := range kinds {
+		var err error
+		switch kind {
+		case vmv1alpha1.ConditionPlacementReady:
+			rep.Folder, _, err = r.Folder(ctx)
+			var poolErr error
+			rep.Pool, poolErr = r.Pool(ctx)
+			err = errors.Join(err, poolErr)
+		case vmv1alpha1.ConditionStorageReady:
+			rep.Datastore, err = r.Datastore(ctx)
+		case vmv1alpha1.ConditionNetworkReady:
+			rep.Backings, err = r.Backings(ctx, NetworkNames(e))
+		case vmv1alpha1.ConditionImageReady:
+			rep.Source, err = r.Source(ctx, image)
+		}
+		rep.Failures[kind] = err
 	}
 	return rep
 }

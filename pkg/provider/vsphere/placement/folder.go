@@ -80,6 +80,11 @@ func (r *Resolver) NamespaceFolder(ctx context.Context, namespace string) (types
 	})
 }
 
+// KnownNamespaceFolder returns the folder of a namespace if it was resolved before.
+func (r *Resolver) KnownNamespaceFolder(namespace string) (types.ManagedObjectReference, bool) {
+	return r.namespaces.known(namespace)
+}
+
 // createFolder makes a folder or returns the one that exists.
 func createFolder(ctx context.Context, parent *object.Folder, name string) (types.ManagedObjectReference, error) {
 	made, err := parent.CreateFolder(ctx, name)

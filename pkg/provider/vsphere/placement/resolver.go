@@ -13,6 +13,7 @@ import (
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
@@ -101,15 +102,7 @@ func explain(what, name string, err error) error {
 }
 
 // NotUsableError means that a name does not lead to exactly one usable object.
-type NotUsableError struct {
-	// Message for people.
-	Message string
-	// Missing is true when there is no such object.
-	Missing bool
-}
-
-// Error implements error.
-func (e *NotUsableError) Error() string { return e.Message }
+type NotUsableError = driver.NotUsableError
 
 // Pool returns the resource pool.
 func (r *Resolver) Pool(ctx context.Context) (types.ManagedObjectReference, error) {

@@ -107,7 +107,10 @@ func KindOf(err error) Kind {
 		return k
 	}
 	var lost *TaskLostError
+	var changed *ChangedError
 	switch {
+	case errors.As(err, &changed):
+		return WrongState
 	case HasStatus(err, http.StatusNotFound):
 		return NotFound
 	case HasStatus(err, http.StatusUnauthorized), HasStatus(err, http.StatusForbidden):

@@ -1,0 +1,118 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+)
+
+// absent handles a virtual machine that a complete reading does not show.
+func (p *pass) absent(ctx context.Context) error {
+	if wasThere(p.req.VM) {
+		if again, err := p.missing(ctx); !again {
+			return err
+		}
+	}
+	return p.create(ctx)
+}
+
+// create makes the virtual machine.
+func (p *pass) create(ctx context.Context) error {
+	p.Facts = &provider.Facts{}
+	p.tellChecked()
+	if p.rec.running != nil {
+		return provider.ErrReconcileInProgress
+	}
+	if refused := p.engine.driver.Refused(p.want); len(refused) > 0 {
+		err := errors.New(strings.Join(refused, "; "))
+		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonInvalid, err.Error())
+		return &provider.NoRequeueError{Err: err}
+	}
+	if !p.req.PrerequisitesReady || p.want.Effective == nil || p.want.Image == nil {
+		return p.waitForPrerequisites(ctx)
+	}
+	w := p.want.Clone()
+	op := p.engine.driver.Create(w, func(r driver.Report) { p.keepChecked(r, 0) })
+	return p.startCreate(ctx, op, w.Effective, w.Image.Spec)
+}
+
+// startCreate starts a create, or what finishes one, of what the parts tell.
+func (p *pass) startCreate(ctx context.Context, op driver.Operation, parts ...any) error {
+	op.Detail = fmt.Sprintf("%016x", hash(parts...))
+	if hold := p.rec.last.Held(op, p.req.Now); hold != nil {
+		p.False(vmv1alpha1.ConditionCreated, hold.Reason, hold.Message)
+		return &provider.RequeueError{After: hold.Wait, Reason: "the last create: " + hold.Message}
+	}
+	err := p.start(ctx, op)
+	switch {
+	case isRefused(err):
+		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonTooManyCreates, "other virtual machines are created first")
+	case err == nil:
+		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "")
+	}
+	return err
+}
+
+// waitForPrerequisites says what is not there, and checks the rest meanwhile.
+func (p *pass) waitForPrerequisites(ctx context.Context) error {
+	p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, p.waitingFor())
+	if started, err := p.check(ctx); started || err != nil {
+		return err
+	}
+	if err := p.lookAgain(); err != nil || !p.want.Adopted {
+		return err
+	}
+	return &provider.RequeueError{After: recheck, Reason: "the vSphere VM that is named is looked for again"}
+}
+
+// waitingFor says what a create waits for. A VM that is taken over needs none of it.
+func (p *pass) waitingFor() string {
+	if p.want.Adopted {
+		return p.lacking() + ", or for a vSphere VM with instance UUID " + p.want.Identity.InstanceUUID + " below the configured folder"
+	}
+	return p.lacking()
+}
+
+// lacking names the prerequisites that are not there.
+func (p *pass) lacking() string {
+	st := p.req.VM.Status.DeepCopy()
+	p.Apply(st, p.req.VM.Generation, p.req.Now)
+	var kinds []string
+	for _, kind := range vmv1alpha1.CreatePrerequisites {
+		if c := meta.FindStatusCondition(st.Conditions, kind); c != nil && c.Status != metav1.ConditionTrue {
+			kinds = append(kinds, kind)
+		}
+	}
+	switch {
+	case len(kinds) > 0:
+		return "waiting for " + strings.Join(kinds, ", ")
+	case p.want.Effective == nil:
+		return "waiting for a size: the effective spec cannot be resolved"
+	case p.want.Image == nil:
+		return "waiting for the image"
+	}
+	return "waiting for other conditions"
+}
+
+// hash identifies values that can be written as JSON, as all of the API can.
+func hash(parts ...any) uint64 {
+	h := fnv.New64a()
+	e := json.NewEncoder(h)
+	for _, p := range parts {
+		_ = e.Encode(p)
+	}
+	return h.Sum64()
+}

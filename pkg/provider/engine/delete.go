@@ -1,0 +1,150 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/plan"
+)
+
+// DeleteVirtualMachine implements provider.Provider.
+func (e *Engine) DeleteVirtualMachine(ctx context.Context, req *provider.Request) (provider.Result, error) {
+	p := e.newPass(req)
+	defer e.passed(p.key)
+	err := p.remove(ctx, e.driver.Look(p.want.Identity))
+	if err == nil {
+		e.forget(p.key)
+	}
+	return p.Result, err
+}
+
+// remove takes the next step of a deletion; nil means that nothing is left.
+func (p *pass) remove(ctx context.Context, s driver.Sighting) error {
+	mode := deleteMode(p.req.VM)
+	switch run := p.rec.running; {
+	case p.rec.gone:
+		return nil
+	case run != nil:
+		if interruptible(&run.op, mode) {
+			p.engine.interrupt(p.key, run)
+		}
+		return provider.ErrReconcileInProgress
+	}
+	if s.State != driver.Unknown {
+		p.seen(s.State)
+	}
+	switch s.State {
+	case driver.Unknown:
+		return p.unknown(s)
+	case driver.Absent:
+		return p.removeAbsent(ctx)
+	case driver.Exists:
+	}
+	if s.Ownership != driver.Own {
+		klog.FromContext(ctx).Info("The object names a vSphere VM that is not its own, which is left in place",
+			"virtualMachine", klog.KRef(p.key.Namespace, p.key.Name), "vm", s.Machine.Facts(p.want).UniqueID)
+		return nil
+	}
+	return p.removeMachine(ctx, s.Machine, mode)
+}
+
+// removeAbsent lets an object go whose virtual machine is not shown, when the
+// hypervisor itself says that it has none. One that was there once may only be out of
+// sight: then it has its time to come back.
+func (p *pass) removeAbsent(ctx context.Context) error {
+	if proved, err := p.prove(ctx); !proved {
+		return err
+	}
+	if !wasThere(p.req.VM) {
+		return nil
+	}
+	what := fmt.Sprintf("vSphere does not show the VM %s any more", p.want.Identity.UniqueID)
+	if p.engine.braked(p.key, p.req.VM) {
+		p.manyMissing(what)
+		return &provider.RequeueError{After: recheck, Reason: "many virtual machines are missing"}
+	}
+	if rest := p.graceLeft(); rest > 0 && !confirmed(p.req.VM) {
+		p.Set(vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, vmv1alpha1.ReasonMissing, what+
+			fmt.Sprintf("; the object goes if it is not back %s after it was missed", p.engine.opts.MissingGrace))
+		return &provider.RequeueError{After: rest, Reason: "a missing virtual machine may come back"}
+	}
+	return nil
+}
+
+// removeMachine powers off and destroys.
+func (p *pass) removeMachine(ctx context.Context, m driver.Machine, mode vmv1alpha1.PowerOpMode) error {
+	facts := m.Facts(p.want)
+	_, unregister := p.req.VM.Annotations[vmv1alpha1.AnnotationUnregister]
+	var op driver.Operation
+	switch {
+	case facts.Paused:
+		return provider.ErrPaused
+	case p.engine.outage(p.req.VM):
+		return &provider.RequeueError{After: recheck, Reason: "many other virtual machines are missing, so that none is deleted until they are back, or annotation " +
+			vmv1alpha1.AnnotationConfirmedGone + "=" + p.want.Identity.UniqueID + " says that this one may go"}
+	case unregister && (facts.Orphaned || !facts.Readable):
+		op = p.ending(m.Unregister(p.want.Identity))
+	case facts.Trouble != "":
+		return &provider.NoRequeueError{Err: errors.New(facts.Trouble)}
+	case facts.PowerState == vmv1alpha1.PoweredOn:
+		op = m.PowerOff(mode, plan.Grace(p.want))
+	default:
+		op = p.ending(m.Destroy(p.want.Identity))
+	}
+	if hold := p.rec.last.Held(op, p.req.Now); hold != nil {
+		return &provider.RequeueError{After: hold.Wait, Reason: "the last attempt to " + string(op.Kind) + ": " + hold.Message}
+	}
+	if err := p.start(ctx, op); err != nil {
+		return err
+	}
+	return provider.ErrReconcileInProgress
+}
+
+// ending makes the end of op the end of the virtual machine.
+func (p *pass) ending(op driver.Operation) driver.Operation {
+	run := op.Run
+	op.Run = func(ctx context.Context) error {
+		if err := run(ctx); err != nil {
+			return err
+		}
+		p.engine.change(p.key, p.uid(), func(r *record) { r.gone = true })
+		return nil
+	}
+	return op
+}
+
+// outage is true while so many virtual machines are missing that one which was there
+// before it is not deleted either.
+func (e *Engine) outage(vm *vmv1alpha1.VirtualMachine) bool {
+	managed := e.driver.Managed()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return wasThere(vm) && !confirmed(vm) && e.brake.pulled(e.opts.Now(), managed)
+}
+
+// interruptible is true for what a deletion need not wait for: the wait for a guest,
+// but not a power off by the same means that the deletion wants itself. A create is
+// awaited: a deployment that is cancelled may be carried out all the same after
+// everybody has looked away.
+func interruptible(op *driver.Operation, mode vmv1alpha1.PowerOpMode) bool {
+	return op.Asks && (op.Kind != driver.KindPowerOff || op.Detail != string(mode))
+}
+
+// deleteMode is how a virtual machine that is being deleted is powered off: a guest
+// that does not answer must not keep it for ever, so that Soft becomes TrySoft.
+func deleteMode(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.PowerOpMode {
+	if vm.Spec.PowerOffMode == vmv1alpha1.PowerOpModeHard {
+		return vmv1alpha1.PowerOpModeHard
+	}
+	return vmv1alpha1.PowerOpModeTrySoft
+}

@@ -1,0 +1,177 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package driver
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// ErrLeave is the cause of the end of an operation's context when the process ends:
+// the hypervisor goes on, and nothing is taken back.
+var ErrLeave = errors.New("the process ends, and leaves the operation to the hypervisor")
+
+// Identity is everything that can name the virtual machine of an object.
+type Identity struct {
+	// Key is namespace and name of the object.
+	Key types.NamespacedName
+	// UID of the object.
+	UID string
+	// InstanceUUID that the virtual machine was given, in lower case.
+	InstanceUUID string
+	// UniqueID is the hypervisor's own ID of it, empty as long as none was seen.
+	UniqueID string
+	// BiosUUID is the one that the virtual machine was given or last had, in lower
+	// case; empty if not known. It tells a virtual machine from a copy of it.
+	BiosUUID string
+}
+
+// State is what is known about the existence of a virtual machine.
+type State int
+
+const (
+	// Unknown means that the hypervisor was not read completely, or that what was
+	// read contradicts itself.
+	Unknown State = iota
+	// Absent means that a complete reading shows no such virtual machine.
+	Absent
+	// Exists means that there is a Machine, readable or not.
+	Exists
+)
+
+// Ownership says whose a virtual machine is, as one object sees it.
+type Ownership string
+
+const (
+	// Unowned is a virtual machine that no object has: one made by hand, for example.
+	// Only an object that names it may take it over, and nobody deletes it before.
+	Unowned Ownership = "Unowned"
+	// Own is a virtual machine of the object.
+	Own Ownership = "Own"
+	// Foreign is a virtual machine of another object.
+	Foreign Ownership = "Foreign"
+)
+
+// Sighting is what memory says of an Identity.
+type Sighting struct {
+	// State of existence.
+	State State
+	// Why explains Unknown where it is not that the first reading goes on.
+	Why string
+	// Machine, if it exists.
+	Machine Machine
+	// Ownership of the Machine.
+	Ownership Ownership
+}
+
+// Sink hears of what happens in the hypervisor. Its methods must not block.
+type Sink interface {
+	// Changed says that the virtual machine of an object looks different, or is no
+	// longer shown.
+	Changed(key types.NamespacedName)
+	// Read says that everything was read once.
+	Read()
+}
+
+// Want is what an object asks for.
+type Want struct {
+	// Identity of the virtual machine.
+	Identity Identity
+	// Name that it shall have.
+	Name string
+	// ProviderID that it is said to have, empty for none.
+	ProviderID string
+	// Adopted is true for a virtual machine that was made by others and is named by
+	// the object: what the object does not list stays.
+	Adopted bool
+	// Effective spec, nil when it cannot be resolved.
+	Effective *vmv1alpha1.VirtualMachineInstanceSpec
+	// Image to create from, nil when it does not exist.
+	Image *vmv1alpha1.VirtualMachineImage
+	// Bootstrap holds secret values; nil without any.
+	Bootstrap *provider.BootstrapData
+	// TPMPreferred is true when a preference asks for the TPM and nobody else: a
+	// virtual machine that cannot have it goes without.
+	TPMPreferred bool
+	// NoPromotion is true when nobody wants to hear of disks that depend on others.
+	NoPromotion bool
+	// Restarted, if not zero, is to be recorded as the time of the last restart.
+	Restarted time.Time
+}
+
+// Clone returns a copy that an operation may keep.
+func (w *Want) Clone() *Want {
+	c := *w
+	c.Effective, c.Image = w.Effective.DeepCopy(), w.Image.DeepCopy()
+	return &c
+}
+
+// Driver speaks to one hypervisor. A driver is bound to one server of it, and
+// nothing in it is global.
+type Driver interface {
+	// Run keeps connection and memory until ctx is done, and logs out. It is called
+	// once.
+	Run(ctx context.Context, sink Sink)
+	// Healthy returns nil while the hypervisor can be talked to and memory is current.
+	Healthy(ctx context.Context) error
+
+	// Starting is true until everything was read for the first time.
+	Starting() bool
+	// Synced is true while memory is current.
+	Synced() bool
+	// Managed is the number of virtual machines in memory that belong to objects.
+	Managed() int
+	// Look says what memory has.
+	Look(id Identity) Sighting
+	// Search asks the hypervisor itself, and remembers what it finds, so that Look has
+	// it. found is false only if the hypervisor has said so.
+	Search(ctx context.Context, id Identity) (found bool, err error)
+
+	// Refused lists what w asks for and a new virtual machine cannot have, each with
+	// the path of its field.
+	Refused(w *Want) []string
+	// Check resolves what w needs of the hypervisor, and all of it even if some fails;
+	// with kinds, only what belongs to these conditions.
+	Check(ctx context.Context, w *Want, kinds ...string) Report
+	// Create makes the virtual machine, or finds what an earlier create made. What it
+	// finds out about its prerequisites goes to checked.
+	Create(w *Want, checked func(Report)) Operation
+	// Classify sorts the error of an operation.
+	Classify(err error) Failure
+}
+
+// Report is the outcome of a check: every failure under the type of the condition
+// that it belongs to; what was checked and did not fail is nil.
+type Report map[string]error
+
+// Err joins the failures.
+func (r Report) Err() error {
+	var all []error
+	for _, kind := range []string{
+		vmv1alpha1.ConditionPlacementReady, vmv1alpha1.ConditionStorageReady,
+		vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ConditionImageReady,
+	} {
+		if err := r[kind]; err != nil {
+			all = append(all, err)
+		}
+	}
+	return errors.Join(all...)
+}
+
+// NotUsableError means that a name does not lead to exactly one usable object.
+type NotUsableError struct {
+	// Message for people.
+	Message string
+	// Missing is true when there is no such object.
+	Missing bool
+}
+
+// Error implements error.
+func (e *NotUsableError) Error() string { return e.Message }

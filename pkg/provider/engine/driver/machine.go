@@ -1,0 +1,107 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package driver
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// Machine is one virtual machine as it was read.
+type Machine interface {
+	// Facts are what is reported of it. w names its parts.
+	Facts(w *Want) Facts
+	// Compare compares it with what is wanted. It must not be called if the Facts say
+	// that the machine cannot be read.
+	Compare(w *Want) Comparison
+
+	// Complete finishes a create that was interrupted.
+	Complete(w *Want) Operation
+	// Configure changes it.
+	Configure(changes []Difference) Operation
+	// PowerOn powers on or resumes.
+	PowerOn() Operation
+	// PowerOff powers off by mode. grace bounds the wait for the guest; 0 means the
+	// driver's default.
+	PowerOff(mode vmv1alpha1.PowerOpMode, grace time.Duration) Operation
+	// Suspend suspends by mode.
+	Suspend(mode vmv1alpha1.PowerOpMode, grace time.Duration) Operation
+	// Restart restarts, by a power cycle if there are changes to make.
+	Restart(r Restart) Operation
+	// Destroy removes it with what belongs to it, if it is off and still the object's
+	// when the operation runs.
+	Destroy(id Identity) Operation
+	// Unregister takes it out of the inventory and leaves its files.
+	Unregister(id Identity) Operation
+}
+
+// Facts are what is reported of a virtual machine, and what is decided by.
+type Facts struct {
+	provider.Facts
+	// Readable is false when the configuration cannot be read: of the Facts only the
+	// unique ID counts then.
+	Readable bool
+	// Orphaned is true when no host has the virtual machine any more.
+	Orphaned bool
+	// Trouble says why it cannot be changed now; empty when it can. A change of that
+	// is reported.
+	Trouble string
+	// Unfinished is true when its create has not ended.
+	Unfinished bool
+	// Paused is true when an administrator paused it in the hypervisor.
+	Paused bool
+	// Conditions that the driver observes, without times; Withdrawn are the types of
+	// those that do not apply.
+	Conditions []metav1.Condition
+	Withdrawn  []string
+}
+
+// Difference is one field that is not as wanted.
+type Difference struct {
+	// Path of the field in the effective spec, for example cpu.sockets.
+	Path string
+	// Running is the value that the machine has.
+	Running string
+	// Desired is the wanted value.
+	Desired string
+	// Live is true when it can change while the machine runs.
+	Live bool
+	// FirstBoot is true when it matters only before the machine is powered on, so
+	// that one that runs does not need a restart for it.
+	FirstBoot bool
+	// Names is true when it changes nothing for the guest.
+	Names bool
+	// Change is the driver's own.
+	Change any
+}
+
+// Comparison is how a machine differs from what is wanted.
+type Comparison struct {
+	// Refused lists what is wanted and the machine cannot have, each with its path.
+	Refused []string
+	// NotApplied lists what is wanted and the machine can do without.
+	NotApplied []string
+	// Differences to apply.
+	Differences []Difference
+	// Unresolved is the condition whose check has to come before everything can be
+	// compared; empty when everything was.
+	Unresolved string
+}
+
+// Restart is a restart on request.
+type Restart struct {
+	// Requested is the time that asked for it. It is recorded in the machine, so that
+	// one request restarts at most once.
+	Requested time.Time
+	// Mode of the restart.
+	Mode vmv1alpha1.PowerOpMode
+	// GracePeriod bounds the wait for the guest; 0 means the driver's default.
+	GracePeriod time.Duration
+	// Changes to make while the machine is off; with some the restart is a power cycle.
+	Changes []Difference
+}

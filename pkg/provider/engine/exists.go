@@ -1,0 +1,103 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/plan"
+)
+
+// exists handles a virtual machine that is shown. One without owner is seen only if
+// the object names it; the configuration that comes first gives it one.
+func (p *pass) exists(ctx context.Context, s driver.Sighting) error {
+	if s.Ownership == driver.Foreign {
+		return p.refuse()
+	}
+	p.tellChecked()
+	in := plan.Input{
+		VM: p.req.VM, Want: p.want, Machine: s.Machine, Facts: s.Machine.Facts(p.want),
+		Last: p.rec.last, Now: p.req.Now,
+	}
+	switch {
+	case p.rec.running != nil:
+		p.merge(plan.Report(in))
+		if plan.Outdated(p.rec.running.op, p.req.VM) {
+			p.engine.interrupt(p.key, p.rec.running)
+		}
+		return provider.ErrReconcileInProgress
+	case in.Facts.Unfinished:
+		return p.complete(ctx, s.Machine)
+	case in.Facts.Paused:
+		p.merge(plan.Report(in))
+		return provider.ErrPaused
+	}
+	return p.update(ctx, in)
+}
+
+// update carries out the plan.
+func (p *pass) update(ctx context.Context, in plan.Input) error {
+	next, err := plan.Make(in)
+	if next.Unresolved != "" {
+		if started, cerr := p.check(ctx, next.Unresolved); started || cerr != nil {
+			p.merge(plan.Report(in))
+			return cerr
+		}
+	} else if next.Compared {
+		p.resolved(vmv1alpha1.ConditionNetworkReady)
+	}
+	p.merge(next.Result)
+	if next.Operation == nil {
+		if !next.Held && p.rec.last != nil {
+			p.engine.change(p.key, p.uid(), func(r *record) { r.last = nil })
+		}
+		if next.Unresolved != "" {
+			err = errors.Join(err, p.lookAgain())
+		}
+		return err
+	}
+	serr := p.start(ctx, *next.Operation)
+	if isRefused(serr) {
+		p.waitForPlace(next.Operation.Kind)
+	}
+	if serr != nil {
+		return serr
+	}
+	return err
+}
+
+// waitForPlace says that an operation waits for others of its kind.
+func (p *pass) waitForPlace(kind driver.Kind) {
+	condition := vmv1alpha1.ConditionPowerStateSynced
+	if kind == driver.KindReconfigure {
+		condition = vmv1alpha1.ConditionConfigurationSynced
+	}
+	p.False(condition, vmv1alpha1.ReasonTooManyOperations, "others come first: to "+string(kind)+" waits for its turn")
+}
+
+// complete finishes a create that was interrupted. The data for it is gathered for
+// what is not created, so that the pass after the first one has it.
+func (p *pass) complete(ctx context.Context, m driver.Machine) error {
+	p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "an interrupted create is finished")
+	if !p.req.PrerequisitesReady || p.want.Effective == nil {
+		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites,
+			p.lacking()+", to finish a create that was interrupted")
+		return nil
+	}
+	w := p.want.Clone()
+	return p.startCreate(ctx, m.Complete(w), "complete", w.Effective)
+}
+
+// merge adds a result to that of the pass.
+func (p *pass) merge(r provider.Result) {
+	p.Facts, p.Compared, p.RestartRequired, p.Settled = r.Facts, r.Compared, r.RestartRequired, r.Settled
+	p.Withdrawn = append(p.Withdrawn, r.Withdrawn...)
+	for _, c := range r.Conditions {
+		p.Set(c.Type, c.Status, c.Reason, c.Message)
+	}
+}

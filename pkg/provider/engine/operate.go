@@ -1,0 +1,172 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/plan"
+)
+
+// start starts an operation of the pass.
+func (p *pass) start(ctx context.Context, op driver.Operation) error {
+	e := p.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	rec := e.records[p.key]
+	if rec == nil {
+		rec = &record{uid: p.uid()}
+	}
+	switch c := classOf(&op); {
+	case e.closed:
+		return context.Canceled
+	case rec.running != nil || rec.uid != p.uid():
+		return provider.ErrReconcileInProgress
+	case c == creates && !e.places[c].take(p.key, p.req.Priority, e.opts.Now()):
+		return provider.ErrTooManyCreates
+	case c != "" && c != creates && !e.places[c].take(p.key, p.req.Priority, e.opts.Now()):
+		return provider.ErrTooManyOperations
+	}
+	opCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(e.base, func() { cancel(context.Cause(e.base)) })
+	rec.running = &running{uid: p.uid(), op: op, fingerprint: plan.Fingerprint(op), interrupt: func() { cancel(context.Canceled) }}
+	e.records[p.key] = rec
+	ended := make(chan error, 1)
+	key, run := p.key, rec.running
+	e.wg.Go(func() {
+		defer cancel(nil)
+		defer stop()
+		err := protect(opCtx, op)
+		e.ended(key, run, err)
+		ended <- err
+		close(ended)
+		e.hints.send(key)
+	})
+	p.Started, p.Ended = string(op.Kind), ended
+	return nil
+}
+
+// protect turns a panic of an operation into an error.
+func protect(ctx context.Context, op driver.Operation) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s: panic: %v\n%s", op.Kind, p, debug.Stack())
+		}
+	}()
+	return op.Run(ctx)
+}
+
+// ended remembers how an operation ended, and calls those that wait for its place.
+func (e *Engine) ended(key provider.Key, run *running, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if p := e.places[classOf(&run.op)]; p != nil {
+		e.offer(p.release(e.opts.Now()))
+	}
+	rec := e.records[key]
+	if rec == nil || rec.running != run {
+		return
+	}
+	rec.running = nil
+	if rec.uid == run.uid {
+		rec.remember(run, err, e.driver.Classify(err), e.opts.Now())
+	}
+	e.tidy(key, rec)
+}
+
+// remember notes an outcome. What was interrupted has none: somebody wanted something
+// else. What only asks says itself what it found out.
+func (r *record) remember(run *running, err error, failure driver.Failure, now time.Time) {
+	kind := run.op.Kind
+	switch {
+	case kind == driver.KindCheck, kind == driver.KindSearch && err == nil:
+		return
+	case err != nil && failure == driver.Interrupted:
+		return
+	}
+	last := maps.Clone(r.last)
+	if last == nil {
+		last = plan.Outcomes{}
+	}
+	last[kind] = plan.After(last[kind], run.fingerprint, err, failure, now)
+	r.last = last
+}
+
+// interrupt ends the operation of key, if it is still the one that was seen.
+func (e *Engine) interrupt(key provider.Key, run *running) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if rec := e.records[key]; rec != nil && rec.running == run {
+		run.interrupt()
+	}
+}
+
+// passed says that a pass is over: an offered place that it did not use goes to the
+// next.
+func (e *Engine) passed(key provider.Key) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, p := range e.places {
+		e.offer(p.decline(key, e.opts.Now()))
+	}
+}
+
+// offer calls those that places were offered to. The caller holds the lock.
+func (e *Engine) offer(keys []provider.Key) {
+	if e.closed || len(keys) == 0 {
+		return
+	}
+	for _, k := range keys {
+		e.hints.send(k)
+	}
+	if e.expiry != nil {
+		e.expiry.Stop()
+	}
+	e.expiry = time.AfterFunc(e.opts.OfferTimeout, e.expire)
+}
+
+// expire passes offers on that nobody took: whoever was called may have been deleted
+// or paused since, and nothing else may be running that would do it.
+func (e *Engine) expire() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, p := range e.places {
+		e.offer(p.offer(e.opts.Now()))
+	}
+}
+
+// shutdown refuses new operations, gives those that run until ctx is done, then
+// leaves them to the hypervisor, and returns when all have ended.
+func (e *Engine) shutdown(ctx context.Context) {
+	e.mu.Lock()
+	e.closed = true
+	if e.expiry != nil {
+		e.expiry.Stop()
+	}
+	e.mu.Unlock()
+	done := make(chan struct{})
+	go func() { e.wg.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+	e.end(driver.ErrLeave)
+	<-done
+}
+
+// isRefused is true when there was no place for an operation.
+func isRefused(err error) bool {
+	return errors.Is(err, provider.ErrTooManyCreates) || errors.Is(err, provider.ErrTooManyOperations)
+}
+
+func (p *pass) uid() types.UID { return p.req.VM.UID }

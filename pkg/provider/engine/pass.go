@@ -1,0 +1,121 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+)
+
+// pass is one call for one virtual machine. It lives on the stack of one worker.
+type pass struct {
+	provider.Result
+	engine *Engine
+	req    *provider.Request
+	key    provider.Key
+	want   *driver.Want
+	// rec is the record as it was when the pass began.
+	rec record
+}
+
+func (e *Engine) newPass(req *provider.Request) *pass {
+	p := &pass{engine: e, req: req, key: provider.KeyOf(req.VM), want: want(req)}
+	p.rec = e.snapshot(p.key, req.VM.UID)
+	return p
+}
+
+// reconcile brings what was seen towards the request.
+func (p *pass) reconcile(ctx context.Context, s driver.Sighting) error {
+	if s.State != driver.Unknown {
+		p.seen(s.State)
+	}
+	switch s.State {
+	case driver.Absent:
+		return p.absent(ctx)
+	case driver.Exists:
+		return p.exists(ctx, s)
+	case driver.Unknown:
+	}
+	if p.engine.driver.Starting() && untried(p.req.VM, p.engine.opts.Alone) {
+		return p.create(ctx)
+	}
+	return p.unknown(s)
+}
+
+// seen ends the wait for the hypervisor, and what was known of an absence.
+func (p *pass) seen(s driver.State) {
+	if !p.rec.awaits && (s == driver.Absent || p.rec.absent == nil) {
+		return
+	}
+	p.engine.change(p.key, p.uid(), func(r *record) {
+		r.awaits = false
+		if s == driver.Exists {
+			r.absent = nil
+			p.engine.brake.found(p.key)
+		}
+	})
+	if s == driver.Exists {
+		p.rec.absent = nil
+	}
+}
+
+// unknown says that nothing can be planned.
+func (p *pass) unknown(s driver.Sighting) error {
+	if s.Why != "" {
+		p.Set(vmv1alpha1.ConditionCreated, "Unknown", vmv1alpha1.ReasonUnknownState, s.Why)
+		return &provider.RequeueError{After: recheck, Reason: s.Why}
+	}
+	p.engine.await(p.key, p.uid())
+	return provider.ErrUnknownState
+}
+
+// want is what req asks for.
+func want(req *provider.Request) *driver.Want {
+	vm := req.VM
+	w := &driver.Want{
+		Identity:    identity(vm),
+		Name:        vm.Name,
+		ProviderID:  vm.Spec.ProviderID,
+		Adopted:     vm.Spec.InstanceUUID != "",
+		Effective:   req.Effective,
+		Image:       req.Image,
+		Bootstrap:   req.Bootstrap,
+		NoPromotion: vm.Spec.PromoteDisksMode == vmv1alpha1.PromoteDisksModeDisabled,
+	}
+	if own := vm.Spec.Devices; vm.Spec.Preference != nil && vm.Spec.ClassName == "" {
+		w.TPMPreferred = own == nil || own.TPM == nil
+	}
+	return w
+}
+
+// identity is everything that can name the virtual machine of vm.
+func identity(vm *vmv1alpha1.VirtualMachine) driver.Identity {
+	id := driver.Identity{
+		Key: provider.KeyOf(vm).NamespacedName, UID: string(vm.UID),
+		InstanceUUID: strings.ToLower(string(vm.UID)), UniqueID: vm.Status.UniqueID,
+		BiosUUID: strings.ToLower(vm.Status.BiosUUID),
+	}
+	if vm.Spec.InstanceUUID != "" {
+		id.InstanceUUID = strings.ToLower(vm.Spec.InstanceUUID)
+	}
+	if id.BiosUUID == "" && vm.Spec.Firmware != nil {
+		id.BiosUUID = strings.ToLower(vm.Spec.Firmware.UUID)
+	}
+	return id
+}
+
+// refuse keeps the virtual machine of another object from one that names its instance
+// UUID: who may create objects in one namespace must not reach into others. It does
+// not say whose it is, for who may read one namespace may not know of the others.
+func (p *pass) refuse() error {
+	p.Facts = &provider.Facts{}
+	err := errors.New("the vSphere VM with instance UUID " + p.want.Identity.InstanceUUID + " belongs to another object")
+	p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonInvalid, err.Error())
+	return &provider.NoRequeueError{Err: err}
+}

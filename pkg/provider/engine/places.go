@@ -1,0 +1,123 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"time"
+
+	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+)
+
+// class is what is bounded together.
+type class string
+
+const (
+	creates          class = "creates"
+	reconfigurations class = "reconfigurations"
+	powerChanges     class = "power changes"
+	deletes          class = "deletes"
+)
+
+// classOf is empty for what is not bounded: what only asks, or waits for a guest.
+func classOf(op *driver.Operation) class {
+	switch op.Kind {
+	case driver.KindCreate:
+		return creates
+	case driver.KindReconfigure:
+		return reconfigurations
+	case driver.KindDelete:
+		return deletes
+	case driver.KindPowerOn, driver.KindPowerOff, driver.KindSuspend, driver.KindRestart:
+		if !op.Asks {
+			return powerChanges
+		}
+	case driver.KindCheck, driver.KindSearch:
+	}
+	return ""
+}
+
+// places counts the operations of one class. It has no lock and no clock of its own.
+type places struct {
+	total   int
+	timeout time.Duration
+	used    int
+	// line holds those that were refused, in the order in which they are called.
+	line   *priorityqueue.Queue[provider.Key]
+	offers map[provider.Key]time.Time
+}
+
+func newPlaces(l Limits, timeout time.Duration) map[class]*places {
+	out := map[class]*places{}
+	for _, c := range []struct {
+		class            class
+		limit, byDefault int
+	}{
+		{creates, l.Creates, 12},
+		{reconfigurations, l.Reconfigurations, 32},
+		{powerChanges, l.PowerChanges, 32},
+		{deletes, l.Deletes, 32},
+	} {
+		if c.limit <= 0 {
+			c.limit = c.byDefault
+		}
+		namespace := func(k provider.Key) string { return k.Namespace }
+		out[c.class] = &places{
+			total: c.limit, timeout: timeout, offers: map[provider.Key]time.Time{},
+			line: priorityqueue.New(string(c.class), priorityqueue.WithFairness(namespace)),
+		}
+	}
+	return out
+}
+
+// take takes a place for key, or queues key and returns false.
+func (p *places) take(key provider.Key, priority int, now time.Time) bool {
+	p.expire(now)
+	if _, offered := p.offers[key]; offered || p.used+len(p.offers) < p.total {
+		delete(p.offers, key)
+		p.line.Remove(key)
+		p.used++
+		return true
+	}
+	p.line.AddWithOpts(priorityqueue.AddOpts{Priority: priority}, key)
+	return false
+}
+
+// release gives a place back and returns those to offer places to.
+func (p *places) release(now time.Time) []provider.Key {
+	p.used--
+	return p.offer(now)
+}
+
+// decline withdraws the offer to key and returns those to offer places to.
+func (p *places) decline(key provider.Key, now time.Time) []provider.Key {
+	if _, ok := p.offers[key]; !ok {
+		return nil
+	}
+	delete(p.offers, key)
+	return p.offer(now)
+}
+
+// offer offers every free place to the first in the line.
+func (p *places) offer(now time.Time) []provider.Key {
+	p.expire(now)
+	var out []provider.Key
+	for p.used+len(p.offers) < p.total && p.line.Len() > 0 {
+		key, _ := p.line.Get() // It does not wait: nobody else takes from the line.
+		p.line.Done(key)
+		p.offers[key] = now
+		out = append(out, key)
+	}
+	return out
+}
+
+// expire drops offers that nobody took in time.
+func (p *places) expire(now time.Time) {
+	for k, at := range p.offers {
+		if now.Sub(at) >= p.timeout {
+			delete(p.offers, k)
+		}
+	}
+}

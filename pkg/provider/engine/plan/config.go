@@ -1,0 +1,144 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"errors"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+)
+
+// reconcileConfig applies at once what can be applied in the present power state and
+// lists what needs a power cycle.
+func reconcileConfig(in *Input, p *Plan) error {
+	if in.Facts.Trouble != "" {
+		p.Set(vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, in.Facts.Trouble)
+		return in.trouble()
+	}
+	if in.Want.Effective == nil {
+		p.False(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonWaitingForPrerequisites, "the effective spec cannot be resolved")
+		return nil
+	}
+	compared := in.compare()
+	if len(compared.Refused) > 0 {
+		err := errors.New(strings.Join(compared.Refused, "; "))
+		p.False(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonInvalid, err.Error())
+		return &provider.NoRequeueError{Err: err}
+	}
+	now, later := in.split(compared.Differences)
+	p.Compared, p.RestartRequired, p.Unresolved = true, requirements(later), compared.Unresolved
+	if len(now) > 0 && !in.poweringOff() {
+		return in.configure(p, now)
+	}
+	switch {
+	case compared.Unresolved != "":
+		p.False(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonWaitingForPrerequisites,
+			"waiting for "+compared.Unresolved+": what it is about is not changed until then")
+		return nil
+	case len(later) > 0:
+		p.Set(vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionTrue, vmv1alpha1.ReasonRestartRequired,
+			join("the next power cycle changes "+paths(later), notApplied(compared)))
+	default:
+		p.Set(vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, notApplied(compared))
+	}
+	p.Settled = len(now) == 0
+	return nil
+}
+
+// configure plans the changes, unless the same failed or had no effect a moment ago.
+func (in *Input) configure(p *Plan, changes []driver.Difference) error {
+	op := in.Machine.Configure(changes)
+	if hold := in.Last.Held(op, in.Now); hold != nil {
+		p.Held, p.configHeld = true, hold.Failed
+		p.False(vmv1alpha1.ConditionConfigurationSynced, hold.Reason, hold.Message)
+		return &provider.RequeueError{After: hold.Wait, Reason: hold.Message}
+	}
+	p.False(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonInProgress, "changing "+paths(changes))
+	p.Operation = &op
+	return nil
+}
+
+// compare names the differences. Powering on counts as the restart that was asked for.
+func (in *Input) compare() driver.Comparison {
+	want := *in.Want
+	off := in.Facts.PowerState == vmv1alpha1.PoweredOff
+	if t, due, _ := restartDue(in); due && off && in.desired() == vmv1alpha1.PoweredOn {
+		want.Restarted = t
+	}
+	return in.Machine.Compare(&want)
+}
+
+// notApplied names what was asked for and is not applied, so that nothing is left
+// out silently.
+func notApplied(c driver.Comparison) string {
+	if len(c.NotApplied) > 0 {
+		return "not applied: " + strings.Join(c.NotApplied, ", ")
+	}
+	return ""
+}
+
+func join(a, b string) string {
+	if b == "" {
+		return a
+	}
+	return a + "; " + b
+}
+
+// trouble is why nobody can change the VM now. The driver reports when it ends, so
+// that nobody needs to retry.
+func (in *Input) trouble() error {
+	if in.Facts.Trouble == "" {
+		return nil
+	}
+	return &provider.NoRequeueError{Err: errors.New(in.Facts.Trouble)}
+}
+
+// split sorts the differences by when they are applied.
+func (in *Input) split(all []driver.Difference) (now, later []driver.Difference) {
+	for _, d := range all {
+		switch {
+		case in.Facts.PowerState == vmv1alpha1.PoweredOff, in.live(d):
+			now = append(now, d)
+		case !d.FirstBoot:
+			later = append(later, d)
+		}
+	}
+	return now, later
+}
+
+// live is true for a difference that a running VM takes. What only names the VM is
+// never staged: it changes nothing for the guest.
+func (in *Input) live(d driver.Difference) bool {
+	if !d.Live || in.Facts.PowerState != vmv1alpha1.PoweredOn {
+		return false
+	}
+	return d.Names || in.VM.Spec.UpdateStrategy != vmv1alpha1.UpdateStrategyStage
+}
+
+func requirements(diffs []driver.Difference) []vmv1alpha1.RestartRequirement {
+	var out []vmv1alpha1.RestartRequirement
+	seen := map[string]bool{}
+	for _, d := range diffs {
+		if seen[d.Path] {
+			continue // The list has one entry for each path.
+		}
+		seen[d.Path] = true
+		out = append(out, vmv1alpha1.RestartRequirement{Path: d.Path, Running: d.Running, Desired: d.Desired})
+	}
+	return out
+}
+
+// paths joins the paths, each once.
+func paths(diffs []driver.Difference) string {
+	var out []string
+	for _, r := range requirements(diffs) {
+		out = append(out, r.Path)
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,114 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"errors"
+	"time"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+)
+
+// Input is what the steps decide by.
+type Input struct {
+	// VM is the object; it is only read.
+	VM *vmv1alpha1.VirtualMachine
+	// Want is what it asks for; Want.Effective is nil when it cannot be resolved.
+	Want *driver.Want
+	// Machine as it was read.
+	Machine driver.Machine
+	// Facts of Machine.
+	Facts driver.Facts
+	// Last is how the last operations ended since there was nothing to do.
+	Last Outcomes
+	// Now is the time of the pass.
+	Now time.Time
+}
+
+// Plan is what was decided.
+type Plan struct {
+	// Result for the caller.
+	provider.Result
+	// Operation to start, nil for none.
+	Operation *driver.Operation
+	// Unresolved is the condition whose check has to come before the configuration
+	// can be compared as a whole; empty for none.
+	Unresolved string
+	// Held is true when something waits for the end of a pause.
+	Held bool
+	// configHeld is true when that is the configuration, after a failure.
+	configHeld bool
+}
+
+// step looks at in, adds to p, and may set one operation.
+type step struct {
+	name string
+	run  func(in *Input, p *Plan) error
+	// ends: any error ends the plan.
+	ends bool
+	// goesOn: a NoRequeueError does not end the plan of what is being powered off.
+	goesOn bool
+}
+
+// steps in the specification's order. Nothing that the API can express asks for a
+// schema upgrade or a backup yet: there is one version of the API, and its backup
+// fields do not exist.
+var steps = []step{
+	{name: "status", run: reconcileStatus},
+	{name: "config", run: reconcileConfig, goesOn: true},
+	{name: "power state", run: reconcilePower},
+	{name: "snapshot", run: reconcileSnapshot, ends: true},
+}
+
+// Make makes the plan. The error tells when to look again, or that it is no use.
+func Make(in Input) (Plan, error) {
+	var p Plan
+	var failures []error
+	for _, s := range steps {
+		err := s.run(&in, &p)
+		if err != nil {
+			failures = append(failures, err)
+			if s.ends || provider.IsNoRequeue(err) && (!s.goesOn || !in.poweringOff()) {
+				break
+			}
+		}
+		if p.Operation != nil {
+			break
+		}
+	}
+	if p.Operation != nil {
+		p.Settled = p.Settled && p.Operation.Kind != driver.KindReconfigure
+	}
+	return p, errors.Join(failures...)
+}
+
+// Report is the plan of a pass that must not plan: the status of the facts.
+func Report(in Input) provider.Result {
+	var p Plan
+	_ = reconcileStatus(&in, &p)
+	return p.Result
+}
+
+// desired is the desired power state, with its default.
+func (in *Input) desired() vmv1alpha1.PowerState {
+	if in.VM.Spec.PowerState == "" {
+		return vmv1alpha1.PoweredOn
+	}
+	return in.VM.Spec.PowerState
+}
+
+// poweringOff is true when the VM runs or is suspended and shall be off.
+func (in *Input) poweringOff() bool {
+	return in.Facts.PowerState != vmv1alpha1.PoweredOff && in.desired() == vmv1alpha1.PoweredOff
+}
+
+// reconcileSnapshot refuses what no driver can do yet, rather than ignore it.
+func reconcileSnapshot(in *Input, _ *Plan) error {
+	if in.VM.Spec.CurrentSnapshotName == "" {
+		return nil
+	}
+	return &provider.NoRequeueError{Err: errors.New("spec.currentSnapshotName: reverting to a snapshot is not supported by this version")}
+}

@@ -1,0 +1,120 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+)
+
+// reconcilePower makes the power state as desired, and restarts on request.
+func reconcilePower(in *Input, p *Plan) error {
+	if err := in.trouble(); err != nil {
+		return err
+	}
+	current, desired := in.Facts.PowerState, in.desired()
+	switch {
+	case current == desired && desired == vmv1alpha1.PoweredOn:
+		p.True(vmv1alpha1.ConditionPowerStateSynced)
+		return restart(in, p)
+	case current == desired:
+		p.True(vmv1alpha1.ConditionPowerStateSynced)
+		return nil
+	case desired == vmv1alpha1.PoweredOn:
+		return powerOn(in, p)
+	case desired == vmv1alpha1.PoweredOff:
+		return in.operate(p, in.Machine.PowerOff(OffMode(in.VM, current), Grace(in.Want)), vmv1alpha1.ReasonPoweringOff)
+	case current == vmv1alpha1.PoweredOn:
+		return in.operate(p, in.Machine.Suspend(mode(in.VM.Spec.SuspendMode), Grace(in.Want)), vmv1alpha1.ReasonSuspending)
+	}
+	err := fmt.Errorf("a virtual machine that is %s cannot become %s: power it on first", current, desired)
+	p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonInvalid, err.Error())
+	return &provider.NoRequeueError{Err: err}
+}
+
+// operate plans an operation, unless the same failed or had no effect a moment ago.
+func (in *Input) operate(p *Plan, op driver.Operation, reason string) error {
+	if hold := in.Last.Held(op, in.Now); hold != nil {
+		p.Held = true
+		p.False(vmv1alpha1.ConditionPowerStateSynced, hold.Reason, hold.Message)
+		return &provider.RequeueError{After: hold.Wait, Reason: "the last attempt to " + string(op.Kind) + ": " + hold.Message}
+	}
+	p.False(vmv1alpha1.ConditionPowerStateSynced, reason, "")
+	p.Operation = &op
+	return nil
+}
+
+// powerOn is the only change of power state that waits: for the effective spec, for
+// its configuration, and for the time of the annotation.
+func powerOn(in *Input, p *Plan) error {
+	if in.Want.Effective == nil {
+		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonWaitingForPrerequisites, "the effective spec cannot be resolved")
+		return nil
+	}
+	if p.configHeld {
+		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+vmv1alpha1.ConditionConfigurationSynced)
+		return nil
+	}
+	if v, ok := in.VM.Annotations[vmv1alpha1.AnnotationDelayedPowerOn]; ok {
+		t, err := time.Parse(time.RFC3339Nano, v)
+		if err != nil {
+			err = fmt.Errorf("annotation %s: %q is not an RFC 3339 time", vmv1alpha1.AnnotationDelayedPowerOn, v)
+			p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonInvalid, err.Error())
+			return &provider.NoRequeueError{Err: err}
+		}
+		if wait := t.Sub(in.Now); wait > 0 {
+			p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonDelayed, "power on waits until "+v)
+			return &provider.RequeueError{After: wait, Reason: "power on is delayed"}
+		}
+	}
+	return in.operate(p, in.Machine.PowerOn(), vmv1alpha1.ReasonPoweringOn)
+}
+
+// OffMode is how vm is powered off from a power state. A suspended guest cannot be
+// asked.
+func OffMode(vm *vmv1alpha1.VirtualMachine, current vmv1alpha1.PowerState) vmv1alpha1.PowerOpMode {
+	if current == vmv1alpha1.Suspended {
+		return vmv1alpha1.PowerOpModeHard
+	}
+	return mode(vm.Spec.PowerOffMode)
+}
+
+// mode fills the default.
+func mode(m vmv1alpha1.PowerOpMode) vmv1alpha1.PowerOpMode {
+	if m == "" {
+		return vmv1alpha1.PowerOpModeTrySoft
+	}
+	return m
+}
+
+// Grace bounds the wait for a guest; 0 means the driver's default.
+func Grace(w *driver.Want) time.Duration {
+	if w.Effective == nil || w.Effective.TerminationGracePeriodSeconds == nil {
+		return 0
+	}
+	return time.Duration(*w.Effective.TerminationGracePeriodSeconds) * time.Second
+}
+
+// Outdated is true for an operation that waits for the guest although this is no
+// longer what is wanted.
+func Outdated(op driver.Operation, vm *vmv1alpha1.VirtualMachine) bool {
+	if !op.Asks {
+		return false // It waits for the hypervisor only.
+	}
+	in := Input{VM: vm}
+	switch op.Kind {
+	case driver.KindPowerOff:
+		return in.desired() != vmv1alpha1.PoweredOff || vm.Spec.PowerOffMode == vmv1alpha1.PowerOpModeHard
+	case driver.KindSuspend:
+		return in.desired() != vmv1alpha1.Suspended || vm.Spec.SuspendMode == vmv1alpha1.PowerOpModeHard
+	case driver.KindRestart:
+		return in.desired() != vmv1alpha1.PoweredOn || vm.Spec.RestartMode == vmv1alpha1.PowerOpModeHard
+	case driver.KindCreate, driver.KindCheck, driver.KindSearch, driver.KindReconfigure, driver.KindPowerOn, driver.KindDelete:
+	}
+	return false
+}

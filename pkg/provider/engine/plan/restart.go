@@ -1,0 +1,56 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+)
+
+// restart restarts a running VM once for each new time. What waits for a power cycle
+// is applied with it.
+func restart(in *Input, p *Plan) error {
+	t, due, err := restartDue(in)
+	if err != nil {
+		return err
+	}
+	if !due {
+		if wait := t.Sub(in.Now); wait > 0 {
+			return &provider.RequeueError{After: wait, Reason: "a restart is asked for at a later time"}
+		}
+		return nil
+	}
+	r := driver.Restart{Requested: t, Mode: mode(in.VM.Spec.RestartMode), GracePeriod: Grace(in.Want)}
+	if in.Want.Effective != nil {
+		_, r.Changes = in.split(in.compare().Differences)
+	}
+	return in.operate(p, in.Machine.Restart(r), vmv1alpha1.ReasonRestarting)
+}
+
+// restartDue returns the time of spec.nextRestartTime and whether it asks for a
+// restart now. No time asks for nothing.
+func restartDue(in *Input) (t time.Time, due bool, err error) {
+	if in.VM.Spec.NextRestartTime == "" {
+		return time.Time{}, false, nil
+	}
+	t, err = time.Parse(time.RFC3339Nano, in.VM.Spec.NextRestartTime)
+	if err != nil {
+		return time.Time{}, false, &provider.NoRequeueError{Err: fmt.Errorf("spec.nextRestartTime: %q is not an RFC 3339 time", in.VM.Spec.NextRestartTime)}
+	}
+	return t, !t.After(in.Now) && in.newerThanLastRestart(t), nil
+}
+
+// newerThanLastRestart compares with what the machine remembers and, where it
+// remembers nothing, with the status, which has whole seconds.
+func (in *Input) newerThanLastRestart(t time.Time) bool {
+	if last := in.Facts.LastRestart; last != nil {
+		return t.After(last.Time)
+	}
+	last := in.VM.Status.LastRestartTime
+	return last == nil || t.Truncate(time.Second).After(last.Time)
+}

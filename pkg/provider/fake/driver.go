@@ -1,0 +1,189 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+)
+
+// VM is a virtual machine of the fake hypervisor.
+type VM struct {
+	// Key is namespace and name of the object.
+	Key types.NamespacedName
+	// Owner is the UID of the object, empty for a VM that no object has.
+	Owner string
+	// UniqueID is fake-1, fake-2 and so on.
+	UniqueID string
+	// PowerState is the power state.
+	PowerState vmv1alpha1.PowerState
+	// Effective is the spec that the VM has.
+	Effective *vmv1alpha1.VirtualMachineInstanceSpec
+	// Address is the address of a VM that runs.
+	Address string
+	// Restarted is the last time that a restart was asked for.
+	Restarted string
+	// Paused is true when an administrator paused the VM.
+	Paused bool
+	// Trouble says why nobody can change the VM.
+	Trouble string
+	// Hidden: the hypervisor does not show it.
+	Hidden bool
+}
+
+// Driver is a hypervisor in memory.
+type Driver struct {
+	mu       sync.Mutex
+	readable bool
+	sink     driver.Sink
+	vms      map[string]*VM
+	made     int
+	failures map[driver.Kind][]error
+	held     chan struct{}
+	ran      map[driver.Kind]int
+}
+
+var _ driver.Driver = (*Driver)(nil)
+
+// New returns a Driver that can be read.
+func New() *Driver {
+	return &Driver{readable: true, vms: map[string]*VM{}, failures: map[driver.Kind][]error{}, ran: map[driver.Kind]int{}}
+}
+
+// Run implements driver.Driver.
+func (d *Driver) Run(ctx context.Context, sink driver.Sink) {
+	d.mu.Lock()
+	d.sink = sink
+	d.mu.Unlock()
+	sink.Read()
+	<-ctx.Done()
+}
+
+// Healthy implements driver.Driver.
+func (d *Driver) Healthy(context.Context) error {
+	if !d.Synced() {
+		return errors.New("the fake hypervisor cannot be read")
+	}
+	return nil
+}
+
+// Starting implements driver.Driver: there is nothing to be read first.
+func (d *Driver) Starting() bool { return false }
+
+// Synced implements driver.Driver.
+func (d *Driver) Synced() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.readable
+}
+
+// Managed implements driver.Driver.
+func (d *Driver) Managed() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := 0
+	for _, vm := range d.vms {
+		if vm.Owner != "" && !vm.Hidden {
+			n++
+		}
+	}
+	return n
+}
+
+// Look implements driver.Driver.
+func (d *Driver) Look(id driver.Identity) driver.Sighting {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	vm := d.vms[id.InstanceUUID]
+	switch {
+	case !d.readable:
+		return driver.Sighting{State: driver.Unknown}
+	case vm == nil || vm.Hidden:
+		return driver.Sighting{State: driver.Absent}
+	}
+	s := driver.Sighting{State: driver.Exists, Machine: machine{driver: d, id: id.InstanceUUID, vm: *vm}, Ownership: driver.Foreign}
+	switch vm.Owner {
+	case id.UID:
+		s.Ownership = driver.Own
+	case "":
+		s.Ownership = driver.Unowned
+	}
+	return s
+}
+
+// Search implements driver.Driver.
+func (d *Driver) Search(ctx context.Context, id driver.Identity) (found bool, err error) {
+	err = d.run(ctx, driver.KindSearch, func() error {
+		vm := d.vms[id.InstanceUUID]
+		found = vm != nil && !vm.Hidden
+		return nil
+	})
+	return found, err
+}
+
+// Refused implements driver.Driver.
+func (d *Driver) Refused(*driver.Want) []string { return nil }
+
+// Check implements driver.Driver: everything is there.
+func (d *Driver) Check(context.Context, *driver.Want, ...string) driver.Report {
+	return driver.Report{}
+}
+
+// Create implements driver.Driver.
+func (d *Driver) Create(w *driver.Want, checked func(driver.Report)) driver.Operation {
+	return d.operation(driver.KindCreate, func() error {
+		checked(driver.Report{})
+		if d.vms[w.Identity.InstanceUUID] != nil {
+			return nil
+		}
+		d.made++
+		d.vms[w.Identity.InstanceUUID] = &VM{
+			Key: w.Identity.Key, Owner: w.Identity.UID, UniqueID: fmt.Sprintf("fake-%d", d.made),
+			PowerState: vmv1alpha1.PoweredOff, Effective: w.Effective,
+		}
+		return nil
+	})
+}
+
+// Classify implements driver.Driver.
+func (d *Driver) Classify(err error) driver.Failure {
+	if errors.Is(err, context.Canceled) {
+		return driver.Interrupted
+	}
+	return driver.Refused
+}
+
+func (d *Driver) operation(kind driver.Kind, do func() error) driver.Operation {
+	return driver.Operation{Kind: kind, Run: func(ctx context.Context) error { return d.run(ctx, kind, do) }}
+}
+
+// run waits while operations are held, fails if a failure was ordered, and else does
+// do under the lock.
+func (d *Driver) run(ctx context.Context, kind driver.Kind, do func() error) error {
+	d.mu.Lock()
+	held := d.held
+	d.mu.Unlock()
+	if held != nil {
+		select {
+		case <-held:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ran[kind]++
+	if errs := d.failures[kind]; len(errs) > 0 {
+		d.failures[kind] = errs[1:]
+		return fmt.Errorf("%s: %w", kind, errs[0])
+	}
+	return do()
+}

@@ -1,0 +1,133 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fake
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+)
+
+// machine is a VM as it was read.
+type machine struct {
+	driver *Driver
+	id     string
+	vm     VM
+}
+
+// Facts implements driver.Machine.
+func (m machine) Facts(*driver.Want) driver.Facts {
+	f := driver.Facts{Readable: m.vm.Trouble == "", Trouble: m.vm.Trouble, Paused: m.vm.Paused}
+	f.Facts = provider.Facts{
+		PowerState: m.vm.PowerState, UniqueID: m.vm.UniqueID, InstanceUUID: m.id, BiosUUID: m.id, NodeName: "fake-host",
+	}
+	if t, err := time.Parse(time.RFC3339Nano, m.vm.Restarted); err == nil {
+		f.LastRestart = &metav1.Time{Time: t}
+	}
+	tools := metav1.Condition{Type: vmv1alpha1.ConditionGuestToolsReady, Status: metav1.ConditionFalse, Reason: vmv1alpha1.ReasonPoweredOff}
+	if m.vm.PowerState == vmv1alpha1.PoweredOn {
+		f.Network = &vmv1alpha1.VirtualMachineNetworkStatus{PrimaryIP4: m.vm.Address}
+		tools.Status, tools.Reason = metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded
+	}
+	f.Conditions = append(f.Conditions, tools)
+	return f
+}
+
+// Compare implements driver.Machine: the spec is one difference.
+func (m machine) Compare(w *driver.Want) driver.Comparison {
+	var c driver.Comparison
+	add := func(path, running, desired string, names bool, change func(*VM)) {
+		c.Differences = append(c.Differences, driver.Difference{
+			Path: path, Running: running, Desired: desired, Live: names, Names: names, FirstBoot: path == "nextRestartTime", Change: change,
+		})
+	}
+	if m.vm.Owner == "" {
+		key, uid := w.Identity.Key, w.Identity.UID
+		add("metadata.uid", "", uid, true, func(v *VM) { v.Key, v.Owner = key, uid })
+	}
+	if !equality.Semantic.DeepEqual(w.Effective, m.vm.Effective) {
+		effective := w.Effective.DeepCopy()
+		add("spec", "another", "this", false, func(v *VM) { v.Effective = effective })
+	}
+	if at := w.Restarted.UTC().Format(time.RFC3339Nano); !w.Restarted.IsZero() && at != m.vm.Restarted {
+		add("nextRestartTime", m.vm.Restarted, at, false, func(v *VM) { v.Restarted = at })
+	}
+	return c
+}
+
+// Complete implements driver.Machine: a create is one step.
+func (m machine) Complete(*driver.Want) driver.Operation {
+	return m.operation(driver.KindCreate, func(*VM) {})
+}
+
+// Configure implements driver.Machine.
+func (m machine) Configure(changes []driver.Difference) driver.Operation {
+	op := m.operation(driver.KindReconfigure, func(v *VM) { apply(v, changes) })
+	op.Changes = changes
+	return op
+}
+
+// PowerOn implements driver.Machine.
+func (m machine) PowerOn() driver.Operation {
+	return m.operation(driver.KindPowerOn, func(v *VM) { v.PowerState, v.Address = vmv1alpha1.PoweredOn, "192.0.2.1" })
+}
+
+// PowerOff implements driver.Machine.
+func (m machine) PowerOff(mode vmv1alpha1.PowerOpMode, _ time.Duration) driver.Operation {
+	return m.power(driver.KindPowerOff, mode, func(v *VM) { v.PowerState, v.Address = vmv1alpha1.PoweredOff, "" })
+}
+
+// Suspend implements driver.Machine.
+func (m machine) Suspend(mode vmv1alpha1.PowerOpMode, _ time.Duration) driver.Operation {
+	return m.power(driver.KindSuspend, mode, func(v *VM) { v.PowerState = vmv1alpha1.Suspended })
+}
+
+// Restart implements driver.Machine.
+func (m machine) Restart(r driver.Restart) driver.Operation {
+	at := r.Requested.UTC().Format(time.RFC3339Nano)
+	op := m.power(driver.KindRestart, r.Mode, func(v *VM) {
+		apply(v, r.Changes)
+		v.Restarted = at
+	})
+	op.Detail += " " + at
+	op.Changes = r.Changes
+	return op
+}
+
+// Destroy implements driver.Machine.
+func (m machine) Destroy(driver.Identity) driver.Operation {
+	return m.driver.operation(driver.KindDelete, func() error {
+		delete(m.driver.vms, m.id)
+		return nil
+	})
+}
+
+// Unregister implements driver.Machine.
+func (m machine) Unregister(id driver.Identity) driver.Operation { return m.Destroy(id) }
+
+func (m machine) power(kind driver.Kind, mode vmv1alpha1.PowerOpMode, change func(*VM)) driver.Operation {
+	op := m.operation(kind, change)
+	op.Detail, op.Asks = string(mode), mode != vmv1alpha1.PowerOpModeHard
+	return op
+}
+
+func (m machine) operation(kind driver.Kind, change func(*VM)) driver.Operation {
+	return m.driver.operation(kind, func() error {
+		if vm := m.driver.vms[m.id]; vm != nil {
+			change(vm)
+		}
+		return nil
+	})
+}
+
+func apply(v *VM, changes []driver.Difference) {
+	for _, c := range changes {
+		c.Change.(func(*VM))(v)
+	}
+}

@@ -1,0 +1,248 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/vmware/govmomi/vim25/mo"
+	vimtypes "github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/action"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/create"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/inventory"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
+)
+
+// Driver speaks to one vCenter.
+type Driver struct {
+	session   *session.Session
+	inventory *inventory.Inventory
+	places    *placement.Resolver
+	actor     *action.Actor
+	creator   *create.Creator
+	// readAfter is closed when the inventory may be read, nil for at once.
+	readAfter <-chan struct{}
+	sink      driver.Sink
+}
+
+var _ driver.Driver = (*Driver)(nil)
+
+// New returns a Driver that does nothing before Run.
+func New(c Config) (*Driver, error) {
+	s, err := session.New(session.Options{
+		URL: c.URL, CAFile: c.CAFile, CAPEM: c.CAPEM, Thumbprint: c.Thumbprint,
+		Credentials: c.Credentials, MaxCalls: c.MaxCalls, OnCall: c.OnCall,
+	})
+	if err != nil {
+		return nil, err
+	}
+	d := &Driver{session: s, readAfter: c.ReadAfter}
+	d.places = placement.New(placement.Options{
+		Session: s, Datacenter: c.Datacenter, ResourcePool: c.ResourcePool,
+		Folder: c.Folder, Datastore: c.Datastore, Network: c.Network,
+	})
+	d.inventory = inventory.New(inventory.Options{
+		Session: s, MaxWait: c.MaxWait, Changed: d.changed, Synced: func() { d.sink.Read() },
+		Folder: func(ctx context.Context) (vimtypes.ManagedObjectReference, error) {
+			ref, _, err := d.places.Folder(ctx)
+			return ref, err
+		},
+	})
+	d.actor = &action.Actor{Session: s, Inventory: d.inventory, GracePeriod: c.GracePeriod}
+	d.creator = &create.Creator{Actor: d.actor, Places: d.places}
+	return d, nil
+}
+
+// Run implements driver.Driver.
+func (d *Driver) Run(ctx context.Context, sink driver.Sink) {
+	d.sink = sink
+	var wg sync.WaitGroup
+	wg.Go(func() { d.session.Run(ctx) })
+	wg.Go(func() { d.readInventory(ctx) })
+	wg.Go(func() { d.places.Warm(ctx) })
+	wg.Wait()
+	d.session.Close()
+}
+
+// readInventory keeps the inventory from when it may be read until ctx is done.
+func (d *Driver) readInventory(ctx context.Context) {
+	if d.readAfter != nil {
+		select {
+		case <-d.readAfter:
+		case <-ctx.Done():
+			return
+		}
+	}
+	d.inventory.Run(ctx)
+}
+
+// changed is called for every change of the inventory. One that no fact shows is none.
+func (d *Driver) changed(old, now *mo.VirtualMachine) {
+	owner, ok := observe.OwnerOf(now)
+	if !ok {
+		owner, ok = observe.OwnerOf(old)
+	}
+	if !ok {
+		return
+	}
+	if old != nil && now != nil && configVersion(old) == configVersion(now) &&
+		equality.Semantic.DeepEqual(observe.Of(old, d.inventory.HostName), observe.Of(now, d.inventory.HostName)) {
+		return
+	}
+	d.sink.Changed(owner.Key)
+}
+
+func configVersion(vm *mo.VirtualMachine) string {
+	if vm.Config == nil {
+		return ""
+	}
+	return vm.Config.ChangeVersion
+}
+
+// Healthy implements driver.Driver.
+func (d *Driver) Healthy(ctx context.Context) error {
+	if err := d.session.Healthy(ctx); err != nil {
+		return err
+	}
+	return d.inventory.Unsynced()
+}
+
+// Starting implements driver.Driver.
+func (d *Driver) Starting() bool { return d.inventory.Starting() }
+
+// Synced implements driver.Driver.
+func (d *Driver) Synced() bool { return d.inventory.Synced() }
+
+// Managed implements driver.Driver.
+func (d *Driver) Managed() int { return d.inventory.Managed() }
+
+// Look implements driver.Driver.
+func (d *Driver) Look(id driver.Identity) driver.Sighting {
+	names := namesOf(id)
+	if folder, ok := d.places.KnownNamespaceFolder(id.Key.Namespace); ok {
+		names.Folder = folder
+	}
+	f := d.inventory.Find(names)
+	switch f.State {
+	case inventory.Absent:
+		return driver.Sighting{State: driver.Absent}
+	case inventory.Exists:
+		return driver.Sighting{State: driver.Exists, Machine: d.machine(f.VM), Ownership: ownership(f.VM, ownerOf(id))}
+	case inventory.Unknown:
+	}
+	return driver.Sighting{State: driver.Unknown, Why: f.Why}
+}
+
+// ownership says whose vm is. One that cannot be read was found because it was the
+// object's when it could.
+func ownership(vm *mo.VirtualMachine, owner observe.Owner) driver.Ownership {
+	if !observe.Readable(vm) {
+		return driver.Own
+	}
+	switch observe.OwnershipOf(vm, owner) {
+	case observe.Own:
+		return driver.Own
+	case observe.Foreign:
+		return driver.Foreign
+	case observe.Unowned:
+	}
+	return driver.Unowned
+}
+
+// Search implements driver.Driver.
+func (d *Driver) Search(ctx context.Context, id driver.Identity) (bool, error) {
+	ref, whose, err := d.creator.LookUp(ctx, namesOf(id), ownerOf(id))
+	if err != nil || ref == nil {
+		return false, err
+	}
+	if whose != observe.Own {
+		return false, nil // It is none of ours: what memory has is worked on.
+	}
+	inside, _, err := d.creator.Inside(ctx, *ref)
+	if err != nil {
+		return false, err
+	}
+	vm, err := d.inventory.Refresh(ctx, *ref)
+	if err == nil && vm != nil && !inside {
+		d.inventory.Misplaced(*ref)
+	}
+	return vm != nil, err
+}
+
+// Refused implements driver.Driver.
+func (d *Driver) Refused(w *driver.Want) []string {
+	return configspec.Refused(d.wanted(w), &mo.VirtualMachine{})
+}
+
+// Check implements driver.Driver.
+func (d *Driver) Check(ctx context.Context, w *driver.Want, kinds ...string) driver.Report {
+	return d.places.Check(ctx, w.Effective, w.Image, kinds...).Failures
+}
+
+// Create implements driver.Driver.
+func (d *Driver) Create(w *driver.Want, checked func(driver.Report)) driver.Operation {
+	want := d.wanted(w)
+	return driver.Operation{Kind: driver.KindCreate, Run: func(ctx context.Context) error {
+		rep := d.places.Check(ctx, w.Effective, w.Image)
+		checked(rep.Failures)
+		if err := rep.Err(); err != nil {
+			return err
+		}
+		err := d.creator.Create(ctx, want, rep)
+		if create.Gone(err) {
+			d.places.Invalidate()
+		}
+		return err
+	}}
+}
+
+// Classify implements driver.Driver.
+func (d *Driver) Classify(err error) driver.Failure {
+	var lacks *driver.NotUsableError
+	switch vimfault.KindOf(err) {
+	case vimfault.WrongState, vimfault.NotFound, vimfault.AlreadyExists:
+		return driver.Stale
+	case vimfault.Temporary:
+		return driver.Busy
+	case vimfault.Cancelled:
+		return driver.Interrupted
+	case vimfault.None, vimfault.ToolsUnavailable, vimfault.Invalid, vimfault.Denied, vimfault.NoResources, vimfault.Other:
+	}
+	if errors.As(err, &lacks) && lacks.Missing {
+		return driver.Lacking
+	}
+	return driver.Refused
+}
+
+// wanted translates what is asked for.
+func (d *Driver) wanted(w *driver.Want) configspec.Want {
+	out := configspec.Want{
+		Name: w.Name, Owner: ownerOf(w.Identity), InstanceUUID: w.Identity.InstanceUUID, ProviderID: w.ProviderID,
+		Effective: w.Effective, TPMPreferred: w.TPMPreferred, LastRestart: w.Restarted,
+	}
+	if w.Bootstrap != nil {
+		out.UserData, out.VAppProperties = w.Bootstrap.CloudConfig, w.Bootstrap.VAppProperties
+	}
+	out.Backings, _ = d.places.KnownBackings(placement.NetworkNames(w.Effective))
+	return out
+}
+
+// ownerOf is the owner that the vSphere VM of an object has.
+func ownerOf(id driver.Identity) observe.Owner { return observe.Owner{Key: id.Key, UID: id.UID} }
+
+func namesOf(id driver.Identity) inventory.Names {
+	return inventory.Names{
+		UniqueID: id.UniqueID, InstanceUUID: strings.ToLower(id.InstanceUUID), BiosUUID: strings.ToLower(id.BiosUUID), OwnerUID: id.UID,
+	}
+}

@@ -1,0 +1,152 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+)
+
+// State is what is known about the existence of a virtual machine.
+type State int
+
+const (
+	// Unknown means that vSphere was not read completely, or that what was read does
+	// not tell.
+	Unknown State = iota
+	// Absent means that vSphere has no such virtual machine where it was read.
+	Absent
+	// Exists means that there is a record, readable or not.
+	Exists
+)
+
+// Names are everything that can name the virtual machine of an object; UUIDs are in
+// lower case.
+type Names struct {
+	// UniqueID is the managed object ID that the virtual machine had.
+	UniqueID string
+	// InstanceUUID that it was given. vCenter may have changed it.
+	InstanceUUID string
+	// BiosUUID that it had. A clone has another.
+	BiosUUID string
+	// OwnerUID is the UID of the object. A clone has the same owner key.
+	OwnerUID string
+	// Folder of its namespace, if that is known.
+	Folder types.ManagedObjectReference
+}
+
+// Found is what Find says.
+type Found struct {
+	// State of existence.
+	State State
+	// VM is the record of what exists.
+	VM *mo.VirtualMachine
+	// Why tells why the state is unknown, if it is not for want of a complete reading.
+	Why string
+}
+
+// Find looks by managed object ID, by instance UUID and by owner. A record that has the
+// ID, can be read, and has neither the UUID nor the owner is somebody else's.
+func (i *Inventory) Find(n Names) Found {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if ref := vmRef(n.UniqueID); i.vms[ref] != nil {
+		vm, had := i.vms[ref], i.names.names[ref]
+		_, known := i.names.names[ref]
+		if !known || had.instanceUUID == n.InstanceUUID || n.OwnerUID != "" && had.owner == n.OwnerUID {
+			if !observe.Readable(vm) {
+				i.names.claimed[ref] = struct{}{}
+			}
+			return Found{State: Exists, VM: vm}
+		}
+	}
+	if all := i.names.byUUID[n.InstanceUUID]; len(all) > 0 {
+		return i.oneOf(all, "instance UUID "+n.InstanceUUID)
+	}
+	if own := i.sameMachine(n); len(own) > 0 {
+		return i.oneOf(own, "the owner key of this object")
+	}
+	switch why := i.undecided(n); {
+	case !i.synced:
+		return Found{State: Unknown}
+	case why != "":
+		return Found{State: Unknown, Why: why}
+	}
+	return Found{State: Absent}
+}
+
+// sameMachine are the records with the owner key of an object that are no clones.
+func (i *Inventory) sameMachine(n Names) refs {
+	out := refs{}
+	for ref := range i.names.byOwner[n.OwnerUID] {
+		if n.BiosUUID != "" && i.names.names[ref].biosUUID == n.BiosUUID {
+			out[ref] = struct{}{}
+		}
+	}
+	return out
+}
+
+func (i *Inventory) oneOf(all refs, by string) Found {
+	if len(all) == 1 {
+		for ref := range all {
+			return Found{State: Exists, VM: i.vms[ref]}
+		}
+	}
+	var ids []string
+	for ref := range all {
+		ids = append(ids, ref.Value)
+	}
+	slices.Sort(ids)
+	return Found{State: Unknown, Why: fmt.Sprintf("several vSphere VMs have %s: %s", by, strings.Join(ids, ", "))}
+}
+
+// undecided names a virtual machine that cannot be read, that no object claims, and
+// that may be the one which is looked for.
+func (i *Inventory) undecided(n Names) string {
+	if n.UniqueID != "" {
+		return ""
+	}
+	for ref := range i.names.unread {
+		vm := i.vms[ref]
+		if _, claimed := i.names.claimed[ref]; claimed || vm == nil {
+			continue
+		}
+		if n.Folder.Value == "" || vm.Parent == nil || *vm.Parent == n.Folder {
+			return fmt.Sprintf("the vSphere VM %s (%s) cannot be read, and it may be that of this object", ref.Value, vm.Name)
+		}
+	}
+	return ""
+}
+
+// Managed is the number of objects that the records belong to.
+func (i *Inventory) Managed() int {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return len(i.names.byOwner)
+}
+
+// Misplaced notes that a virtual machine is not below the managed folder. It holds
+// until the stream reports it there, or it goes.
+func (i *Inventory) Misplaced(ref types.ManagedObjectReference) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.vms[ref] != nil {
+		i.outside[ref] = struct{}{}
+	}
+}
+
+// Outside reports whether a virtual machine was found where the stream does not look:
+// outside of the managed folder.
+func (i *Inventory) Outside(ref types.ManagedObjectReference) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	_, outside := i.outside[ref]
+	return outside
+}

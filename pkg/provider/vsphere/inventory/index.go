@@ -1,0 +1,96 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"strings"
+
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+)
+
+// named is what names a virtual machine, as it was when it could last be read.
+type named struct {
+	instanceUUID, biosUUID, owner string
+}
+
+// refs is a set of virtual machines.
+type refs map[types.ManagedObjectReference]struct{}
+
+// index finds virtual machines by what names them. One that cannot be read now keeps
+// the names that it had.
+type index struct {
+	names  map[types.ManagedObjectReference]named
+	byUUID map[string]refs
+	// byOwner is by the UID of the object.
+	byOwner map[string]refs
+	// claimed are those that the unique ID of an object has named, and unread those
+	// that could not be read since they were seen.
+	claimed, unread refs
+}
+
+func newIndex() index {
+	return index{
+		names: map[types.ManagedObjectReference]named{}, byUUID: map[string]refs{}, byOwner: map[string]refs{},
+		claimed: refs{}, unread: refs{},
+	}
+}
+
+// put takes up the names of a record.
+func (x *index) put(ref types.ManagedObjectReference, vm *mo.VirtualMachine) {
+	if !observe.Readable(vm) {
+		if _, known := x.names[ref]; !known {
+			x.unread[ref] = struct{}{}
+		}
+		return
+	}
+	delete(x.unread, ref)
+	next := named{instanceUUID: strings.ToLower(vm.Config.InstanceUuid), biosUUID: strings.ToLower(vm.Config.Uuid)}
+	if owner, ok := observe.OwnerOf(vm); ok {
+		next.owner = owner.UID
+	}
+	if x.names[ref] == next {
+		return
+	}
+	x.forget(ref)
+	x.names[ref] = next
+	add(x.byUUID, next.instanceUUID, ref)
+	add(x.byOwner, next.owner, ref)
+}
+
+// drop forgets a virtual machine that is gone.
+func (x *index) drop(ref types.ManagedObjectReference) {
+	x.forget(ref)
+	delete(x.claimed, ref)
+	delete(x.unread, ref)
+}
+
+func (x *index) forget(ref types.ManagedObjectReference) {
+	old, ok := x.names[ref]
+	if !ok {
+		return
+	}
+	remove(x.byUUID, old.instanceUUID, ref)
+	remove(x.byOwner, old.owner, ref)
+	delete(x.names, ref)
+}
+
+func add(m map[string]refs, name string, ref types.ManagedObjectReference) {
+	if name == "" {
+		return
+	}
+	if m[name] == nil {
+		m[name] = refs{}
+	}
+	m[name][ref] = struct{}{}
+}
+
+func remove(m map[string]refs, name string, ref types.ManagedObjectReference) {
+	delete(m[name], ref)
+	if len(m[name]) == 0 {
+		delete(m, name)
+	}
+}

@@ -1,0 +1,75 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"fmt"
+
+	"github.com/vmware/govmomi/vim25/mo"
+	vimtypes "github.com/vmware/govmomi/vim25/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/report"
+)
+
+// machine is a record of the inventory, which never changes.
+type machine struct {
+	driver *Driver
+	vm     *mo.VirtualMachine
+}
+
+var _ driver.Machine = machine{}
+
+func (d *Driver) machine(vm *mo.VirtualMachine) machine { return machine{driver: d, vm: vm} }
+
+func (m machine) ref() vimtypes.ManagedObjectReference { return m.vm.Self }
+
+// Facts implements driver.Machine.
+func (m machine) Facts(w *driver.Want) driver.Facts {
+	f := report.Facts(m.vm, w, m.driver.inventory.HostName)
+	f.Unfinished = f.Readable && observe.Pending(m.vm) && f.PowerState == vmv1alpha1.PoweredOff
+	if m.driver.inventory.Outside(m.ref()) {
+		f.Conditions = append(f.Conditions, report.Misplaced(m.vm.Name))
+	} else {
+		f.Withdrawn = append(f.Withdrawn, vmv1alpha1.ConditionLocationValid)
+	}
+	return f
+}
+
+// Compare implements driver.Machine.
+func (m machine) Compare(w *driver.Want) driver.Comparison {
+	want := m.driver.wanted(w)
+	want.HostMHz = m.driver.inventory.HostMHz(m.vm.Runtime.Host)
+	c := driver.Comparison{
+		Refused:    configspec.Refused(want, m.vm),
+		NotApplied: configspec.NotApplied(want, m.vm),
+	}
+	for _, d := range configspec.Differences(want, m.vm) {
+		c.Differences = append(c.Differences, driver.Difference{
+			Path: d.Path, Running: d.Running, Desired: d.Desired, Live: d.Live, FirstBoot: d.FirstBoot,
+			Names: d.Names(), Change: d,
+		})
+	}
+	if len(want.Backings) < len(placement.NetworkNames(w.Effective)) {
+		c.Unresolved = vmv1alpha1.ConditionNetworkReady
+	}
+	return c
+}
+
+// changes are the driver's own of differences that Compare named.
+func changes(diffs []driver.Difference) []configspec.Difference {
+	out := make([]configspec.Difference, 0, len(diffs))
+	for _, d := range diffs {
+		change, ok := d.Change.(configspec.Difference)
+		if !ok {
+			panic(fmt.Sprintf("the difference of %s is not of this driver", d.Path))
+		}
+		out = append(out, change)
+	}
+	return out
+}

@@ -1,0 +1,44 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// Readable is true when the configuration could be read. vCenter has none of a VM whose
+// files it cannot reach, and whoever lacks the privilege sees none.
+func Readable(vm *mo.VirtualMachine) bool {
+	return vm != nil && vm.Config != nil && vm.Config.ChangeVersion != "" && vm.Config.InstanceUuid != ""
+}
+
+// Paused is true when an administrator paused the VM.
+func Paused(vm *mo.VirtualMachine) bool {
+	return strings.EqualFold(ExtraConfig(vm, vmv1alpha1.ExtraConfigPausedKey), "TRUE")
+}
+
+// Orphaned is true for a VM that is in vCenter's inventory and on no host any more.
+func Orphaned(vm *mo.VirtualMachine) bool {
+	return vm.Runtime.ConnectionState == types.VirtualMachineConnectionStateOrphaned
+}
+
+// Trouble says why nobody can change the VM; empty when somebody can. What it looks at
+// is part of the stream.
+func Trouble(vm *mo.VirtualMachine) string {
+	switch {
+	case vm.Runtime.ConnectionState != types.VirtualMachineConnectionStateConnected:
+		return fmt.Sprintf("the vSphere VM %s is not connected: %s", vm.Self.Value, vm.Runtime.ConnectionState)
+	case !Readable(vm):
+		return fmt.Sprintf("the configuration of the vSphere VM %s cannot be read", vm.Self.Value)
+	case vm.ResourcePool == nil:
+		return fmt.Sprintf("the vSphere VM %s has no resource pool: it is a template, or its pool cannot be read", vm.Self.Value)
+	}
+	return ""
+}

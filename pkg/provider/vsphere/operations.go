@@ -1,0 +1,192 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/mo"
+	vimtypes "github.com/vmware/govmomi/vim25/types"
+	"k8s.io/klog/v2"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/create"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
+)
+
+// Complete implements driver.Machine.
+func (m machine) Complete(w *driver.Want) driver.Operation {
+	want := m.driver.wanted(w)
+	return driver.Operation{Kind: driver.KindCreate, Run: func(ctx context.Context) error {
+		rep := m.driver.places.Check(ctx, w.Effective, w.Image, vmv1alpha1.ConditionNetworkReady)
+		if err := rep.Err(); err != nil {
+			return err
+		}
+		want.Backings = rep.Backings
+		return m.driver.creator.Complete(ctx, want, m.ref())
+	}}
+}
+
+// Configure implements driver.Machine. Values can be set twice, but a device that is
+// added twice is there twice: vSphere shall refuse that when the configuration has
+// changed since it was read.
+func (m machine) Configure(diffs []driver.Difference) driver.Operation {
+	own := changes(diffs)
+	version := ""
+	if configspec.Upgrade(own) == "" && len(configspec.Spec(own).DeviceChange) > 0 {
+		version = m.vm.Config.ChangeVersion
+	}
+	return driver.Operation{Kind: driver.KindReconfigure, Changes: diffs, Run: func(ctx context.Context) error {
+		return m.configure(ctx, own, version)
+	}}
+}
+
+func (m machine) configure(ctx context.Context, diffs []configspec.Difference, version string) error {
+	if to := configspec.Upgrade(diffs); to != "" {
+		if err := m.driver.actor.Upgrade(ctx, m.ref(), to); err != nil {
+			return err
+		}
+	}
+	if configspec.OnlyUpgrade(diffs) {
+		return nil
+	}
+	spec := configspec.Spec(diffs)
+	spec.ChangeVersion = version
+	return m.driver.actor.Reconfigure(ctx, m.ref(), spec)
+}
+
+// PowerOn implements driver.Machine.
+func (m machine) PowerOn() driver.Operation {
+	return driver.Operation{Kind: driver.KindPowerOn, Run: func(ctx context.Context) error {
+		return m.driver.actor.PowerOn(ctx, m.ref())
+	}}
+}
+
+// PowerOff implements driver.Machine.
+func (m machine) PowerOff(mode vmv1alpha1.PowerOpMode, grace time.Duration) driver.Operation {
+	return m.power(driver.KindPowerOff, mode, func(ctx context.Context) error {
+		return m.driver.actor.PowerOff(ctx, m.ref(), mode, grace)
+	})
+}
+
+// Suspend implements driver.Machine.
+func (m machine) Suspend(mode vmv1alpha1.PowerOpMode, grace time.Duration) driver.Operation {
+	return m.power(driver.KindSuspend, mode, func(ctx context.Context) error {
+		return m.driver.actor.Suspend(ctx, m.ref(), mode, grace)
+	})
+}
+
+func (m machine) power(kind driver.Kind, mode vmv1alpha1.PowerOpMode, run func(context.Context) error) driver.Operation {
+	return driver.Operation{Kind: kind, Detail: string(mode), Asks: mode != vmv1alpha1.PowerOpModeHard, Run: run}
+}
+
+// Restart implements driver.Machine.
+func (m machine) Restart(r driver.Restart) driver.Operation {
+	own := changes(r.Changes)
+	op := m.power(driver.KindRestart, r.Mode, func(ctx context.Context) error {
+		if len(own) > 0 {
+			return m.cycle(ctx, r, own)
+		}
+		return m.reboot(ctx, r)
+	})
+	op.Changes = r.Changes
+	op.Detail += " " + r.Requested.UTC().Format(time.RFC3339Nano)
+	return op
+}
+
+// cycle restarts by a power cycle, with changes in between. Each step leaves a VM from
+// which the plan goes on: one that is off and shall run is powered on, and that counts
+// as the restart.
+func (m machine) cycle(ctx context.Context, r driver.Restart, diffs []configspec.Difference) error {
+	if err := m.driver.actor.PowerOff(ctx, m.ref(), r.Mode, r.GracePeriod); err != nil {
+		return err
+	}
+	if err := m.configure(ctx, diffs, ""); err != nil {
+		return err
+	}
+	if err := m.driver.actor.Reconfigure(ctx, m.ref(), configspec.RecordRestart(r.Requested)); err != nil {
+		return err
+	}
+	return m.driver.actor.PowerOn(ctx, m.ref())
+}
+
+// takeBackTimeout bounds the removal of the record of a restart that was refused.
+const takeBackTimeout = 30 * time.Second
+
+// reboot restarts the guest at most once for each request. vSphere cannot be asked
+// afterwards whether it did: runtime.bootTime is that of the last power on, which
+// neither a reset nor a reboot of the guest changes, and neither changes anything
+// else that lasts. So the restart is recorded in the VM first. Who dies in between
+// leaves a restart that was not done, which its user can ask for again; recorded
+// afterwards, a guest in use would be restarted twice. Only when vSphere has
+// answered that it did not restart is the record taken back, and then the restart
+// is tried again.
+func (m machine) reboot(ctx context.Context, r driver.Restart) error {
+	if err := m.driver.actor.Reconfigure(ctx, m.ref(), configspec.RecordRestart(r.Requested)); err != nil {
+		return err
+	}
+	err := m.driver.actor.Reboot(ctx, m.ref(), r.Mode)
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return err
+	case !vimfault.Refused(err):
+		klog.FromContext(ctx).Error(err, "It is not known whether the guest was restarted; it is not tried again", "vm", m.ref().Value)
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeBackTimeout)
+	defer cancel()
+	before := configspec.RecordRestartAs(observe.ExtraConfig(m.vm, observe.LastRestartKey))
+	if undo := m.driver.actor.Reconfigure(ctx, m.ref(), before); undo != nil {
+		return fmt.Errorf("%w; it is not tried again, for the record of it could not be removed: %w", err, undo)
+	}
+	return err
+}
+
+// Destroy implements driver.Machine.
+func (m machine) Destroy(id driver.Identity) driver.Operation {
+	return driver.Operation{Kind: driver.KindDelete, Run: func(ctx context.Context) error {
+		vm, err := m.still(ctx, id)
+		if err != nil || vm == nil {
+			return err
+		}
+		if vm.Runtime.PowerState == vimtypes.VirtualMachinePowerStatePoweredOn {
+			return &vimfault.ChangedError{Message: fmt.Sprintf("the VM %s was powered on meanwhile", m.ref().Value)}
+		}
+		return m.driver.actor.Destroy(ctx, vm.Self)
+	}}
+}
+
+// Unregister implements driver.Machine.
+func (m machine) Unregister(driver.Identity) driver.Operation {
+	return driver.Operation{Kind: driver.KindDelete, Detail: "unregister", Run: func(ctx context.Context) error {
+		return m.driver.actor.Unregister(ctx, m.ref())
+	}}
+}
+
+// still reads the VM again before it is destroyed: the record may be of before an
+// outage, or of before somebody else took the VM over or paused it. It is nil when the
+// VM is gone.
+func (m machine) still(ctx context.Context, id driver.Identity) (*mo.VirtualMachine, error) {
+	vm, err := m.driver.inventory.Refresh(ctx, m.ref())
+	switch {
+	case err != nil:
+		return nil, err
+	case vm == nil:
+		return nil, &vimfault.ChangedError{Message: fmt.Sprintf("the VM %s is not shown any more", m.ref().Value)}
+	case !observe.Readable(vm):
+		return nil, errors.New(observe.Trouble(vm))
+	case observe.OwnershipOf(vm, ownerOf(id)) != observe.Own:
+		return nil, create.Conflict(id.InstanceUUID)
+	case observe.Paused(vm):
+		return nil, provider.ErrPaused
+	}
+	return vm, nil
+}

@@ -1,0 +1,96 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/mo"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/inventory"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
+	"github.com/slipway-dev/slipway/test/vcenter"
+)
+
+// settings are those of driver and engine.
+type settings struct {
+	Config
+	engine.Options
+}
+
+// Provider is an engine over this driver whose answers end up in the status of the
+// request, as a controller puts them there.
+type Provider struct {
+	*engine.Engine
+	driver    *Driver
+	inventory *inventory.Inventory
+	places    *placement.Resolver
+}
+
+// newProvider returns a provider that does nothing before it is run.
+func newProvider(t *testing.T, s settings) *Provider {
+	t.Helper()
+	d, err := New(s.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Driver = d
+	return &Provider{Engine: engine.New(s.Options), driver: d, inventory: d.inventory, places: d.places}
+}
+
+// CreateOrUpdateVirtualMachineAsync returns what tells of the end of an operation that
+// was started.
+func (p *Provider) CreateOrUpdateVirtualMachineAsync(ctx context.Context, req *provider.Request) (<-chan error, error) {
+	r, err := p.Engine.CreateOrUpdateVirtualMachineAsync(ctx, req)
+	r.Apply(&req.VM.Status, req.VM.Generation, req.Now)
+	return r.Ended, err
+}
+
+// DeleteVirtualMachine returns nil when nothing is left.
+func (p *Provider) DeleteVirtualMachine(ctx context.Context, req *provider.Request) error {
+	r, err := p.Engine.DeleteVirtualMachine(ctx, req)
+	r.Apply(&req.VM.Status, req.VM.Generation, req.Now)
+	return err
+}
+
+// record is what the inventory has of a VM, nil for nothing.
+func (p *Provider) record(uniqueID, instanceUUID string) *mo.VirtualMachine {
+	return p.inventory.Find(inventory.Names{UniqueID: uniqueID, InstanceUUID: instanceUUID}).VM
+}
+
+// startProvider starts a provider that ends with the test.
+func startProvider(t *testing.T, ready vcenter.Ready, change func(*settings)) (*Provider, *calls) {
+	t.Helper()
+	counted := &calls{}
+	s := settings{Config: Config{
+		URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials,
+		Datastore: "LocalDS_0", Network: "VM Network", Folder: "/DC0/vm/slipway",
+		OnCall: counted.count, MaxWait: 5,
+	}, Options: engine.Options{MissingGrace: 300 * time.Millisecond}}
+	if change != nil {
+		change(&s)
+	}
+	p := newProvider(t, s)
+	run(t, p)
+	return p, counted
+}
+
+// run runs p until the test ends.
+func run(t *testing.T, p *Provider) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { p.Run(ctx); close(ended) }()
+	stop = sync.OnceFunc(func() { cancel(); <-ended })
+	t.Cleanup(stop)
+	return stop
+}
+
+func keyOf(req *provider.Request) types.NamespacedName { return provider.KeyOf(req.VM).NamespacedName }

@@ -1,0 +1,88 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"slices"
+
+	"github.com/vmware/govmomi/vim25/mo"
+	vimtypes "github.com/vmware/govmomi/vim25/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+)
+
+// Facts are what vm shows; w names its volumes and interfaces. hostName resolves the
+// name of a host.
+func Facts(vm *mo.VirtualMachine, w *driver.Want, hostName func(vimtypes.ManagedObjectReference) string) driver.Facts {
+	out := driver.Facts{Trouble: observe.Trouble(vm), Orphaned: observe.Orphaned(vm)}
+	out.UniqueID = vm.Self.Value
+	if !observe.Readable(vm) {
+		return out
+	}
+	f := observe.Of(vm, hostName)
+	out.Readable, out.Paused = true, f.Paused
+	out.Facts = provider.Facts{
+		PowerState: f.PowerState, UniqueID: f.UniqueID, BiosUUID: f.BiosUUID, InstanceUUID: f.InstanceUUID,
+		HardwareVersion: f.HardwareVersion, Resources: &f.Resources, Guest: f.Guest, Storage: f.Storage,
+		Network: nameInterfaces(f, w), Volumes: volumes(vm, w), NodeName: f.NodeName, LastRestart: f.LastRestart,
+	}
+	out.Conditions = append(out.Conditions, tools(f))
+	if w.NoPromotion {
+		out.Withdrawn = append(out.Withdrawn, vmv1alpha1.ConditionDiskPromotionSynced)
+	} else {
+		out.Conditions = append(out.Conditions, promotion(vm))
+	}
+	return out
+}
+
+// nameInterfaces gives the adapters the names of the interfaces in the same order.
+func nameInterfaces(f observe.Facts, w *driver.Want) *vmv1alpha1.VirtualMachineNetworkStatus {
+	n := f.Network.DeepCopy()
+	if n == nil || w.Effective == nil || w.Effective.Network == nil {
+		return n
+	}
+	for i, spec := range w.Effective.Network.Interfaces {
+		if i >= len(f.NICs) {
+			break
+		}
+		at := slices.IndexFunc(n.Interfaces, func(s vmv1alpha1.VirtualMachineNetworkInterfaceStatus) bool {
+			return s.DeviceKey == f.NICs[i]
+		})
+		if at >= 0 {
+			n.Interfaces[at].Name = spec.Name
+		}
+	}
+	return n
+}
+
+func tools(f observe.Facts) metav1.Condition {
+	kind := vmv1alpha1.ConditionGuestToolsReady
+	switch {
+	case f.PowerState != vmv1alpha1.PoweredOn:
+		return no(kind, vmv1alpha1.ReasonPoweredOff, "the virtual machine does not run")
+	case f.Guest == nil:
+		return metav1.Condition{Type: kind, Status: metav1.ConditionUnknown, Reason: vmv1alpha1.ReasonUnknownState, Message: "vSphere reports no guest"}
+	case f.Guest.ToolsRunning:
+		return yes(kind)
+	}
+	return no(kind, vmv1alpha1.ReasonWaitingForTools, "VMware Tools does not run")
+}
+
+// Misplaced is the condition of a VM outside of the managed folder.
+func Misplaced(name string) metav1.Condition {
+	return no(vmv1alpha1.ConditionLocationValid, vmv1alpha1.ReasonMoved,
+		"the vSphere VM "+name+" is not below the managed folder any more; it is managed all the same")
+}
+
+func yes(kind string) metav1.Condition {
+	return metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded}
+}
+
+func no(kind, reason, message string) metav1.Condition {
+	return metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason, Message: message}
+}
