@@ -4637,10 +4637,10 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceStatus(ref common.Referen
 				Properties: map[string]spec.Schema{
 					"phase": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Phase is a summary for people: Starting, Running, Suspended, Stopping.\n\nPossible enum values:\n - `\"Creating\"` is being created in vSphere.\n - `\"Deleting\"` is being deleted.\n - `\"Failed\"` cannot go on without a change.\n - `\"Pending\"` waits for something that the VM needs.\n - `\"Running\"` is powered on.\n - `\"Starting\"` is being powered on.\n - `\"Stopped\"` is powered off.\n - `\"Stopping\"` is being powered off or suspended.\n - `\"Suspended\"` is suspended.",
+							Description: "Phase is a summary for people: Starting, Running, Suspended, Stopping.\n\nPossible enum values:\n - `\"Creating\"` is being created in vSphere.\n - `\"Deleting\"` is being deleted.\n - `\"Failed\"` cannot go on without a change.\n - `\"Pending\"` waits for something that the VM needs.\n - `\"Running\"` is powered on.\n - `\"Starting\"` is being powered on.\n - `\"Stopped\"` is powered off.\n - `\"Stopping\"` is being powered off or suspended.\n - `\"Suspended\"` is suspended.\n - `\"Unknown\"` is not shown by vSphere any more, or not known to be there.",
 							Type:        []string{"string"},
 							Format:      "",
-							Enum:        []interface{}{"Creating", "Deleting", "Failed", "Pending", "Running", "Starting", "Stopped", "Stopping", "Suspended"},
+							Enum:        []interface{}{"Creating", "Deleting", "Failed", "Pending", "Running", "Starting", "Stopped", "Stopping", "Suspended", "Unknown"},
 						},
 					},
 					"nodeName": {
@@ -5428,10 +5428,10 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 					},
 					"phase": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Phase is a summary for people.\n\nPossible enum values:\n - `\"Creating\"` is being created in vSphere.\n - `\"Deleting\"` is being deleted.\n - `\"Failed\"` cannot go on without a change.\n - `\"Pending\"` waits for something that the VM needs.\n - `\"Running\"` is powered on.\n - `\"Starting\"` is being powered on.\n - `\"Stopped\"` is powered off.\n - `\"Stopping\"` is being powered off or suspended.\n - `\"Suspended\"` is suspended.",
+							Description: "Phase is a summary for people.\n\nPossible enum values:\n - `\"Creating\"` is being created in vSphere.\n - `\"Deleting\"` is being deleted.\n - `\"Failed\"` cannot go on without a change.\n - `\"Pending\"` waits for something that the VM needs.\n - `\"Running\"` is powered on.\n - `\"Starting\"` is being powered on.\n - `\"Stopped\"` is powered off.\n - `\"Stopping\"` is being powered off or suspended.\n - `\"Suspended\"` is suspended.\n - `\"Unknown\"` is not shown by vSphere any more, or not known to be there.",
 							Type:        []string{"string"},
 							Format:      "",
-							Enum:        []interface{}{"Creating", "Deleting", "Failed", "Pending", "Running", "Starting", "Stopped", "Stopping", "Suspended"},
+							Enum:        []interface{}{"Creating", "Deleting", "Failed", "Pending", "Running", "Starting", "Stopped", "Stopping", "Suspended", "Unknown"},
 						},
 					},
 					"printableStatus": {
