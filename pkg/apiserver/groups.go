@@ -5,15 +5,12 @@ package apiserver
 
 import (
 	"fmt"
-	"time"
 
-	"github.com/google/uuid"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/kubernetes"
 
 	instancetyperest "github.com/slipway-dev/slipway/pkg/registry/instancetype/rest"
 	vmrest "github.com/slipway-dev/slipway/pkg/registry/vm/rest"
-	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine"
 )
 
 // InstallGroups serves all API groups of Slipway from server, which was made from c.
@@ -28,7 +25,6 @@ func InstallGroups(server *genericapiserver.GenericAPIServer, c genericapiserver
 		return err
 	}
 	machines, err := vmrest.NewAPIGroupInfo(c.RESTOptionsGetter, vmrest.Dependencies{
-		Sources:       virtualmachine.Sources{Now: time.Now, NewUUID: uuid.NewString},
 		Owners:        owners,
 		Instancetypes: instancetypeStores,
 		Host:          host,

@@ -19,10 +19,9 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 	applyvm "github.com/slipway-dev/slipway/pkg/generated/applyconfiguration/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
-
-var randomUUID = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 
 func TestCreationFillsIdentityAndDropsStatus(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
@@ -39,8 +38,9 @@ func TestCreationFillsIdentityAndDropsStatus(t *testing.T) {
 	if diff := cmp.Diff([]string{vmv1alpha1.VirtualMachineFinalizer}, got.Finalizers); diff != "" {
 		t.Errorf("finalizers (-want +got):\n%s", diff)
 	}
-	if got.Spec.Firmware == nil || !randomUUID.MatchString(got.Spec.Firmware.UUID) {
-		t.Errorf("spec.firmware = %+v, want a random UUID in lower case", got.Spec.Firmware)
+	// The controller would choose the same one for an object that lacks it.
+	if want := apply.FirmwareUUID(got.UID); got.Spec.Firmware == nil || got.Spec.Firmware.UUID != want {
+		t.Errorf("spec.firmware = %+v, want the UUID %s that follows from the UID %s", got.Spec.Firmware, want, got.UID)
 	}
 	want := []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0"}}
 	if got.Spec.Network == nil {

@@ -9,6 +9,7 @@
 //   - The main endpoint keeps the stored status, and generation moves only when spec
 //     does; the status endpoint keeps the stored spec, labels, annotations,
 //     finalizers and owners.
+//   - A subresource changes its part of the object only, and no metadata.
 //   - Server-side apply owns no field that the endpoint ignores.
 //   - A PUT names the version that it replaces and never creates.
 package standard

@@ -28,6 +28,10 @@ type Kind[T runtime.Object] struct {
 	Spec func(T) any
 	// Status is nil for a kind without one.
 	Status *Status[T]
+	// PrepareForCreate and PrepareForUpdate complete what is to be stored: after status
+	// was dropped or kept, before changes of spec are counted. Both may be nil.
+	PrepareForCreate func(obj T)
+	PrepareForUpdate func(obj, stored T)
 	// Validate and ValidateUpdate refuse bad objects.
 	Validate       func(obj T) field.ErrorList
 	ValidateUpdate func(obj, stored T) field.ErrorList
@@ -37,6 +41,9 @@ type Kind[T runtime.Object] struct {
 	Table rest.TableConvertor
 	// GetAttrs adds field selectors. Nil gives name and namespace only.
 	GetAttrs storage.AttrFunc
+	// IndexFields are those field selectors by which the watch cache is indexed. They
+	// should have many values, of which one is asked for.
+	IndexFields map[string]func(T) string
 }
 
 // Status says how the two halves of an object are kept apart.

@@ -6,6 +6,8 @@ package standard
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -15,6 +17,7 @@ import (
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
@@ -48,9 +51,10 @@ func NewREST[T runtime.Object](opts generic.RESTOptionsGetter, typer runtime.Obj
 	}
 	options := &generic.StoreOptions{RESTOptions: opts}
 	if kind.GetAttrs != nil {
-		options.AttrFunc = kind.GetAttrs
+		options.AttrFunc, options.Indexers = kind.GetAttrs, indexers(kind)
+		indexed := slices.Sorted(maps.Keys(kind.IndexFields))
 		store.PredicateFunc = func(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
-			return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: kind.GetAttrs}
+			return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: kind.GetAttrs, IndexFields: indexed}
 		}
 	}
 	if err := store.CompleteWithOptions(options); err != nil {
@@ -60,7 +64,22 @@ func NewREST[T runtime.Object](opts generic.RESTOptionsGetter, typer runtime.Obj
 	if kind.Status == nil {
 		return main, nil, nil
 	}
-	return main, NewStatusREST(store, StatusStrategy[T]{strategy}), nil
+	return main, newStatusREST(store, StatusStrategy[T]{strategy}), nil
+}
+
+// indexers serve predicates about the indexed fields from the watch cache.
+func indexers[T runtime.Object](kind Kind[T]) *cache.Indexers {
+	all := cache.Indexers{}
+	for field, value := range kind.IndexFields {
+		all[storage.FieldIndex(field)] = func(obj any) ([]string, error) {
+			o, ok := obj.(T)
+			if !ok {
+				return nil, fmt.Errorf("indexing %s by %s: got a %T", kind.Plural, field, obj)
+			}
+			return []string{value(o)}, nil
+		}
+	}
+	return &all
 }
 
 // ShortNames are the abbreviations for kubectl.
@@ -78,14 +97,8 @@ var (
 	_ rest.TableConvertor      = &StatusREST{}
 )
 
-// UpdateStrategy is what a status endpoint does with an update.
-type UpdateStrategy interface {
-	rest.RESTUpdateStrategy
-	rest.ResetFieldsStrategy
-}
-
-// NewStatusREST makes the status endpoint over store.
-func NewStatusREST(store *genericregistry.Store, strategy UpdateStrategy) *StatusREST {
+// newStatusREST makes the status endpoint over store.
+func newStatusREST[T runtime.Object](store *genericregistry.Store, strategy StatusStrategy[T]) *StatusREST {
 	shared := *store
 	shared.UpdateStrategy, shared.ResetFieldsStrategy = strategy, strategy
 	return &StatusREST{store: shared}

@@ -30,6 +30,7 @@ var (
 	_ rest.ResetFieldsStrategy = Strategy[runtime.Object]{}
 	_ rest.RESTUpdateStrategy  = StatusStrategy[runtime.Object]{}
 	_ rest.ResetFieldsStrategy = StatusStrategy[runtime.Object]{}
+	_ rest.RESTUpdateStrategy  = PartStrategy[runtime.Object]{}
 )
 
 // NewStrategy returns the behaviour of the main endpoint of kind.
@@ -66,6 +67,9 @@ func (s Strategy[T]) PrepareForCreate(_ context.Context, obj runtime.Object) {
 		s.kind.Status.Drop(created)
 	}
 	metaOf(created).SetGeneration(1)
+	if s.kind.PrepareForCreate != nil {
+		s.kind.PrepareForCreate(created)
+	}
 }
 
 // PrepareForUpdate keeps the stored status and counts changes of spec.
@@ -74,6 +78,14 @@ func (s Strategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object
 	if s.kind.Status != nil {
 		s.kind.Status.Keep(updated, stored)
 	}
+	if s.kind.PrepareForUpdate != nil {
+		s.kind.PrepareForUpdate(updated, stored)
+	}
+	s.count(updated, stored)
+}
+
+// count counts changes of spec.
+func (s Strategy[T]) count(updated, stored T) {
 	if !apiequality.Semantic.DeepEqual(s.kind.Spec(updated), s.kind.Spec(stored)) {
 		metaOf(updated).SetGeneration(metaOf(stored).GetGeneration() + 1)
 	}
@@ -107,19 +119,14 @@ type StatusStrategy[T runtime.Object] struct{ Strategy[T] }
 
 // GetResetFields names what the status endpoint ignores.
 func (s StatusStrategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
-	return map[fieldpath.APIVersion]*fieldpath.Set{fieldpath.APIVersion(s.kind.Version): StatusResetFields()}
-}
-
-// StatusResetFields are the fields that a status endpoint ignores.
-func StatusResetFields() *fieldpath.Set {
-	return fieldpath.NewSet(
+	return map[fieldpath.APIVersion]*fieldpath.Set{fieldpath.APIVersion(s.kind.Version): fieldpath.NewSet(
 		fieldpath.MakePathOrDie("spec"),
 		fieldpath.MakePathOrDie("metadata", "labels"),
 		fieldpath.MakePathOrDie("metadata", "annotations"),
 		fieldpath.MakePathOrDie("metadata", "finalizers"),
 		fieldpath.MakePathOrDie("metadata", "ownerReferences"),
 		fieldpath.MakePathOrDie("metadata", "deletionTimestamp"),
-	)
+	)}
 }
 
 // PrepareForUpdate keeps everything but status.
@@ -136,6 +143,31 @@ func (s StatusStrategy[T]) ValidateUpdate(_ context.Context, obj, old runtime.Ob
 
 // WarningsOnUpdate is empty: who writes status cannot change spec.
 func (StatusStrategy[T]) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
+	return nil
+}
+
+// PartStrategy is the behaviour of a subresource that changes a part of T.
+type PartStrategy[T runtime.Object] struct {
+	Strategy[T]
+	part func(obj, stored T)
+}
+
+// NewPartStrategy returns the behaviour of a subresource. part makes of obj, which the
+// caller sent, what may be stored of its spec and status; metadata stays.
+func NewPartStrategy[T runtime.Object](typer runtime.ObjectTyper, kind Kind[T], part func(obj, stored T)) PartStrategy[T] {
+	return PartStrategy[T]{Strategy: NewStrategy(typer, kind), part: part}
+}
+
+// PrepareForUpdate keeps everything but the part and counts changes of spec.
+func (s PartStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	updated, stored := obj.(T), old.(T)
+	s.part(updated, stored)
+	metav1.ResetObjectMetaForStatus(metaOf(updated), metaOf(stored))
+	s.count(updated, stored)
+}
+
+// WarningsOnUpdate is empty: the caller cannot change what it would be about.
+func (PartStrategy[T]) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
 	return nil
 }
 

@@ -7,6 +7,8 @@
 package rest
 
 import (
+	"time"
+
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
@@ -17,7 +19,6 @@ import (
 	instancetyperest "github.com/slipway-dev/slipway/pkg/registry/instancetype/rest"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/references"
-	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine/storage"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineclass"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineimage"
@@ -26,8 +27,6 @@ import (
 
 // Dependencies is what the storages need of others.
 type Dependencies struct {
-	// Sources give what strategies cannot compute.
-	Sources virtualmachine.Sources
 	// Owners records who set what through a subresource.
 	Owners storage.FieldOwners
 	// Instancetypes are the stores of instance types and preferences.
@@ -52,7 +51,7 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 		return nil, err
 	}
 	machines, err := storage.New(opts, storage.Dependencies{
-		Sources: d.Sources, Typer: scheme.Scheme, Owners: d.Owners,
+		Now: time.Now, Typer: scheme.Scheme, Owners: d.Owners,
 		Readers: &references.Readers{Instancetypes: d.Instancetypes, Instances: instances, Classes: classes, Images: images, Host: d.Host},
 	})
 	if err != nil {

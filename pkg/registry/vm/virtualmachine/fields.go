@@ -11,8 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/registry/generic"
-	"k8s.io/apiserver/pkg/storage"
-	"k8s.io/client-go/tools/cache"
 
 	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
@@ -28,12 +26,8 @@ const (
 	fieldPreferenceOutdated   = "status.preferenceRef.outdated"
 )
 
-// indexedFields are those with many values, of which one is asked for: the others
-// would match a large part of all VMs anyway.
-var indexedFields = []string{fieldNode, fieldInstancetype}
-
-// GetAttrs returns what selectors see of a VM.
-func GetAttrs(obj runtime.Object) (labels.Set, fields.Set, error) {
+// getAttrs returns what selectors see of a VM.
+func getAttrs(obj runtime.Object) (labels.Set, fields.Set, error) {
 	v, ok := obj.(*vm.VirtualMachine)
 	if !ok {
 		return nil, nil, fmt.Errorf("reading the fields of a VirtualMachine: got a %T", obj)
@@ -50,26 +44,12 @@ func GetAttrs(obj runtime.Object) (labels.Set, fields.Set, error) {
 	return v.Labels, set, nil
 }
 
-// Match returns the predicate of a list or watch.
-func Match(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
-	return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: GetAttrs, IndexFields: indexedFields}
-}
-
-// Indexers serve the predicates of Match from the watch cache.
-func Indexers() *cache.Indexers {
-	return &cache.Indexers{
-		storage.FieldIndex(fieldNode):         indexBy(func(v *vm.VirtualMachine) string { return v.Status.NodeName }),
-		storage.FieldIndex(fieldInstancetype): indexBy(instancetypeName),
-	}
-}
-
-func indexBy(value func(*vm.VirtualMachine) string) cache.IndexFunc {
-	return func(obj any) ([]string, error) {
-		v, ok := obj.(*vm.VirtualMachine)
-		if !ok {
-			return nil, fmt.Errorf("indexing VirtualMachines: got a %T", obj)
-		}
-		return []string{value(v)}, nil
+// indexFields are the fields with many values: the others would match a large part of
+// all VMs anyway.
+func indexFields() map[string]func(*vm.VirtualMachine) string {
+	return map[string]func(*vm.VirtualMachine) string{
+		fieldNode:         func(v *vm.VirtualMachine) string { return v.Status.NodeName },
+		fieldInstancetype: instancetypeName,
 	}
 }
 

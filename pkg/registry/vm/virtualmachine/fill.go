@@ -9,37 +9,31 @@ import (
 	"time"
 
 	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
-const (
-	// Finalizer keeps the object until its vSphere VM is gone. It equals
-	// v1alpha1.VirtualMachineFinalizer, which clients know it by.
-	Finalizer = "vm.slipway.dev/virtualmachine"
-	// defaultInterface names the interface of a VM that lists none.
-	defaultInterface = "eth0"
-	// restartNow in spec.nextRestartTime stands for the time of the request.
-	restartNow = "now"
-)
+// restartNow in spec.nextRestartTime stands for the time of the request.
+const restartNow = "now"
 
 // fillAtCreation sets what a VM keeps for life, so that no controller has to write
-// it later.
-func fillAtCreation(created *vm.VirtualMachine, sources Sources) {
-	if !slices.Contains(created.Finalizers, Finalizer) {
-		created.Finalizers = append(created.Finalizers, Finalizer)
+// it later. The UID is there already.
+func fillAtCreation(created *vm.VirtualMachine, now func() time.Time) {
+	if !slices.Contains(created.Finalizers, vm.VirtualMachineFinalizer) {
+		created.Finalizers = append(created.Finalizers, vm.VirtualMachineFinalizer)
 	}
 	if created.Spec.Firmware == nil || created.Spec.Firmware.UUID == "" {
-		setFirmwareUUID(&created.Spec, sources.NewUUID())
+		setFirmwareUUID(&created.Spec, apply.FirmwareUUID(created.UID))
 	}
 	// A preference may say that there is no default interface.
 	if created.Spec.Preference == nil {
 		fillInterface(&created.Spec)
 	}
-	fillRestartTime(&created.Spec, sources.Now)
+	fillRestartTime(&created.Spec, now)
 }
 
 // fillAtUpdate keeps what the creation filled when a client, which replaces the object
 // by its own manifest, knows nothing of it.
-func fillAtUpdate(updated, stored *vm.VirtualMachine, sources Sources) {
+func fillAtUpdate(updated, stored *vm.VirtualMachine, now func() time.Time) {
 	known := stored.Spec.Firmware != nil && stored.Spec.Firmware.UUID != ""
 	if known && (updated.Spec.Firmware == nil || updated.Spec.Firmware.UUID == "") {
 		setFirmwareUUID(&updated.Spec, stored.Spec.Firmware.UUID)
@@ -49,7 +43,7 @@ func fillAtUpdate(updated, stored *vm.VirtualMachine, sources Sources) {
 	case len(stored.Spec.Network.Interfaces) > 0, updated.Spec.Preference == nil:
 		fillInterface(&updated.Spec)
 	}
-	fillRestartTime(&updated.Spec, sources.Now)
+	fillRestartTime(&updated.Spec, now)
 }
 
 func setFirmwareUUID(spec *vm.VirtualMachineSpec, uuid string) {
@@ -64,7 +58,7 @@ func fillInterface(spec *vm.VirtualMachineSpec) {
 		spec.Network = &vm.VirtualMachineNetworkSpec{}
 	}
 	if !spec.Network.Disabled && len(spec.Network.Interfaces) == 0 {
-		spec.Network.Interfaces = []vm.VirtualMachineNetworkInterface{{Name: defaultInterface}}
+		spec.Network.Interfaces = []vm.VirtualMachineNetworkInterface{apply.DefaultInterface()}
 	}
 }
 

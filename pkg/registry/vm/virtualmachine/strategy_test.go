@@ -9,30 +9,47 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+	"github.com/slipway-dev/slipway/pkg/registry/standard"
 )
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC)
 
-const uuid = "7c0bd8ea-5a31-4b33-8f3e-0d3c1fcd1b4e"
+// uid is that of the VM, and uuid the firmware UUID that follows from it.
+const (
+	uid  = types.UID("3c1d5b8a-6f0e-4c55-9d3a-1b2c3d4e5f60")
+	uuid = "6f72f811-afc5-5ab3-bf9c-9c49b5ab3f12"
+)
 
-func strategy() Strategy {
-	return NewStrategy(scheme.Scheme, Sources{
-		Now:     func() time.Time { return now },
-		NewUUID: func() string { return uuid },
-	})
+func clock() time.Time { return now }
+
+func strategy() standard.Strategy[*vm.VirtualMachine] {
+	return standard.NewStrategy(scheme.Scheme, Kind(clock))
+}
+
+func statusStrategy() standard.StatusStrategy[*vm.VirtualMachine] {
+	return standard.StatusStrategy[*vm.VirtualMachine]{Strategy: strategy()}
+}
+
+func powerStrategy() standard.PartStrategy[*vm.VirtualMachine] {
+	return standard.NewPartStrategy(scheme.Scheme, Kind(clock), Power(clock))
+}
+
+func refreshStrategy(role instancetype.Role) standard.PartStrategy[*vm.VirtualMachine] {
+	return standard.NewPartStrategy(scheme.Scheme, Kind(clock), Refresh(role))
 }
 
 func stored() *vm.VirtualMachine {
 	return &vm.VirtualMachine{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "v", Namespace: "n", Generation: 3, ResourceVersion: "7",
-			Labels: map[string]string{"l": "1"}, Annotations: map[string]string{"a": "1"}, Finalizers: []string{Finalizer},
+			Labels: map[string]string{"l": "1"}, Annotations: map[string]string{"a": "1"}, Finalizers: []string{vm.VirtualMachineFinalizer},
 		},
 		Spec: vm.VirtualMachineSpec{
 			Instancetype: &vm.InstancetypeMatcher{Name: "i", RevisionName: "old", ControllerRevisionRef: &vm.ControllerRevisionRef{Name: "r"}},
@@ -74,19 +91,19 @@ func TestEachEndpointChangesOnlyWhatItOwns(t *testing.T) {
 			v.ObjectMeta, v.Spec = changed.ObjectMeta, changed.Spec
 			v.Generation++
 		}},
-		"status keeps spec and metadata": {NewStatusStrategy(strategy()), func(v *vm.VirtualMachine) {
+		"status keeps spec and metadata": {statusStrategy(), func(v *vm.VirtualMachine) {
 			v.Status = everythingChanged().Status
 		}},
-		"power keeps all but power": {NewPowerStrategy(strategy()), func(v *vm.VirtualMachine) {
+		"power keeps all but power": {powerStrategy(), func(v *vm.VirtualMachine) {
 			v.Spec.PowerState, v.Spec.PowerOffMode = vm.PoweredOff, vm.PowerOpModeHard
 			v.Generation++
 		}},
-		"refresh of the instance type keeps all but its revision": {NewRefreshStrategy(strategy(), AspectInstancetype), func(v *vm.VirtualMachine) {
+		"refresh of the instance type keeps all but its revision": {refreshStrategy(instancetype.RoleInstancetype), func(v *vm.VirtualMachine) {
 			v.Spec.Instancetype.ControllerRevisionRef, v.Spec.Instancetype.RevisionName = nil, ""
 			v.Status.InstancetypeRef.ControllerRevisionRef = nil
 			v.Generation++
 		}},
-		"refresh of the preference keeps all but its revision": {NewRefreshStrategy(strategy(), AspectPreference), func(v *vm.VirtualMachine) {
+		"refresh of the preference keeps all but its revision": {refreshStrategy(instancetype.RolePreference), func(v *vm.VirtualMachine) {
 			v.Spec.Preference.ControllerRevisionRef = nil
 			v.Status.PreferenceRef.ControllerRevisionRef = nil
 			v.Generation++
@@ -107,17 +124,17 @@ func TestEachEndpointChangesOnlyWhatItOwns(t *testing.T) {
 func TestRefreshForgetsThatNothingWasInferred(t *testing.T) {
 	old := stored()
 	old.Status.InstancetypeRef, old.Status.PreferenceRef = &vm.InstancetypeRef{InferFromVolume: "image"}, &vm.PreferenceRef{InferFromVolume: "image"}
-	for aspect, want := range map[Aspect][2]bool{AspectInstancetype: {false, true}, AspectPreference: {true, false}} {
+	for role, want := range map[instancetype.Role][2]bool{instancetype.RoleInstancetype: {false, true}, instancetype.RolePreference: {true, false}} {
 		got := old.DeepCopy()
 		got.Status.InstancetypeRef, got.Status.PreferenceRef = nil, nil
-		NewRefreshStrategy(strategy(), aspect).PrepareForUpdate(t.Context(), got, old.DeepCopy())
+		refreshStrategy(role).PrepareForUpdate(t.Context(), got, old.DeepCopy())
 		if left := [2]bool{got.Status.InstancetypeRef != nil, got.Status.PreferenceRef != nil}; left != want {
-			t.Errorf("refresh of aspect %d leaves %v, want %v", aspect, left, want)
+			t.Errorf("refresh of the %s leaves %v, want %v", role, left, want)
 		}
 	}
 	got, captured := stored(), stored()
 	got.Status.InstancetypeRef = nil
-	NewRefreshStrategy(strategy(), AspectInstancetype).PrepareForUpdate(t.Context(), got, captured)
+	refreshStrategy(instancetype.RoleInstancetype).PrepareForUpdate(t.Context(), got, captured)
 	if got.Status.InstancetypeRef == nil {
 		t.Error("a refresh removed a reference that names an instance type")
 	}
@@ -125,8 +142,8 @@ func TestRefreshForgetsThatNothingWasInferred(t *testing.T) {
 
 func TestGenerationStaysWhileSpecStays(t *testing.T) {
 	for name, s := range map[string]rest.RESTUpdateStrategy{
-		"main": strategy(), "status": NewStatusStrategy(strategy()), "power": NewPowerStrategy(strategy()),
-		"refresh": NewRefreshStrategy(strategy(), AspectInstancetype),
+		"main": strategy(), "status": statusStrategy(), "power": powerStrategy(),
+		"refresh": refreshStrategy(instancetype.RoleInstancetype),
 	} {
 		got := stored()
 		got.Labels = map[string]string{"l": "2"}
@@ -176,9 +193,9 @@ func TestCreationFillsOnlyWhatIsMissing(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := &vm.VirtualMachine{Spec: tc.given, Status: vm.VirtualMachineStatus{Phase: vm.PhaseRunning}}
+			got := &vm.VirtualMachine{ObjectMeta: metav1.ObjectMeta{UID: uid}, Spec: tc.given, Status: vm.VirtualMachineStatus{Phase: vm.PhaseRunning}}
 			strategy().PrepareForCreate(t.Context(), got)
-			want := &vm.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Generation: 1, Finalizers: []string{Finalizer}}, Spec: tc.want,
+			want := &vm.VirtualMachine{ObjectMeta: metav1.ObjectMeta{UID: uid, Generation: 1, Finalizers: []string{vm.VirtualMachineFinalizer}}, Spec: tc.want,
 				Status: vm.VirtualMachineStatus{ObservedGeneration: -1}}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("to be stored (-want +got):\n%s", diff)
@@ -202,7 +219,7 @@ func TestUpdateGivesNoInterfaceWhereThePreferenceLeftNone(t *testing.T) {
 // F149: an update does not lose the UUID.
 func TestUpdateKeepsWhatCreationFilled(t *testing.T) {
 	created := func() *vm.VirtualMachine {
-		v := &vm.VirtualMachine{}
+		v := &vm.VirtualMachine{ObjectMeta: metav1.ObjectMeta{UID: uid}}
 		strategy().PrepareForCreate(t.Context(), v)
 		return v
 	}
@@ -242,20 +259,11 @@ func TestResetFieldsNameWhatEndpointsIgnore(t *testing.T) {
 		ignores, not fieldpath.Path
 	}{
 		"main":   {strategy(), fieldpath.MakePathOrDie("status"), fieldpath.MakePathOrDie("spec")},
-		"status": {NewStatusStrategy(strategy()), fieldpath.MakePathOrDie("spec"), fieldpath.MakePathOrDie("status")},
+		"status": {statusStrategy(), fieldpath.MakePathOrDie("spec"), fieldpath.MakePathOrDie("status")},
 	} {
-		set := tc.strategy.GetResetFields()[apiVersion]
+		set := tc.strategy.GetResetFields()["vm.slipway.dev/v1alpha1"]
 		if !set.Has(tc.ignores) || set.Has(tc.not) {
 			t.Errorf("%s resets %s, want %s in and %s out", name, set, tc.ignores, tc.not)
 		}
-	}
-}
-
-func TestConstantsEqualThoseOfTheVersion(t *testing.T) {
-	if Finalizer != vmv1alpha1.VirtualMachineFinalizer {
-		t.Errorf("the finalizer is %q, clients know %q", Finalizer, vmv1alpha1.VirtualMachineFinalizer)
-	}
-	if conditionReady != vmv1alpha1.ConditionReady {
-		t.Errorf("the condition is %q, clients know %q", conditionReady, vmv1alpha1.ConditionReady)
 	}
 }

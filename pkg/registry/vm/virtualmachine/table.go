@@ -10,11 +10,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/table"
 )
 
-// conditionReady is v1alpha1.ConditionReady.
-const conditionReady = "Ready"
-
-// NewTable returns the columns of virtualmachines.
-func NewTable() *table.Convertor[*vm.VirtualMachine] {
+// newTable returns the columns of virtualmachines.
+func newTable() *table.Convertor[*vm.VirtualMachine] {
 	type column = table.Column[*vm.VirtualMachine]
 	return table.New(
 		column{Name: "Status", Type: "string", Description: "What the VM does or lacks.",
@@ -32,7 +29,7 @@ func NewTable() *table.Convertor[*vm.VirtualMachine] {
 		column{Name: "Host", Type: "string", Description: "ESXi host.",
 			Value: func(v *vm.VirtualMachine) any { return v.Status.NodeName }},
 		column{Name: "Ready", Type: "string", Wide: true, Description: "Condition Ready.",
-			Value: func(v *vm.VirtualMachine) any { return conditionStatus(v.Status.Conditions, conditionReady) }},
+			Value: func(v *vm.VirtualMachine) any { return conditionStatus(v.Status.Conditions, vm.ConditionReady) }},
 		column{Name: "Preference", Type: "string", Wide: true, Description: "Preference in use.",
 			Value: func(v *vm.VirtualMachine) any { return preferenceName(v) }},
 		column{Name: "Image", Type: "string", Wide: true, Description: "Image that the VM was created from.",

@@ -17,14 +17,13 @@ import (
 	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/validation"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
-	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine"
 )
 
 // RefreshREST makes a VM let go of the captured revision of its instance type or
 // preference, so that the controller captures the live object. All checks and both
 // writes, in spec and in status, are one transaction.
 type RefreshREST struct {
-	aspect  virtualmachine.Aspect
+	role    instancetype.Role
 	readers Readers
 	update  updater
 }
@@ -70,14 +69,6 @@ func (r *RefreshREST) Create(ctx context.Context, name string, body runtime.Obje
 	return result, nil
 }
 
-// role is the aspect in the words of pkg/instancetype.
-func (r *RefreshREST) role() instancetype.Role {
-	if r.aspect == virtualmachine.AspectPreference {
-		return instancetype.RolePreference
-	}
-	return instancetype.RoleInstancetype
-}
-
 // ProducesObject is what the server documents as the answer.
 func (*RefreshREST) ProducesObject(string) any { return &vm.RefreshResult{} }
 
@@ -94,7 +85,7 @@ func (r *RefreshREST) refresh(ctx context.Context, v *vm.VirtualMachine) (*vm.Re
 	if err == nil && metav1.IsControlledBy(instance, v) {
 		running = &instance.Spec
 	}
-	plan, err := instancetype.PlanRefresh(v, r.role(), running, instancetype.GatherLatest(ctx, v, r.readers))
+	plan, err := instancetype.PlanRefresh(v, r.role, running, instancetype.GatherLatest(ctx, v, r.readers))
 	if err != nil {
 		return nil, statusError(v.Name, err)
 	}

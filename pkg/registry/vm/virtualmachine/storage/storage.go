@@ -12,14 +12,13 @@
 package storage
 
 import (
-	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/registry/generic"
-	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
-	"k8s.io/apiserver/pkg/registry/rest"
 
 	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine"
 )
@@ -39,7 +38,8 @@ type Storage struct {
 
 // Dependencies is what the endpoints need beyond their own store.
 type Dependencies struct {
-	virtualmachine.Sources
+	// Now is the clock.
+	Now func() time.Time
 	// Typer knows the kinds of the group.
 	Typer runtime.ObjectTyper
 	// Readers read what virtual machines refer to.
@@ -58,65 +58,39 @@ type FieldOwners interface {
 
 // New makes the endpoints over one store.
 func New(optsGetter generic.RESTOptionsGetter, d Dependencies) (*Storage, error) {
-	strategy := virtualmachine.NewStrategy(d.Typer, d.Sources)
-	store := &genericregistry.Store{
-		NewFunc:                   func() runtime.Object { return &vm.VirtualMachine{} },
-		NewListFunc:               func() runtime.Object { return &vm.VirtualMachineList{} },
-		PredicateFunc:             virtualmachine.Match,
-		DefaultQualifiedResource:  vm.Resource("virtualmachines"),
-		SingularQualifiedResource: vm.Resource("virtualmachine"),
-		CreateStrategy:            strategy,
-		UpdateStrategy:            strategy,
-		DeleteStrategy:            strategy,
-		ResetFieldsStrategy:       strategy,
-		TableConvertor:            virtualmachine.NewTable(),
+	kind := virtualmachine.Kind(d.Now)
+	main, status, err := standard.NewREST(optsGetter, d.Typer, kind)
+	if err != nil {
+		return nil, err
 	}
-	options := &generic.StoreOptions{RESTOptions: optsGetter, AttrFunc: virtualmachine.GetAttrs, Indexers: virtualmachine.Indexers()}
-	if err := store.CompleteWithOptions(options); err != nil {
-		return nil, fmt.Errorf("making the store of virtualmachines: %w", err)
+	// part makes what changes a part of the object through subresource.
+	part := func(subresource string, part func(v, stored *vm.VirtualMachine)) updater {
+		store := *main.Store
+		store.UpdateStrategy = standard.NewPartStrategy(d.Typer, kind, part)
+		return updater{store: &store, owners: d.Owners, subresource: subresource}
 	}
-
-	powerStore := *store
-	powerStore.UpdateStrategy = virtualmachine.NewPowerStrategy(strategy)
 	power := func(verb powerVerb) *PowerREST {
-		return &PowerREST{verb: verb, now: d.Now, update: updater{store: &powerStore, owners: d.Owners, subresource: string(verb)}}
+		return &PowerREST{verb: verb, now: d.Now, update: part(string(verb), virtualmachine.Power(d.Now))}
 	}
-	refresh := func(aspect virtualmachine.Aspect, subresource string) *RefreshREST {
-		refreshStore := *store
-		refreshStore.UpdateStrategy = virtualmachine.NewRefreshStrategy(strategy, aspect)
-		return &RefreshREST{
-			aspect: aspect, readers: d.Readers,
-			update: updater{store: &refreshStore, owners: d.Owners, subresource: subresource},
-		}
+	refresh := func(role instancetype.Role) *RefreshREST {
+		return &RefreshREST{role: role, readers: d.Readers, update: part("refresh-"+string(role), virtualmachine.Refresh(role))}
 	}
 	return &Storage{
-		VirtualMachine:      &REST{Store: store, readers: d.Readers},
-		Status:              standard.NewStatusREST(store, virtualmachine.NewStatusStrategy(strategy)),
+		VirtualMachine:      &REST{REST: main, readers: d.Readers},
+		Status:              status,
 		Start:               power(verbStart),
 		Stop:                power(verbStop),
 		Restart:             power(verbRestart),
 		Suspend:             power(verbSuspend),
-		RefreshInstancetype: refresh(virtualmachine.AspectInstancetype, "refresh-instancetype"),
-		RefreshPreference:   refresh(virtualmachine.AspectPreference, "refresh-preference"),
-		ExpandSpec:          &ExpandREST{store: store, readers: d.Readers},
+		RefreshInstancetype: refresh(instancetype.RoleInstancetype),
+		RefreshPreference:   refresh(instancetype.RolePreference),
+		ExpandSpec:          &ExpandREST{store: main.Store, readers: d.Readers},
 	}, nil
 }
 
-// REST is the main endpoint.
+// REST is the main endpoint, which refuses what contradicts the objects that a VM
+// refers to.
 type REST struct {
-	*genericregistry.Store
+	*standard.REST
 	readers Readers
 }
-
-var (
-	_ rest.StandardStorage      = &REST{}
-	_ rest.ShortNamesProvider   = &REST{}
-	_ rest.CategoriesProvider   = &REST{}
-	_ rest.SingularNameProvider = &REST{}
-)
-
-// ShortNames are the abbreviations for kubectl.
-func (*REST) ShortNames() []string { return []string{"vm", "vms"} }
-
-// Categories are the groups of kinds that kubectl asks for together.
-func (*REST) Categories() []string { return []string{"all", "slipway"} }

@@ -1,0 +1,55 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachine
+
+import (
+	"time"
+
+	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+// Power is the part of start, stop, restart and suspend: the power fields of spec.
+func Power(now func() time.Time) func(v, stored *vm.VirtualMachine) {
+	return func(v, stored *vm.VirtualMachine) {
+		spec := *stored.Spec.DeepCopy()
+		spec.PowerState = v.Spec.PowerState
+		spec.PowerOffMode = v.Spec.PowerOffMode
+		spec.SuspendMode = v.Spec.SuspendMode
+		spec.RestartMode = v.Spec.RestartMode
+		spec.NextRestartTime = v.Spec.NextRestartTime
+		fillRestartTime(&spec, now)
+		v.Spec, v.Status = spec, stored.Status
+	}
+}
+
+// Refresh is the part of refresh-instancetype and refresh-preference: the references to
+// the revision of role. They are in spec and in status, which no other endpoint changes
+// at once: a controller that saw only one half would capture the old revision again.
+func Refresh(role instancetype.Role) func(v, stored *vm.VirtualMachine) {
+	return func(v, stored *vm.VirtualMachine) {
+		spec, status := *stored.Spec.DeepCopy(), *stored.Status.DeepCopy()
+		switch role {
+		case instancetype.RoleInstancetype:
+			if to, from := spec.Instancetype, v.Spec.Instancetype; to != nil && from != nil {
+				to.ControllerRevisionRef, to.RevisionName = from.ControllerRevisionRef, from.RevisionName
+			}
+			if to, from := status.InstancetypeRef, v.Status.InstancetypeRef; to != nil && from != nil {
+				to.ControllerRevisionRef = from.ControllerRevisionRef
+			} else if to != nil && to.Name == "" {
+				status.InstancetypeRef = nil // nothing could be inferred, which is forgotten
+			}
+		case instancetype.RolePreference:
+			if to, from := spec.Preference, v.Spec.Preference; to != nil && from != nil {
+				to.ControllerRevisionRef, to.RevisionName = from.ControllerRevisionRef, from.RevisionName
+			}
+			if to, from := status.PreferenceRef, v.Status.PreferenceRef; to != nil && from != nil {
+				to.ControllerRevisionRef = from.ControllerRevisionRef
+			} else if to != nil && to.Name == "" {
+				status.PreferenceRef = nil
+			}
+		}
+		v.Spec, v.Status = spec, status
+	}
+}
