@@ -48,12 +48,6 @@ func (r *reconciler) gather(ctx context.Context, p *pass) (prerequisites, error)
 	return got, errors.Join(imageErr, bootstrapErr)
 }
 
-// holds is true for a condition that is True or that the virtual machine does not
-// have because nothing of it asks for one.
-func holds(vm *vmv1alpha1.VirtualMachine, conditionType string) bool {
-	return findCondition(vm, conditionType) == nil || isTrue(vm, conditionType)
-}
-
 // gatherImage finds the image. A virtual machine that adopts one of vSphere by
 // providerID needs none.
 func (r *reconciler) gatherImage(ctx context.Context, p *pass) (*vmv1alpha1.VirtualMachineImage, error) {

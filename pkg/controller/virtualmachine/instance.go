@@ -17,12 +17,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// runs says whether vSphere reports vm as powered on or suspended: that is when
-// its instance exists.
-func runs(vm *vmv1alpha1.VirtualMachine) bool {
-	return vm.Status.PowerState == vmv1alpha1.PoweredOn || vm.Status.PowerState == vmv1alpha1.Suspended
-}
-
 // runningSpec returns what a running virtual machine runs with now: all that is
 // desired when the provider, who has compared it with the hardware, has nothing
 // left that needs a power cycle; else what it ran with and what changed live.

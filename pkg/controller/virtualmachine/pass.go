@@ -62,19 +62,3 @@ func (p *pass) transient() bool {
 		!isTrue(p.original, vmv1alpha1.ConditionCreated) && isTrue(p.vm, vmv1alpha1.ConditionCreated) &&
 		!mainChanged(p.original, p.vm)
 }
-
-// hasFinalizer says whether vm carries our finalizer.
-func hasFinalizer(vm *vmv1alpha1.VirtualMachine) bool {
-	for _, f := range vm.Finalizers {
-		if f == vmv1alpha1.VirtualMachineFinalizer {
-			return true
-		}
-	}
-	return false
-}
-
-// isPaused says whether a user paused vm; any value of the annotation counts.
-func isPaused(vm *vmv1alpha1.VirtualMachine) bool {
-	_, ok := vm.Annotations[vmv1alpha1.AnnotationPaused]
-	return ok
-}

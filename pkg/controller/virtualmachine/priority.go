@@ -61,35 +61,3 @@ func priorityOfState(vm *vmv1alpha1.VirtualMachine, fallback int) int {
 	}
 	return fallback
 }
-
-// desiredPowerState is spec.powerState with its default.
-func desiredPowerState(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.PowerState {
-	if vm.Spec.PowerState == "" {
-		return vmv1alpha1.PoweredOn
-	}
-	return vm.Spec.PowerState
-}
-
-// wantsNetwork is false when the network is disabled: no network section means the
-// default interface. Where a preference decides whether there is one, the adapters tell.
-func wantsNetwork(vm *vmv1alpha1.VirtualMachine) bool {
-	n := vm.Spec.Network
-	if vm.Spec.Preference == nil || n != nil && (n.Disabled || len(n.Interfaces) > 0) {
-		return n == nil || !n.Disabled
-	}
-	return vm.Status.Network != nil && len(vm.Status.Network.Interfaces) > 0
-}
-
-func hasIP(vm *vmv1alpha1.VirtualMachine) bool {
-	n := vm.Status.Network
-	return n != nil && (n.PrimaryIP4 != "" || n.PrimaryIP6 != "")
-}
-
-func waitsForIP(vm *vmv1alpha1.VirtualMachine) bool {
-	return vm.Status.PowerState == vmv1alpha1.PoweredOn && wantsNetwork(vm) && !hasIP(vm)
-}
-
-func waitsForDiskPromotion(vm *vmv1alpha1.VirtualMachine) bool {
-	return vm.Spec.PromoteDisksMode != vmv1alpha1.PromoteDisksModeDisabled &&
-		!isTrue(vm, vmv1alpha1.ConditionDiskPromotionSynced)
-}
