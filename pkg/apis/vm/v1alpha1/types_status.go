@@ -49,7 +49,8 @@ type VirtualMachineStatus struct {
 	// PowerState is the power state that vSphere reports; empty before creation.
 	// +optional
 	PowerState PowerState `json:"powerState,omitempty" protobuf:"bytes,4,opt,name=powerState,casttype=PowerState"`
-	// Class is the class in use.
+	// Class is the class that the VM has its size from. While what a newer generation
+	// of it changes waits for a restart, this is the generation before.
 	// +optional
 	Class *VirtualMachineClassStatus `json:"class,omitempty" protobuf:"bytes,5,opt,name=class"`
 	// InstancetypeRef is the instance type in use.
@@ -58,9 +59,15 @@ type VirtualMachineStatus struct {
 	// PreferenceRef is the preference in use.
 	// +optional
 	PreferenceRef *PreferenceRef `json:"preferenceRef,omitempty" protobuf:"bytes,7,opt,name=preferenceRef"`
-	// Resources is the effective size, whatever it comes from.
+	// Resources is the size that the VM has, whatever it comes from; before it is
+	// created, the size that it will have.
 	// +optional
 	Resources *VirtualMachineResources `json:"resources,omitempty" protobuf:"bytes,8,opt,name=resources"`
+
+	// DesiredResources is the size that the VM shall have, while that is another than
+	// the one that it has.
+	// +optional
+	DesiredResources *VirtualMachineResources `json:"desiredResources,omitempty" protobuf:"bytes,27,opt,name=desiredResources"`
 
 	// UniqueID is the managed object ID in vSphere, for example vm-42.
 	// +optional
