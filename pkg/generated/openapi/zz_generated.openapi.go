@@ -5451,7 +5451,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 					},
 					"class": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Class is the class in use.",
+							Description: "Class is the class that the VM has its size from. While what a newer generation of it changes waits for a restart, this is the generation before.",
 							Ref:         ref(vmv1alpha1.VirtualMachineClassStatus{}.OpenAPIModelName()),
 						},
 					},
@@ -5469,7 +5469,13 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 					},
 					"resources": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Resources is the effective size, whatever it comes from.",
+							Description: "Resources is the size that the VM has, whatever it comes from; before it is created, the size that it will have.",
+							Ref:         ref(vmv1alpha1.VirtualMachineResources{}.OpenAPIModelName()),
+						},
+					},
+					"desiredResources": {
+						SchemaProps: spec.SchemaProps{
+							Description: "DesiredResources is the size that the VM shall have, while that is another than the one that it has.",
 							Ref:         ref(vmv1alpha1.VirtualMachineResources{}.OpenAPIModelName()),
 						},
 					},

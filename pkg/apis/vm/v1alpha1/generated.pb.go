@@ -3411,6 +3411,20 @@ func (m *VirtualMachineStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if m.DesiredResources != nil {
+		{
+			size, err := m.DesiredResources.MarshalToSizedBuffer(dAtA[:i])
+			if err != nil {
+				return 0, err
+			}
+			i -= size
+			i = encodeVarintGenerated(dAtA, i, uint64(size))
+		}
+		i--
+		dAtA[i] = 0x1
+		i--
+		dAtA[i] = 0xda
+	}
 	if len(m.Conditions) > 0 {
 		for iNdEx := len(m.Conditions) - 1; iNdEx >= 0; iNdEx-- {
 			{
@@ -5185,6 +5199,10 @@ func (m *VirtualMachineStatus) Size() (n int) {
 			n += 2 + l + sovGenerated(uint64(l))
 		}
 	}
+	if m.DesiredResources != nil {
+		l = m.DesiredResources.Size()
+		n += 2 + l + sovGenerated(uint64(l))
+	}
 	return n
 }
 
@@ -6174,6 +6192,7 @@ func (this *VirtualMachineStatus) String() string {
 		`Initialization:` + strings.Replace(this.Initialization.String(), "VirtualMachineInitialization", "VirtualMachineInitialization", 1) + `,`,
 		`FailureDomain:` + fmt.Sprintf("%v", this.FailureDomain) + `,`,
 		`Conditions:` + repeatedStringForConditions + `,`,
+		`DesiredResources:` + strings.Replace(this.DesiredResources.String(), "VirtualMachineResources", "VirtualMachineResources", 1) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -17640,6 +17659,42 @@ func (m *VirtualMachineStatus) Unmarshal(dAtA []byte) error {
 			}
 			m.Conditions = append(m.Conditions, v1.Condition{})
 			if err := m.Conditions[len(m.Conditions)-1].Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
+		case 27:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field DesiredResources", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if m.DesiredResources == nil {
+				m.DesiredResources = &VirtualMachineResources{}
+			}
+			if err := m.DesiredResources.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}
 			iNdEx = postIndex

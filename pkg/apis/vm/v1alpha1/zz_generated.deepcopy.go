@@ -1555,6 +1555,11 @@ func (in *VirtualMachineStatus) DeepCopyInto(out *VirtualMachineStatus) {
 		*out = new(VirtualMachineResources)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.DesiredResources != nil {
+		in, out := &in.DesiredResources, &out.DesiredResources
+		*out = new(VirtualMachineResources)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.Guest != nil {
 		in, out := &in.Guest, &out.Guest
 		*out = new(VirtualMachineGuestStatus)

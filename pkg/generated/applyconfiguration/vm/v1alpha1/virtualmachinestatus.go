@@ -24,14 +24,19 @@ type VirtualMachineStatusApplyConfiguration struct {
 	PrintableStatus *string `json:"printableStatus,omitempty"`
 	// PowerState is the power state that vSphere reports; empty before creation.
 	PowerState *vmv1alpha1.PowerState `json:"powerState,omitempty"`
-	// Class is the class in use.
+	// Class is the class that the VM has its size from. While what a newer generation
+	// of it changes waits for a restart, this is the generation before.
 	Class *VirtualMachineClassStatusApplyConfiguration `json:"class,omitempty"`
 	// InstancetypeRef is the instance type in use.
 	InstancetypeRef *InstancetypeRefApplyConfiguration `json:"instancetypeRef,omitempty"`
 	// PreferenceRef is the preference in use.
 	PreferenceRef *PreferenceRefApplyConfiguration `json:"preferenceRef,omitempty"`
-	// Resources is the effective size, whatever it comes from.
+	// Resources is the size that the VM has, whatever it comes from; before it is
+	// created, the size that it will have.
 	Resources *VirtualMachineResourcesApplyConfiguration `json:"resources,omitempty"`
+	// DesiredResources is the size that the VM shall have, while that is another than
+	// the one that it has.
+	DesiredResources *VirtualMachineResourcesApplyConfiguration `json:"desiredResources,omitempty"`
 	// UniqueID is the managed object ID in vSphere, for example vm-42.
 	UniqueID *string `json:"uniqueID,omitempty"`
 	// BiosUUID is the BIOS UUID.
@@ -141,6 +146,14 @@ func (b *VirtualMachineStatusApplyConfiguration) WithPreferenceRef(value *Prefer
 // If called multiple times, the Resources field is set to the value of the last call.
 func (b *VirtualMachineStatusApplyConfiguration) WithResources(value *VirtualMachineResourcesApplyConfiguration) *VirtualMachineStatusApplyConfiguration {
 	b.Resources = value
+	return b
+}
+
+// WithDesiredResources sets the DesiredResources field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DesiredResources field is set to the value of the last call.
+func (b *VirtualMachineStatusApplyConfiguration) WithDesiredResources(value *VirtualMachineResourcesApplyConfiguration) *VirtualMachineStatusApplyConfiguration {
+	b.DesiredResources = value
 	return b
 }
 
