@@ -98,17 +98,15 @@ func (r *reconciler) createInstance(ctx context.Context, p *pass) (*vmv1alpha1.V
 // updateInstance records a live change that was applied, and what was observed.
 func (r *reconciler) updateInstance(ctx context.Context, p *pass, vmi *vmv1alpha1.VirtualMachineInstance) error {
 	client := r.client.VirtualMachineInstances(vmi.Namespace)
-	if applied(p) {
-		if now := runningSpec(p.vm, &vmi.Spec, p.effective); !equality.Semantic.DeepEqual(&vmi.Spec, now) {
-			next := vmi.DeepCopy()
-			next.Spec = *now.DeepCopy()
-			updated, err := client.Update(ctx, next, metav1.UpdateOptions{})
-			if err != nil {
-				return r.ignoreRaced(p, vmi, fmt.Errorf("updating virtual machine instance %s: %w", p.key(), err))
-			}
-			r.vmis.Wrote(updated)
-			vmi = updated
+	if now := p.runsWith(vmi); !equality.Semantic.DeepEqual(&vmi.Spec, now) {
+		next := vmi.DeepCopy()
+		next.Spec = *now.DeepCopy()
+		updated, err := client.Update(ctx, next, metav1.UpdateOptions{})
+		if err != nil {
+			return r.ignoreRaced(p, vmi, fmt.Errorf("updating virtual machine instance %s: %w", p.key(), err))
 		}
+		r.vmis.Wrote(updated)
+		vmi = updated
 	}
 	status := instanceStatus(p.vm)
 	if equality.Semantic.DeepEqual(vmi.Status, status) {
@@ -122,6 +120,18 @@ func (r *reconciler) updateInstance(ctx context.Context, p *pass, vmi *vmv1alpha
 	}
 	r.vmis.Wrote(updated)
 	return nil
+}
+
+// runsWith is what a virtual machine that runs, and whose instance is vmi, runs with now;
+// nil when that is not known. Without an instance it has just been started.
+func (p *pass) runsWith(vmi *vmv1alpha1.VirtualMachineInstance) *vmv1alpha1.VirtualMachineInstanceSpec {
+	switch {
+	case vmi == nil:
+		return p.effective
+	case applied(p):
+		return runningSpec(p.vm, &vmi.Spec, p.effective)
+	}
+	return &vmi.Spec
 }
 
 // applied says whether the provider has brought the running virtual machine to

@@ -21,6 +21,7 @@ func (r *reconciler) finish(p *pass) {
 	if !runs(p.vm) {
 		p.vm.Status.RestartRequired = nil
 	}
+	showSize(p)
 	derive(p.vm)
 	setReady(p.vm, r.probe(p.vm), p.now)
 	refuse(p.vm, p.now)

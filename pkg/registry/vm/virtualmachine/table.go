@@ -4,6 +4,9 @@
 package virtualmachine
 
 import (
+	"fmt"
+	"strconv"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -22,8 +25,8 @@ func newTable() *table.Convertor[*vm.VirtualMachine] {
 			Value: func(v *vm.VirtualMachine) any { return sizeName(v) }},
 		column{Name: "Outdated", Type: "string", Description: "Whether instance type or preference were changed since they were captured.",
 			Value: func(v *vm.VirtualMachine) any { return outdated(v) }},
-		column{Name: "CPU", Type: "string", Description: "Virtual CPUs.", Value: vcpus},
-		column{Name: "Memory", Type: "string", Description: "Guest memory.", Value: memory},
+		column{Name: "CPU", Type: "string", Description: "Virtual CPUs that the VM has, and those that are wanted when these are others.", Value: vcpus},
+		column{Name: "Memory", Type: "string", Description: "Guest memory that the VM has, and what is wanted when that is another.", Value: memory},
 		column{Name: "IP", Type: "string", Description: "Primary IP address.",
 			Value: func(v *vm.VirtualMachine) any { return primaryIP(v) }},
 		column{Name: "Host", Type: "string", Description: "ESXi host.",
@@ -82,20 +85,32 @@ func imageName(v *vm.VirtualMachine) string {
 	return v.Spec.Image.Name
 }
 
+// vcpus is the number that the VM has, or will have, and the one that it shall have while
+// that is another.
 func vcpus(v *vm.VirtualMachine) any {
 	if r := v.Status.Resources; r != nil && r.VCPUs > 0 {
-		return int64(r.VCPUs)
+		wanted := v.Status.DesiredResources
+		if wanted == nil || wanted.VCPUs == r.VCPUs {
+			return strconv.Itoa(int(r.VCPUs))
+		}
+		return fmt.Sprintf("%d (%d wanted)", r.VCPUs, wanted.VCPUs)
 	}
 	cpu := v.Spec.CPU
 	if cpu == nil {
 		return nil
 	}
-	return int64(max(cpu.Sockets, 1)) * int64(max(cpu.Cores, 1)) * int64(max(cpu.Threads, 1))
+	return strconv.Itoa(int(max(cpu.Sockets, 1)) * int(max(cpu.Cores, 1)) * int(max(cpu.Threads, 1)))
 }
 
+// memory is the size that the VM has, or will have, and the one that it shall have while
+// that is another.
 func memory(v *vm.VirtualMachine) any {
 	if r := v.Status.Resources; r != nil && r.Memory != nil {
-		return r.Memory.String()
+		wanted := v.Status.DesiredResources
+		if wanted == nil || wanted.Memory == nil || wanted.Memory.Cmp(*r.Memory) == 0 {
+			return r.Memory.String()
+		}
+		return fmt.Sprintf("%s (%s wanted)", r.Memory, wanted.Memory)
 	}
 	if m := v.Spec.Memory; m != nil && m.Guest != nil {
 		return m.Guest.String()
