@@ -214,3 +214,10 @@ func TestResolveReportsEveryMissingReference(t *testing.T) {
 		t.Errorf("F53 an invalid kind counts as missing: %v", err)
 	}
 }
+
+func TestEffectiveSpecWithoutReferencesNamesNoSource(t *testing.T) {
+	inline, err := effectiveSpec(vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}}"), newWorld())
+	if err != nil || inline.Instancetype != nil || inline.Preference != nil || inline.Annotations != nil {
+		t.Errorf("F141 sources %+v, %+v and annotations %v (%v), want none", inline.Instancetype, inline.Preference, inline.Annotations, err)
+	}
+}

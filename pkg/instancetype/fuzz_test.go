@@ -13,6 +13,7 @@ import (
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/hardware"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
@@ -60,7 +61,7 @@ func FuzzEffectiveAndExpand(f *testing.F) {
 		if err != nil {
 			t.Fatalf("the expanded virtual machine has none: %v", err)
 		}
-		for _, d := range instancetype.Diff(spec, again) {
+		for _, d := range hardware.Diff(spec, again) {
 			switch d.Path {
 			case "nodeSelector", "annotations", "terminationGracePeriodSeconds":
 			default:

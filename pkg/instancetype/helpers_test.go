@@ -201,3 +201,10 @@ func capture(vm *vmv1alpha1.VirtualMachine, role instancetype.Role, w *world) (*
 	}
 	return c.Ref, c.Create, nil
 }
+
+const hotAdd = `cpu: {sockets: 2, cores: 1, threads: 1, hotAddEnabled: true}, memory: {guest: 4Gi, reservation: 4Gi, hotAddEnabled: true}`
+
+func instanceSpec(t testing.TB, fields string) *vmv1alpha1.VirtualMachineInstanceSpec {
+	t.Helper()
+	return parse[vmv1alpha1.VirtualMachineInstanceSpec](t, "{"+fields+"}")
+}

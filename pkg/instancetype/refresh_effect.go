@@ -5,32 +5,33 @@ package instancetype
 
 import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/hardware"
 )
 
 // refreshFields lists what differs between the effective spec of vm and the one
 // after a refresh, and when it reaches vm. What vm runs with, if given, may be
 // neither of the two, as long as earlier changes wait for a power cycle.
-func refreshFields(vm *vmv1alpha1.VirtualMachine, running, current, desired *effectiveSpec) []vmv1alpha1.RefreshField {
+func refreshFields(vm *vmv1alpha1.VirtualMachine, running, current, desired *hardware.Spec) []vmv1alpha1.RefreshField {
 	runs := vm.Status.PowerState == vmv1alpha1.PoweredOn || vm.Status.PowerState == vmv1alpha1.Suspended
 	if running == nil || !runs {
 		running = current
 	}
 	waits := map[string]vmv1alpha1.RefreshEffect{}
-	for _, d := range Diff(running, desired) {
+	for _, d := range hardware.Diff(running, desired) {
 		waits[d.Path] = d.Effect
 	}
 	var fields []vmv1alpha1.RefreshField
-	for _, d := range Diff(current, desired) {
+	for _, d := range hardware.Diff(current, desired) {
 		effect, differs := waits[d.Path]
 		switch {
-		case effect == none,
-			d.Path == "minHardwareVersion" && desired.MinHardwareVersion <= vm.Status.HardwareVersion:
-			effect = none
+		case effect == vmv1alpha1.RefreshEffectNone,
+			d.Path == hardware.HardwareVersion && desired.MinHardwareVersion <= vm.Status.HardwareVersion:
+			effect = vmv1alpha1.RefreshEffectNone
 		case !runs, !differs:
 			// It is reconfigured while it is powered off, or runs with the value already.
-			effect = live
+			effect = vmv1alpha1.RefreshEffectLive
 		case vm.Spec.UpdateStrategy == vmv1alpha1.UpdateStrategyStage:
-			effect = restart
+			effect = vmv1alpha1.RefreshEffectRestart
 		}
 		fields = append(fields, vmv1alpha1.RefreshField{Path: d.Path, Old: d.Old, New: d.New, Effect: effect})
 	}

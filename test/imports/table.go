@@ -42,23 +42,24 @@ var table = []rule{
 	{tree: "hack"},
 	{tree: "test/localcluster", neverDirect: []string{govmomi}},
 	{tree: "pkg/apis", ours: only, never: []string{clientGo, govmomi}},
-	{tree: "pkg/registry", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/generated/openapi"}, never: []string{govmomi}},
+	{tree: "pkg/registry", ours: []string{"pkg/apis", "pkg/hardware", "pkg/instancetype", "pkg/generated/openapi"}, never: []string{govmomi}},
 	// It serves the API alone, without controllers and provider.
-	{tree: "pkg/apiserver", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/registry", "pkg/generated"}, never: []string{govmomi}},
+	{tree: "pkg/apiserver", ours: []string{"pkg/apis", "pkg/hardware", "pkg/instancetype", "pkg/registry", "pkg/generated"}, never: []string{govmomi}},
 	{tree: "pkg/admission", ours: []string{"pkg/apis"}, never: []string{govmomi}},
+	{tree: "pkg/hardware", ours: []string{"pkg/apis"}, never: []string{clientGo, govmomi}, neverDirect: []string{"context", "time"}},
 	// Only what gathers has a context; all that is decided over it is pure.
-	{tree: "pkg/instancetype", ours: []string{"pkg/apis", "pkg/instancetype/apply"}, never: []string{clientGo, govmomi}, neverDirect: []string{"time"}},
-	{tree: "pkg/instancetype/apply", ours: []string{"pkg/apis"}, never: []string{clientGo, govmomi}, neverDirect: []string{"context", "time"}},
+	{tree: "pkg/instancetype", ours: []string{"pkg/apis", "pkg/hardware", "pkg/instancetype/apply"}, never: []string{clientGo, govmomi}, neverDirect: []string{"time"}},
+	{tree: "pkg/instancetype/apply", ours: []string{"pkg/apis", "pkg/hardware"}, never: []string{clientGo, govmomi}, neverDirect: []string{"context", "time"}},
 	{tree: "pkg/controller", ours: only, never: []string{govmomi}},
 	{tree: "pkg/controller/priorityqueue", ours: only, never: []string{govmomi}},
 	{
 		tree:  "pkg/controller/virtualmachine",
-		ours:  []string{"pkg/apis", "pkg/instancetype", "pkg/provider", "pkg/generated", "pkg/controller"},
+		ours:  []string{"pkg/apis", "pkg/hardware", "pkg/instancetype", "pkg/provider", "pkg/generated", "pkg/controller"},
 		never: []string{govmomi}, neverDirect: []string{govmomi},
 	},
 	{
 		tree:  "pkg/controller/virtualmachine/synchronizer",
-		ours:  []string{"pkg/apis", "pkg/instancetype", "pkg/provider"},
+		ours:  []string{"pkg/apis", "pkg/hardware", "pkg/instancetype", "pkg/provider"},
 		never: []string{govmomi}, neverDirect: []string{"k8s.io/utils/clock"},
 	},
 	{tree: "pkg/provider", ours: []string{"pkg/apis"}, never: []string{govmomi, clientGo}},
@@ -76,7 +77,7 @@ var table = []rule{
 	{tree: "pkg/embeddedetcd", ours: only, never: []string{govmomi}},
 	// What is for development and tests stays out of the product.
 	{tree: "cmd/slipway-apiserver", neverDirect: []string{govmomi}, never: []string{module + "test"}},
-	{tree: "cmd/virtctl", ours: []string{"pkg/apis", "pkg/generated", "pkg/instancetype"}, never: []string{govmomi}},
+	{tree: "cmd/virtctl", ours: []string{"pkg/apis", "pkg/generated", "pkg/hardware", "pkg/instancetype"}, never: []string{govmomi}},
 }
 
 // pkg is one package as the go command describes it.

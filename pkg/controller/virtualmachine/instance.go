@@ -14,7 +14,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
-	"github.com/slipway-dev/slipway/pkg/instancetype"
+	"github.com/slipway-dev/slipway/pkg/hardware"
 )
 
 // runningSpec returns what a running virtual machine runs with now: all that is
@@ -30,7 +30,7 @@ func runningSpec(vm *vmv1alpha1.VirtualMachine, running, desired *vmv1alpha1.Vir
 	for _, r := range vm.Status.RestartRequired {
 		waiting = append(waiting, r.Path)
 	}
-	target, _ := instancetype.Stage(running, desired, vm.Spec.UpdateStrategy, waiting...)
+	target, _ := hardware.Stage(running, desired, vm.Spec.UpdateStrategy, waiting...)
 	return target
 }
 

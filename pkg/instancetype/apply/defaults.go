@@ -11,6 +11,7 @@ import (
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/hardware"
 )
 
 // maxVCPUsWithHotAdd is the number of vCPUs up to which hot-add is on by
@@ -66,17 +67,10 @@ func defaultCPU(spec *vmv1alpha1.VirtualMachineInstanceSpec) {
 
 // defaultMemory reserves all memory where vSphere refuses to start without.
 func defaultMemory(spec *vmv1alpha1.VirtualMachineInstanceSpec) {
-	if pinnedMemory(spec) {
+	if hardware.Pinned(spec) {
 		guest := spec.Memory.Guest.DeepCopy()
 		spec.Memory.Reservation = &guest
 	}
-}
-
-// pinnedMemory reports whether the guest memory must be reserved as a whole.
-func pinnedMemory(spec *vmv1alpha1.VirtualMachineInstanceSpec) bool {
-	return spec.CPU.LatencySensitivity == vmv1alpha1.LatencySensitivityHigh ||
-		spec.Memory.HugePageSize == "1Gi" ||
-		(spec.Devices != nil && len(spec.Devices.GPUs)+len(spec.Devices.HostDevices) > 0)
 }
 
 // defaultHotAdd turns hot-add on where it costs the guest nothing, so that a
@@ -84,7 +78,7 @@ func pinnedMemory(spec *vmv1alpha1.VirtualMachineInstanceSpec) bool {
 func defaultHotAdd(spec *vmv1alpha1.VirtualMachineInstanceSpec) {
 	cpu, memory := spec.CPU, spec.Memory
 	exposed := cpu.ExposeVNUMA != nil && *cpu.ExposeVNUMA
-	cheap := !exposed && !pinnedMemory(spec) && vcpus(cpu) <= maxVCPUsWithHotAdd
+	cheap := !exposed && !hardware.Pinned(spec) && vcpus(cpu) <= maxVCPUsWithHotAdd
 	if cpu.HotAddEnabled == nil {
 		switch {
 		case cpu.MaxSockets != nil:

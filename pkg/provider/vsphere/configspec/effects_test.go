@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/instancetype"
+	"github.com/slipway-dev/slipway/pkg/hardware"
 )
 
 // made is the VM that vSphere makes of an effective spec without devices.
@@ -71,16 +71,16 @@ func TestAnnouncedEffectsAreThoseOfTheHardware(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			running, desired := effectiveOf(t, tc[0]), effectiveOf(t, tc[1])
-			hardware := map[string]Difference{}
+			seen := map[string]Difference{}
 			for _, d := range Differences(Want{Effective: desired}, made(running)) {
-				hardware[d.Path] = d
+				seen[d.Path] = d
 			}
-			announced := instancetype.Diff(running, desired)
+			announced := hardware.Diff(running, desired)
 			if len(announced) == 0 {
 				t.Fatal("the two specs do not differ")
 			}
 			for _, d := range announced {
-				got, differs := hardware[d.Path]
+				got, differs := seen[d.Path]
 				switch d.Effect {
 				case vmv1alpha1.RefreshEffectNone:
 					if differs {

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package instancetype
+package hardware
 
 import (
 	"slices"
@@ -22,12 +22,6 @@ type Difference struct {
 	Effect vmv1alpha1.RefreshEffect
 }
 
-const (
-	live    = vmv1alpha1.RefreshEffectLive
-	restart = vmv1alpha1.RefreshEffectRestart
-	none    = vmv1alpha1.RefreshEffectNone
-)
-
 // Diff lists what differs between the effective spec that a virtual machine
 // runs with and the one that it should have, in a fixed order. Not compared is
 // what matters only when a virtual machine is made (image, storage class,
@@ -40,17 +34,30 @@ const (
 // the grace period. None has what vSphere never changes on a virtual machine that
 // exists: what is no longer asked for and does no harm, the controller of a disk,
 // the video card, the host. The rest needs a power cycle.
-func Diff(running, desired *vmv1alpha1.VirtualMachineInstanceSpec) []Difference {
+func Diff(running, desired *Spec) []Difference {
 	running, desired = complete(running), complete(desired)
 	var out []Difference
-	for i := range sizeFields {
-		f := &sizeFields[i]
-		if before, after := f.value(running), f.value(desired); before != after {
-			out = append(out, Difference{Path: f.path, Old: before, New: after, Effect: f.effect(running, desired)})
+	for i := range Fields {
+		f := &Fields[i]
+		before, after := f.print(running), f.print(desired)
+		if before == after || f.meaning(before) == f.meaning(after) {
+			continue
 		}
+		d := Difference{Path: f.Path, Old: before, New: after, Effect: restart}
+		if f.effect != nil {
+			d.Effect = f.effect(running, desired)
+		}
+		out = append(out, d)
 	}
-	out = append(out, diffHardware(running, desired)...)
-	return append(out, diffMetadata(running, desired)...)
+	return append(out, diffVolumes(running, desired)...)
+}
+
+// meaning is what a printed value means: unset has a meaning too.
+func (f *Field) meaning(printed string) string {
+	if printed == "" {
+		return f.unset
+	}
+	return printed
 }
 
 // Stage divides what differs. The target is the running spec with everything
@@ -59,9 +66,14 @@ func Diff(running, desired *vmv1alpha1.VirtualMachineInstanceSpec) []Difference 
 // the strategy Stage everything waits, as do always the paths in waiting, which
 // the hardware was found to refuse.
 func Stage(
-	running, desired *vmv1alpha1.VirtualMachineInstanceSpec, strategy vmv1alpha1.UpdateStrategy, waiting ...string,
-) (*vmv1alpha1.VirtualMachineInstanceSpec, []vmv1alpha1.RestartRequirement) {
-	target, desired := complete(running).DeepCopy(), complete(desired)
+	running, desired *Spec, strategy vmv1alpha1.UpdateStrategy, waiting ...string,
+) (*Spec, []vmv1alpha1.RestartRequirement) {
+	target := running.DeepCopy()
+	if target == nil {
+		target = &Spec{}
+	}
+	withSize(target)
+	desired = complete(desired)
 	var pending []vmv1alpha1.RestartRequirement
 	for _, d := range Diff(running, desired) {
 		switch {
@@ -80,20 +92,27 @@ func Stage(
 	return target, pending
 }
 
-// complete returns spec with the parts that are looked into present.
-func complete(spec *vmv1alpha1.VirtualMachineInstanceSpec) *vmv1alpha1.VirtualMachineInstanceSpec {
-	if spec == nil {
-		spec = &vmv1alpha1.VirtualMachineInstanceSpec{}
+// assign copies the field at path, which can change live.
+func assign(target, desired *Spec, path string) {
+	if f := fieldOf(path); f != nil {
+		if f.assign != nil {
+			f.assign(target, desired)
+		}
+		return
 	}
-	if spec.CPU != nil && spec.Memory != nil {
-		return spec
+	for i := range desired.Volumes {
+		if v := &desired.Volumes[i]; Volume(v.Name) == path {
+			assignVolume(target, v)
+		}
 	}
-	out := *spec
-	if out.CPU == nil {
-		out.CPU = &vmv1alpha1.VirtualMachineCPU{}
+}
+
+// withSize makes the parts that assign looks into.
+func withSize(s *Spec) {
+	if s.CPU == nil {
+		s.CPU = &vmv1alpha1.VirtualMachineCPU{}
 	}
-	if out.Memory == nil {
-		out.Memory = &vmv1alpha1.VirtualMachineMemory{}
+	if s.Memory == nil {
+		s.Memory = &vmv1alpha1.VirtualMachineMemory{}
 	}
-	return &out
 }

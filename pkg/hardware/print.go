@@ -1,0 +1,142 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package hardware
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/slipway-dev/slipway/pkg/apis/limits"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// The functions below print values so that equal values print equally. Unset prints
+// as the empty string.
+
+// Count prints a number.
+func Count(n int32) string { return strconv.FormatInt(int64(n), 10) }
+
+// Bytes prints an amount of memory or of a disk in binary units: 4096 MiB is 4Gi.
+func Bytes(n int64) string {
+	format := resource.BinarySI
+	if n%1024 != 0 {
+		format = resource.DecimalSI
+	}
+	return resource.NewQuantity(n, format).String()
+}
+
+// Hertz prints an amount of CPU: 4588 MHz is 4588M, 2000 MHz 2G.
+func Hertz(n int64) string { return resource.NewQuantity(n, resource.DecimalSI).String() }
+
+// Flag prints a switch that is set.
+func Flag(on bool) string { return strconv.FormatBool(on) }
+
+// Shares prints a weight; count is that of the level Custom.
+func Shares(level vmv1alpha1.SharesLevel, count int32) string {
+	if level == vmv1alpha1.SharesCustom {
+		return Count(count)
+	}
+	return string(level)
+}
+
+// Disk prints a disk by its size in bytes and its controller.
+func Disk(size int64, controller string) string {
+	if controller == "" {
+		return Bytes(size)
+	}
+	return Bytes(size) + " on " + controller
+}
+
+// Adapter prints a network adapter; what is not known is left out.
+func Adapter(model, network, mac string) string {
+	out := model
+	if network != "" {
+		out += " on " + network
+	}
+	if mac != "" {
+		out += " " + strings.ToLower(mac)
+	}
+	return strings.TrimSpace(out)
+}
+
+// List prints things whose order does not matter.
+func List(things []string) string {
+	return strings.Join(slices.Sorted(slices.Values(things)), ", ")
+}
+
+func optional(n *int32) string {
+	if n == nil {
+		return ""
+	}
+	return Count(*n)
+}
+
+// dimension prints one of the topology, of which 0 means 1.
+func dimension(n int32) string { return Count(max(n, 1)) }
+
+func flag(b *bool) string {
+	if b == nil {
+		return ""
+	}
+	return Flag(*b)
+}
+
+func memory(q *resource.Quantity) string {
+	if q == nil {
+		return ""
+	}
+	return Bytes(q.Value())
+}
+
+// cpu rounds up to whole megahertz, as vSphere is told.
+func cpu(q *resource.Quantity) string {
+	if q == nil {
+		return ""
+	}
+	return Hertz((q.Value() + limits.Megahertz - 1) / limits.Megahertz * limits.Megahertz)
+}
+
+func orZero(printed string) string {
+	if printed == "" {
+		return "0"
+	}
+	return printed
+}
+
+func shares(s *vmv1alpha1.Shares) string {
+	switch {
+	case s == nil:
+		return ""
+	case s.Shares == nil:
+		return Shares(s.Level, 0)
+	}
+	return Shares(s.Level, *s.Shares)
+}
+
+func deviceNames(list []vmv1alpha1.VirtualMachineDevice) string {
+	names := make([]string, 0, len(list))
+	for _, d := range list {
+		names = append(names, d.DeviceName) // their own names do not matter
+	}
+	return List(names)
+}
+
+func labels(m map[string]string) string {
+	parts := make([]string, 0, len(m))
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		parts = append(parts, key+"="+m[key])
+	}
+	return strings.Join(parts, ",")
+}
+
+func seconds(n *int64) string {
+	if n == nil {
+		return ""
+	}
+	return strconv.FormatInt(*n, 10)
+}
