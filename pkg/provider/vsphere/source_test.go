@@ -4,11 +4,13 @@
 package vsphere
 
 import (
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vapi/library"
 	"github.com/vmware/govmomi/vapi/rest"
@@ -16,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
@@ -116,4 +119,71 @@ func TestADescriptorIsReadOnceForAllDeploymentsOfIt(t *testing.T) {
 	if vm.Config.Firmware != "efi" || vm.Config.GuestId != "vmwarePhoton64Guest" || vm.Config.Version != "vmx-19" {
 		t.Errorf("firmware %s, guest %s, version %s; want those of the image", vm.Config.Firmware, vm.Config.GuestId, vm.Config.Version)
 	}
+}
+
+// A deployment that brings its own configuration may get no more than its disks from
+// the OVF descriptor.
+func TestADeployedVMIsLikeItsImageWhereTheSpecSaysNothing(t *testing.T) {
+	ready := startVCenter(t)
+	for _, disksOnly := range []string{"true", "false"} {
+		control(t, ready, http.MethodPut, "/deploy?disksOnly="+disksOnly)
+		p, _ := startProvider(t, ready, nil)
+		l := newLoop(t, p)
+		req := newRequest("like-"+disksOnly, libraryImage())
+		newer := newRequest("newer-"+disksOnly, libraryImage())
+		newer.Effective.MinHardwareVersion = 20
+		appliance := newRequest("appliance-"+disksOnly, libraryImage())
+		appliance.Image.Spec.ContentLibrary.Item = "ubuntu-24.04-appliance"
+		appliance.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{RawProperties: "secret"}}
+		appliance.Bootstrap = &provider.BootstrapData{VAppProperties: map[string]string{"hostname": "app"}}
+		l.until("all run", running(req, newer, appliance), req, newer, appliance)
+		appliance.Bootstrap = nil
+		vms := inVCenter(t, ready)
+		for name, version := range map[string]string{"like-": "vmx-19", "newer-": "vmx-20", "appliance-": "vmx-19"} {
+			c := vms["team-a/"+name+disksOnly].Config
+			if c.Firmware != "efi" || c.GuestId != "vmwarePhoton64Guest" || c.Version != version {
+				t.Errorf("disks only %s, %s: firmware %s, guest %s, version %s; want efi, vmwarePhoton64Guest, %s", disksOnly, name, c.Firmware, c.GuestId, c.Version, version)
+			}
+		}
+		got := map[string]string{}
+		if v := vms["team-a/appliance-"+disksOnly].Config.VAppConfig; v != nil {
+			for _, p := range v.GetVmConfigInfo().Property {
+				got[p.Id] = p.DefaultValue + "/" + p.Value
+			}
+		}
+		want := map[string]string{"instance-id": "id-ovf/", "hostname": "ubuntuguest/app", "user-data": "/"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("disks only %s: OVF properties, default/value (-want +got):\n%s", disksOnly, diff)
+		}
+		for _, r := range []*provider.Request{req, newer, appliance} {
+			nothingToDo(t, p, r)
+		}
+	}
+}
+
+// The example of docs/virtualmachines.md, in a guest that calls its adapters as udev
+// does and whose image has OVF properties, which cloud-init prefers.
+func TestAGuestOfCloudInitHasTheAddressesOfItsSpec(t *testing.T) {
+	ready := startVCenter(t)
+	control(t, ready, http.MethodPut, "/guests?cloudInit=true")
+	control(t, ready, http.MethodPut, "/deploy?disksOnly=false")
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("seeded", libraryImage())
+	req.Image.Spec.ContentLibrary.Item = "ubuntu-24.04-appliance"
+	req.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{}}
+	req.Bootstrap = &provider.BootstrapData{CloudConfig: []byte("#cloud-config\n")}
+	req.Effective.Network = &vmv1alpha1.VirtualMachineNetworkSpec{
+		Nameservers: []string{"192.0.2.53"},
+		Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{
+			{Name: "eth0", Addresses: []string{"192.0.2.5/24"}, Gateway4: "192.0.2.1"},
+			{Name: "eth1", Network: "VM Network", Model: "e1000e", DHCP4: ptr(true)},
+		},
+	}
+	l.until("the VM runs", running(req), req)
+	st := req.VM.Status.Network
+	if st.HostName != "seeded" || st.PrimaryIP4 != "192.0.2.5" || len(st.Interfaces) != 2 || len(st.Interfaces[1].IPAddresses) == 0 {
+		t.Errorf("network = %+v, want host name seeded, 192.0.2.5, and an address by DHCP for eth1", st)
+	}
+	nothingToDo(t, p, req)
 }
