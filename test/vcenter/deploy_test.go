@@ -68,7 +68,9 @@ func deployment(t *testing.T, p places, name, id string) vcenter.Deploy {
 
 func TestLibraryDeployAppliesConfigurationFromTheStart(t *testing.T) {
 	ctx := testContext(t)
-	c := connect(ctx, t, startServer(t, Options{}))
+	s := startServer(t, Options{})
+	s.Deployer().DisksOnly(false)
+	c := connect(ctx, t, s)
 	r := connectREST(ctx, t, c)
 	p := findPlaces(ctx, t, c)
 	item, id := libraryItem(t, r), uuid.NewString()

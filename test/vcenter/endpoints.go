@@ -51,6 +51,7 @@ func (s *Server) endpoints(address string) (_ http.Handler, err error) {
 		Next: service.ServeMux, Registry: registry, Creator: s.gate, Datacenter: s.inv.Datacenter,
 		Version: s.apiVersion,
 	}
+	s.deployer.DisksOnly(true)
 	return s.deployer, nil
 }
 

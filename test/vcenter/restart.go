@@ -66,8 +66,8 @@ func (s *Server) Opened() []strict.Open { return s.gate.Opened(s.Registry()) }
 // Routes adds the orders to the control page that concern the service as a whole:
 //
 //	POST /restart?down=N&rest=N&tasks=end|continue   restarts vpxd, N in seconds
-//	PUT  /deploy?disksOnly=B                          an OVF counts for its disks only
-//	PUT  /guests?cloudInit=B                          guests read what cloud-init would
+//	PUT  /deploy?disksOnly=B                          an OVF counts for its disks only, as it does from the start
+//	PUT  /guests?cloudInit=B                          guests read what cloud-init would, as they do from the start
 //	PUT  /customizations?fail=M                       they fail with M, or succeed without
 //	GET  /sessions, /sessions/rest, /opened          who is logged in, with what open
 func (s *Server) Routes(mux *http.ServeMux) {

@@ -96,7 +96,7 @@ func TestAGuestConfiguresTheInterfacesThatItsNetworkDataNames(t *testing.T) {
 func TestAGuestWithOVFPropertiesDoesNotReadGuestinfo(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
-	s.Guests().CloudInit(true)
+	s.Deployer().DisksOnly(false)
 	c := connect(ctx, t, s)
 	p := findPlaces(ctx, t, c)
 	r := connectREST(ctx, t, c)

@@ -144,6 +144,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 	registry.AddHandler(s.sight)
 	s.hub = fastcollector.Install(registry, s.inv.Model.ServiceContent.PropertyCollector, s.sight)
 	s.guests = guest.Install(registry, s.options.GuestBootDelay)
+	s.guests.CloudInit(true)
 	s.gate = strict.Install(registry, s.guests, s.sight, strict.Handlers{
 		"AuthorizationManager": sight.NewAuthority(s.sight), "SearchIndex": sight.NewSearch(s.sight), "ViewManager": s.hub,
 	})
