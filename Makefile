@@ -64,6 +64,7 @@ generate: ## Write all generated code anew; needed after a change of the API typ
 	@hack/install-protoc.sh
 	@hack/update-protobuf.sh
 	@hack/update-codegen.sh
+	@$(GO) run ./hack/imports-table ARCHITECTURE.md
 
 ##@ Test
 

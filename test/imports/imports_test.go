@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -41,6 +42,28 @@ func TestImportsGoOneWay(t *testing.T) {
 	}
 }
 
+func TestArchitectureShowsTheTable(t *testing.T) {
+	is, err := os.ReadFile("../../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := Document(string(is))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(is)); diff != "" {
+		t.Errorf("ARCHITECTURE.md is not what make generate (go run ./hack/imports-table ARCHITECTURE.md) writes (-want +got):\n%s", diff)
+	}
+}
+
+func TestEveryRuleHasAReason(t *testing.T) {
+	for _, r := range table {
+		if r.why == "" {
+			t.Errorf("the rule of %q has none", r.tree)
+		}
+	}
+}
+
 func TestViolationsAreFound(t *testing.T) {
 	for name, tc := range map[string]struct {
 		path    string
@@ -54,6 +77,14 @@ func TestViolationsAreFound(t *testing.T) {
 			path: "pkg/registry/vm", deps: []string{module + "pkg/apis/vm", module + "pkg/controller"},
 			want: []string{"pkg/registry/vm reaches pkg/controller"},
 		},
+		"loop reaches what is below the queue": {
+			path: "pkg/controller", deps: []string{module + "pkg/controller/priorityqueue/page"},
+			want: []string{"pkg/controller reaches pkg/controller/priorityqueue/page"},
+		},
+		"the server reaches a provider": {
+			path: "pkg/apiserver", deps: []string{module + "pkg/provider"},
+			want: []string{"pkg/apiserver reaches pkg/provider"},
+		},
 		"loop reaches queue": {path: "pkg/controller", deps: []string{module + "pkg/controller/priorityqueue"}},
 		"queue reaches loop": {
 			path: "pkg/controller/priorityqueue", deps: []string{module + "pkg/controller"},
@@ -64,9 +95,9 @@ func TestViolationsAreFound(t *testing.T) {
 			want: []string{"pkg/provider reaches pkg/provider/vsphere"},
 		},
 		"vsphere reaches the interface": {path: "pkg/provider/vsphere/session", deps: []string{module + "pkg/provider", govmomi}, imports: []string{govmomi}},
-		"a controller imports govmomi": {
-			path: "pkg/controller/virtualmachine", imports: []string{govmomi + "/object"},
-			want: []string{"pkg/controller/virtualmachine imports github.com/vmware/govmomi/object"},
+		"a program imports govmomi": {
+			path: "cmd/slipway-dev/app", imports: []string{govmomi + "/object"},
+			want: []string{"cmd/slipway-dev/app imports github.com/vmware/govmomi/object"},
 		},
 		"a decision takes a context": {path: "pkg/instancetype/apply", imports: []string{"context"}, want: []string{"pkg/instancetype/apply imports context"}},
 	} {
