@@ -18,23 +18,9 @@ type testCase struct {
 	name    string
 	run     workload
 	targets []target
-	// alone: only ours is measured, as the peers cannot do it.
-	alone bool
-}
-
-func (c testCase) implementations() []string {
-	if c.alone {
-		return implementations[:1]
-	}
-	return implementations
 }
 
 const noTarget = -1
-
-const (
-	runtimePeer = "controller-runtime"
-	clientPeer  = "client-go"
-)
 
 // cpuTargets returns the targets for processor time per item.
 func cpuTargets(runtime, client float64) []target {

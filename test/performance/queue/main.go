@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command queue compares Slipway's priority workqueue with controller-runtime's
-// and with client-go's workqueue, and prints the ratios beside their targets.
+// and with client-go's workqueue, and prints the ratios beside their targets. Ours is
+// measured twice, plain as the peers and as the server makes it; the targets hold for
+// the plain one.
 //
 // Every measurement is a process of its own; rounds of all queues are
 // interleaved, and the table shows medians.
@@ -26,7 +28,7 @@ func main() {
 	match := flag.String("match", "", "regular expression: only the workloads whose name it matches")
 	raw := flag.String("raw", "", "file to append every measurement to, in the format that benchstat reads")
 	one := flag.String("workload", "", "measure this workload in this process and print JSON")
-	implementation := flag.String("queue", "slipway", "the queue for -workload")
+	implementation := flag.String("queue", plain, "the queue for -workload")
 	flag.Parse()
 	if err := run(*rounds, *match, *raw, *one, *implementation); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -52,7 +54,7 @@ func run(rounds int, match, raw, one, implementation string) error {
 			if !pattern.MatchString(c.name) {
 				continue
 			}
-			for _, i := range c.implementations() {
+			for _, i := range implementations {
 				fmt.Fprintf(os.Stderr, "\r\033[Kround %d of %d: %s, %s", r+1, rounds, c.name, i)
 				f, err := measure(c.name, i)
 				if err != nil {

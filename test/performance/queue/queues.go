@@ -30,7 +30,16 @@ type queue interface {
 }
 
 // implementations are the queues compared, in the order of the columns.
-var implementations = []string{"slipway", "controller-runtime", "client-go"}
+var implementations = []string{plain, shipped, runtimePeer, clientPeer}
+
+const (
+	// plain has only the options that a workload asks for, like the peers.
+	plain = "slipway"
+	// shipped has those of the server: metrics, aging and fairness.
+	shipped     = "slipway-as-shipped"
+	runtimePeer = "controller-runtime"
+	clientPeer  = "client-go"
+)
 
 // newQueue makes a queue; aging holds for slipway only, which alone has it.
 func newQueue(implementation string, metrics, aging bool) queue {
@@ -39,22 +48,26 @@ func newQueue(implementation string, metrics, aging bool) queue {
 		name = "bench"
 	}
 	switch implementation {
-	case "slipway":
+	case plain, shipped:
 		var o []ours.Option[key]
+		if implementation == shipped {
+			metrics = true
+			o = append(o, ours.WithFairness(func(k key) string { return k.Namespace }),
+				ours.WithAging[key](ours.Aging{After: 2 * time.Second, Applies: func(p int) bool { return p < 0 }}))
+		} else if aging {
+			o = append(o, ours.WithAging[key](ours.Aging{After: time.Second}))
+		}
 		if metrics {
 			o = append(o, ours.WithMetrics[key]())
-		}
-		if aging {
-			o = append(o, ours.WithAging[key](ours.Aging{After: time.Second}))
 		}
 		q := ours.New(name, o...)
 		if metrics {
 			prometheus.MustRegister(exposition.Collector(q))
 		}
 		return slipwayQueue{q}
-	case "controller-runtime":
+	case runtimePeer:
 		return runtimeQueue{peer.New[key](name)}
-	case "client-go":
+	case clientPeer:
 		c := workqueue.TypedRateLimitingQueueConfig[key]{Name: name}
 		if metrics {
 			c.MetricsProvider = newProvider()

@@ -41,8 +41,8 @@ func (r results) median(workload, implementation, figure string) (float64, bool)
 // print writes the table of targets.
 func (r results) print(w io.Writer, rounds int) {
 	fmt.Fprintf(w, "Medians of %d interleaved rounds.\n\n", rounds)
-	fmt.Fprintln(w, "| workload | figure | slipway | controller-runtime | client-go | ratio or bound | target | |")
-	fmt.Fprintln(w, "|---|---|---:|---:|---:|---:|---:|---|")
+	fmt.Fprintf(w, "| workload | figure | %s | ratio or bound | target | |\n", strings.Join(implementations, " | "))
+	fmt.Fprintf(w, "|---|---|%s---:|---:|---|\n", strings.Repeat("---:|", len(implementations)))
 	for _, c := range cases {
 		if r[c.name] == nil {
 			continue
@@ -62,7 +62,7 @@ func (r results) row(w io.Writer, c testCase, t target) {
 		}
 		cells = append(cells, cell)
 	}
-	got, _ := r.median(c.name, implementations[0], t.figure)
+	got, _ := r.median(c.name, plain, t.figure)
 	verdict := "missed"
 	if t.want == noTarget {
 		cells = append(cells, "", "", "")
