@@ -38,8 +38,8 @@ type operation[K comparable] struct {
 	retry bool
 }
 
-// pending is a list of operations that callers push who do not have the lock, and that
-// every holder of the lock applies before it does anything else. So an operation
+// pending is a list of operations that callers push who do not have the lock. Every
+// holder of the lock applies them before it does anything else, so that an operation
 // takes effect before any call that starts after it returned.
 type pending[K comparable] struct {
 	// last is the operation pushed last; next leads to those before it.
