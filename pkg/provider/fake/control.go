@@ -85,3 +85,27 @@ func (d *Driver) Calls() int {
 	}
 	return n
 }
+
+// Made returns how many VMs were ever made.
+func (d *Driver) Made() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.made
+}
+
+// Forget makes a VM one that never was.
+func (d *Driver) Forget(instanceUUID string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.vms, instanceUUID)
+}
+
+// Stubborn makes a VM keep the configuration that it has, whatever is set.
+func (d *Driver) Stubborn(instanceUUID string, stubborn bool) {
+	d.Change(instanceUUID, func(v *VM) { v.Stubborn = stubborn })
+}
+
+// PanicNext makes the next operation of the kind panic.
+func (d *Driver) PanicNext(kind driver.Kind) {
+	d.FailNext(kind, errPanic)
+}

@@ -37,6 +37,8 @@ type VM struct {
 	Trouble string
 	// Hidden: the hypervisor does not show it.
 	Hidden bool
+	// Stubborn: its configuration stays as it is, whatever is set.
+	Stubborn bool
 }
 
 // Driver is a hypervisor in memory.
@@ -52,6 +54,9 @@ type Driver struct {
 }
 
 var _ driver.Driver = (*Driver)(nil)
+
+// errPanic is a failure that is none of an error.
+var errPanic = errors.New("panic")
 
 // New returns a Driver that can be read.
 func New() *Driver {
@@ -183,6 +188,9 @@ func (d *Driver) run(ctx context.Context, kind driver.Kind, do func() error) err
 	d.ran[kind]++
 	if errs := d.failures[kind]; len(errs) > 0 {
 		d.failures[kind] = errs[1:]
+		if errors.Is(errs[0], errPanic) {
+			panic(kind)
+		}
 		return fmt.Errorf("%s: %w", kind, errs[0])
 	}
 	return do()

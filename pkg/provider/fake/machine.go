@@ -128,6 +128,9 @@ func (m machine) operation(kind driver.Kind, change func(*VM)) driver.Operation 
 
 func apply(v *VM, changes []driver.Difference) {
 	for _, c := range changes {
+		if v.Stubborn {
+			return
+		}
 		c.Change.(func(*VM))(v)
 	}
 }

@@ -31,6 +31,7 @@ func Facts(vm *mo.VirtualMachine, w *driver.Want, hostName func(vimtypes.Managed
 		HardwareVersion: f.HardwareVersion, Resources: &f.Resources, Guest: f.Guest, Storage: f.Storage,
 		Network: nameInterfaces(f, w), Volumes: volumes(vm, w), NodeName: f.NodeName, LastRestart: f.LastRestart,
 	}
+	out.Conditions, out.Withdrawn = observe.Conditions(f)
 	out.Conditions = append(out.Conditions, tools(f))
 	if w.NoPromotion {
 		out.Withdrawn = append(out.Withdrawn, vmv1alpha1.ConditionDiskPromotionSynced)

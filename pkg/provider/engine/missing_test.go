@@ -1,0 +1,227 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/fake"
+)
+
+// scene is an engine over a hypervisor in memory, in a bubble of its own time.
+type scene struct {
+	t *testing.T
+	*engine.Engine
+	driver *fake.Driver
+}
+
+func inBubble(t *testing.T, test func(*scene)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		d := fake.New()
+		s := &scene{t: t, driver: d, Engine: engine.New(engine.Options{Driver: d, Limits: engine.Limits{Creates: 100}})}
+		run(t, s.Engine)
+		synctest.Wait()
+		test(s)
+	})
+}
+
+// pass makes passes until no operation runs, and returns the last error.
+func (s *scene) pass(req *provider.Request) error {
+	s.t.Helper()
+	return s.until(req, s.CreateOrUpdateVirtualMachineAsync)
+}
+
+func (s *scene) remove(req *provider.Request) error {
+	s.t.Helper()
+	return s.until(req, s.DeleteVirtualMachine)
+}
+
+func (s *scene) until(req *provider.Request, call call) error {
+	s.t.Helper()
+	for range 20 {
+		r, err := s.once(req, call)
+		if r.Ended == nil && !errors.Is(err, provider.ErrReconcileInProgress) {
+			return err
+		}
+	}
+	s.t.Fatal("20 operations and no end")
+	return nil
+}
+
+func (s *scene) once(req *provider.Request, call call) (provider.Result, error) {
+	s.t.Helper()
+	req.Now = time.Now()
+	r, err := call(s.t.Context(), req)
+	r.Apply(&req.VM.Status, req.VM.Generation, req.Now)
+	synctest.Wait()
+	return r, err
+}
+
+// running is a VM that was made.
+func (s *scene) running(name string) *provider.Request {
+	s.t.Helper()
+	req := newRequest(name)
+	if err := s.pass(req); err != nil || req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
+		s.t.Fatalf("%s: error %v, power state %q; want it to run", name, err, req.VM.Status.PowerState)
+	}
+	return req
+}
+
+func (s *scene) hide(req *provider.Request, hidden bool) {
+	s.driver.Change(string(req.VM.UID), func(v *fake.VM) { v.Hidden = hidden })
+}
+
+// created is status and reason of the condition.
+func created(req *provider.Request) string {
+	c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionCreated)
+	if c == nil {
+		return ""
+	}
+	return string(c.Status) + " " + c.Reason
+}
+
+func TestWhatIsMissingIsNotMadeAgainAndComesBackByItself(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		req := s.running("vm")
+		id := req.VM.Status.UniqueID
+		s.hide(req, true)
+		for range 3 {
+			if err := s.pass(req); err != nil || created(req) != "Unknown Missing" || req.VM.Status.UniqueID != id {
+				t.Fatalf("error %v, Created %s, uniqueID %q; want Unknown Missing, and %s kept", err, created(req), req.VM.Status.UniqueID, id)
+			}
+			time.Sleep(time.Hour)
+		}
+		if n := s.driver.Made(); n != 1 {
+			t.Errorf("%d VMs were made, want the first only", n)
+		}
+		s.hide(req, false)
+		if err := s.pass(req); err != nil || created(req) != "True Succeeded" {
+			t.Errorf("after it is back: error %v, Created %s; want it to be taken up again", err, created(req))
+		}
+	})
+}
+
+func TestWhatTheHypervisorFindsIsNotMissing(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		req := s.running("vm")
+		s.hide(req, true)
+		s.driver.FailNext(driver.KindSearch, errors.New("no answer"))
+		err := s.pass(req)
+		if _, again := provider.AsRequeue(err); !again || created(req) != "Unknown UnknownState" {
+			t.Errorf("error %v, Created %s; want it asked again, and that nothing is known", err, created(req))
+		}
+	})
+}
+
+func TestWhatIsMissingIsMadeAgainAfterItsGraceIfItsObjectSaysSo(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		req := s.running("vm")
+		req.VM.Spec.WhenMissing = vmv1alpha1.WhenMissingRecreate
+		s.driver.Change(string(req.VM.UID), func(v *fake.VM) { v.Hidden = true })
+		err := s.pass(req)
+		after, again := provider.AsRequeue(err)
+		if !again || after != time.Minute || created(req) != "Unknown Missing" || s.driver.Made() != 1 {
+			t.Fatalf("error %v, Created %s, %d made; want a minute for it to come back", err, created(req), s.driver.Made())
+		}
+		time.Sleep(after)
+		s.driver.Forget(string(req.VM.UID))
+		if err := s.pass(req); err != nil || s.driver.Made() != 2 || req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
+			t.Errorf("error %v, %d made, power state %s; want a second one that runs", err, s.driver.Made(), req.VM.Status.PowerState)
+		}
+	})
+}
+
+func TestTheObjectOfWhatIsMissingGoesAfterItsGrace(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		req, confirmed := s.running("vm"), s.running("confirmed")
+		s.hide(req, true)
+		s.hide(confirmed, true)
+		confirmed.VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedGone: confirmed.VM.Status.UniqueID}
+		if err := s.remove(confirmed); err != nil {
+			t.Errorf("deletion of what somebody said is gone = %v, want it done", err)
+		}
+		err := s.remove(req)
+		after, again := provider.AsRequeue(err)
+		if !again || after != time.Minute {
+			t.Fatalf("deletion = %v, want a minute for it to come back", err)
+		}
+		time.Sleep(after)
+		if err := s.remove(req); err != nil {
+			t.Errorf("deletion after a minute = %v, want it done", err)
+		}
+	})
+}
+
+func TestAnObjectWhoseVMWasNeverMadeGoesAtOnce(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		if err := s.remove(newRequest("never")); err != nil {
+			t.Errorf("deletion = %v, want it done", err)
+		}
+		if n := s.driver.Ran(driver.KindSearch); n != 1 {
+			t.Errorf("the hypervisor was asked %d times, want once: memory alone proves nothing", n)
+		}
+	})
+}
+
+func TestManyMissingAtOnceStopWhatCreatesAndDeletes(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		var reqs []*provider.Request
+		for i := range 40 {
+			req := s.running(fmt.Sprintf("vm-%02d", i))
+			req.VM.Spec.WhenMissing = vmv1alpha1.WhenMissingRecreate
+			reqs = append(reqs, req)
+		}
+		lost, kept := reqs[:7], reqs[7]
+		for _, req := range lost {
+			s.hide(req, true)
+			_ = s.pass(req)
+		}
+		time.Sleep(time.Hour)
+		for _, req := range lost {
+			err := s.pass(req)
+			if _, again := provider.AsRequeue(err); !again || created(req) != "Unknown ManyMissing" {
+				t.Fatalf("%s: error %v, Created %s; want ManyMissing, and another look", req.VM.Name, err, created(req))
+			}
+		}
+		if err := s.remove(kept); err == nil || s.driver.Ran(driver.KindDelete) != 0 {
+			t.Errorf("deletion of another = %v, %d deletes; want it to wait", err, s.driver.Ran(driver.KindDelete))
+		}
+		fresh := newRequest("fresh")
+		if err := s.pass(fresh); err != nil || created(fresh) != "True Succeeded" {
+			t.Errorf("a new one: error %v, Created %s; want it made", err, created(fresh))
+		}
+		if err := s.remove(fresh); err == nil {
+			t.Error("what was there once was deleted during an outage")
+		}
+		lost[0].VM.Annotations = map[string]string{vmv1alpha1.AnnotationConfirmedGone: lost[0].VM.Status.UniqueID}
+		s.driver.Forget(string(lost[0].VM.UID))
+		time.Sleep(2 * time.Minute)
+		if err := s.pass(lost[0]); err != nil || created(lost[0]) != "True Succeeded" {
+			t.Errorf("what somebody said is gone: error %v, Created %s; want it made again", err, created(lost[0]))
+		}
+		for _, req := range lost[1:] {
+			s.hide(req, false)
+			if err := s.pass(req); err != nil || created(req) != "True Succeeded" {
+				t.Errorf("%s is back: error %v, Created %s", req.VM.Name, err, created(req))
+			}
+		}
+		if err := s.remove(kept); err != nil {
+			t.Errorf("deletion after the outage = %v, want it done", err)
+		}
+		if n := s.driver.Made(); n != 42 {
+			t.Errorf("%d VMs were made, want 41 and the one that is gone again", n)
+		}
+	})
+}

@@ -1,0 +1,259 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/fake"
+)
+
+// call is a method of a provider.
+type call func(context.Context, *provider.Request) (provider.Result, error)
+
+func TestAnotherModeEndsTheWaitForTheGuest(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		req := s.running("vm")
+		release := s.driver.Hold() // A guest that does not answer.
+		req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeSoft
+		asked, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync)
+		if asked.Ended == nil {
+			t.Fatalf("no power off was started: %v", err)
+		}
+		if _, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync); !errors.Is(err, provider.ErrReconcileInProgress) || len(asked.Ended) != 0 {
+			t.Errorf("a pass that wants the same = %v, and ended %d waits; want ErrReconcileInProgress and none", err, len(asked.Ended))
+		}
+		req.VM.Spec.PowerOffMode = vmv1alpha1.PowerOpModeHard
+		if _, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync); !errors.Is(err, provider.ErrReconcileInProgress) {
+			t.Errorf("pass = %v, want ErrReconcileInProgress", err)
+		}
+		if err := <-asked.Ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("the wait for the guest ended with %v, want it cancelled", err)
+		}
+		release()
+		if err := s.pass(req); err != nil || req.VM.Status.PowerState != vmv1alpha1.PoweredOff || s.driver.Ran(driver.KindPowerOff) != 1 {
+			t.Errorf("error %v, power state %s, %d power offs; want it off at once", err, req.VM.Status.PowerState, s.driver.Ran(driver.KindPowerOff))
+		}
+	})
+}
+
+func TestADeletionEndsTheWaitForAGuestThatItNeedsNot(t *testing.T) {
+	for mode, ends := range map[vmv1alpha1.PowerOpMode]bool{vmv1alpha1.PowerOpModeTrySoft: false, vmv1alpha1.PowerOpModeHard: true} {
+		t.Run(string(mode), func(t *testing.T) {
+			inBubble(t, func(s *scene) {
+				req := s.running("vm")
+				release := s.driver.Hold()
+				req.VM.Spec.PowerOffMode = vmv1alpha1.PowerOpModeTrySoft
+				if _, err := s.once(req, s.DeleteVirtualMachine); !errors.Is(err, provider.ErrReconcileInProgress) {
+					t.Fatalf("deletion = %v, want ErrReconcileInProgress", err)
+				}
+				req.VM.Spec.PowerOffMode = mode
+				again, err := s.once(req, s.DeleteVirtualMachine)
+				if !errors.Is(err, provider.ErrReconcileInProgress) || again.Ended != nil {
+					t.Errorf("deletion while the guest is asked = %v, want ErrReconcileInProgress", err)
+				}
+				release()
+				synctest.Wait()
+				if n := s.driver.Ran(driver.KindPowerOff); (n == 0) != ends {
+					t.Errorf("%d power offs by asking the guest were finished; interrupted is to be %t", n, ends)
+				}
+				if err := s.remove(req); err != nil || len(s.driver.VMs()) != 0 {
+					t.Errorf("deletion = %v, %d VMs left; want none", err, len(s.driver.VMs()))
+				}
+			})
+		})
+	}
+}
+
+// A value that the hypervisor gives back differently would be set for ever.
+func TestWhatSucceedsWithoutEffectIsTriedLessAndLessOften(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		req := s.running("vm")
+		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+		if err := s.pass(req); err != nil {
+			t.Fatal(err)
+		}
+		s.driver.Stubborn(string(req.VM.UID), true)
+		req.Effective = req.Effective.DeepCopy()
+		req.Effective.GuestID = "otherGuest"
+		before, began := s.driver.Ran(driver.KindReconfigure), time.Now()
+		for time.Since(began) < time.Hour {
+			err := s.pass(req)
+			after, again := provider.AsRequeue(err)
+			if !again {
+				t.Fatalf("pass = %v, want a pause", err)
+			}
+			time.Sleep(max(after, time.Millisecond))
+		}
+		if n := s.driver.Ran(driver.KindReconfigure) - before; n > 15 {
+			t.Errorf("%d reconfigurations in an hour, want few", n)
+		}
+		_ = s.pass(req)
+		c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionConfigurationSynced)
+		if c.Reason != vmv1alpha1.ReasonNotEffective || !strings.Contains(c.Message, `spec was set to "this"`) {
+			t.Errorf("condition %+v, want what was set and what is seen", c)
+		}
+		req.VM.Spec.PowerState = vmv1alpha1.PoweredOn
+		if _ = s.pass(req); req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
+			t.Errorf("power state %s: a value that does not stick keeps the VM off", req.VM.Status.PowerState)
+		}
+		s.driver.Stubborn(string(req.VM.UID), false)
+	})
+}
+
+func TestHowAnEarlierObjectOfTheNameFaredSaysNothing(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		s.driver.FailNext(driver.KindCreate, errors.New("no space"))
+		req := newRequest("vm")
+		if _, again := provider.AsRequeue(s.pass(req)); !again || created(req) != "False Error" {
+			t.Fatalf("Created %s, want the failure and a pause", created(req))
+		}
+		next := newRequest("vm")
+		if err := s.pass(next); err != nil || created(next) != "True Succeeded" {
+			t.Errorf("error %v, Created %s; want the next object of the name made at once", err, created(next))
+		}
+	})
+}
+
+func TestAnotherSpecIsTriedAtOnceAfterAFailure(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		s.driver.FailNext(driver.KindCreate, errors.New("no space"))
+		req := newRequest("vm")
+		_ = s.pass(req)
+		req.Effective = &vmv1alpha1.VirtualMachineInstanceSpec{GuestID: "smaller"}
+		if err := s.pass(req); err != nil || created(req) != "True Succeeded" {
+			t.Errorf("error %v, Created %s; want it made", err, created(req))
+		}
+	})
+}
+
+// The virtual machine that is offered a place may have been deleted or paused since it
+// was refused. Nothing else runs that could wake the next one then.
+func TestAPlaceThatNobodyTakesIsOfferedToTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := fake.New()
+		e := engine.New(engine.Options{Driver: d, Limits: engine.Limits{Creates: 1}, OfferTimeout: 30 * time.Second})
+		run(t, e)
+		synctest.Wait()
+		var called []string
+		watching, stop := context.WithCancel(t.Context())
+		defer stop()
+		go e.Watch(watching, func(h provider.Hint) { called = append(called, h.Key.Name) })
+		s := &scene{t: t, Engine: e, driver: d}
+		release := d.Hold()
+		if r, err := s.once(newRequest("first"), e.CreateOrUpdateVirtualMachineAsync); r.Ended == nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"paused", "deleted", "last"} {
+			req := newRequest(name)
+			if _, err := s.once(req, e.CreateOrUpdateVirtualMachineAsync); !errors.Is(err, provider.ErrTooManyCreates) || created(req) != "False TooManyCreates" {
+				t.Fatalf("%s: got %v, %s; want ErrTooManyCreates", name, err, created(req))
+			}
+		}
+		release()
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"paused", "first", "deleted", "last"}, called); diff != "" {
+			t.Errorf("hints (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestCreatesThatWaitAreCalledInTurnsBetweenNamespaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := fake.New()
+		e := engine.New(engine.Options{Driver: d, Limits: engine.Limits{Creates: 1}})
+		run(t, e)
+		synctest.Wait()
+		s := &scene{t: t, Engine: e, driver: d}
+		release := d.Hold()
+		if r, err := s.once(newRequest("first"), e.CreateOrUpdateVirtualMachineAsync); r.Ended == nil {
+			t.Fatal(err)
+		}
+		waiting := map[string]*provider.Request{}
+		for _, where := range []struct{ namespace, name string }{{"crowd", "a"}, {"crowd", "b"}, {"crowd", "c"}, {"alone", "z"}} {
+			req := newRequest(where.name)
+			req.VM.Namespace = where.namespace
+			waiting[where.name] = req
+			_, _ = s.once(req, e.CreateOrUpdateVirtualMachineAsync)
+		}
+		var made []string
+		watching, stop := context.WithCancel(t.Context())
+		defer stop()
+		hints := make(chan string, 100)
+		go e.Watch(watching, func(h provider.Hint) { hints <- h.Key.Name })
+		release()
+		for len(made) < len(waiting) {
+			name := <-hints
+			req := waiting[name]
+			if req == nil || d.VMs()[string(req.VM.UID)].UniqueID != "" {
+				continue
+			}
+			if r, _ := s.once(req, e.CreateOrUpdateVirtualMachineAsync); r.Started == string(driver.KindCreate) {
+				made = append(made, name)
+			}
+		}
+		if diff := cmp.Diff([]string{"a", "z", "b", "c"}, made); diff != "" {
+			t.Errorf("creates (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAPanicIsTheErrorOfItsOperation(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		s.driver.PanicNext(driver.KindCreate)
+		req := newRequest("vm")
+		r, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := <-r.Ended; err == nil || !strings.Contains(err.Error(), "panic") {
+			t.Errorf("the operation ended with %v, want its panic", err)
+		}
+	})
+}
+
+func TestTheEndOfRunLeavesWhatTheHypervisorWorksOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := fake.New()
+		e := engine.New(engine.Options{Driver: d})
+		ctx, stop := context.WithCancel(context.Background())
+		ended := make(chan struct{})
+		go func() { e.Run(ctx); close(ended) }()
+		synctest.Wait()
+		s := &scene{t: t, Engine: e, driver: d}
+		d.Hold()
+		r, err := s.once(newRequest("vm"), e.CreateOrUpdateVirtualMachineAsync)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop()
+		<-ended
+		if err := <-r.Ended; !errors.Is(err, driver.ErrLeave) {
+			t.Errorf("the operation ended with %v, want it left to the hypervisor", err)
+		}
+		if r, err := s.once(newRequest("late"), e.CreateOrUpdateVirtualMachineAsync); r.Ended != nil || err == nil {
+			t.Errorf("after the end of Run a pass started something or succeeded: %v", err)
+		}
+	})
+}
+
+func TestObjectsOfTwoKindsMayHaveOneName(t *testing.T) {
+	name := provider.KeyOf(newRequest("one").VM).NamespacedName
+	if provider.VirtualMachineKey(name) == (provider.Key{Kind: "VirtualMachineImageCache", NamespacedName: name}) {
+		t.Error("an image cache meets the virtual machine of its name")
+	}
+}

@@ -1,0 +1,88 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+)
+
+func TestPausesGrow(t *testing.T) {
+	broken := errors.New("broken")
+	s := time.Second
+	for name, tc := range map[string]struct {
+		err     error
+		failure driver.Failure
+		want    []time.Duration
+	}{
+		"what somebody must repair":       {broken, driver.Refused, []time.Duration{5 * s, 10 * s, 20 * s, 40 * s, 80 * s, 120 * s, 120 * s}},
+		"what vSphere lacks":              {broken, driver.Lacking, []time.Duration{5 * s, 10 * s, 20 * s, 40 * s, 60 * s, 60 * s}},
+		"what was read too long ago":      {broken, driver.Stale, []time.Duration{s / 5, 2 * s / 5, 4 * s / 5, 8 * s / 5}},
+		"what passes by itself":           {broken, driver.Busy, []time.Duration{s, 2 * s, 4 * s, 8 * s, 16 * s, 30 * s, 30 * s}},
+		"what succeeds and has no effect": {nil, driver.Refused, []time.Duration{0, 5 * s, 10 * s, 20 * s, 40 * s, 80 * s, 160 * s, 320 * s, 600 * s, 600 * s}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var o *Outcome
+			var got []time.Duration
+			for range tc.want {
+				o = After(o, 7, tc.err, tc.failure, now)
+				got = append(got, o.Next.Sub(now))
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("pauses (-want +got):\n%s", diff)
+			}
+			if o = After(o, 8, tc.err, tc.failure, now); o.Next.Sub(now) != tc.want[0] {
+				t.Errorf("pause of another request = %s, want %s", o.Next.Sub(now), tc.want[0])
+			}
+		})
+	}
+}
+
+func TestAFailureAfterASuccessBeginsAnew(t *testing.T) {
+	o := After(nil, 7, nil, driver.Refused, now)
+	o = After(o, 7, nil, driver.Refused, now)
+	if o = After(o, 7, errors.New("broken"), driver.Refused, now); o.Repeats != 0 {
+		t.Errorf("%d repeats after the first failure, want none", o.Repeats)
+	}
+}
+
+func change(path, running, desired string) driver.Operation {
+	return driver.Operation{Kind: driver.KindReconfigure, Changes: []driver.Difference{{Path: path, Running: running, Desired: desired}}}
+}
+
+func TestWhatIsSeenDoesNotMakeItAnotherRequest(t *testing.T) {
+	if Fingerprint(change("guestID", "a", "c")) != Fingerprint(change("guestID", "b", "c")) {
+		t.Error("a value that vSphere gives back differently every time is set again without pause")
+	}
+	if Fingerprint(change("guestID", "a", "c")) == Fingerprint(change("guestID", "a", "d")) {
+		t.Error("another value is the same request: it would have to wait")
+	}
+}
+
+// Two operations that take turns would each undo the memory of the other.
+func TestOperationsThatTakeTurnsAreBothHeld(t *testing.T) {
+	config, restart := change("guestID", "a", "c"), driver.Operation{Kind: driver.KindRestart, Detail: "0"}
+	last := Outcomes{}
+	for range 2 {
+		for _, op := range []driver.Operation{config, restart} {
+			last[op.Kind] = After(last[op.Kind], Fingerprint(op), nil, driver.Refused, now)
+		}
+	}
+	want := &Hold{Wait: 5 * time.Second, Reason: vmv1alpha1.ReasonNotEffective, Message: `guestID was set to "c", and vSphere shows "a"`}
+	if diff := cmp.Diff(want, last.Held(config, now)); diff != "" {
+		t.Errorf("hold of the configuration (-want +got):\n%s", diff)
+	}
+	if last.Held(restart, now) == nil {
+		t.Error("the restart is not held")
+	}
+	if last.Held(config, now.Add(5*time.Second)) != nil {
+		t.Error("the configuration is held longer than it says")
+	}
+}

@@ -1,0 +1,136 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+)
+
+var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+func TestStepsComeInTheOrderOfTheSpecification(t *testing.T) {
+	var got []string
+	for _, s := range steps {
+		got = append(got, s.name)
+	}
+	if diff := cmp.Diff([]string{"status", "config", "power state", "snapshot"}, got); diff != "" {
+		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+}
+
+func TestEachErrorFollowsItsRule(t *testing.T) {
+	retry, stop := errors.New("again"), &provider.NoRequeueError{Err: errors.New("never")}
+	saved := steps
+	defer func() { steps = saved }()
+	for _, tc := range []struct {
+		name        string
+		step        string
+		err         error
+		poweringOff bool
+		ran         []string
+	}{
+		{"status fails, the rest goes on", "status", retry, false, []string{"status", "config", "power state", "snapshot"}},
+		{"status ends", "status", stop, false, []string{"status"}},
+		{"status ends, also of what is powered off", "status", stop, true, []string{"status"}},
+		{"config fails, the rest goes on", "config", retry, false, []string{"status", "config", "power state", "snapshot"}},
+		{"config ends", "config", stop, false, []string{"status", "config"}},
+		{"config ends nothing of what is powered off", "config", stop, true, []string{"status", "config", "power state", "snapshot"}},
+		{"power fails, the rest goes on", "power state", retry, false, []string{"status", "config", "power state", "snapshot"}},
+		{"power ends", "power state", stop, false, []string{"status", "config", "power state"}},
+		{"power ends, also of what is powered off", "power state", stop, true, []string{"status", "config", "power state"}},
+		{"snapshot is the last", "snapshot", retry, false, []string{"status", "config", "power state", "snapshot"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var ran []string
+			steps = nil
+			for _, s := range saved {
+				s.run = func(*Input, *Plan) error {
+					ran = append(ran, s.name)
+					if s.name == tc.step {
+						return tc.err
+					}
+					return nil
+				}
+				steps = append(steps, s)
+			}
+			in := Input{VM: &vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{PowerState: vmv1alpha1.PoweredOn}}}
+			in.Facts.PowerState = vmv1alpha1.PoweredOn
+			if tc.poweringOff {
+				in.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+			}
+			_, err := Make(in)
+			if diff := cmp.Diff(tc.ran, ran); diff != "" {
+				t.Errorf("steps that ran (-want +got):\n%s", diff)
+			}
+			if !errors.Is(err, tc.err) {
+				t.Errorf("error %v, want %v", err, tc.err)
+			}
+		})
+	}
+}
+
+func TestAnOperationEndsThePlanWithTheErrorsBefore(t *testing.T) {
+	saved := steps
+	defer func() { steps = saved }()
+	retry := errors.New("again")
+	steps = []step{
+		{name: "status", run: func(*Input, *Plan) error { return retry }},
+		{name: "config", run: func(_ *Input, p *Plan) error {
+			p.Operation = &driver.Operation{Kind: driver.KindReconfigure}
+			return nil
+		}},
+		{name: "power state", run: func(*Input, *Plan) error { t.Error("a step ran after an operation was planned"); return nil }},
+	}
+	got, err := Make(Input{VM: &vmv1alpha1.VirtualMachine{}})
+	if got.Operation == nil || !errors.Is(err, retry) {
+		t.Errorf("operation %v, error %v; want both", got.Operation, err)
+	}
+}
+
+func TestAnOperationIsOutdatedWhenSomethingElseIsWanted(t *testing.T) {
+	const hard, soft = vmv1alpha1.PowerOpModeHard, vmv1alpha1.PowerOpModeSoft
+	on, off, suspended := vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, vmv1alpha1.Suspended
+	for _, tc := range []struct {
+		name    string
+		kind    driver.Kind
+		asks    bool
+		desired vmv1alpha1.PowerState
+		spec    vmv1alpha1.PowerOpMode
+		want    bool
+	}{
+		{"power off", driver.KindPowerOff, true, off, soft, false},
+		{"power off, on again", driver.KindPowerOff, true, on, soft, true},
+		{"power off, on by default", driver.KindPowerOff, true, "", soft, true},
+		{"power off, now hard", driver.KindPowerOff, true, off, hard, true},
+		{"hard power off", driver.KindPowerOff, false, off, hard, false},
+		{"suspend", driver.KindSuspend, true, suspended, soft, false},
+		{"suspend, off instead", driver.KindSuspend, true, off, soft, true},
+		{"suspend, now hard", driver.KindSuspend, true, suspended, hard, true},
+		{"restart", driver.KindRestart, true, on, soft, false},
+		{"restart, on by default", driver.KindRestart, true, "", soft, false},
+		{"restart, off instead", driver.KindRestart, true, off, soft, true},
+		{"restart, suspended instead", driver.KindRestart, true, suspended, soft, true},
+		{"restart, now hard", driver.KindRestart, true, on, hard, true},
+		{"hard restart, off instead", driver.KindRestart, false, off, hard, false},
+		{"create", driver.KindCreate, false, off, hard, false},
+		{"power on", driver.KindPowerOn, false, off, hard, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			vm := &vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{
+				PowerState: tc.desired, PowerOffMode: tc.spec, SuspendMode: tc.spec, RestartMode: tc.spec,
+			}}
+			if got := Outdated(driver.Operation{Kind: tc.kind, Asks: tc.asks}, vm); got != tc.want {
+				t.Errorf("outdated = %v, want %v", got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,297 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	k8stypes "k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/plan"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/inventory"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
+)
+
+var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+// scene is a VM with 2 CPUs and 1Gi that is on, as wanted.
+type scene struct {
+	vm        *vmv1alpha1.VirtualMachine
+	effective *vmv1alpha1.VirtualMachineInstanceSpec
+	observed  *mo.VirtualMachine
+	// held: the reconfiguration failed a moment ago.
+	held bool
+}
+
+func newScene() *scene {
+	s := &scene{
+		vm: &vmv1alpha1.VirtualMachine{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "uid", Generation: 3},
+			Spec:       vmv1alpha1.VirtualMachineSpec{PowerState: vmv1alpha1.PoweredOn},
+		},
+		effective: &vmv1alpha1.VirtualMachineInstanceSpec{
+			CPU:    &vmv1alpha1.VirtualMachineCPU{Sockets: 2},
+			Memory: &vmv1alpha1.VirtualMachineMemory{Guest: ptr(resource.MustParse("1Gi"))},
+		},
+		observed: &mo.VirtualMachine{},
+	}
+	s.observed.Name = "web"
+	s.observed.Self.Value = "vm-1"
+	s.observed.ResourcePool = &types.ManagedObjectReference{Type: "ResourcePool", Value: "resgroup-1"}
+	s.observed.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOn
+	s.observed.Runtime.ConnectionState = types.VirtualMachineConnectionStateConnected
+	s.observed.Config = &types.VirtualMachineConfigInfo{
+		InstanceUuid: "uid", ChangeVersion: "1", Hardware: types.VirtualHardware{NumCPU: 2, MemoryMB: 1024},
+		ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: observe.OwnerKey, Value: "ns/web/uid"}},
+	}
+	return s
+}
+
+func (s *scene) power(state types.VirtualMachinePowerState) { s.observed.Runtime.PowerState = state }
+
+func (s *scene) input() plan.Input {
+	d := &Driver{inventory: inventory.New(inventory.Options{}), places: placement.New(placement.Options{})}
+	w := want(s.vm, s.effective)
+	m := d.machine(s.observed)
+	in := plan.Input{VM: s.vm, Want: w, Machine: m, Facts: m.Facts(w), Now: now}
+	if s.held {
+		first, _ := plan.Make(in)
+		in.Last = plan.Outcomes{driver.KindReconfigure: {
+			Fingerprint: plan.Fingerprint(*first.Operation), Err: errors.New("vSphere refused"), Next: now.Add(time.Minute),
+		}}
+	}
+	return in
+}
+
+// want is what vm asks for.
+func want(vm *vmv1alpha1.VirtualMachine, effective *vmv1alpha1.VirtualMachineInstanceSpec) *driver.Want {
+	return &driver.Want{
+		Identity: driver.Identity{Key: k8stypes.NamespacedName{Namespace: vm.Namespace, Name: vm.Name}, UID: string(vm.UID), InstanceUUID: string(vm.UID)},
+		Name:     vm.Name, Effective: effective,
+	}
+}
+
+const (
+	poweredOff     = types.VirtualMachinePowerStatePoweredOff
+	suspendedState = types.VirtualMachinePowerStateSuspended
+)
+
+// later is an hour from now.
+var later = now.Add(time.Hour).Format(time.RFC3339)
+
+// planned is what a plan shall be.
+type planned struct {
+	kind    driver.Kind
+	mode    vmv1alpha1.PowerOpMode
+	synced  string // PowerStateSynced
+	config  string // ConfigurationSynced
+	requeue time.Duration
+	fails   bool
+	restart []string
+}
+
+// plans are the cases of TestPlan.
+var plans = []struct {
+	name  string
+	setup func(*scene)
+	want  planned
+}{
+	{"as desired", func(*scene) {}, planned{synced: "True Succeeded", config: "True Succeeded"}},
+	{"power on", func(s *scene) { s.power(poweredOff) },
+		planned{kind: driver.KindPowerOn, synced: "False PoweringOn", config: "True Succeeded"}},
+	{"resume", func(s *scene) { s.power(suspendedState) },
+		planned{kind: driver.KindPowerOn, synced: "False PoweringOn", config: "True Succeeded"}},
+	{"power off defaults to TrySoft", func(s *scene) { s.vm.Spec.PowerState = vmv1alpha1.PoweredOff },
+		planned{kind: driver.KindPowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "True Succeeded"}},
+	{"a suspended guest is not asked", func(s *scene) {
+		s.power(suspendedState)
+		s.vm.Spec.PowerState, s.vm.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeSoft
+	}, planned{kind: driver.KindPowerOff, mode: vmv1alpha1.PowerOpModeHard, synced: "False PoweringOff", config: "True Succeeded"}},
+	{"a refused configuration keeps no suspended guest", func(s *scene) {
+		s.power(suspendedState)
+		s.vm.Spec.PowerState = vmv1alpha1.PoweredOff
+		s.effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{Sysprep: &vmv1alpha1.SysprepBootstrap{}}
+	}, planned{kind: driver.KindPowerOff, mode: vmv1alpha1.PowerOpModeHard, synced: "False PoweringOff", config: "False Invalid", fails: true}},
+	{"suspend", func(s *scene) {
+		s.vm.Spec.PowerState, s.vm.Spec.SuspendMode = vmv1alpha1.Suspended, vmv1alpha1.PowerOpModeHard
+	}, planned{kind: driver.KindSuspend, mode: vmv1alpha1.PowerOpModeHard, synced: "False Suspending", config: "True Succeeded"}},
+	{"suspend from off", func(s *scene) { s.power(poweredOff); s.vm.Spec.PowerState = vmv1alpha1.Suspended },
+		planned{synced: "False Invalid", config: "True Succeeded", fails: true}},
+	{"delayed power on", func(s *scene) {
+		s.power(poweredOff)
+		s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: later}
+	}, planned{synced: "False Delayed", config: "True Succeeded", requeue: time.Hour}},
+	{"delay that has passed", func(s *scene) {
+		s.power(poweredOff)
+		s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: now.Format(time.RFC3339)}
+	}, planned{kind: driver.KindPowerOn, synced: "False PoweringOn", config: "True Succeeded"}},
+	{"delay that is no time", func(s *scene) {
+		s.power(poweredOff)
+		s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: "soon"}
+	}, planned{synced: "False Invalid", config: "True Succeeded", fails: true}},
+	{"configuration comes before power on", func(s *scene) { s.power(poweredOff); s.effective.CPU.Sockets = 4 },
+		planned{kind: driver.KindReconfigure, config: "False InProgress"}},
+	{"a running VM keeps its size", func(s *scene) { s.effective.CPU.Sockets = 4 },
+		planned{synced: "True Succeeded", config: "True RestartRequired", restart: []string{"cpu.sockets"}}},
+	{"shares are live", func(s *scene) { s.effective.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh} },
+		planned{kind: driver.KindReconfigure, config: "False InProgress"}},
+	{"Stage defers what is live", func(s *scene) {
+		s.effective.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
+		s.vm.Spec.UpdateStrategy = vmv1alpha1.UpdateStrategyStage
+	}, planned{synced: "True Succeeded", config: "True RestartRequired", restart: []string{"cpu.shares"}}},
+	{"hot add is live", func(s *scene) {
+		s.observed.Config.CpuHotAddEnabled = ptr(true)
+		s.effective.CPU.Sockets, s.effective.CPU.HotAddEnabled = 4, ptr(true)
+	}, planned{kind: driver.KindReconfigure, config: "False InProgress"}},
+	{"powering off does not wait for a live change", func(s *scene) {
+		s.effective.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
+		s.vm.Spec.PowerState = vmv1alpha1.PoweredOff
+	}, planned{kind: driver.KindPowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "True Succeeded"}},
+	{"what is not supported forbids power on", func(s *scene) {
+		s.power(poweredOff)
+		s.effective.Volumes = []vmv1alpha1.VirtualMachineVolume{{Name: "data"}}
+	}, planned{config: "False Invalid", fails: true}},
+	{"what is not supported does not forbid power off", func(s *scene) {
+		s.effective.Volumes = []vmv1alpha1.VirtualMachineVolume{{Name: "data"}}
+		s.vm.Spec.PowerState = vmv1alpha1.PoweredOff
+	}, planned{kind: driver.KindPowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "False Invalid", fails: true}},
+	{"no effective spec, power off", func(s *scene) { s.effective = nil; s.vm.Spec.PowerState = vmv1alpha1.PoweredOff },
+		planned{kind: driver.KindPowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "False WaitingForPrerequisites"}},
+	{"no effective spec, power on", func(s *scene) { s.effective = nil; s.power(poweredOff) },
+		planned{synced: "False WaitingForPrerequisites", config: "False WaitingForPrerequisites"}},
+	{"not connected", func(s *scene) {
+		s.power(poweredOff)
+		s.observed.Runtime.ConnectionState = types.VirtualMachineConnectionStateDisconnected
+	}, planned{config: "Unknown UnknownState", fails: true}},
+	{"a configuration that just failed, suspend", func(s *scene) {
+		s.effective.CPU.Shares, s.held = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}, true
+		s.vm.Spec.PowerState, s.vm.Spec.SuspendMode = vmv1alpha1.Suspended, vmv1alpha1.PowerOpModeHard
+	}, planned{kind: driver.KindSuspend, mode: vmv1alpha1.PowerOpModeHard, synced: "False Suspending", config: "False Error", requeue: time.Minute}},
+	{"a configuration that just failed, restart", func(s *scene) {
+		s.effective.CPU.Shares, s.held = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}, true
+		s.vm.Spec.NextRestartTime = now.Format(time.RFC3339Nano)
+	}, planned{kind: driver.KindRestart, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False Restarting", config: "False Error", requeue: time.Minute}},
+	{"a configuration that just failed, nothing else", func(s *scene) {
+		s.effective.CPU.Shares, s.held = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}, true
+	}, planned{synced: "True Succeeded", config: "False Error", requeue: time.Minute}},
+	{"a configuration that just failed, power on", func(s *scene) {
+		s.power(poweredOff)
+		s.effective.CPU.Sockets, s.held = 4, true
+	}, planned{synced: "False WaitingForPrerequisites", config: "False Error", requeue: time.Minute}},
+	{"a template", func(s *scene) {
+		s.power(poweredOff)
+		s.observed.ResourcePool = nil
+	}, planned{config: "Unknown UnknownState", fails: true}},
+	{"restart", func(s *scene) { s.vm.Spec.NextRestartTime = now.Format(time.RFC3339Nano) },
+		planned{kind: driver.KindRestart, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False Restarting", config: "True Succeeded"}},
+	{"restart that was done", func(s *scene) {
+		s.vm.Spec.NextRestartTime = now.Format(time.RFC3339Nano)
+		s.observed.Config.ExtraConfig = append(s.observed.Config.ExtraConfig, &types.OptionValue{Key: observe.LastRestartKey, Value: now.Format(time.RFC3339Nano)})
+	}, planned{synced: "True Succeeded", config: "True Succeeded"}},
+	{"restart at a later time", func(s *scene) { s.vm.Spec.NextRestartTime = later },
+		planned{synced: "True Succeeded", config: "True Succeeded", requeue: time.Hour}},
+	{"power on counts as the restart", func(s *scene) { s.power(poweredOff); s.vm.Spec.NextRestartTime = now.Format(time.RFC3339Nano) },
+		planned{kind: driver.KindReconfigure, config: "False InProgress"}},
+	{"a snapshot to revert to is refused", func(s *scene) { s.vm.Spec.CurrentSnapshotName = "snap" },
+		planned{synced: "True Succeeded", config: "True Succeeded", fails: true}},
+}
+
+func TestPlansOfRecords(t *testing.T) {
+	for _, tc := range plans {
+		t.Run(tc.name, func(t *testing.T) {
+			s := newScene()
+			tc.setup(s)
+			before := s.vm.DeepCopy()
+			next, err := plan.Make(s.input())
+			st, op := applied(next.Result, s.vm), next.Operation
+			if diff := cmp.Diff(before, s.vm); diff != "" {
+				t.Errorf("Plan changed its input (-before +after):\n%s", diff)
+			}
+			got := planned{synced: condition(st, vmv1alpha1.ConditionPowerStateSynced), config: condition(st, vmv1alpha1.ConditionConfigurationSynced)}
+			if op != nil {
+				mode, _, _ := strings.Cut(op.Detail, " ")
+				got.kind, got.mode = op.Kind, vmv1alpha1.PowerOpMode(mode)
+			}
+			got.requeue, _ = provider.AsRequeue(err)
+			got.fails = provider.IsNoRequeue(err)
+			for _, r := range st.RestartRequired {
+				got.restart = append(got.restart, r.Path)
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(planned{})); diff != "" {
+				t.Errorf("plan (-want +got):\n%s\nerror: %v", diff, err)
+			}
+		})
+	}
+}
+
+func condition(st vmv1alpha1.VirtualMachineStatus, kind string) string {
+	c := meta.FindStatusCondition(st.Conditions, kind)
+	if c == nil {
+		return ""
+	}
+	return string(c.Status) + " " + c.Reason
+}
+
+func TestARestartAppliesWhatWaitsForAPowerCycle(t *testing.T) {
+	s := newScene()
+	s.effective.CPU.Sockets = 4
+	s.vm.Spec.NextRestartTime = now.Format(time.RFC3339Nano)
+	next, err := plan.Make(s.input())
+	if err != nil || next.Operation == nil {
+		t.Fatalf("plan = %+v, %v; want a restart", next, err)
+	}
+	if spec := configspec.Spec(changes(next.Operation.Changes)); spec.NumCPUs != 4 {
+		t.Errorf("the restart sets %d CPUs, want 4", spec.NumCPUs)
+	}
+	record := configspec.RecordRestart(now).ExtraConfig[0].GetOptionValue()
+	if record.Key != observe.LastRestartKey || record.Value != now.Format(time.RFC3339Nano) {
+		t.Errorf("record = %v, want the time of the request", record)
+	}
+}
+
+// applied is the status of vm with a result in it.
+func applied(r provider.Result, vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachineStatus {
+	st := *vm.Status.DeepCopy()
+	r.Apply(&st, vm.Generation, now)
+	return st
+}
+
+// F143: what waits for a restart is computed from a comparison, never from one that
+// could not be made.
+func TestWhatNeedsARestartStaysWhileTheSpecIsUnknown(t *testing.T) {
+	s := newScene()
+	s.effective.CPU.Cores = 2
+	next, err := plan.Make(s.input())
+	st := applied(next.Result, s.vm)
+	if err != nil || len(st.RestartRequired) == 0 {
+		t.Fatalf("restartRequired %v, error %v; want the cores", st.RestartRequired, err)
+	}
+	s.vm.Status = st
+	s.effective = nil
+	next, err = plan.Make(s.input())
+	unknown := applied(next.Result, s.vm)
+	if err != nil || next.Operation != nil {
+		t.Errorf("operation %+v, error %v; want none", next.Operation, err)
+	}
+	if diff := cmp.Diff(st.RestartRequired, unknown.RestartRequired); diff != "" {
+		t.Errorf("restartRequired (-before +after):\n%s", diff)
+	}
+	if got := condition(unknown, vmv1alpha1.ConditionConfigurationSynced); got != "False WaitingForPrerequisites" {
+		t.Errorf("condition %s, want one that says that the spec cannot be resolved", got)
+	}
+}
