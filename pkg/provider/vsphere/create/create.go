@@ -168,4 +168,4 @@ func madeBy(vm *mo.VirtualMachine, attempt string, began time.Time) bool {
 
 // Gone reports whether err means that a place or a source has disappeared, so
 // that what is remembered of places is worth nothing.
-func Gone(err error) bool { return vimfault.KindOf(err) == vimfault.NotFound }
+func Gone(err error) bool { return placement.Stale(err) }

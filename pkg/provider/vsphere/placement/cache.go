@@ -5,8 +5,10 @@ package placement
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/singleflight"
 )
@@ -16,39 +18,60 @@ import (
 // once given must not add up for ever.
 const cacheSize = 4096
 
+// maxAge is how long what was found is used without another look. A name may lead to
+// another object by then: an image that was replaced, a network that was made again.
+const maxAge = 5 * time.Minute
+
 // cache remembers what was found by name. What many ask for at the same time is
 // looked up once. What was not found is not remembered.
 type cache[T any] struct {
 	flights singleflight.Group
 
 	mu    sync.Mutex
-	found map[string]T
+	found map[string]place[T]
 	// generation tells lookups that began before clear from later ones.
 	generation int
 }
 
-// known returns what was found before.
+// place is what was found at a time.
+type place[T any] struct {
+	value T
+	at    time.Time
+}
+
+// known returns what was found before, however long ago.
 func (c *cache[T]) known(name string) (T, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	v, ok := c.found[name]
-	return v, ok
+	p, ok := c.found[name]
+	return p.value, ok
 }
 
-// get returns what is known or found by find. The lookup goes on when ctx ends,
-// for others may wait for it too.
+// get returns what find found during the last maxAge, or finds now.
 func (c *cache[T]) get(ctx context.Context, name string, find func(context.Context) (T, error)) (T, error) {
 	c.mu.Lock()
-	v, ok := c.found[name]
+	p, ok := c.found[name]
+	c.mu.Unlock()
+	if ok && time.Since(p.at) < maxAge {
+		return p.value, nil
+	}
+	return c.renew(ctx, name, find)
+}
+
+// renew returns what is found by find now. The lookup goes on when ctx ends, for others
+// may wait for it too. What turns out to be missing is forgotten.
+func (c *cache[T]) renew(ctx context.Context, name string, find func(context.Context) (T, error)) (v T, err error) {
+	c.mu.Lock()
 	generation := c.generation
 	c.mu.Unlock()
-	if ok {
-		return v, nil
-	}
 	flight := c.flights.DoChan(strconv.Itoa(generation)+"\x00"+name, func() (any, error) {
 		v, err := find(context.WithoutCancel(ctx))
-		if err == nil {
+		var unusable *NotUsableError
+		switch {
+		case err == nil:
 			c.keep(generation, name, v)
+		case errors.As(err, &unusable):
+			c.forget(name)
 		}
 		return v, err
 	})
@@ -72,7 +95,7 @@ func (c *cache[T]) keep(generation int, name string, v T) {
 		return
 	}
 	if c.found == nil {
-		c.found = map[string]T{}
+		c.found = map[string]place[T]{}
 	}
 	for other := range c.found {
 		if len(c.found) < cacheSize {
@@ -80,7 +103,13 @@ func (c *cache[T]) keep(generation int, name string, v T) {
 		}
 		delete(c.found, other)
 	}
-	c.found[name] = v
+	c.found[name] = place[T]{value: v, at: time.Now()}
+}
+
+func (c *cache[T]) forget(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.found, name)
 }
 
 // clear forgets everything.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // counted is a lookup that counts how often it is made and waits until it may answer.
@@ -82,6 +83,42 @@ func TestFailureIsNotRemembered(t *testing.T) {
 	if v, err := c.get(t.Context(), "a", answering().find); v != 1 || err != nil {
 		t.Errorf("get = %d, %v; want another lookup", v, err)
 	}
+}
+
+func TestWhatWasFoundIsLookedUpAgainAfterItsAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c cache[int]
+		found := answering()
+		get := func(find func(context.Context) (int, error)) (int, error) { return c.get(t.Context(), "a", find) }
+		if v, err := get(found.find); v != 1 || err != nil {
+			t.Fatalf("get = %d, %v; want 1", v, err)
+		}
+		time.Sleep(maxAge - time.Second)
+		if v, err := get(found.find); v != 1 || err != nil {
+			t.Errorf("get before its age = %d, %v; want 1", v, err)
+		}
+		time.Sleep(time.Second)
+		away := answering()
+		away.err = errors.New("vCenter is away")
+		if _, err := get(away.find); !errors.Is(err, away.err) {
+			t.Errorf("get while vCenter is away = %v, want that", err)
+		}
+		if _, ok := c.known("a"); !ok {
+			t.Error("what could not be looked up was forgotten")
+		}
+		if v, err := get(found.find); v != 2 || err != nil {
+			t.Errorf("get after its age = %d, %v; want another lookup", v, err)
+		}
+		time.Sleep(maxAge)
+		missing := answering()
+		missing.err = &NotUsableError{Message: "vSphere has no a", Missing: true}
+		if _, err := get(missing.find); !errors.Is(err, missing.err) {
+			t.Errorf("get of what is gone = %v, want that", err)
+		}
+		if v, ok := c.known("a"); ok {
+			t.Errorf("known = %d of what is gone", v)
+		}
+	})
 }
 
 func TestWhatWasFoundBeforeItWasForgottenIsNotRemembered(t *testing.T) {

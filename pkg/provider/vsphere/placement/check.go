@@ -43,7 +43,7 @@ func (r *Resolver) Check(ctx context.Context, e *vmv1alpha1.VirtualMachineInstan
 	rep := &Report{}
 	var folderErr, poolErr, datastoreErr, networkErr, imageErr error
 	together(
-		func() { rep.Folder, _, folderErr = r.Folder(ctx) },
+		func() { rep.Folder, _, folderErr = r.folder(ctx) },
 		func() { rep.Pool, poolErr = r.Pool(ctx) },
 		func() { rep.Datastore, datastoreErr = r.Datastore(ctx) },
 		func() { rep.Backings, networkErr = r.Backings(ctx, NetworkNames(e)) },
@@ -86,7 +86,7 @@ func (r *Resolver) checkOnly(ctx context.Context, e *vmv1alpha1.VirtualMachineIn
 // there.
 func (r *Resolver) Warm(ctx context.Context) {
 	together(
-		func() { _, _, _ = r.Folder(ctx) },
+		func() { _, _, _ = r.folder(ctx) },
 		func() { _, _ = r.Pool(ctx) },
 		func() { _, _ = r.Datastore(ctx) },
 		func() { _, _ = r.Backings(ctx, []string{""}) },

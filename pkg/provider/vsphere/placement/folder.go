@@ -21,8 +21,20 @@ type folderAt struct {
 	path string
 }
 
-// Folder returns the managed folder and its inventory path.
+// Folder returns the managed folder and its inventory path. It looks for the folder
+// each time, for it may have been deleted and made again: who asks is about to follow
+// what is in it.
 func (r *Resolver) Folder(ctx context.Context) (types.ManagedObjectReference, string, error) {
+	before, known := r.folders.known("")
+	at, err := r.folders.renew(ctx, "", r.findFolder)
+	if _, still := r.folders.known(""); known && (!still || before != at) {
+		r.namespaces.clear() // They went with the folder.
+	}
+	return at.ref, at.path, err
+}
+
+// folder is Folder from memory, for what finds out by itself that it is gone.
+func (r *Resolver) folder(ctx context.Context) (types.ManagedObjectReference, string, error) {
 	at, err := r.folders.get(ctx, "", r.findFolder)
 	return at.ref, at.path, err
 }
@@ -63,7 +75,7 @@ func (r *Resolver) findFolder(ctx context.Context) (folderAt, error) {
 // NamespaceFolder returns the folder of a namespace, making it if needed.
 func (r *Resolver) NamespaceFolder(ctx context.Context, namespace string) (types.ManagedObjectReference, error) {
 	return r.namespaces.get(ctx, namespace, func(ctx context.Context) (types.ManagedObjectReference, error) {
-		parent, parentPath, err := r.Folder(ctx)
+		parent, parentPath, err := r.folder(ctx)
 		if err != nil {
 			return types.ManagedObjectReference{}, err
 		}

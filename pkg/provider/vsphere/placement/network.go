@@ -44,15 +44,9 @@ func (r *Resolver) KnownBackings(names []string) (backings map[string]types.Base
 
 // Backings resolves the networks. All that cannot be resolved are reported.
 func (r *Resolver) Backings(ctx context.Context, names []string) (map[string]types.BaseVirtualDeviceBackingInfo, error) {
-	known, complete := r.KnownBackings(names)
-	if complete {
-		return known, nil
-	}
+	found := make(map[string]types.BaseVirtualDeviceBackingInfo, len(names))
 	var failures []error
 	for _, n := range names {
-		if _, ok := known[n]; ok {
-			continue
-		}
 		b, err := r.backings.get(ctx, n, func(ctx context.Context) (types.BaseVirtualDeviceBackingInfo, error) {
 			return r.backing(ctx, n)
 		})
@@ -60,9 +54,9 @@ func (r *Resolver) Backings(ctx context.Context, names []string) (map[string]typ
 			failures = append(failures, err)
 			continue
 		}
-		known[n] = b
+		found[n] = b
 	}
-	return known, errors.Join(failures...)
+	return found, errors.Join(failures...)
 }
 
 func (r *Resolver) backing(ctx context.Context, name string) (types.BaseVirtualDeviceBackingInfo, error) {

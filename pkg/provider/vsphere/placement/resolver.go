@@ -55,7 +55,7 @@ type Resolver struct {
 // New returns a Resolver; it asks nothing yet.
 func New(o Options) *Resolver { return &Resolver{opts: o} }
 
-// Invalidate forgets everything, after something turned out to be gone.
+// Invalidate forgets everything, after something turned out to be Stale.
 func (r *Resolver) Invalidate() {
 	r.datacenters.clear()
 	r.folders.clear()
@@ -64,6 +64,12 @@ func (r *Resolver) Invalidate() {
 	r.namespaces.clear()
 	r.backings.clear()
 	r.images.clear()
+}
+
+// Stale reports whether err, of an operation, means that an object which was found
+// before is gone, such as a template or a network that was made again.
+func Stale(err error) bool {
+	return vimfault.KindOf(err) == vimfault.NotFound || vimfault.InvalidBacking(err)
 }
 
 func (r *Resolver) finder(ctx context.Context) (*find.Finder, *object.Datacenter, *vim25.Client, error) {

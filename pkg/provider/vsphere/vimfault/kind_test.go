@@ -158,3 +158,20 @@ func TestOnlyAFaultIsARefusal(t *testing.T) {
 		})
 	}
 }
+
+func TestABackingThatIsGoneIsSeenInEveryFault(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		err  error
+		want bool
+	}{
+		{"of a task", task(&types.InvalidDeviceBacking{}), true},
+		{"as the cause", task(causedBy(&types.GenericVmConfigFault{}, &types.InvalidDeviceBacking{})), true},
+		{"another part of a device", task(&types.InvalidDeviceSpec{}), false},
+		{"nil", nil, false},
+	} {
+		if got := InvalidBacking(tc.err); got != tc.want {
+			t.Errorf("%s: InvalidBacking = %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}

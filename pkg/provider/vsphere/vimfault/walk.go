@@ -23,6 +23,19 @@ func Gone(err error, ref types.ManagedObjectReference) bool {
 	return false
 }
 
+// InvalidBacking reports whether err says that the backing of a device, such as the
+// network of an adapter, is none: it was deleted, or made again and has another key.
+func InvalidBacking(err error) bool {
+	for f := range faults(err) {
+		for ; f != nil; f = cause(f) {
+			if is[*types.InvalidDeviceBacking](f) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // faults are those in the tree of err, without what caused them. The library's own
 // walk looks at the first of several joined errors only.
 func faults(err error) iter.Seq[types.BaseMethodFault] {
