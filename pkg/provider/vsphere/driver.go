@@ -169,14 +169,7 @@ func (d *Driver) Search(ctx context.Context, id driver.Identity) (bool, error) {
 	if whose != observe.Own {
 		return false, nil // It is none of ours: what memory has is worked on.
 	}
-	inside, _, err := d.creator.Inside(ctx, *ref)
-	if err != nil {
-		return false, err
-	}
 	vm, err := d.inventory.Refresh(ctx, *ref)
-	if err == nil && vm != nil && !inside {
-		d.inventory.Misplaced(*ref)
-	}
 	return vm != nil, err
 }
 

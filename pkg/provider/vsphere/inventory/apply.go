@@ -20,7 +20,7 @@ import (
 // Details that were read since the batch arrived are taken from ahead.
 func (i *Inventory) update(ctx context.Context, c *vim25.Client, updates []types.ObjectUpdate, ahead map[types.ManagedObjectReference][]types.DynamicProperty) error {
 	pending := map[types.ManagedObjectReference]*mo.VirtualMachine{}
-	var order, stale []types.ManagedObjectReference
+	var order, stale, left []types.ManagedObjectReference
 	for _, u := range updates {
 		switch u.Obj.Type {
 		case "HostSystem":
@@ -29,8 +29,10 @@ func (i *Inventory) update(ctx context.Context, c *vim25.Client, updates []types
 			i.tasks.update(&i.mu, u)
 		case "VirtualMachine":
 			if u.Kind == types.ObjectUpdateKindLeave {
-				delete(pending, u.Obj)
-				i.store(u.Obj, nil)
+				if !i.held(u.Obj) {
+					delete(pending, u.Obj)
+					left = append(left, u.Obj)
+				}
 				continue
 			}
 			direct := u.Kind == types.ObjectUpdateKindEnter && i.reported(u.Obj)
@@ -69,7 +71,15 @@ func (i *Inventory) update(ctx context.Context, c *vim25.Client, updates []types
 			i.store(ref, vm)
 		}
 	}
-	return nil
+	_, err = i.departed(ctx, c, left)
+	return err
+}
+
+// held reports whether the stream has the virtual machine.
+func (i *Inventory) held(ref types.ManagedObjectReference) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.places.held(ref)
 }
 
 // reported notes that the stream has a virtual machine, and is true for one whose
@@ -79,7 +89,6 @@ func (i *Inventory) reported(ref types.ManagedObjectReference) bool {
 	defer i.mu.Unlock()
 	_, direct := i.direct[ref]
 	delete(i.direct, ref)
-	delete(i.outside, ref)
 	return direct
 }
 

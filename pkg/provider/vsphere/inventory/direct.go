@@ -88,8 +88,12 @@ func (i *Inventory) verify(ctx context.Context, c *vim25.Client) error {
 	if err != nil {
 		return fmt.Errorf("reading new virtual machines again: %w", err)
 	}
+	var there []types.ManagedObjectReference
 	for _, ref := range refs {
 		i.store(ref, vms[ref])
+		if vms[ref] != nil {
+			there = append(there, ref)
+		}
 	}
-	return nil
+	return i.Follow(ctx, there...)
 }

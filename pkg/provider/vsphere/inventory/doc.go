@@ -14,10 +14,14 @@
 //     Absent: what is not known is Unknown. A lost stream is rebuilt, and then
 //     everything is read once. What somebody read directly in the meantime, such
 //     as a new virtual machine, is kept.
-//  3. Every wait for updates is bounded, and a new login ends it, for a server
-//     may forget whom it should wake.
+//  3. Every wait for updates is bounded, by the server and by a deadline of our own,
+//     and a new login ends it, for a server may forget whom it should wake. The end
+//     of the managed folder ends the stream, which is rebuilt for the one made anew.
 //  4. Tasks are awaited by the same stream; there is no polling goroutine per
 //     virtual machine or task. Only while everything is being read for the first
 //     time, when the stream does not get to them, tasks and new virtual machines
 //     are read in common at an interval.
+//  5. What the stream loses sight of is read before it is forgotten: a virtual machine
+//     that was moved out of the managed folder is there. It is followed in a list of
+//     its own, as is every one that is read directly.
 package inventory

@@ -131,22 +131,3 @@ func (i *Inventory) Managed() int {
 	defer i.mu.Unlock()
 	return len(i.names.byOwner)
 }
-
-// Misplaced notes that a virtual machine is not below the managed folder. It holds
-// until the stream reports it there, or it goes.
-func (i *Inventory) Misplaced(ref types.ManagedObjectReference) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.vms[ref] != nil {
-		i.outside[ref] = struct{}{}
-	}
-}
-
-// Outside reports whether a virtual machine was found where the stream does not look:
-// outside of the managed folder.
-func (i *Inventory) Outside(ref types.ManagedObjectReference) bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	_, outside := i.outside[ref]
-	return outside
-}

@@ -6,6 +6,7 @@ package inventory
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/vmware/govmomi/vim25"
@@ -19,9 +20,15 @@ import (
 // of several parts are read at the same time meanwhile.
 const batchesAhead = 2
 
+// waitMargin is how much longer than it was asked to the server may take to end a
+// wait: the time for a large answer over a slow line.
+const waitMargin = time.Minute
+
 // batch is one answer of the stream.
 type batch struct {
 	updates []types.ObjectUpdate
+	// outside are those of what is followed outside of the managed folder.
+	outside []types.ObjectUpdate
 	// first is true for the parts of the first update set, last for its last part.
 	first, last bool
 	// details are those of the virtual machines in a part of the first update set.
@@ -47,18 +54,24 @@ func (i *Inventory) follow(ctx context.Context, col *collector) error {
 func (i *Inventory) receive(ctx context.Context, col *collector, g *errgroup.Group, out chan<- batch) error {
 	version, first := "", true
 	for {
-		res, err := methods.WaitForUpdatesEx(ctx, col.client, &types.WaitForUpdatesEx{
-			This: col.ref, Version: version,
-			Options: &types.WaitOptions{MaxWaitSeconds: types.NewInt32(i.opts.MaxWait)},
-		})
+		res, err := i.wait(ctx, col, version)
 		if err != nil {
-			return fmt.Errorf("waiting for changes: %w", err)
+			return err
 		}
 		b := batch{}
 		if set := res.Returnval; set != nil { // nil means that nothing changed
 			version = set.Version
 			for _, f := range set.FilterSet {
-				b.updates = append(b.updates, f.ObjectSet...)
+				if f.Filter == col.outside {
+					b.outside = append(b.outside, f.ObjectSet...)
+				} else {
+					b.updates = append(b.updates, f.ObjectSet...)
+				}
+			}
+			if slices.ContainsFunc(b.updates, func(u types.ObjectUpdate) bool {
+				return u.Obj == col.folder && u.Kind == types.ObjectUpdateKindLeave
+			}) {
+				return errFolderGone
 			}
 			if first {
 				b.first, b.last = true, set.Truncated == nil || !*set.Truncated
@@ -72,6 +85,21 @@ func (i *Inventory) receive(ctx context.Context, col *collector, g *errgroup.Gro
 			return ctx.Err()
 		}
 	}
+}
+
+// wait waits for changes. The server ends the wait by itself; only one that hangs, or
+// a proxy before one that is gone, lets it last longer.
+func (i *Inventory) wait(ctx context.Context, col *collector, version string) (*types.WaitForUpdatesExResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(i.opts.MaxWait)*time.Second+waitMargin)
+	defer cancel()
+	res, err := methods.WaitForUpdatesEx(ctx, col.client, &types.WaitForUpdatesEx{
+		This: col.ref, Version: version,
+		Options: &types.WaitOptions{MaxWaitSeconds: types.NewInt32(i.opts.MaxWait)},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("waiting for changes: %w", err)
+	}
+	return res, nil
 }
 
 // readAhead reads the details of the virtual machines that are new or have changed.
@@ -123,6 +151,9 @@ func (i *Inventory) applyAll(ctx context.Context, c *vim25.Client, in <-chan bat
 			}
 			if b.last {
 				look = nil
+				if err := i.verifyUnseen(ctx, c, seen); err != nil {
+					return err
+				}
 				i.finishSync(seen)
 			}
 		}
@@ -132,7 +163,7 @@ func (i *Inventory) applyAll(ctx context.Context, c *vim25.Client, in <-chan bat
 func (i *Inventory) applyBatch(ctx context.Context, c *vim25.Client, b batch, seen map[types.ManagedObjectReference]struct{}) error {
 	var ahead details
 	if b.first {
-		for _, u := range b.updates {
+		for _, u := range slices.Concat(b.updates, b.outside) {
 			seen[u.Obj] = struct{}{}
 		}
 		select {
@@ -144,32 +175,51 @@ func (i *Inventory) applyBatch(ctx context.Context, c *vim25.Client, b batch, se
 			return fmt.Errorf("reading virtual machines: %w", ahead.err)
 		}
 	}
-	if err := i.update(ctx, c, b.updates, ahead.of); err != nil {
+	moved := i.notePlaces(b)
+	if err := i.update(ctx, c, slices.Concat(b.updates, b.outside), ahead.of); err != nil {
 		return err
 	}
+	i.announce(moved)
 	if b.first {
 		return nil
 	}
 	return i.verify(ctx, c)
 }
 
-// finishSync drops the records that a rebuilt stream no longer has. What was read
+// verifyUnseen reads what a rebuilt stream no longer has, for it may have been moved
+// out of the managed folder; what is there counts as seen.
+func (i *Inventory) verifyUnseen(ctx context.Context, c *vim25.Client, seen map[types.ManagedObjectReference]struct{}) error {
+	there, err := i.departed(ctx, c, i.unseen(seen))
+	for _, ref := range there {
+		seen[ref] = struct{}{}
+	}
+	return err
+}
+
+// unseen are the records that the first update set did not have. What was read
 // directly since the stream began may be too new for it.
-func (i *Inventory) finishSync(seen map[types.ManagedObjectReference]struct{}) {
+func (i *Inventory) unseen(seen map[types.ManagedObjectReference]struct{}) []types.ManagedObjectReference {
 	i.mu.Lock()
-	var gone []types.ManagedObjectReference
+	defer i.mu.Unlock()
+	var out []types.ManagedObjectReference
 	for ref := range i.vms {
 		_, reported := seen[ref]
 		_, direct := i.direct[ref]
 		if !reported && !direct {
-			gone = append(gone, ref)
+			out = append(out, ref)
 		}
 	}
-	i.synced, i.complete = true, true
-	i.mu.Unlock()
-	for _, ref := range gone {
+	return out
+}
+
+// finishSync drops the records that a rebuilt stream no longer has.
+func (i *Inventory) finishSync(seen map[types.ManagedObjectReference]struct{}) {
+	for _, ref := range i.unseen(seen) {
 		i.store(ref, nil)
 	}
+	i.mu.Lock()
+	i.synced, i.complete = true, true
+	i.mu.Unlock()
 	if i.opts.Synced != nil {
 		i.opts.Synced()
 	}

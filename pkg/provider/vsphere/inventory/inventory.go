@@ -25,8 +25,9 @@ type Options struct {
 	Session *session.Session
 	// Folder returns the managed folder. It is asked for at every (re)build.
 	Folder func(ctx context.Context) (types.ManagedObjectReference, error)
-	// Changed is called with the old and the new record; old is nil for a new
-	// virtual machine, changed is nil for one that is gone. It must not block.
+	// Changed is called with the old and the new record; old is nil for a virtual machine
+	// that is new, or that came into or left the managed folder, changed is nil for one
+	// that is gone. It must not block.
 	Changed func(old, changed *mo.VirtualMachine)
 	// Synced is called whenever everything was read once. It must not block.
 	Synced func()
@@ -55,12 +56,13 @@ type Inventory struct {
 	direct map[types.ManagedObjectReference]struct{}
 	vms    map[types.ManagedObjectReference]*mo.VirtualMachine
 	names  index
-	// outside are virtual machines that were found where the stream does not look.
-	outside refs
-	hosts   map[types.ManagedObjectReference]host
+	// children are the records by folder and name, which is unique in it.
+	children map[child]types.ManagedObjectReference
+	hosts    map[types.ManagedObjectReference]host
 	// watchers wait for changes of one virtual machine.
 	watchers map[types.ManagedObjectReference]map[chan struct{}]struct{}
 	tasks    tasks
+	places   places
 }
 
 // New returns an Inventory; Run fills it.
@@ -73,10 +75,11 @@ func New(o Options) *Inventory {
 		direct:   map[types.ManagedObjectReference]struct{}{},
 		vms:      map[types.ManagedObjectReference]*mo.VirtualMachine{},
 		names:    newIndex(),
-		outside:  refs{},
+		children: map[child]types.ManagedObjectReference{},
 		hosts:    map[types.ManagedObjectReference]host{},
 		watchers: map[types.ManagedObjectReference]map[chan struct{}]struct{}{},
 		tasks:    newTasks(),
+		places:   newPlaces(),
 	}
 }
 
@@ -87,16 +90,24 @@ func (i *Inventory) Get(ref types.ManagedObjectReference) *mo.VirtualMachine {
 	return i.vms[ref]
 }
 
+// child is where a virtual machine is found by its name.
+type child struct {
+	folder types.ManagedObjectReference
+	name   string
+}
+
+func childOf(vm *mo.VirtualMachine) child {
+	if vm.Parent == nil {
+		return child{name: vm.Name}
+	}
+	return child{folder: *vm.Parent, name: vm.Name}
+}
+
 // Child returns the record with the name in the folder, nil if there is none.
 func (i *Inventory) Child(folder types.ManagedObjectReference, name string) *mo.VirtualMachine {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	for _, vm := range i.vms {
-		if vm.Name == name && vm.Parent != nil && *vm.Parent == folder {
-			return vm
-		}
-	}
-	return nil
+	return i.vms[i.children[child{folder, name}]]
 }
 
 // HostName returns the name of the host, empty if it is not known.
@@ -152,14 +163,17 @@ func (i *Inventory) Forget(ref types.ManagedObjectReference) { i.store(ref, nil)
 func (i *Inventory) store(ref types.ManagedObjectReference, vm *mo.VirtualMachine) {
 	i.mu.Lock()
 	old := i.vms[ref]
+	if old != nil && i.children[childOf(old)] == ref {
+		delete(i.children, childOf(old))
+	}
 	if vm == nil {
 		delete(i.vms, ref)
 		delete(i.direct, ref)
-		delete(i.outside, ref)
 		i.names.drop(ref)
 	} else {
 		i.vms[ref] = vm
 		i.names.put(ref, vm)
+		i.children[childOf(vm)] = ref
 	}
 	for ch := range i.watchers[ref] {
 		select {

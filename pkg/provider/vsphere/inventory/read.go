@@ -20,7 +20,8 @@ import (
 const readPage = 100
 
 // Refresh reads the virtual machine, publishes the record and returns it. A
-// virtual machine that is gone is forgotten, and nil is returned.
+// virtual machine that is gone is forgotten, and nil is returned. One that the stream
+// does not have is followed from now on.
 func (i *Inventory) Refresh(ctx context.Context, ref types.ManagedObjectReference) (*mo.VirtualMachine, error) {
 	c, err := i.opts.Session.Vim(ctx)
 	if err != nil {
@@ -34,15 +35,17 @@ func (i *Inventory) Refresh(ctx context.Context, ref types.ManagedObjectReferenc
 		return nil, fmt.Errorf("reading virtual machine %s: %w", ref.Value, err)
 	}
 	vm := vms[ref]
-	if vm != nil {
-		i.mu.Lock()
-		if !i.synced {
-			i.direct[ref] = struct{}{}
-		}
-		i.mu.Unlock()
+	i.mu.Lock()
+	synced := i.synced
+	if vm != nil && !synced {
+		i.direct[ref] = struct{}{}
 	}
+	i.mu.Unlock()
 	i.store(ref, vm)
-	return vm, nil
+	if vm == nil || !synced {
+		return vm, nil
+	}
+	return vm, i.Follow(ctx, ref)
 }
 
 // read returns complete records. Virtual machines that are gone are left out.

@@ -22,7 +22,7 @@ func (i *Inventory) Run(ctx context.Context) {
 		err := i.stream(ctx)
 		i.mu.Lock()
 		i.synced, i.lost = false, err
-		i.tasks.view = nil
+		i.tasks.view, i.places.view = nil, nil
 		i.mu.Unlock()
 		if ctx.Err() != nil {
 			return
@@ -46,6 +46,8 @@ type collector struct {
 	client *vim25.Client
 	ref    types.ManagedObjectReference
 	views  []types.ManagedObjectReference
+	// folder is the managed one, outside the filter of what is followed elsewhere.
+	folder, outside types.ManagedObjectReference
 }
 
 // stream builds a collector and follows it until something fails.
@@ -66,14 +68,15 @@ func (i *Inventory) stream(ctx context.Context) error {
 	}()
 	i.mu.Lock()
 	clear(i.direct) // Whatever is there by now, the new stream reports.
+	i.places.reset()
 	i.mu.Unlock()
 	folder, err := i.opts.Folder(ctx)
 	if err != nil {
 		return fmt.Errorf("finding the managed folder: %w", err)
 	}
-	col := &collector{client: c}
+	col := &collector{client: c, folder: folder}
 	defer col.destroy()
-	if err := i.build(ctx, col, folder); err != nil {
+	if err := i.build(ctx, col); err != nil {
 		return err
 	}
 	err = i.follow(ctx, col)
@@ -83,10 +86,10 @@ func (i *Inventory) stream(ctx context.Context) error {
 	return err
 }
 
-// build makes the views, the collector and its filter.
-func (i *Inventory) build(ctx context.Context, col *collector, folder types.ManagedObjectReference) error {
+// build makes the views, the collector and its filters.
+func (i *Inventory) build(ctx context.Context, col *collector) error {
 	c := col.client
-	vms, err := col.containerView(ctx, folder, "VirtualMachine")
+	vms, err := col.containerView(ctx, col.folder, "VirtualMachine")
 	if err != nil {
 		return err
 	}
@@ -94,31 +97,60 @@ func (i *Inventory) build(ctx context.Context, col *collector, folder types.Mana
 	if err != nil {
 		return err
 	}
-	list, err := methods.CreateListView(ctx, c, &types.CreateListView{This: *c.ServiceContent.ViewManager})
+	list, err := col.listView(ctx, "tasks")
 	if err != nil {
-		return fmt.Errorf("creating the view of tasks: %w", err)
+		return err
 	}
-	col.views = append(col.views, list.Returnval)
+	elsewhere, err := col.listView(ctx, "virtual machines outside of the managed folder")
+	if err != nil {
+		return err
+	}
 	pc, err := methods.CreatePropertyCollector(ctx, c, &types.CreatePropertyCollector{This: c.ServiceContent.PropertyCollector})
 	if err != nil {
 		return fmt.Errorf("creating the property collector: %w", err)
 	}
 	col.ref = pc.Returnval
-	_, err = methods.CreateFilter(ctx, c, &types.CreateFilter{
+	// The folder itself is selected to learn of its end, which empties its view.
+	_, err = col.filter(ctx, types.ObjectSpec{Obj: col.folder}, viewObject(hosts), viewObject(vms), viewObject(list))
+	if err != nil {
+		return err
+	}
+	if col.outside, err = col.filter(ctx, viewObject(elsewhere)); err != nil {
+		return err
+	}
+	if err := i.resumeFollowing(ctx, c, elsewhere); err != nil {
+		return err
+	}
+	return i.resumeTasks(ctx, c, list)
+}
+
+// filter makes a filter of the collector.
+func (col *collector) filter(ctx context.Context, objects ...types.ObjectSpec) (types.ManagedObjectReference, error) {
+	res, err := methods.CreateFilter(ctx, col.client, &types.CreateFilter{
 		This: col.ref,
 		Spec: types.PropertyFilterSpec{
-			ObjectSet: []types.ObjectSpec{viewObject(hosts), viewObject(vms), viewObject(list.Returnval)},
+			ObjectSet: objects,
 			PropSet: []types.PropertySpec{
 				{Type: "VirtualMachine", PathSet: streamPaths},
 				{Type: "HostSystem", PathSet: []string{"name", hostSpeed}},
 				{Type: "Task", PathSet: []string{"info"}},
+				{Type: "Folder", PathSet: []string{"name"}},
 			},
 		},
 	})
 	if err != nil {
-		return fmt.Errorf("creating the property filter: %w", err)
+		return types.ManagedObjectReference{}, fmt.Errorf("creating the property filter: %w", err)
 	}
-	return i.resumeTasks(ctx, c, list.Returnval)
+	return res.Returnval, nil
+}
+
+func (col *collector) listView(ctx context.Context, of string) (types.ManagedObjectReference, error) {
+	res, err := methods.CreateListView(ctx, col.client, &types.CreateListView{This: *col.client.ServiceContent.ViewManager})
+	if err != nil {
+		return types.ManagedObjectReference{}, fmt.Errorf("creating the view of %s: %w", of, err)
+	}
+	col.views = append(col.views, res.Returnval)
+	return res.Returnval, nil
 }
 
 func (col *collector) containerView(ctx context.Context, root types.ManagedObjectReference, kind string) (types.ManagedObjectReference, error) {

@@ -62,7 +62,9 @@ func (s *Session) connect(ctx context.Context) error {
 		return err
 	}
 	s.mu.Lock()
-	s.vim, s.action = c, action
+	// What ended this session, such as a restart, has ended that of REST most likely: the
+	// next call would be sent in vain.
+	s.vim, s.action, s.rest = c, action, nil
 	close(s.epoch)
 	s.epoch = make(chan struct{})
 	s.number++

@@ -1,0 +1,67 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"testing"
+
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+func TestWhatHoldsAVirtualMachineUpIsInTheRecord(t *testing.T) {
+	before := record("vm-1", "1")
+	next, incomplete := apply(before, []types.PropertyChange{
+		{Name: "runtime.question", Val: types.VirtualMachineQuestionInfo{Id: "q", Text: "moved or copied?"}},
+		{Name: "runtime.consolidationNeeded", Val: true},
+		{Name: "guest.customizationInfo", Val: types.GuestInfoCustomizationInfo{CustomizationStatus: "TOOLSDEPLOYPKG_FAILED"}},
+		{Name: "config.managedBy", Val: types.ManagedByInfo{ExtensionKey: "k", Type: "t"}},
+		{Name: "config.annotation", Val: "note"},
+	})
+	switch {
+	case incomplete:
+		t.Error("incomplete")
+	case next.Runtime.Question == nil || next.Runtime.Question.Id != "q":
+		t.Errorf("question %v", next.Runtime.Question)
+	case !next.Runtime.ConsolidationNeeded:
+		t.Errorf("consolidation needed %v", next.Runtime.ConsolidationNeeded)
+	case next.Guest.CustomizationInfo == nil || next.Guest.CustomizationInfo.CustomizationStatus != "TOOLSDEPLOYPKG_FAILED":
+		t.Errorf("customization %v", next.Guest.CustomizationInfo)
+	case next.Config.ManagedBy == nil || next.Config.Annotation != "note":
+		t.Errorf("managed by %v, annotation %q", next.Config.ManagedBy, next.Config.Annotation)
+	}
+	next, _ = apply(next, []types.PropertyChange{{Name: "runtime.question", Op: types.PropertyChangeOpIndirectRemove}})
+	if next.Runtime.Question != nil || before.Guest != nil {
+		t.Errorf("question %v after it was answered; the old record has guest %v", next.Runtime.Question, before.Guest)
+	}
+}
+
+func TestAChildIsFoundWhereItIsNow(t *testing.T) {
+	i := New(Options{})
+	a, b := types.ManagedObjectReference{Type: "Folder", Value: "a"}, types.ManagedObjectReference{Type: "Folder", Value: "b"}
+	put := func(id, name string, folder types.ManagedObjectReference) *mo.VirtualMachine {
+		vm := record(id, "1")
+		vm.Name, vm.Parent = name, &folder
+		i.store(vmRef(id), vm)
+		return vm
+	}
+	put("vm-1", "web", a)
+	moved := put("vm-1", "web", b)
+	other := put("vm-2", "web", a)
+	renamed := put("vm-3", "old", a)
+	renamed = put("vm-3", "new", a)
+	for _, tc := range []struct {
+		folder types.ManagedObjectReference
+		name   string
+		want   *mo.VirtualMachine
+	}{{b, "web", moved}, {a, "web", other}, {a, "old", nil}, {a, "new", renamed}, {b, "new", nil}} {
+		if got := i.Child(tc.folder, tc.name); got != tc.want {
+			t.Errorf("Child(%s, %s) = %v, want %v", tc.folder.Value, tc.name, got, tc.want)
+		}
+	}
+	i.Forget(vmRef("vm-2"))
+	if got := i.Child(a, "web"); got != nil {
+		t.Errorf("Child = %v after it was forgotten", got)
+	}
+}
