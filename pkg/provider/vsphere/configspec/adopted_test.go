@@ -63,7 +63,7 @@ func TestAdoptionChangesOnlyWhatTheSpecNames(t *testing.T) {
 		}, nil},
 		{"a size and a reservation", func(w *Want, _ *mo.VirtualMachine) {
 			w.Effective.CPU.Sockets, w.Effective.CPU.Reservation = 4, quantity("1G")
-		}, []Difference{owner, mark, {Path: "cpu.sockets", Running: "2", Desired: "4"}, {Path: "cpu.reservation", Running: "500", Desired: "1000"}}},
+		}, []Difference{owner, mark, {Path: "cpu.sockets", Running: "2", Desired: "4"}, {Path: "cpu.reservation", Running: "500M", Desired: "1G"}}},
 		{"a network", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[0].Network = "other" },
 			[]Difference{owner, mark, {Path: "network.interfaces", Running: "vmxnet3 on VM Network 00:50:56:01:02:03", Desired: "vmxnet3 on other 00:50:56:01:02:03"}}},
 		{"a network that is not known", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[0].Network = "?" }, []Difference{owner, mark}},
@@ -71,7 +71,7 @@ func TestAdoptionChangesOnlyWhatTheSpecNames(t *testing.T) {
 		{"no adapter, and the interface that every VM gets", func(_ *Want, vm *mo.VirtualMachine) { vm.Config.Hardware.Device = nil }, []Difference{owner, mark}},
 		{"no adapter, and a network", func(w *Want, vm *mo.VirtualMachine) {
 			vm.Config.Hardware.Device, w.Effective.Network.Interfaces[0].Network = nil, "other"
-		}, []Difference{owner, mark, {Path: "network.interfaces", Desired: "vmxnet3 on other "}}},
+		}, []Difference{owner, mark, {Path: "network.interfaces", Desired: "vmxnet3 on other"}}},
 		{"a copy of a VM that was taken over", func(_ *Want, vm *mo.VirtualMachine) {
 			vm.Config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: observe.OwnerKey, Value: "ns/web/uid"},
 				&types.OptionValue{Key: observe.AdoptedKey, Value: "another"}}

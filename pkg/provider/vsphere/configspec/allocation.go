@@ -4,14 +4,13 @@
 package configspec
 
 import (
-	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/hardware"
 )
 
 // unlimited is vSphere's value for no limit.
@@ -45,7 +44,7 @@ func (c *comparison) cpuAllocation() {
 		want.reservation = int64(vcpus) * c.want.HostMHz
 	}
 	c.leave(&want, have, [3]bool{cpu.Reservation != nil || fullCPU(cpu), cpu.Limit != nil, cpu.Shares != nil})
-	c.allocation("cpu", have, want, limits{
+	c.allocation(cpuAllocationFields, have, want, limits{
 		reservation: !(c.latencyHigh() && want.reservation < have.reservation) && !(c.cpuWaits && want.reservation > have.reservation),
 		limit:       true,
 	}, func(s *types.VirtualMachineConfigSpec) **types.ResourceAllocationInfo { return &s.CpuAllocation })
@@ -69,12 +68,12 @@ func (c *comparison) memoryAllocation() {
 		lock = haveLock
 	}
 	pinned := haveLock && (c.latencyHigh() || havePassthrough || strings.EqualFold(extra(c, hugePageKey), "TRUE"))
-	c.allocation("memory", have, want, limits{
+	c.allocation(memoryAllocationFields, have, want, limits{
 		reservation: !(c.memoryWaits && (lock || haveLock || want.reservation > present)) && !(pinned && want.reservation < have.reservation),
 		limit:       want.limit == unlimited || want.limit >= have.reservation,
 	}, func(s *types.VirtualMachineConfigSpec) **types.ResourceAllocationInfo { return &s.MemoryAllocation })
-	c.add(Difference{Path: "memory.reservationLocked", Live: !pinned && !c.memoryWaits,
-		Running: strconv.FormatBool(haveLock), Desired: strconv.FormatBool(lock),
+	c.add(Difference{Path: hardware.MemoryLocked, Live: !pinned && !c.memoryWaits,
+		Running: hardware.Flag(haveLock), Desired: hardware.Flag(lock),
 		set: func(s *types.VirtualMachineConfigSpec) { s.MemoryReservationLockedToMax = &lock }})
 }
 
@@ -88,10 +87,30 @@ func (c *comparison) latencyHigh() bool {
 	return c.have.LatencySensitivity != nil && c.have.LatencySensitivity.Level == types.LatencySensitivitySensitivityLevelHigh
 }
 
+// allocationFields are the paths of an allocation, and how its amounts are printed.
+type allocationFields struct {
+	reservation, limit, shares string
+	unit                       func(int64) string
+}
+
+var (
+	cpuAllocationFields = allocationFields{hardware.CPUReservation, hardware.CPULimit, hardware.CPUShares,
+		func(mhz int64) string { return hardware.Hertz(mhz * 1_000_000) }}
+	memoryAllocationFields = allocationFields{hardware.MemoryReservation, hardware.MemoryLimit, hardware.MemoryShares, mi}
+)
+
+// print prints an amount; no limit is unset.
+func (f allocationFields) print(amount int64) string {
+	if amount == unlimited {
+		return ""
+	}
+	return f.unit(amount)
+}
+
 // limits say what of an allocation a running VM takes.
 type limits struct{ reservation, limit bool }
 
-func (c *comparison) allocation(path string, have, want allocation, live limits, in func(*types.VirtualMachineConfigSpec) **types.ResourceAllocationInfo) {
+func (c *comparison) allocation(f allocationFields, have, want allocation, live limits, in func(*types.VirtualMachineConfigSpec) **types.ResourceAllocationInfo) {
 	target := func(s *types.VirtualMachineConfigSpec) *types.ResourceAllocationInfo {
 		p := in(s)
 		if *p == nil {
@@ -99,17 +118,17 @@ func (c *comparison) allocation(path string, have, want allocation, live limits,
 		}
 		return *p
 	}
-	c.add(Difference{Path: path + ".reservation", Live: live.reservation, Running: number(have.reservation), Desired: number(want.reservation),
+	c.add(Difference{Path: f.reservation, Live: live.reservation, Running: f.print(have.reservation), Desired: f.print(want.reservation),
 		set: func(s *types.VirtualMachineConfigSpec) { target(s).Reservation = &want.reservation }})
-	c.add(Difference{Path: path + ".limit", Live: live.limit, Running: number(have.limit), Desired: number(want.limit),
+	c.add(Difference{Path: f.limit, Live: live.limit, Running: f.print(have.limit), Desired: f.print(want.limit),
 		set: func(s *types.VirtualMachineConfigSpec) { target(s).Limit = &want.limit }})
-	c.add(Difference{Path: path + ".shares", Live: true, Running: have.shares, Desired: want.shares,
+	c.add(Difference{Path: f.shares, Live: true, Running: have.shares, Desired: want.shares,
 		set: func(s *types.VirtualMachineConfigSpec) { target(s).Shares = want.info }})
 }
 
 // running reads an allocation; what vSphere does not report is its default.
 func running(a *types.ResourceAllocationInfo) allocation {
-	out := allocation{limit: unlimited, shares: "normal"}
+	out := allocation{limit: unlimited, shares: string(vmv1alpha1.SharesNormal)}
 	if a == nil {
 		return out
 	}
@@ -120,16 +139,13 @@ func running(a *types.ResourceAllocationInfo) allocation {
 		out.limit = *a.Limit
 	}
 	if s := a.Shares; s != nil {
-		out.shares = string(s.Level)
-		if s.Level == types.SharesLevelCustom {
-			out.shares = fmt.Sprintf("custom %d", s.Shares)
-		}
+		out.shares = hardware.Shares(vmv1alpha1.SharesLevel(title(string(s.Level))), s.Shares)
 	}
 	return out
 }
 
 func wanted(reservation, limit *resource.Quantity, shares *vmv1alpha1.Shares, unit func(*resource.Quantity) int64) allocation {
-	out := allocation{limit: unlimited, shares: "normal", info: &types.SharesInfo{Level: types.SharesLevelNormal}}
+	out := allocation{limit: unlimited, shares: string(vmv1alpha1.SharesNormal), info: &types.SharesInfo{Level: types.SharesLevelNormal}}
 	if reservation != nil {
 		out.reservation = unit(reservation)
 	}
@@ -137,12 +153,11 @@ func wanted(reservation, limit *resource.Quantity, shares *vmv1alpha1.Shares, un
 		out.limit = unit(limit)
 	}
 	if shares != nil {
-		out.shares = lower(string(shares.Level))
-		out.info = &types.SharesInfo{Level: types.SharesLevel(out.shares)}
+		out.info = &types.SharesInfo{Level: types.SharesLevel(lower(string(shares.Level)))}
 		if shares.Level == vmv1alpha1.SharesCustom && shares.Shares != nil {
 			out.info.Shares = *shares.Shares
-			out.shares = fmt.Sprintf("custom %d", *shares.Shares)
 		}
+		out.shares = hardware.Shares(shares.Level, out.info.Shares)
 	}
 	return out
 }
@@ -160,8 +175,6 @@ func (c *comparison) latency() {
 	if l := c.have.LatencySensitivity; l != nil && l.Level != "" {
 		level = l.Level
 	}
-	c.add(Difference{Path: "cpu.latencySensitivity", Running: string(level), Desired: string(want),
+	c.add(Difference{Path: hardware.CPULatency, Running: title(string(level)), Desired: title(string(want)),
 		set: func(s *types.VirtualMachineConfigSpec) { s.LatencySensitivity = &types.LatencySensitivity{Level: want} }})
 }
-
-func number(n int64) string { return strconv.FormatInt(n, 10) }

@@ -4,11 +4,10 @@
 package configspec
 
 import (
-	"strconv"
-
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/hardware"
 )
 
 func (c *comparison) cpu() {
@@ -16,7 +15,7 @@ func (c *comparison) cpu() {
 	c.topology(cpu)
 	hotAdd := isTrue(c.have.CpuHotAddEnabled)
 	want := isTrue(cpu.HotAddEnabled) || cpu.HotAddEnabled == nil && !isTrue(cpu.ExposeVNUMA) && cpu.MaxSockets != nil && *cpu.MaxSockets > max(cpu.Sockets, 1)
-	c.add(Difference{Path: "cpu.hotAddEnabled", Running: c.told(strconv.FormatBool(hotAdd)), Desired: strconv.FormatBool(want),
+	c.add(Difference{Path: hardware.CPUHotAdd, Running: c.told(hardware.Flag(hotAdd)), Desired: hardware.Flag(want),
 		set: func(s *types.VirtualMachineConfigSpec) { s.CpuHotAddEnabled = &want }})
 	c.latency()
 }
@@ -43,18 +42,19 @@ func (c *comparison) topology(cpu *vmv1alpha1.VirtualMachineCPU) {
 		})
 		return
 	}
-	running := c.told(itoa(haveCores))
+	running := c.told(hardware.Count(haveCores))
 	if isTrue(hw.AutoCoresPerSocket) && c.off() {
 		running = "" // vSphere chooses it at the next power on.
 	}
 	live := hotAdd && cores == haveCores
 	c.cpuWaits = vcpus != hw.NumCPU && !live
-	c.add(Difference{Path: "cpu.cores", Running: running, Desired: itoa(cores),
+	c.add(Difference{Path: hardware.CPUCores, Running: running, Desired: hardware.Count(cores),
 		set: func(s *types.VirtualMachineConfigSpec) { s.NumCoresPerSocket = coresOf(asked, cores) }})
 	c.vcpus(hw.NumCPU/haveCores, vcpus/cores, live, func(s *types.VirtualMachineConfigSpec) { s.NumCPUs = vcpus })
 	if hw.NumCPU != vcpus && hw.NumCPU/haveCores == vcpus/cores {
-		// The number of sockets is the same, that of CPUs is not.
-		c.add(Difference{Path: "cpu.vcpus", Running: itoa(hw.NumCPU), Desired: itoa(vcpus),
+		// The number of sockets is the same, that of CPUs is not: the cores differ, or
+		// sockets are not full.
+		c.add(Difference{Path: hardware.CPUCores, Running: hardware.Count(hw.NumCPU) + " vCPUs", Desired: hardware.Count(vcpus) + " vCPUs",
 			set: func(s *types.VirtualMachineConfigSpec) { s.NumCPUs = vcpus }})
 	}
 }
@@ -69,7 +69,7 @@ func (c *comparison) leavesCores(asked bool, cores int32) bool {
 }
 
 func (c *comparison) vcpus(running, desired int32, live bool, set func(*types.VirtualMachineConfigSpec)) {
-	c.add(Difference{Path: "cpu.sockets", Running: itoa(running), Desired: itoa(desired), Live: live, set: set})
+	c.add(Difference{Path: hardware.CPUSockets, Running: hardware.Count(running), Desired: hardware.Count(desired), Live: live, set: set})
 }
 
 // coresOf is what vSphere is told: 0 lets it choose.

@@ -11,6 +11,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/hardware"
 )
 
 // Keys of the configuration file that have no field in vSphere's API.
@@ -33,28 +34,21 @@ func (c *comparison) devices() {
 	}
 	c.tpm(d.TPM)
 	if d.DisableHotplug != nil {
-		c.flag("devices.disableHotplug", hotplugKey, !*d.DisableHotplug)
+		c.flag(hardware.DisableHotplug, hotplugKey, !*d.DisableHotplug, func(on bool) string { return hardware.Flag(!on) })
 	}
 	if d.AutoattachGraphicsDevice != nil {
-		c.flag("devices.autoattachGraphicsDevice", videoKey, *d.AutoattachGraphicsDevice)
+		c.flag(hardware.GraphicsDevice, videoKey, *d.AutoattachGraphicsDevice, hardware.Flag)
 	}
 	if isTrue(d.AutoattachSerialConsole) {
 		c.serial()
 	}
 }
 
-// flag compares a switch of the configuration file that is on by default.
-func (c *comparison) flag(path, key string, on bool) {
-	want, have := "TRUE", strings.ToUpper(extra(c, key))
-	if !on {
-		want = "FALSE"
-	}
-	if have == "" {
-		have = "TRUE"
-	}
-	if have != want {
-		c.extraConfig(path, key, want, false, false)
-	}
+// flag compares a switch of the configuration file that is on by default; print gives
+// the field that it stands for.
+func (c *comparison) flag(path, key string, on bool, print func(on bool) string) {
+	have := !strings.EqualFold(extra(c, key), "FALSE")
+	c.add(Difference{Path: path, Running: print(have), Desired: print(on), set: option(key, strings.ToUpper(hardware.Flag(on)))})
 }
 
 // tpm adds the TPM, and removes it only if the spec says so in words: its
@@ -65,9 +59,9 @@ func (c *comparison) tpm(want *vmv1alpha1.VirtualMachineTPM) {
 	case wantsTPM(want) && have == nil && c.efi():
 		tpm := &types.VirtualTPM{}
 		tpm.Key = newTPMKey
-		c.device("devices.tpm", "", "present", types.VirtualDeviceConfigSpecOperationAdd, tpm)
+		c.device(hardware.TPM, "", hardware.Present, types.VirtualDeviceConfigSpecOperationAdd, tpm)
 	case want != nil && !wantsTPM(want) && have != nil && !c.adopted:
-		c.device("devices.tpm", "present", "", types.VirtualDeviceConfigSpecOperationRemove, have)
+		c.device(hardware.TPM, hardware.Present, "", types.VirtualDeviceConfigSpecOperationRemove, have)
 	}
 }
 
@@ -116,7 +110,7 @@ func (c *comparison) serial() {
 	backing := &types.VirtualSerialPortFileBackingInfo{}
 	backing.FileName = dir.String()
 	port.Backing = backing
-	c.device("devices.autoattachSerialConsole", "", "present", types.VirtualDeviceConfigSpecOperationAdd, port)
+	c.device(hardware.SerialConsole, hardware.Flag(false), hardware.Flag(true), types.VirtualDeviceConfigSpecOperationAdd, port)
 }
 
 // device is a change of one device that needs a powered-off VM.

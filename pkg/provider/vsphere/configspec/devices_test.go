@@ -58,11 +58,11 @@ func TestDevicesAreComparedOneByOne(t *testing.T) {
 			want:    []Difference{{Path: "devices.gpus", Running: "grid"}, {Path: "devices.hostDevices", Running: "8086:1572"}},
 			changes: []string{"remove *types.VirtualPCIPassthrough 13000", "remove *types.VirtualPCIPassthrough 13001"}},
 		{name: "no video card", devices: &devices{AutoattachGraphicsDevice: ptr(false)},
-			want:    []Difference{{Path: "devices.autoattachGraphicsDevice", Desired: "FALSE"}},
+			want:    []Difference{{Path: "devices.autoattachGraphicsDevice", Running: "true", Desired: "false"}},
 			changes: []string{"svga.present=FALSE"}},
 		{name: "what is on by default", devices: &devices{AutoattachGraphicsDevice: ptr(true), DisableHotplug: ptr(false)}},
 		{name: "a serial port", devices: &devices{AutoattachSerialConsole: ptr(true)},
-			want:    []Difference{{Path: "devices.autoattachSerialConsole", Desired: "present"}},
+			want:    []Difference{{Path: "devices.autoattachSerialConsole", Running: "false", Desired: "true"}},
 			changes: []string{"add *types.VirtualSerialPort -401"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/slipway-dev/slipway/pkg/hardware"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
@@ -108,18 +109,22 @@ func (c *comparison) memory() {
 		have := int64(c.have.Hardware.MemoryMB)
 		live := hotAdd && mb > have
 		c.memoryWaits = mb != have && !live
-		c.add(Difference{Path: "memory.guest", Running: mi(have), Desired: mi(mb), Live: live,
+		c.add(Difference{Path: hardware.MemoryGuest, Running: mi(have), Desired: mi(mb), Live: live,
 			set: func(s *types.VirtualMachineConfigSpec) { s.MemoryMB = mb }})
 	}
 	want := isTrue(mem.HotAddEnabled) || mem.HotAddEnabled == nil && mem.MaxGuest != nil && mem.Guest != nil && mem.MaxGuest.Cmp(*mem.Guest) > 0
-	c.add(Difference{Path: "memory.hotAddEnabled", Running: c.told(strconv.FormatBool(hotAdd)), Desired: strconv.FormatBool(want),
+	c.add(Difference{Path: hardware.MemoryHotAdd, Running: c.told(hardware.Flag(hotAdd)), Desired: hardware.Flag(want),
 		set: func(s *types.VirtualMachineConfigSpec) { s.MemoryHotAddEnabled = &want }})
+	running := ""
+	if strings.EqualFold(extra(c, hugePageKey), "TRUE") {
+		running = largePages
+	}
 	switch {
-	case mem.HugePageSize == "1Gi":
-		c.extraConfig("memory.hugePageSize", hugePageKey, "TRUE", false, false)
-	case strings.EqualFold(extra(c, hugePageKey), "TRUE") && !c.adopted:
+	case mem.HugePageSize == largePages:
+		c.add(Difference{Path: hardware.MemoryHugePages, Running: running, Desired: largePages, set: option(hugePageKey, "TRUE")})
+	case !c.adopted:
 		// A VM with the key and without the reservation does not power on.
-		c.extraConfig("memory.hugePageSize", hugePageKey, "", false, false)
+		c.add(Difference{Path: hardware.MemoryHugePages, Running: running, set: option(hugePageKey, "")})
 	}
 }
 

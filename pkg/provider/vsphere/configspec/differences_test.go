@@ -81,7 +81,7 @@ func TestDifferencesKnowWhenTheyCanBeApplied(t *testing.T) {
 			vm.Config.CpuHotAddEnabled = ptr(true)
 		}, []Difference{{Path: "cpu.sockets", Running: "2", Desired: "1"}}},
 		{"more cores", func(w *Want, _ *mo.VirtualMachine) { w.Effective.CPU.Cores = 2 },
-			[]Difference{{Path: "cpu.cores", Running: "1", Desired: "2"}, {Path: "cpu.vcpus", Running: "2", Desired: "4"}}},
+			[]Difference{{Path: "cpu.cores", Running: "1", Desired: "2"}, {Path: "cpu.cores", Running: "2 vCPUs", Desired: "4 vCPUs"}}},
 		{"hot add asked for by a ceiling", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Memory.MaxGuest = quantity("8Gi") },
 			[]Difference{{Path: "memory.hotAddEnabled", Running: "false", Desired: "true"}}},
 		{"more memory with hot add", func(w *Want, vm *mo.VirtualMachine) {
@@ -91,14 +91,14 @@ func TestDifferencesKnowWhenTheyCanBeApplied(t *testing.T) {
 		{"reservation and custom shares", func(w *Want, _ *mo.VirtualMachine) {
 			w.Effective.CPU.Reservation = quantity("2G")
 			w.Effective.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesCustom, Shares: ptr(int32(77))}
-		}, []Difference{{Path: "cpu.reservation", Running: "0", Desired: "2000", Live: true},
-			{Path: "cpu.shares", Running: "normal", Desired: "custom 77", Live: true}}},
+		}, []Difference{{Path: "cpu.reservation", Running: "0", Desired: "2G", Live: true},
+			{Path: "cpu.shares", Running: "Normal", Desired: "77", Live: true}}},
 		{"a removed reservation falls back", func(_ *Want, vm *mo.VirtualMachine) {
 			vm.Config.MemoryAllocation = &types.ResourceAllocationInfo{Reservation: ptr(int64(512))}
-		}, []Difference{{Path: "memory.reservation", Running: "512", Desired: "0", Live: true}}},
+		}, []Difference{{Path: "memory.reservation", Running: "512Mi", Desired: "0", Live: true}}},
 		{"firmware", func(w *Want, _ *mo.VirtualMachine) {
 			w.Effective.Firmware = &vmv1alpha1.VirtualMachineFirmware{Bootloader: "EFI", SecureBoot: ptr(true), UUID: "CD"}
-		}, []Difference{{Path: "firmware.uuid", Desired: "cd"}, {Path: "firmware.bootloader", Running: "bios", Desired: "efi"},
+		}, []Difference{{Path: "firmware.uuid", Desired: "cd"}, {Path: "firmware.bootloader", Running: "BIOS", Desired: "EFI"},
 			{Path: "firmware.secureBoot", Running: "false", Desired: "true"}}},
 		{"renamed", func(_ *Want, vm *mo.VirtualMachine) { vm.Name = "slipway-uid" },
 			[]Difference{{Path: "metadata.name", Running: "slipway-uid", Desired: "web", Live: true}}},

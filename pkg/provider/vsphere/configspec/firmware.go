@@ -5,19 +5,21 @@ package configspec
 
 import (
 	"fmt"
-	"strconv"
+	"strings"
 
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/hardware"
 )
 
 func (c *comparison) firmware() {
 	e := c.want.Effective
 	if have := version(c.have.Version); e.MinHardwareVersion > have {
-		c.add(Difference{Path: "minHardwareVersion", Running: itoa(have), Desired: itoa(e.MinHardwareVersion),
+		c.add(Difference{Path: hardware.HardwareVersion, Running: hardware.Count(have), Desired: hardware.Count(e.MinHardwareVersion),
 			set: func(*types.VirtualMachineConfigSpec) {}, upgrade: fmt.Sprintf("vmx-%02d", e.MinHardwareVersion)})
 	}
 	if e.GuestID != "" {
-		c.add(Difference{Path: "guestID", Running: c.have.GuestId, Desired: e.GuestID,
+		c.add(Difference{Path: hardware.GuestID, Running: c.have.GuestId, Desired: e.GuestID,
 			set: func(s *types.VirtualMachineConfigSpec) { s.GuestId = e.GuestID }})
 	}
 	if e.Firmware != nil && !c.adopted {
@@ -30,17 +32,17 @@ func (c *comparison) firmware() {
 func (c *comparison) identityAndBoot() {
 	fw := c.want.Effective.Firmware
 	if fw.UUID != "" {
-		c.add(Difference{Path: "firmware.uuid", Running: lower(c.have.Uuid), Desired: lower(fw.UUID),
+		c.add(Difference{Path: hardware.BIOSUUID, Running: lower(c.have.Uuid), Desired: lower(fw.UUID),
 			set: func(s *types.VirtualMachineConfigSpec) { s.Uuid = lower(fw.UUID) }})
 	}
 	if fw.Bootloader != "" {
-		c.add(Difference{Path: "firmware.bootloader", Running: lower(c.have.Firmware), Desired: lower(string(fw.Bootloader)),
+		c.add(Difference{Path: hardware.Bootloader, Running: strings.ToUpper(c.have.Firmware), Desired: string(fw.Bootloader),
 			set: func(s *types.VirtualMachineConfigSpec) { s.Firmware = lower(string(fw.Bootloader)) }})
 	}
 	if fw.SecureBoot != nil {
 		have := c.have.BootOptions != nil && isTrue(c.have.BootOptions.EfiSecureBootEnabled)
 		want := *fw.SecureBoot
-		c.add(Difference{Path: "firmware.secureBoot", Running: strconv.FormatBool(have), Desired: strconv.FormatBool(want),
+		c.add(Difference{Path: hardware.SecureBoot, Running: hardware.Flag(have), Desired: hardware.Flag(want),
 			set: func(s *types.VirtualMachineConfigSpec) {
 				s.BootOptions = &types.VirtualMachineBootOptions{EfiSecureBootEnabled: &want}
 				// vSphere checks the two together.

@@ -10,6 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/hardware"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
@@ -60,7 +61,7 @@ func (c *comparison) network() {
 // adapters is the one difference that the adapters are.
 func (c *comparison) adapters(running, desired []string, changes []types.BaseVirtualDeviceConfigSpec) {
 	before := len(c.out)
-	c.add(Difference{Path: "network.interfaces", Running: strings.Join(running, ", "), Desired: strings.Join(desired, ", "),
+	c.add(Difference{Path: hardware.Interfaces, Running: strings.Join(running, ", "), Desired: strings.Join(desired, ", "),
 		set: func(s *types.VirtualMachineConfigSpec) { s.DeviceChange = append(s.DeviceChange, changes...) }})
 	c.adaptersChange = len(c.out) > before
 }
@@ -126,7 +127,7 @@ func newCard(i vmv1alpha1.VirtualMachineNetworkInterface, backing types.BaseVirt
 // describe is what decides whether two adapters are the same.
 func describe(nic types.BaseVirtualEthernetCard) string {
 	card := nic.GetVirtualEthernetCard()
-	return fmt.Sprintf("%s on %s %s", model(nic), backingName(card.Backing), strings.ToLower(card.MacAddress))
+	return hardware.Adapter(model(nic), backingName(card.Backing), card.MacAddress)
 }
 
 func model(nic types.BaseVirtualEthernetCard) string {

@@ -12,11 +12,12 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/hardware"
 )
 
 const (
-	gpusPath        = "devices.gpus"
-	hostDevicesPath = "devices.hostDevices"
+	gpusPath        = hardware.GPUs
+	hostDevicesPath = hardware.HostDevices
 )
 
 // passthrough compares vGPUs and Dynamic DirectPath I/O devices. A VM has
@@ -60,9 +61,7 @@ func (c *comparison) passthrough() {
 			changes = append(changes, &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationRemove, Device: p})
 			return true
 		})
-		slices.Sort(running)
-		slices.Sort(desired)
-		c.add(Difference{Path: path, Running: strings.Join(running, ", "), Desired: strings.Join(desired, ", "),
+		c.add(Difference{Path: path, Running: hardware.List(running), Desired: hardware.List(desired),
 			set: func(s *types.VirtualMachineConfigSpec) { s.DeviceChange = append(s.DeviceChange, changes...) }})
 	}
 }

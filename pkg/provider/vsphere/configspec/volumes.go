@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/vmware/govmomi/vim25/types"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/hardware"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
@@ -121,8 +121,6 @@ func bus(v *vmv1alpha1.VirtualMachineVolume) string {
 	return v.Bus
 }
 
-func volumePath(name string) string { return "volumes[" + name + "]" }
-
 // hotplug is true when a running VM takes a disk on the controller.
 func (c *comparison) hotplug(class string, newController bool) bool {
 	if d := c.want.Effective.Devices; d != nil && isTrue(d.DisableHotplug) {
@@ -139,7 +137,7 @@ func (c *comparison) addDisk(v *vmv1alpha1.VirtualMachineVolume, s slot, n int32
 		DiskMode: string(types.VirtualDiskModePersistent), ThinProvisioned: types.NewBool(true),
 	}
 	live := c.hotplug(s.controller.Class(), s.controller.Key < 0)
-	c.add(Difference{Path: volumePath(v.Name), Desired: binary(capacity(v)) + " on " + s.controller.Kind, Live: live,
+	c.add(Difference{Path: hardware.Volume(v.Name), Desired: hardware.Disk(capacity(v), s.controller.Kind), Live: live,
 		set: func(spec *types.VirtualMachineConfigSpec) {
 			if s.added {
 				spec.DeviceChange = append(spec.DeviceChange, &types.VirtualDeviceConfigSpec{
@@ -160,7 +158,7 @@ func (c *comparison) grow(v *vmv1alpha1.VirtualMachineVolume, have *types.Virtua
 		return
 	}
 	kind := controllerOfDisk(observe.Controllers(c.vm), have).Kind
-	c.add(Difference{Path: volumePath(v.Name), Running: binary(observe.Capacity(have)), Desired: binary(want), Live: kind != "ide",
+	c.add(Difference{Path: hardware.Volume(v.Name), Running: hardware.Disk(observe.Capacity(have), kind), Desired: hardware.Disk(want, kind), Live: kind != "ide",
 		set: func(spec *types.VirtualMachineConfigSpec) {
 			disk := *have
 			disk.CapacityInBytes, disk.CapacityInKB = want, want>>10
@@ -209,8 +207,6 @@ func (c *comparison) pciKey() int32 {
 // capacity is in bytes, rounded up to whole mebibytes.
 func capacity(v *vmv1alpha1.VirtualMachineVolume) int64 { return mebibytes(v.Disk.Capacity) << 20 }
 
-func binary(bytes int64) string { return resource.NewQuantity(bytes, resource.BinarySI).String() }
-
 // refusedVolumes says what of the volumes cannot be done.
 func (c *comparison) refusedVolumes(say func(format string, args ...any)) {
 	if len(c.want.Effective.Volumes) == 0 {
@@ -222,17 +218,17 @@ func (c *comparison) refusedVolumes(say func(format string, args ...any)) {
 		v := &c.want.Effective.Volumes[i]
 		switch disk, recorded := attached[v.Name]; {
 		case v.Disk == nil || v.Disk.Capacity == nil:
-			say("%s.persistentVolumeClaim: not supported by this version", volumePath(v.Name))
+			say("%s.persistentVolumeClaim: not supported by this version", hardware.Volume(v.Name))
 		case recorded && disk == nil:
 			say("%s: its disk was removed in vSphere: attach it again at %s, or rename the volume for an empty one",
-				volumePath(v.Name), extra(c, observe.VolumeKey(v.Name)))
+				hardware.Volume(v.Name), extra(c, observe.VolumeKey(v.Name)))
 		case disk != nil && capacity(v) < observe.Capacity(disk):
 			say("%s.disk.size: %s is less than the %s of the disk, and vSphere cannot shrink one",
-				volumePath(v.Name), v.Disk.Capacity, binary(observe.Capacity(disk)))
+				hardware.Volume(v.Name), v.Disk.Capacity, hardware.Bytes(observe.Capacity(disk)))
 		case disk == nil && c.vm.Config != nil:
 			s, ok := place(controllers, bus(v))
 			if !ok {
-				say("%s.bus: the virtual machine has no free slot on %s", volumePath(v.Name), bus(v))
+				say("%s.bus: the virtual machine has no free slot on %s", hardware.Volume(v.Name), bus(v))
 			} else if s.added {
 				controllers = append(controllers, s.controller)
 			} else {
@@ -252,11 +248,11 @@ func (c *comparison) unappliedVolumes(say func(format string, args ...any)) {
 	for i := range c.want.Effective.Volumes {
 		v := &c.want.Effective.Volumes[i]
 		if v.Disk != nil && v.Disk.StorageClass != "" {
-			say("%s.disk.storageClass %s (the disk is beside the virtual machine)", volumePath(v.Name), v.Disk.StorageClass)
+			say("%s.disk.storageClass %s (the disk is beside the virtual machine)", hardware.Volume(v.Name), v.Disk.StorageClass)
 		}
 		if disk := attached[v.Name]; disk != nil {
 			if kind := controllerOfDisk(controllers, disk).Kind; kind != bus(v) {
-				say("%s.bus %s (the disk was made on %s)", volumePath(v.Name), bus(v), kind)
+				say("%s.bus %s (the disk was made on %s)", hardware.Volume(v.Name), bus(v), kind)
 			}
 			delete(attached, v.Name)
 		}
@@ -265,7 +261,7 @@ func (c *comparison) unappliedVolumes(say func(format string, args ...any)) {
 		if attached[name] == nil {
 			continue
 		}
-		say("%s (no longer in the spec; the disk stays as long as the virtual machine)", volumePath(name))
+		say("%s (no longer in the spec; the disk stays as long as the virtual machine)", hardware.Volume(name))
 	}
 }
 

@@ -66,7 +66,7 @@ func TestVolumesBecomeDisks(t *testing.T) {
 		{name: "there already", volumes: []vmv1alpha1.VirtualMachineVolume{volume("data", "2Gi", "")}},
 		{name: "taken away", volumes: []vmv1alpha1.VirtualMachineVolume{volume("gone", "2Gi", "")}},
 		{name: "larger", volumes: []vmv1alpha1.VirtualMachineVolume{volume("data", "3Gi", "")},
-			want:    []Difference{{Path: "volumes[data]", Running: "2Gi", Desired: "3Gi", Live: true}},
+			want:    []Difference{{Path: "volumes[data]", Running: "2Gi on pvscsi", Desired: "3Gi on pvscsi", Live: true}},
 			changes: []string{"edit disk 3Gi at 1000:1 "}},
 		{name: "smaller is no difference", volumes: []vmv1alpha1.VirtualMachineVolume{volume("data", "1Gi", "")}},
 		{name: "removed stays", volumes: []vmv1alpha1.VirtualMachineVolume{volume("new", "1Gi", "virtio")},
@@ -82,7 +82,7 @@ func TestVolumesBecomeDisks(t *testing.T) {
 		{name: "without hot plug", volumes: []vmv1alpha1.VirtualMachineVolume{volume("a", "1Gi", "")},
 			devices: &vmv1alpha1.VirtualMachineDevices{DisableHotplug: ptr(true)},
 			want: []Difference{{Path: "volumes[a]", Desired: "1Gi on pvscsi"},
-				{Path: "devices.disableHotplug", Desired: "FALSE"}},
+				{Path: "devices.disableHotplug", Running: "false", Desired: "true"}},
 			changes: []string{"add disk 1Gi at 1000:2 create", "slipway.volume.a=scsi0:2", "devices.hotplug=FALSE"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -1,0 +1,54 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package configspec
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+	k8stypes "k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-dev/slipway/pkg/hardware"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+)
+
+// besideTheTable are differences that no effective spec has: identity, bookkeeping, and
+// what is done once.
+var besideTheTable = []string{"metadata.name", "metadata.uid", "instanceUUID", "nextRestartTime", "bootstrap", "bootstrap.cloudInit", "bootstrap.vAppConfig"}
+
+// A path is known on both sides, or on neither.
+func TestTableAndComparisonWithVSphereHaveTheSamePaths(t *testing.T) {
+	owner := observe.Owner{Key: k8stypes.NamespacedName{Namespace: "ns", Name: "vm"}, UID: "uid"}
+	want := Want{Owner: owner, Name: "vm", InstanceUUID: "i", LastRestart: time.Unix(1, 0), Attempt: "a",
+		Backings: map[string]types.BaseVirtualDeviceBackingInfo{"": &types.VirtualEthernetCardNetworkBackingInfo{}},
+		Effective: effectiveOf(t, `
+cpu: {sockets: 3, cores: 2, maxSockets: 8, hotAddEnabled: true, dedicatedCPUPlacement: true, reservation: 1G, limit: 2G, shares: {level: High}},
+memory: {guest: 4Gi, maxGuest: 8Gi, hotAddEnabled: true, hugePageSize: 1Gi, limit: 4Gi, shares: {level: Low}},
+firmware: {bootloader: EFI, secureBoot: true, uuid: aa}, minHardwareVersion: 21, guestID: x,
+network: {interfaces: [{name: eth0}]}, volumes: [{name: data, disk: {size: 1Gi}}],
+devices: {gpus: [{name: g, deviceName: grid}], hostDevices: [{name: h, deviceName: "8086:1572"}], tpm: {}, video: {type: svga},
+  disableHotplug: true, autoattachGraphicsDevice: false, autoattachSerialConsole: true},
+nodeSelector: {a: b}, annotations: {c: d}, terminationGracePeriodSeconds: 5`)}
+	config := &types.VirtualMachineConfigInfo{Version: "vmx-19", Firmware: "bios"}
+	config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: ownerKey, Value: owner.String()}}
+	config.Files.VmPathName = "[ds] vm/vm.vmx"
+	var found []string
+	for _, d := range Differences(want, &mo.VirtualMachine{Config: config}) {
+		if !hardware.Known(d.Path) && !slices.Contains(besideTheTable, d.Path) {
+			t.Errorf("%s is compared with vSphere, and not in the table of hardware fields", d.Path)
+		}
+		found = append(found, d.Path)
+	}
+	for _, f := range hardware.Fields {
+		if has := slices.Contains(found, f.Path); has == f.SlipwayOnly {
+			t.Errorf("%s is in the table as Slipway's own %t, and compared with vSphere %t", f.Path, f.SlipwayOnly, has)
+		}
+	}
+	if !slices.Contains(found, hardware.Volume("data")) {
+		t.Errorf("the volume is not in %v", found)
+	}
+}
