@@ -77,7 +77,6 @@ func TestAGuestConfiguresTheInterfacesThatItsNetworkDataNames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx := testContext(t)
 			s := startServer(t, Options{})
-			s.Guests().CloudInit(true)
 			c := connect(ctx, t, s)
 			vm := create(ctx, t, c, findPlaces(ctx, t, c), seeded(map[string]any{
 				"instance-id": "i-1", "local-hostname": "from-seed", "network": map[string]any{"version": 2, "ethernets": test.ethernets},
@@ -211,7 +210,6 @@ func TestWithAConfigurationADescriptorMayCountForItsDisksOnly(t *testing.T) {
 		}
 		return read(ctx, t, c, object.NewVirtualMachine(c.Client, *ref)).Config
 	}
-	s.Deployer().DisksOnly(true)
 	little := encodeSpec(t, types.VirtualMachineConfigSpec{NumCPUs: 2})
 	got := deploy("little", little)
 	devices := object.VirtualDeviceList(got.Hardware.Device)

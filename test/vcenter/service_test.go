@@ -22,7 +22,6 @@ import (
 func TestSOAPAndRESTLoginsLockOneAccountTogether(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{})
-	s.Front().Lockout.Enable(true)
 	wrong := url.UserPassword(DefaultUsername, "wrong")
 	c := dial(ctx, t, s)
 	for range 3 {
@@ -74,7 +73,6 @@ func TestAnUnknownVersionOfTheAPIIsRefused(t *testing.T) {
 	ctx := testContext(t)
 	s := startServer(t, Options{APIVersion: "8.0.1.0"})
 	s.Front().StrictVersions(true)
-	s.Front().Lockout.Enable(true)
 	call := func(version string) error {
 		c := soap.NewClient(must(soap.ParseURL(s.Ready().URL)), false)
 		if err := c.SetRootCAs(s.Ready().CAFile); err != nil {

@@ -17,7 +17,8 @@ const (
 )
 
 // Lockout locks accounts out whose logins fail too often, over SOAP and REST
-// together, as both are logins of one account. It does nothing until it is enabled.
+// together, as both are logins of one account. It does nothing until it is enabled,
+// as the server does.
 //
 // vCenter spares its administrator@vsphere.local; here every account is taken for one
 // of a service.
