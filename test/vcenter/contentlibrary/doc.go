@@ -8,5 +8,6 @@
 // the same identifiers, as vCenter's are generated); a deployment creates the
 // virtual machine with the given configuration in one step, so that it never
 // exists without its instance UUID; deployments run side by side; a bad
-// reference or a name in use is answered as a deployment error.
+// reference or a name in use is answered as a deployment error. Where a deployment has a
+// configuration the descriptor counts for its disks only, unless ordered otherwise.
 package contentlibrary

@@ -7,5 +7,5 @@
 // Guarantees: without an order to misbehave, requests and answers pass
 // unchanged; during an outage every connection is closed and no request is
 // carried out; after a drop of all sessions every known session is refused until
-// its client logs in again.
+// its client logs in again; failed logins over SOAP and REST lock an account together.
 package front

@@ -7,7 +7,8 @@
 // Guarantees: some time after power-on VMware Tools run, the guest has a host
 // name, and every network card one IPv4 and one IPv6 address, unique per
 // virtual machine and the same at every boot; the heartbeat is green. What a
-// customization has set, name and addresses, stays instead. All of it
+// customization has set, name and addresses, stays instead, and so does what cloud-init
+// reads from OVF properties or guestinfo. A customization ends with the boot. All of it
 // arrives as one property update, and is cleared in the same update batch as
 // the end of the powered-on state.
 package guest
