@@ -10,10 +10,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 	"github.com/vmware/govmomi"
 	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/property"
+	"github.com/vmware/govmomi/vapi/vcenter"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
@@ -322,4 +324,22 @@ func TestPrivilegesAreListedByObjectAndNeededByCalls(t *testing.T) {
 	noPermission("create", "VirtualMachine.Inventory.Create", err)
 	task, err := vm.Reconfigure(ctx, types.VirtualMachineConfigSpec{MemoryMB: 4096})
 	wait(ctx, t, task, err)
+
+	r := connectREST(ctx, t, c)
+	deploy := func() error {
+		_, err := vcenter.NewManager(r).DeployLibraryItem(ctx, libraryItem(t, r), deployment(t, p, "deployed", uuid.NewString()))
+		return err
+	}
+	if err := s.Events().Withhold("/DC0/host/DC0_C0/Resources", "VApp.Import"); err != nil {
+		t.Fatal(err)
+	}
+	if err := deploy(); err == nil || !strings.Contains(err.Error(), "NoPermission") {
+		t.Errorf("deploy: got %v, want NoPermission", err)
+	}
+	if err := s.Events().Unpermit("/DC0/host/DC0_C0/Resources"); err != nil {
+		t.Fatal(err)
+	}
+	if err := deploy(); err != nil {
+		t.Errorf("deploy with all privileges: %v", err)
+	}
 }

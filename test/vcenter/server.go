@@ -148,6 +148,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 	s.gate = strict.Install(registry, s.guests, s.sight, strict.Handlers{
 		"AuthorizationManager": sight.NewAuthority(s.sight), "SearchIndex": sight.NewSearch(s.sight), "ViewManager": s.hub,
 	})
+	s.gate.Importer = s.options.Username
 	s.delays = front.NewTaskDelays(s.gate)
 	s.events = events.New(registry, s.sight, s.gate, s.options.Username)
 	if restored {

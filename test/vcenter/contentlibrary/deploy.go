@@ -228,6 +228,8 @@ func decodeSpec(given *vcenter.VmConfigSpec) (*types.VirtualMachineConfigSpec, e
 func deploymentError(err error) *vcenter.DeploymentError {
 	class := "error"
 	switch {
+	case fault.Is(err, &types.NoPermission{}):
+		class = "unauthorized"
 	case fault.Is(err, &types.DuplicateName{}):
 		class = "already_exists"
 	case fault.Is(err, &types.ManagedObjectNotFound{}), errors.Is(err, errNotFound):

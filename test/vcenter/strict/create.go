@@ -29,8 +29,8 @@ func (g *Gate) CreateVMTask(ctx *simulator.Context, req *types.CreateVM_Task) so
 	return body
 }
 
-// NewVM creates a virtual machine as CreateVM_Task does and waits for it. It is
-// meant for callers inside the process that have no session.
+// NewVM creates a virtual machine as an import does and waits for it. It is meant for
+// callers inside the process that have no session; they act for Importer.
 func (g *Gate) NewVM(ctx context.Context, registry *simulator.Registry, req *types.CreateVM_Task) (types.ManagedObjectReference, error) {
 	sim := &simulator.Context{
 		Context: ctx, Map: registry,
@@ -39,7 +39,11 @@ func (g *Gate) NewVM(ctx context.Context, registry *simulator.Registry, req *typ
 	if fault := checkReferences(sim, req); fault != nil {
 		return types.ManagedObjectReference{}, fmt.Errorf("create virtual machine %q: %w", req.Config.Name, soap.WrapVimFault(fault))
 	}
-	task, fault := g.create(sim, req)
+	fault := g.lacking(g.Importer, append(creationNeeds(sim, req), need{req.This, "VApp.Import"}, need{req.Pool, "VApp.Import"}))
+	var task types.ManagedObjectReference
+	if fault == nil {
+		task, fault = g.create(sim, req)
+	}
 	if fault == nil {
 		var result types.AnyType
 		if result, fault = g.result(sim, task); fault == nil {

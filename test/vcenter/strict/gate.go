@@ -30,6 +30,9 @@ type Rebooter interface {
 type Gate struct {
 	mo.ServiceManager
 
+	// Importer is the account whose privileges count for NewVM.
+	Importer string
+
 	guests Rebooter
 	sight  *sight.Sight
 	others Handlers
