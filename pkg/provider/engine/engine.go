@@ -155,6 +155,9 @@ func (e *Engine) Changed(name types.NamespacedName) {
 	}
 }
 
+// Blocked implements driver.Sink.
+func (e *Engine) Blocked(name types.NamespacedName) { e.hints.send(provider.VirtualMachineKey(name)) }
+
 // Read implements driver.Sink.
 func (e *Engine) Read() {
 	e.mu.Lock()

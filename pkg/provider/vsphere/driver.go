@@ -100,7 +100,19 @@ func (d *Driver) changed(old, now *mo.VirtualMachine) {
 		equality.Semantic.DeepEqual(observe.Of(old, d.inventory.HostName), observe.Of(now, d.inventory.HostName)) {
 		return
 	}
+	if question(old) != question(now) {
+		d.sink.Blocked(owner.Key)
+		return
+	}
 	d.sink.Changed(owner.Key)
+}
+
+// question identifies what vSphere asks and blocks the VM for.
+func question(vm *mo.VirtualMachine) string {
+	if vm == nil || vm.Runtime.Question == nil {
+		return ""
+	}
+	return vm.Runtime.Question.Id
 }
 
 func configVersion(vm *mo.VirtualMachine) string {

@@ -76,6 +76,9 @@ type Sink interface {
 	// Changed says that the virtual machine of an object looks different, or is no
 	// longer shown.
 	Changed(key types.NamespacedName)
+	// Blocked says that the virtual machine waits for a person, or no longer does. It
+	// is told while an operation runs, too, for the operation is what waits.
+	Blocked(key types.NamespacedName)
 	// Read says that everything was read once.
 	Read()
 }
