@@ -36,6 +36,9 @@ const Patience = 2 * time.Minute
 // names.
 const asVCenter = "SLIPWAY_TEST_VCENTER_DIR"
 
+// bootDelayOf names the time that its guests take to boot.
+const bootDelayOf = "SLIPWAY_TEST_GUEST_BOOT_DELAY"
+
 // Main runs the tests, or the simulated vCenter of one of them. It does not return.
 func Main(m *testing.M) {
 	dir := os.Getenv(asVCenter)
@@ -44,10 +47,12 @@ func Main(m *testing.M) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := vcenter.Run(ctx, vcenter.Options{
-		StateDir: dir, ReadyFile: readyFile(dir), GuestBootDelay: 50 * time.Millisecond,
-		ControlListen: "127.0.0.1:0",
-	})
+	bootDelay, err := time.ParseDuration(os.Getenv(bootDelayOf))
+	if err == nil {
+		err = vcenter.Run(ctx, vcenter.Options{
+			StateDir: dir, ReadyFile: readyFile(dir), GuestBootDelay: bootDelay, ControlListen: "127.0.0.1:0",
+		})
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -60,9 +65,15 @@ func readyFile(dir string) string { return filepath.Join(dir, "ready.json") }
 // Start starts a simulated vCenter that stops with the test.
 func Start(t testing.TB) vcenter.Ready {
 	t.Helper()
+	return StartWithGuests(t, 50*time.Millisecond)
+}
+
+// StartWithGuests starts one whose guests take a time to boot.
+func StartWithGuests(t testing.TB, bootDelay time.Duration) vcenter.Ready {
+	t.Helper()
 	dir := t.TempDir()
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
-	cmd.Env = append(os.Environ(), asVCenter+"="+dir)
+	cmd.Env = append(os.Environ(), asVCenter+"="+dir, bootDelayOf+"="+bootDelay.String())
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

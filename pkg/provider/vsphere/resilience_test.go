@@ -17,6 +17,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine"
+	"github.com/slipway-dev/slipway/test/simulated"
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
@@ -273,6 +274,20 @@ func TestASoftPowerOffAsksTheGuestAndDeletionDoesNotWaitForEver(t *testing.T) {
 		t.Errorf("calls = %v, want one ShutdownGuest and no PowerOffVM_Task", n)
 	}
 	l.remove(req)
+}
+
+// A guest that does not answer, here because it has not booted yet, is not asked for ever.
+func TestDeletionOfARunningVMDoesNotWaitForASilentGuest(t *testing.T) {
+	ready := simulated.StartWithGuests(t, time.Hour)
+	p, counted := startProvider(t, ready, func(c *settings) { c.GracePeriod = 200 * time.Millisecond })
+	l := newLoop(t, p)
+	req := newRequest("web", libraryImage())
+	req.VM.Spec.PowerOffMode = vmv1alpha1.PowerOpModeSoft
+	l.until("the VM is on", func() bool { return req.VM.Status.PowerState == vmv1alpha1.PoweredOn }, req)
+	l.remove(req)
+	if n := counted.snapshot(); n["PowerOffVM_Task"] != 1 || n["Destroy_Task"] != 1 {
+		t.Errorf("calls = %v, want one PowerOffVM_Task and one Destroy_Task", n)
+	}
 }
 
 func TestWrongCertificatesAreRefused(t *testing.T) {

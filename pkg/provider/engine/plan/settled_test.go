@@ -1,0 +1,90 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"testing"
+	"time"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+)
+
+// inert is a machine that differs as a test says, and whose every operation is the one of
+// its name.
+type inert struct {
+	driver.Machine
+	differs []driver.Difference
+}
+
+func (m inert) Compare(*driver.Want) driver.Comparison {
+	return driver.Comparison{Differences: m.differs}
+}
+
+func (inert) Configure([]driver.Difference) driver.Operation {
+	return driver.Operation{Kind: driver.KindReconfigure}
+}
+
+func (inert) PowerOff(vmv1alpha1.PowerOpMode, time.Duration) driver.Operation {
+	return driver.Operation{Kind: driver.KindPowerOff}
+}
+
+func (inert) Restart(driver.Restart) driver.Operation {
+	return driver.Operation{Kind: driver.KindRestart}
+}
+
+// runningMachine is the input of a pass over a machine that runs and is as wanted.
+func runningMachine(change ...func(*Input)) Input {
+	in := Input{
+		VM:      &vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{PowerState: vmv1alpha1.PoweredOn}},
+		Want:    &driver.Want{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{}},
+		Machine: inert{},
+		Now:     time.Unix(1_700_000_000, 0),
+	}
+	in.Facts.Readable, in.Facts.PowerState = true, vmv1alpha1.PoweredOn
+	for _, f := range change {
+		f(&in)
+	}
+	return in
+}
+
+// The instance of a machine says what it runs with as soon as its configuration is
+// settled: what else the plan waits for must not keep it stale.
+func TestConfigurationIsSettledWhateverElseThePlanWaitsFor(t *testing.T) {
+	differs := func(d driver.Difference) func(*Input) {
+		return func(in *Input) { in.Machine = inert{differs: []driver.Difference{d}} }
+	}
+	for name, c := range map[string]struct {
+		change  func(*Input)
+		settled bool
+	}{
+		"as wanted":                  {func(*Input) {}, true},
+		"a restart at a later time":  {func(in *Input) { in.VM.Spec.NextRestartTime = in.Now.Add(time.Hour).Format(time.RFC3339) }, true},
+		"a restart that starts":      {func(in *Input) { in.VM.Spec.NextRestartTime = in.Now.Format(time.RFC3339) }, true},
+		"a snapshot to revert to":    {func(in *Input) { in.VM.Spec.CurrentSnapshotName = "before" }, true},
+		"a change for a power cycle": {differs(driver.Difference{Path: "cpu.cores"}), true},
+		"a change that is made live": {differs(driver.Difference{Path: "cpu.shares", Live: true}), false},
+		"no effective spec":          {func(in *Input) { in.Want.Effective = nil }, false},
+		"a machine out of reach":     {func(in *Input) { in.Facts.Trouble = "disconnected" }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, _ := Make(runningMachine(c.change))
+			if got.Settled != c.settled {
+				t.Errorf("settled = %t, want %t", got.Settled, c.settled)
+			}
+		})
+	}
+}
+
+// The configuration lets go on what is being powered off, so the power step has to look
+// for itself whether anybody can change the machine.
+func TestMachineOutOfReachIsNotPoweredOff(t *testing.T) {
+	got, err := Make(runningMachine(func(in *Input) {
+		in.VM.Spec.PowerState, in.Facts.Trouble = vmv1alpha1.PoweredOff, "its host is disconnected"
+	}))
+	if got.Operation != nil || !provider.IsNoRequeue(err) {
+		t.Errorf("planned %+v with error %v, want no operation, and to wait for the driver", got.Operation, err)
+	}
+}
