@@ -61,8 +61,15 @@ func (r *reconciler) request(p *pass) *provider.Request {
 
 // outcome turns an error of the provider into what happens next: nothing when a
 // hint or a change will wake the virtual machine, another pass after a time, or
-// an error that is retried with growing delay.
+// an error that is retried with growing delay. Of several errors each has its say.
 func (p *pass) outcome(err error, doing string) error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var kept []error
+		for _, part := range joined.Unwrap() {
+			kept = append(kept, p.outcome(part, doing))
+		}
+		return errors.Join(kept...)
+	}
 	var cache *provider.ImageCacheNotReadyError
 	switch {
 	case err == nil:

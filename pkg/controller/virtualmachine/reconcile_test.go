@@ -162,6 +162,9 @@ func TestProviderErrorsDecideWhatComesNext(t *testing.T) {
 		"no retry helps":             {&provider.NoRequeueError{Err: errTest}, controller.Result{}, false},
 		"nothing more to do":         {&provider.NoRequeueError{}, controller.Result{}, false},
 		"anything else":              {errTest, controller.Result{}, true},
+		"a failure beside a wait":    {errors.Join(&provider.RequeueError{After: time.Second}, errTest), controller.Result{}, true},
+		"a failure beside a loss":    {errors.Join(provider.ErrUnknownState, errTest), controller.Result{}, true},
+		"the earlier of two waits":   {errors.Join(&provider.RequeueError{After: time.Minute}, &provider.RequeueError{After: time.Second}), controller.Result{RequeueAfter: time.Second}, false},
 		"a retryable one among two":  {errors.Join(&provider.NoRequeueError{Err: errors.New("other")}, errTest), controller.Result{}, true},
 	}
 	for name, test := range tests {
