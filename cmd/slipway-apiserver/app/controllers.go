@@ -69,6 +69,15 @@ type leadership struct {
 	elected chan struct{}
 	// running counts the controllers, so that the Lease is kept until all have ended.
 	running sync.WaitGroup
+	// electing lasts until the Lease was given back.
+	electing sync.WaitGroup
+}
+
+// wait waits until the controllers have ended and the Lease was given back: a process
+// that ends before lets the next replica wait until the Lease has run out.
+func (l *leadership) wait() {
+	l.running.Wait()
+	l.electing.Wait()
 }
 
 // addControllers adds a post-start hook for the controllers and one for the Lease. It
@@ -76,16 +85,16 @@ type leadership struct {
 func addControllers(server *genericapiserver.GenericAPIServer, d *controllerDeps, fail func(error)) (wait func(), err error) {
 	l := &leadership{deps: d, times: defaultLeaseTimes, fail: fail, elected: make(chan struct{})}
 	if d.options.VCenter.URL == "" {
-		return l.running.Wait, nil
+		return l.wait, nil
 	}
 	if err := server.AddPostStartHook("start-"+controllersHook, l.hook(controllersHook, runControllers)); err != nil {
 		return nil, fmt.Errorf("adding the %s: %w", controllersHook, err)
 	}
 	err = server.AddPostStartHook("start-leader-election", func(hook genericapiserver.PostStartHookContext) error {
-		go l.elect(hook)
+		l.electing.Go(func() { l.elect(hook) })
 		return nil
 	})
-	return l.running.Wait, err
+	return l.wait, err
 }
 
 // hook waits for the Lease and runs controllers.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	genericapiserver "k8s.io/apiserver/pkg/server"
@@ -82,6 +83,46 @@ func TestLeaseIsHeldUntilControllersHaveEnded(t *testing.T) {
 	case err := <-failed:
 		t.Errorf("an orderly end was reported as a failure: %v", err)
 	default:
+	}
+}
+
+// An operation in vCenter may outlast the HTTP server. The process ends when wait returns.
+func TestTheLeaseIsBackWhenTheProcessMayEnd(t *testing.T) {
+	host := fake.NewClientset()
+	var gaveBack atomic.Bool
+	stopped := make(chan struct{})
+	host.PrependReactor("update", "leases", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		lease := a.(clienttesting.UpdateAction).GetObject().(*coordinationv1.Lease)
+		if lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity == "" {
+			<-stopped // a host cluster that takes its time
+			gaveBack.Store(true)
+		}
+		return false, nil, nil
+	})
+	l, _ := newLeadership(host, true)
+	l.times = defaultLeaseTimes
+	ctx, stop := context.WithCancel(t.Context())
+	hook := genericapiserver.PostStartHookContext{Context: ctx}
+	if err := l.hook("c", func(ctx context.Context, _ *controllerDeps) error {
+		<-ctx.Done()
+		return ctx.Err()
+	})(hook); err != nil {
+		t.Fatal(err)
+	}
+	l.electing.Go(func() { l.elect(ctx) })
+	<-l.elected
+	stop()
+	ended := make(chan bool, 1)
+	go func() { l.wait(); ended <- gaveBack.Load() }()
+	l.running.Wait()
+	close(stopped)
+	select {
+	case ok := <-ended:
+		if !ok {
+			t.Error("the process may end, and the Lease is still held: the next replica waits until it has run out")
+		}
+	case <-time.After(patience):
+		t.Fatal("the Lease was not given back")
 	}
 }
 
