@@ -11,4 +11,6 @@
 //   - Every acknowledged write is on disk unless Options.UnsafeNoFsync is set.
 //   - Two processes cannot run on one directory at the same time; the second is
 //     refused.
+//   - Its warnings and errors are in the log of the context that it was started with,
+//     and Metrics has its metrics.
 package embeddedetcd

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
+	"go.uber.org/zap"
+	"k8s.io/klog/v2"
 )
 
 const (
@@ -52,6 +54,7 @@ type Server struct {
 	lock      *os.File
 	since     time.Time
 	socketDir string // removed by Close when not empty
+	phase     phase
 	closeOnce sync.Once
 }
 
@@ -80,12 +83,13 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	}
 	s.endpoint, s.socketDir = "unix://"+sockets.client, sockets.tempDir
 
-	if s.etcd, err = startEtcd(config(dir, sockets, o.UnsafeNoFsync)); err != nil {
+	if s.etcd, err = startEtcd(config(dir, sockets, o.UnsafeNoFsync, newLogger(klog.FromContext(ctx), &s.phase))); err != nil {
 		s.release()
 		return nil, fmt.Errorf("starting embedded etcd in %s: %w", dir, err)
 	}
 	select {
 	case <-s.etcd.Server.ReadyNotify():
+		s.phase.serving.Store(true)
 		return s, nil
 	case err = <-s.etcd.Err():
 	case <-s.etcd.Server.StopNotify():
@@ -122,6 +126,7 @@ func (s *Server) Failed() <-chan error { return s.etcd.Err() }
 // more than once; clients should be stopped before.
 func (s *Server) Close() {
 	s.closeOnce.Do(func() {
+		s.phase.closing.Store(true)
 		s.etcd.Close()
 		s.release()
 	})
@@ -137,13 +142,11 @@ func (s *Server) release() {
 	}
 }
 
-func config(dir string, sockets sockets, noFsync bool) *embed.Config {
+func config(dir string, sockets sockets, noFsync bool, logger *zap.Logger) *embed.Config {
 	cfg := embed.NewConfig()
 	cfg.Name = "default"
 	cfg.Dir = filepath.Join(dir, "member-data")
-	// etcd reports the sockets that Close shuts as errors; what matters is returned,
-	// but for the cause of a panic.
-	cfg.LogLevel = "panic"
+	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(logger)
 	cfg.UnsafeNoFsync = noFsync
 	cfg.QuotaBackendBytes = quotaBytes
 	cfg.MaxRequestBytes = maxRequestBytes

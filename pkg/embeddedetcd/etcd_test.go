@@ -13,8 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"k8s.io/klog/v2"
 )
 
 func start(t *testing.T, dir string) *Server {
@@ -124,5 +128,68 @@ func TestStartWithoutSpaceIsAnErrorAndNoPanic(t *testing.T) {
 	}
 	if err == nil || !strings.Contains(err.Error(), "starting embedded etcd in "+dir) {
 		t.Errorf("Start = %v, want an error that names the directory", err)
+	}
+}
+
+func TestWarningsOfEtcdReachTheLog(t *testing.T) {
+	lines := make(chan string, 100)
+	ctx := klog.NewContext(t.Context(), funcr.New(func(_, args string) {
+		select {
+		case lines <- args:
+		default:
+		}
+	}, funcr.Options{}))
+	var p phase
+	logger := newLogger(klog.FromContext(ctx), &p).With(zap.String("member", "m"))
+	logger.Warn("is said of our settings while it starts")
+	p.serving.Store(true)
+	logger.Info("is left out")
+	for range 10 {
+		logger.Warn("slow fdatasync", zap.Duration("took", time.Second))
+	}
+	logger.Error("no space", zap.String("alarm", "NOSPACE"))
+	p.closing.Store(true)
+	logger.Warn("is said while it stops")
+	close(lines)
+	var got []string
+	for line := range lines {
+		got = append(got, line)
+	}
+	slow := `"level"=0 "msg"="Warning of etcd: slow fdatasync" "member"="m" "took"="1s"`
+	want := []string{slow, slow, slow, `"msg"="Error of etcd: no space" "error"=null "member"="m" "alarm"="NOSPACE"`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("log (-want +got):\n%s", diff)
+	}
+}
+
+func TestMetricsOfTheMemberAreCollected(t *testing.T) {
+	s := start(t, t.TempDir())
+	if _, err := connect(t, s).Put(t.Context(), "/k", "v"); err != nil {
+		t.Fatal(err)
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(Metrics())
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]string{}
+	for _, f := range families {
+		kinds[f.GetName()] = f.GetType().String()
+		if !strings.HasPrefix(f.GetName(), "etcd_") {
+			t.Errorf("%s is none of etcd's", f.GetName())
+		}
+	}
+	for name, kind := range map[string]string{
+		"etcd_server_quota_backend_bytes":           "GAUGE",
+		"etcd_mvcc_db_total_size_in_bytes":          "GAUGE",
+		"etcd_disk_wal_fsync_duration_seconds":      "HISTOGRAM",
+		"etcd_server_proposals_committed_total":     "GAUGE",
+		"etcd_server_slow_apply_total":              "COUNTER",
+		"etcd_disk_backend_commit_duration_seconds": "HISTOGRAM",
+	} {
+		if kinds[name] != kind {
+			t.Errorf("%s is a %q, want a %s", name, kinds[name], kind)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/spf13/cobra"
 	genericapiserver "k8s.io/apiserver/pkg/server"
@@ -14,6 +15,7 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/component-base/cli/globalflag"
 	"k8s.io/component-base/logs"
+	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
 
 	"github.com/slipway-dev/slipway/pkg/apiserver"
@@ -82,6 +84,7 @@ func New(ctx context.Context, o *Options) (*Server, error) {
 			return nil, err
 		}
 		s.etcd = etcd
+		registerEtcdMetrics()
 		transport.ServerList = []string{etcd.Endpoint()}
 	}
 	if err := s.build(o); err != nil {
@@ -90,6 +93,9 @@ func New(ctx context.Context, o *Options) (*Server, error) {
 	}
 	return s, nil
 }
+
+// registerEtcdMetrics serves the metrics of embedded etcd, which are one set in a process.
+var registerEtcdMetrics = sync.OnceFunc(func() { legacyregistry.RawMustRegister(embeddedetcd.Metrics()) })
 
 func (s *Server) build(o *Options) error {
 	c, err := newConfig(o)
