@@ -27,7 +27,8 @@ type health struct {
 	mu      sync.Mutex
 	leading bool
 	synced  func() bool
-	vcenter func(context.Context) error
+	// vcenters are asked each by the name of its host.
+	vcenters map[string]func(context.Context) error
 }
 
 func newHealth(withVCenter bool) *health { return &health{withVCenter: withVCenter} }
@@ -40,11 +41,11 @@ func (h *health) lead() {
 }
 
 // set says how to ask whether the controllers' informers have synced and whether
-// there is a session with vCenter.
-func (h *health) set(synced func() bool, vcenter func(context.Context) error) {
+// there is a session with each vCenter.
+func (h *health) set(synced func() bool, vcenters map[string]func(context.Context) error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.synced, h.vcenter = synced, vcenter
+	h.synced, h.vcenters = synced, vcenters
 }
 
 func (h *health) checks() []healthz.HealthChecker {
@@ -67,20 +68,32 @@ func (h *health) checkInformers(*http.Request) error {
 
 func (h *health) checkVCenter(r *http.Request) error {
 	h.mu.Lock()
-	leading, vcenter := h.leading, h.vcenter
+	leading, vcenters := h.leading, h.vcenters
 	h.mu.Unlock()
 	switch {
 	case !leading:
 		return nil
-	case vcenter == nil:
+	case len(vcenters) == 0:
 		return errors.New("there is no session with vCenter yet")
-	default:
-		ctx, cancel := context.WithTimeout(r.Context(), vcenterTimeout)
-		defer cancel()
-		err := vcenter(ctx)
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return fmt.Errorf("vCenter did not answer within %s", vcenterTimeout)
-		}
-		return err
 	}
+	ctx, cancel := context.WithTimeout(r.Context(), vcenterTimeout)
+	defer cancel()
+	answers := make(chan error, len(vcenters))
+	for host, ask := range vcenters {
+		go func() {
+			err := ask(ctx)
+			switch {
+			case errors.Is(ctx.Err(), context.DeadlineExceeded):
+				err = fmt.Errorf("vCenter %s did not answer within %s", host, vcenterTimeout)
+			case err != nil:
+				err = fmt.Errorf("vCenter %s: %w", host, err)
+			}
+			answers <- err
+		}()
+	}
+	var failures []error
+	for range vcenters {
+		failures = append(failures, <-answers)
+	}
+	return errors.Join(failures...)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 func TestReadinessFollowsTheControllersOfThisReplica(t *testing.T) {
@@ -27,7 +28,9 @@ func TestReadinessFollowsTheControllersOfThisReplica(t *testing.T) {
 	h.lead()
 	check("with the Lease, nothing started", map[string]bool{})
 	synced, session := false, errors.New("no session")
-	h.set(func() bool { return synced }, func(context.Context) error { return session })
+	h.set(func() bool { return synced }, map[string]func(context.Context) error{
+		"vc-1": func(context.Context) error { return nil }, "vc-2": func(context.Context) error { return session },
+	})
 	check("started", map[string]bool{})
 	synced = true
 	check("synced", map[string]bool{"informers": true})
@@ -45,13 +48,22 @@ func TestSilentVCenterFailsTheCheckInsteadOfHoldingIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHealth(true)
 		h.lead()
-		h.set(func() bool { return true }, func(ctx context.Context) error {
+		silent := func(ctx context.Context) error {
 			<-ctx.Done()
 			return ctx.Err()
+		}
+		h.set(func() bool { return true }, map[string]func(context.Context) error{
+			"vc-1": silent, "vc-2": silent, "vc-3": func(context.Context) error { return nil },
 		})
+		began := time.Now()
 		err := h.checkVCenter(httptest.NewRequestWithContext(t.Context(), "GET", "/readyz", nil))
-		if err == nil || !strings.Contains(err.Error(), "did not answer within") {
-			t.Errorf("error %v, want that vCenter did not answer", err)
+		for _, want := range []string{"vCenter vc-1 did not answer within", "vCenter vc-2 did not answer within"} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("error %v, want %q", err, want)
+			}
+		}
+		if took := time.Since(began); took != vcenterTimeout || strings.Contains(err.Error(), "vc-3") {
+			t.Errorf("error %v after %s, want it after %s, all asked at the same time", err, took, vcenterTimeout)
 		}
 	})
 }

@@ -52,6 +52,7 @@ func NewOptions() *Options {
 	o := &Options{
 		Recommended: apiserver.NewRecommendedOptions(etcdPrefix),
 		Logs:        logs.NewOptions(),
+		VCenter:     newVCenterOptions(),
 		Controllers: newControllerOptions(),
 	}
 	// Without a certificate the server makes one in memory, not in the working directory.

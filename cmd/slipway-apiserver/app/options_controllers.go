@@ -26,8 +26,10 @@ const (
 type ControllerOptions struct {
 	// Workers is the number of virtual machines reconciled at the same time.
 	Workers int
-	// ConcurrentCreates is the number of virtual machines created at the same time.
-	ConcurrentCreates int
+	// ConcurrentCreates, ConcurrentReconfigurations, ConcurrentPowerChanges and
+	// ConcurrentDeletes are the numbers of operations of a kind that run in vSphere at the
+	// same time.
+	ConcurrentCreates, ConcurrentReconfigurations, ConcurrentPowerChanges, ConcurrentDeletes int
 	// LeaderElect makes the controllers wait for the Lease.
 	LeaderElect bool
 	// LeaderElectNamespace is where the Lease is.
@@ -49,14 +51,32 @@ type ControllerOptions struct {
 const (
 	defaultWorkers           = 16
 	defaultConcurrentCreates = 12
+	defaultConcurrentOthers  = 32
 	defaultResync            = 10 * time.Minute
 	defaultAging             = 2 * time.Second
 	defaultNamespace         = "slipway-system"
 )
 
+// Upper bounds of numbers.
+const (
+	maxWorkers = 1024
+	// maxConcurrent is far above what one vCenter works on at once; the rest waits there
+	// as tasks, where nothing of it can be put off for what is more urgent.
+	maxConcurrent = 256
+)
+
+// between is an error unless value is at least 1 and at most upper.
+func between(flag string, value, upper int) error {
+	if value < 1 || value > upper {
+		return fmt.Errorf("--%s %d: must be at least 1 and at most %d", flag, value, upper)
+	}
+	return nil
+}
+
 func newControllerOptions() ControllerOptions {
 	return ControllerOptions{
 		Workers: defaultWorkers, ConcurrentCreates: defaultConcurrentCreates,
+		ConcurrentReconfigurations: defaultConcurrentOthers, ConcurrentPowerChanges: defaultConcurrentOthers, ConcurrentDeletes: defaultConcurrentOthers,
 		LeaderElect: true, LeaderElectNamespace: defaultNamespace,
 		ResyncPeriod: defaultResync, InstancetypeReferencePolicy: ReferencePolicyReference,
 		QueueAging: defaultAging, QueueFairness: true,
@@ -66,6 +86,9 @@ func newControllerOptions() ControllerOptions {
 func (o *ControllerOptions) addFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Workers, "controllers-workers", o.Workers, "Number of virtual machines reconciled at the same time.")
 	fs.IntVar(&o.ConcurrentCreates, "concurrent-creates", o.ConcurrentCreates, "Number of virtual machines created in vSphere at the same time.")
+	fs.IntVar(&o.ConcurrentReconfigurations, "concurrent-reconfigurations", o.ConcurrentReconfigurations, "Number of virtual machines reconfigured in vSphere at the same time.")
+	fs.IntVar(&o.ConcurrentPowerChanges, "concurrent-power-changes", o.ConcurrentPowerChanges, "Number of virtual machines powered on, off, suspended or restarted in vSphere at the same time.")
+	fs.IntVar(&o.ConcurrentDeletes, "concurrent-deletes", o.ConcurrentDeletes, "Number of virtual machines deleted in vSphere at the same time.")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", o.LeaderElect, "Run controllers only while holding a Lease in the host cluster. Needed with more than one replica.")
 	fs.StringVar(&o.LeaderElectNamespace, "leader-elect-namespace", o.LeaderElectNamespace, "Namespace of the Lease.")
 	fs.DurationVar(&o.ResyncPeriod, "resync-period", o.ResyncPeriod, "Time after which every virtual machine is looked at again, at the lowest priority.")
@@ -79,11 +102,19 @@ func (o *ControllerOptions) addFlags(fs *pflag.FlagSet) {
 
 func (o *ControllerOptions) validate() []error {
 	var errs []error
-	if o.Workers < 1 {
-		errs = append(errs, fmt.Errorf("--controllers-workers %d: must be at least 1", o.Workers))
-	}
-	if o.ConcurrentCreates < 1 {
-		errs = append(errs, fmt.Errorf("--concurrent-creates %d: must be at least 1", o.ConcurrentCreates))
+	for _, n := range []struct {
+		flag       string
+		value, max int
+	}{
+		{"controllers-workers", o.Workers, maxWorkers},
+		{"concurrent-creates", o.ConcurrentCreates, maxConcurrent},
+		{"concurrent-reconfigurations", o.ConcurrentReconfigurations, maxConcurrent},
+		{"concurrent-power-changes", o.ConcurrentPowerChanges, maxConcurrent},
+		{"concurrent-deletes", o.ConcurrentDeletes, maxConcurrent},
+	} {
+		if err := between(n.flag, n.value, n.max); err != nil {
+			errs = append(errs, err)
+		}
 	}
 	if o.LeaderElect && o.LeaderElectNamespace == "" {
 		errs = append(errs, fmt.Errorf("--leader-elect-namespace must not be empty with --leader-elect"))

@@ -40,6 +40,12 @@ func TestBadFlagsAreNamed(t *testing.T) {
 		"CA without vCenter":               {"--data-dir=d --vcenter-ca-file=c", "need --vcenter-url"},
 		"no workers":                       {"--data-dir=d --controllers-workers=0", "--controllers-workers 0"},
 		"no creates":                       {"--data-dir=d --concurrent-creates=-1", "--concurrent-creates -1"},
+		"too many workers":                 {"--data-dir=d --controllers-workers=1025", "--controllers-workers 1025: must be at least 1 and at most 1024"},
+		"too many creates":                 {"--data-dir=d --concurrent-creates=257", "--concurrent-creates 257: must be at least 1 and at most 256"},
+		"too many reconfigurations":        {"--data-dir=d --concurrent-reconfigurations=257", "--concurrent-reconfigurations 257"},
+		"no power changes":                 {"--data-dir=d --concurrent-power-changes=0", "--concurrent-power-changes 0"},
+		"no deletes":                       {"--data-dir=d --concurrent-deletes=0", "--concurrent-deletes 0"},
+		"too many calls":                   {"--data-dir=d " + vcenter + " --vcenter-max-calls=1000", "--vcenter-max-calls 1000: must be at least 1 and at most 256"},
 		"unknown policy":                   {"--data-dir=d --instancetype-reference-policy=expand", "Reference, Expand, ExpandAll"},
 		"negative aging":                   {"--data-dir=d --queue-aging=-1s", "--queue-aging -1s"},
 		"busy resync":                      {"--data-dir=d --resync-period=1ms", "--resync-period 1ms"},
@@ -87,7 +93,7 @@ func TestStandaloneServerHasNoVCenter(t *testing.T) {
 	if err := o.Validate(); err != nil {
 		t.Errorf("the standalone options are refused: %v", err)
 	}
-	o.VCenter = VCenterOptions{URL: "https://vc/sdk", CredentialsFile: "f"}
+	o.VCenter.URL, o.VCenter.CredentialsFile = "https://vc/sdk", "f"
 	if err := o.Validate(); err == nil || !strings.Contains(err.Error(), "host cluster") {
 		t.Errorf("error %v, want one about the host cluster", err)
 	}

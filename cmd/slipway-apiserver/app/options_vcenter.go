@@ -31,7 +31,17 @@ type VCenterOptions struct {
 	// Datacenter, ResourcePool, Folder, Datastore and Network are inventory paths or
 	// names. Empty means the only one, or vSphere's default.
 	Datacenter, ResourcePool, Folder, Datastore, Network string
+	// MaxCalls is the number of calls to vCenter at the same time.
+	MaxCalls int
 }
+
+const (
+	// defaultMaxCalls is what vCenter serves of one client before it queues.
+	defaultMaxCalls = 32
+	maxMaxCalls     = 256
+)
+
+func newVCenterOptions() VCenterOptions { return VCenterOptions{MaxCalls: defaultMaxCalls} }
 
 func (o *VCenterOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.URL, "vcenter-url", o.URL, "URL of vCenter's SDK, https://host[:port]/sdk. Without it the API is served and no virtual machine is reconciled.")
@@ -43,6 +53,7 @@ func (o *VCenterOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.ResourcePool, "vcenter-resource-pool", o.ResourcePool, "Resource pool of the virtual machines. Empty: the only one.")
 	fs.StringVar(&o.Folder, "vcenter-folder", o.Folder, "Folder below which each namespace gets a folder of its own. Empty: slipway, in the VM folder of the datacenter, made if missing.")
 	fs.StringVar(&o.Datastore, "vcenter-datastore", o.Datastore, "Datastore of the virtual machines. Empty: the only one.")
+	fs.IntVar(&o.MaxCalls, "vcenter-max-calls", o.MaxCalls, "Number of calls to vCenter at the same time. Waits for changes and deployments of images are not among them.")
 	fs.StringVar(&o.Network, "vcenter-network", o.Network, "Network of interfaces that name none. Empty: the only one.")
 }
 
@@ -75,6 +86,9 @@ func (o *VCenterOptions) validate() []error {
 	if o.CAFile != "" && o.Thumbprint != "" {
 		errs = append(errs, errors.New("at most one of --vcenter-ca-file and --vcenter-thumbprint may be given"))
 	}
+	if err := between("vcenter-max-calls", o.MaxCalls, maxMaxCalls); err != nil {
+		errs = append(errs, err)
+	}
 	if len(errs) == 0 {
 		errs = o.validateTrust()
 	}
@@ -94,6 +108,15 @@ func (o *VCenterOptions) validateTrust() []error {
 		return []error{fmt.Errorf("%s: %w", flag, err)}
 	}
 	return nil
+}
+
+// Host is that of the URL, by which a vCenter is named to people.
+func (o *VCenterOptions) Host() string {
+	u, err := url.Parse(o.URL)
+	if err != nil {
+		return o.URL
+	}
+	return u.Host
 }
 
 // Secret parses CredentialsSecret.

@@ -95,7 +95,7 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	if err != nil {
 		return err
 	}
-	d.health.set(informersSynced(informers), hypervisor.Healthy)
+	d.health.set(informersSynced(informers), map[string]func(context.Context) error{d.options.VCenter.Host(): hypervisor.Healthy})
 	expose(d.mux, all)
 
 	running, ctx := errgroup.WithContext(ctx)
@@ -143,14 +143,16 @@ func newProvider(d *controllerDeps, readAfter <-chan struct{}) (*engine.Engine, 
 	driver, err := vsphere.New(vsphere.Config{
 		URL: v.URL, CAFile: v.CAFile, Thumbprint: v.Thumbprint, Credentials: credentials,
 		Datacenter: v.Datacenter, ResourcePool: v.ResourcePool, Folder: v.Folder, Datastore: v.Datastore, Network: v.Network,
-		ReadAfter: readAfter,
+		MaxCalls: v.MaxCalls, ReadAfter: readAfter,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to vCenter %s: %w", v.URL, err)
 	}
-	return engine.New(engine.Options{
-		Driver: driver, Alone: d.alone, Limits: engine.Limits{Creates: d.options.Controllers.ConcurrentCreates},
-	}), nil
+	o := &d.options.Controllers
+	return engine.New(engine.Options{Driver: driver, Alone: d.alone, Limits: engine.Limits{
+		Creates: o.ConcurrentCreates, Reconfigurations: o.ConcurrentReconfigurations,
+		PowerChanges: o.ConcurrentPowerChanges, Deletes: o.ConcurrentDeletes,
+	}}), nil
 }
 
 // informersSynced asks the informers of the kinds that every pass needs.
