@@ -19,12 +19,16 @@
 //     keep it from being powered off or deleted.
 //  5. The instance exists while vSphere reports the virtual machine as powered on
 //     or suspended, and its spec is what that one runs with.
+//     Status shows its size, and beside it the one that is wanted when that is another.
 //  6. A revision is deleted only after a status that does not name it was written.
 //  7. The priority of a request follows from the state of the virtual machine and
 //     the kind of event alone: Priority is a pure function.
 //  8. Events are reported for changes only, and only after they were written.
 //  9. No pass waits for the update that its own write makes: a pass says itself
 //     when the next one is due, and the echo of a status write makes none.
+//  10. Tools that follow the kstatus convention are told right: a virtual machine is
+//     Current only when it is as the generation of its spec wants it, Failed when
+//     somebody has to change an object, and else InProgress.
 //
 // Secrets are read by name and only until the virtual machine exists; they are
 // neither cached nor logged.

@@ -261,7 +261,7 @@ func TestAnAdministratorsPauseStopsChangesAndDeletion(t *testing.T) {
 	}
 }
 
-func TestASoftPowerOffAsksTheGuestAndDeletionDoesNotWaitForEver(t *testing.T) {
+func TestASoftPowerOffAsksTheGuest(t *testing.T) {
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, func(c *settings) { c.GracePeriod = 200 * time.Millisecond })
 	l := newLoop(t, p)

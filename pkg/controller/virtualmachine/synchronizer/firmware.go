@@ -13,7 +13,7 @@ import (
 
 // Firmware gives a BIOS UUID to a virtual machine that has none. The UID of the
 // object decides it, so that a repeated pass gives the same one. The creation
-// strategy does the same.
+// strategy takes a random one; only objects that came another way are changed here.
 type Firmware struct{}
 
 // Sync implements Synchronizer.
