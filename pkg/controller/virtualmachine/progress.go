@@ -57,10 +57,7 @@ func refuse(vm *vmv1alpha1.VirtualMachine, now time.Time) {
 // object first. What does not exist may be about to be made, and what failed is retried:
 // neither stalls.
 func stalls(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
-	for _, conditionType := range slices.Concat(vmv1alpha1.CreatePrerequisites, []string{
-		vmv1alpha1.ConditionCreated, vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ConditionPowerStateSynced,
-		vmv1alpha1.ConditionSnapshotSynced,
-	}) {
+	for _, conditionType := range stallingConditions {
 		c := findCondition(vm, conditionType)
 		if c != nil && c.Status == metav1.ConditionFalse && slices.Contains(permanentReasons, c.Reason) {
 			return c
@@ -68,6 +65,12 @@ func stalls(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
 	}
 	return nil
 }
+
+// stallingConditions are those without which a virtual machine is not what its spec says,
+// in the order in which they are worth telling.
+var stallingConditions = append(slices.Clone(vmv1alpha1.CreatePrerequisites),
+	vmv1alpha1.ConditionCreated, vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ConditionPowerStateSynced,
+	vmv1alpha1.ConditionSnapshotSynced)
 
 // permanentReasons are those of a condition that stays False until somebody changes an
 // object.
