@@ -27,6 +27,26 @@ func (e *RevisionError) Error() string {
 	return fmt.Sprintf("ControllerRevision %q cannot be used: %s", e.Name, e.Message)
 }
 
+// LostError means that the revision that a virtual machine uses is gone, or cannot be
+// used, and says what repairs that.
+type LostError struct {
+	// Role of the reference.
+	Role Role
+	// Namespace and VM name the virtual machine.
+	Namespace, VM string
+	// Err is the cause.
+	Err error
+}
+
+// Error implements error.
+func (e *LostError) Error() string {
+	return fmt.Sprintf("%s: \"virtctl -n %s refresh %s %s\" moves the virtual machine to the newest generation",
+		e.Err, e.Namespace, e.Role, e.VM)
+}
+
+// Unwrap returns the cause.
+func (e *LostError) Unwrap() error { return e.Err }
+
 // InferError means that nothing could be inferred from a volume.
 type InferError struct {
 	// Role of the reference.

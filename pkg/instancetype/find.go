@@ -88,7 +88,7 @@ func find(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, r Reade
 func findPinned(
 	ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, m *vmv1alpha1.InstancetypeMatcher, name string, r Reader,
 ) (*Found, error) {
-	revision, object, err := readRevision(ctx, vm.Namespace, name, role, r)
+	revision, object, err := readRevision(ctx, vm, name, role, r)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func findCaptured(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role,
 		return nil, nil
 	}
 	name := ref.ControllerRevisionRef.Name
-	revision, object, err := readRevision(ctx, vm.Namespace, name, role, r)
+	revision, object, err := readRevision(ctx, vm, name, role, r)
 	if err != nil {
 		return nil, err
 	}
@@ -143,17 +143,21 @@ func findLive(ctx context.Context, vm *vmv1alpha1.VirtualMachine, want identity,
 	return &Found{Object: object}, nil
 }
 
-// readRevision returns the revision and what it holds.
-func readRevision(ctx context.Context, namespace, name string, role Role, r Reader) (*appsv1.ControllerRevision, *Object, error) {
-	captured, err := r.Revision(ctx, namespace, name)
-	if apierrors.IsNotFound(err) {
-		return nil, nil, err // it names kind and object already
-	}
-	if err != nil {
+// readRevision returns the revision and what it holds. The error is a *LostError when
+// there is no such revision, or it is of no use.
+func readRevision(ctx context.Context, vm *vmv1alpha1.VirtualMachine, name string, role Role, r Reader) (*appsv1.ControllerRevision, *Object, error) {
+	captured, err := r.Revision(ctx, vm.Namespace, name)
+	switch {
+	case apierrors.IsNotFound(err): // it names kind and object already
+		return nil, nil, &LostError{Role: role, Namespace: vm.Namespace, VM: vm.Name, Err: err}
+	case err != nil:
 		return nil, nil, fmt.Errorf("reading ControllerRevision %q: %w", name, err)
 	}
 	object, err := captured.Object(role)
-	return captured.Revision, object, err
+	if err != nil {
+		return nil, nil, &LostError{Role: role, Namespace: vm.Namespace, VM: vm.Name, Err: err}
+	}
+	return captured.Revision, object, nil
 }
 
 // findLatest returns the live object that vm refers to, whatever is captured or

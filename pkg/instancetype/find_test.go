@@ -221,3 +221,22 @@ func TestEffectiveSpecWithoutReferencesNamesNoSource(t *testing.T) {
 		t.Errorf("F141 sources %+v, %+v and annotations %v (%v), want none", inline.Instancetype, inline.Preference, inline.Annotations, err)
 	}
 }
+
+func TestErrorOfALostRevisionSaysWhatRepairsIt(t *testing.T) {
+	for _, role := range []instancetype.Role{it, pref} {
+		_, cluster, spec := kinds(role)
+		w := newWorld()
+		vm := vmOf(t, matched(role, "name: small"))
+		revision := w.captured(t, vm, w.add(t, cluster, "small", "uid", 1, spec))
+		delete(w.revisions, "default/"+revision.Name)
+		_, err := find(vm, role, w)
+		if want := "virtctl -n default refresh " + string(role) + " vm"; err == nil || !strings.Contains(err.Error(), want) || !instancetype.IsMissing(err) {
+			t.Errorf("%s: error %v, want that something is missing and %q", role, err, want)
+		}
+		revision.Data.Raw = []byte("{")
+		w.revisions["default/"+revision.Name] = revision
+		if _, err := find(vm, role, w); err == nil || !strings.Contains(err.Error(), "virtctl") || instancetype.Reason(err) != vmv1alpha1.ReasonInvalid {
+			t.Errorf("%s: error %v with reason %s, want Invalid and what repairs it", role, err, instancetype.Reason(err))
+		}
+	}
+}

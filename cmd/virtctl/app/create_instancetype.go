@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 )
@@ -33,7 +32,7 @@ func newCreateInstancetypeCommand(f *Factory) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printManifests(f.streams.Out, obj)
+			return f.printManifest(obj, flags.namespaced)
 		},
 	}
 	cmd.Flags().StringVar(&flags.name, "name", "", "Name (required)")
@@ -49,7 +48,7 @@ func newCreateInstancetypeCommand(f *Factory) *cobra.Command {
 }
 
 // object returns the instance type that the flags describe.
-func (f *instancetypeFlags) object() (runtime.Object, error) {
+func (f *instancetypeFlags) object() (manifestObject, error) {
 	if f.cpu < 1 {
 		return nil, fmt.Errorf("--cpu %d must be at least 1", f.cpu)
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 )
@@ -38,7 +37,7 @@ func newCreatePreferenceCommand(f *Factory) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printManifests(f.streams.Out, obj)
+			return f.printManifest(obj, flags.namespaced)
 		},
 	}
 	cmd.Flags().StringVar(&flags.name, "name", "", "Name (required)")
@@ -56,7 +55,7 @@ func newCreatePreferenceCommand(f *Factory) *cobra.Command {
 }
 
 // object returns the preference that the flags describe.
-func (f *preferenceFlags) object() (runtime.Object, error) {
+func (f *preferenceFlags) object() (manifestObject, error) {
 	var spec itv1alpha1.VirtualMachinePreferenceSpec
 	if f.topology != "" {
 		if !slices.Contains(topologies, f.topology) {

@@ -158,6 +158,21 @@ items:
   spec: {cpu: {guest: 4}, memory: {guest: 16Gi}, gpus: [{name: gpu1, deviceName: nvidia.com/A400}], nodeSelector: {gpu: "yes"}}
 `
 
+func TestManifestHasTheNamespaceThatWasGiven(t *testing.T) {
+	for args, want := range map[string]bool{
+		"-n story create vm --name a --image i --class c":                         true,
+		"create vm --name a --image i --class c":                                  false,
+		"-n story create instancetype --namespaced --name a --cpu 1 --memory 1Gi": true,
+		"-n story create instancetype --name a --cpu 1 --memory 1Gi":              false,
+		"-n story create preference --namespaced --name a --cpu-topology cores":   true,
+	} {
+		code, out, errOut := run(t, &apiServer{}, strings.Fields(args)...)
+		if code != 0 || strings.Contains(out, "  namespace: story\n") != want {
+			t.Errorf("%s: exit code %d, %s, namespace %t, want %t:\n%s", args, code, errOut, !want, want, out)
+		}
+	}
+}
+
 func TestImportConvertsACatalogueAndReportsPerObject(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "catalogue.yaml")
 	if err := os.WriteFile(file, []byte(catalogue), 0o600); err != nil {

@@ -40,7 +40,7 @@ func newCreateVMCommand(f *Factory) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printManifests(f.streams.Out, vm)
+			return f.printManifest(vm, true)
 		},
 	}
 	cmd.Flags().StringVar(&flags.name, "name", "", "Name (required)")

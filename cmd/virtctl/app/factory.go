@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
@@ -29,6 +30,21 @@ type Factory struct {
 
 func newFactory(flags *genericclioptions.ConfigFlags, streams genericiooptions.IOStreams) *Factory {
 	return &Factory{flags: flags, streams: streams}
+}
+
+// manifestObject is an object of the API.
+type manifestObject interface {
+	runtime.Object
+	metav1.Object
+}
+
+// printManifest prints the manifest of obj. One of a namespaced kind has the namespace
+// that the flags name, and none when it is the kubeconfig's choice.
+func (f *Factory) printManifest(obj manifestObject, namespaced bool) error {
+	if f.flags.Namespace != nil && namespaced {
+		obj.SetNamespace(*f.flags.Namespace)
+	}
+	return printManifests(f.streams.Out, obj)
 }
 
 // client returns a clientset and the namespace that the flags and the

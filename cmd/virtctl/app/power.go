@@ -21,14 +21,16 @@ type powerCall func(vmclient.VirtualMachineInterface, context.Context, string, *
 type powerVerb struct {
 	name, short, done string
 	modes             bool
-	call              powerCall
+	// needsSize is true for verbs that end in a power on, which needs the size.
+	needsSize bool
+	call      powerCall
 }
 
 var powerVerbs = []powerVerb{
-	{"start", "Power virtual machines on", "will be powered on", false, vmclient.VirtualMachineInterface.Start},
-	{"stop", "Power virtual machines off", "will be powered off", true, vmclient.VirtualMachineInterface.Stop},
-	{"restart", "Restart virtual machines", "will be restarted", true, vmclient.VirtualMachineInterface.Restart},
-	{"suspend", "Suspend virtual machines", "will be suspended", true, vmclient.VirtualMachineInterface.Suspend},
+	{"start", "Power virtual machines on", "will be powered on", false, true, vmclient.VirtualMachineInterface.Start},
+	{"stop", "Power virtual machines off", "will be powered off", true, false, vmclient.VirtualMachineInterface.Stop},
+	{"restart", "Restart virtual machines", "will be restarted", true, true, vmclient.VirtualMachineInterface.Restart},
+	{"suspend", "Suspend virtual machines", "will be suspended", true, false, vmclient.VirtualMachineInterface.Suspend},
 }
 
 func newPowerCommands(f *Factory) []*cobra.Command {
@@ -86,10 +88,14 @@ func (f *Factory) power(ctx context.Context, v powerVerb, sel *selection, mode s
 		suffix = " (dry run)"
 	}
 	return f.each(targets, client, func(c vmclient.VirtualMachineInterface, t target) error {
-		if _, err := v.call(c, ctx, t.name, opts.DeepCopy(), create); err != nil {
+		vm, err := v.call(c, ctx, t.name, opts.DeepCopy(), create)
+		if err != nil {
 			return err
 		}
 		fmt.Fprintf(f.streams.Out, "virtualmachine %s/%s %s%s\n", t.namespace, t.name, v.done, suffix)
+		if why := unsynchronized(vm); v.needsSize && why != "" {
+			fmt.Fprintf(f.streams.ErrOut, "warning: virtualmachine %s/%s cannot be powered on as long as this lasts%s\n", t.namespace, t.name, why)
+		}
 		return nil
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
@@ -44,6 +45,20 @@ func TestPowerSendsModeAndDryRun(t *testing.T) {
 	}
 	if len(s.requests) != 1 || !strings.Contains(s.requests[0], "dryRun=All") || !strings.Contains(s.requests[0], "Hard") {
 		t.Errorf("requests %q, want dryRun=All in the query and the mode in the body", s.requests)
+	}
+}
+
+func TestStartSaysWhatKeepsTheVMFromPoweringOn(t *testing.T) {
+	lost := machine("dev", "a")
+	lost.Status.Conditions = []metav1.Condition{{Type: vmv1alpha1.ConditionSynchronized, Status: metav1.ConditionFalse,
+		Message: `its revision is gone; "virtctl -n dev refresh instancetype a" takes the newest generation`}}
+	for verb, want := range map[string]string{
+		"start": "warning: virtualmachine dev/a cannot be powered on as long as this lasts: " + lost.Status.Conditions[0].Message + "\n",
+		"stop":  "",
+	} {
+		if _, _, errOut := run(t, &apiServer{vms: []vmv1alpha1.VirtualMachine{lost}}, verb, "a"); errOut != want {
+			t.Errorf("%s: standard error %q, want %q", verb, errOut, want)
+		}
 	}
 }
 

@@ -4,6 +4,8 @@
 package apply
 
 import (
+	"fmt"
+
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/limits"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -51,6 +53,17 @@ func fillClock(spec *vmv1alpha1.VirtualMachineInstanceSpec, pref *itv1alpha1.Clo
 		utc := true
 		prep.HardwareClockIsUTC = &utc
 	}
+}
+
+// Unapplied names what a preference asks for that cannot reach the guest of a virtual
+// machine as its spec is; empty when there is nothing. What never can is warned of
+// when the preference is stored.
+func Unapplied(spec *vmv1alpha1.VirtualMachineSpec, pref *itv1alpha1.VirtualMachinePreferenceSpec) string {
+	if pref.Clock == nil || pref.Clock.PreferredClockOffset == nil || pref.Clock.PreferredClockOffset.Timezone == nil ||
+		spec.Bootstrap != nil && spec.Bootstrap.LinuxPrep != nil {
+		return ""
+	}
+	return fmt.Sprintf("clock.preferredClockOffset.timezone %s (needs bootstrap.linuxPrep)", *pref.Clock.PreferredClockOffset.Timezone)
 }
 
 // fillMachine takes the hardware version from machine types like vmx-21; others

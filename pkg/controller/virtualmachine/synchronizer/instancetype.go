@@ -177,7 +177,7 @@ func (s *Instancetype) setCondition(vm *vmv1alpha1.VirtualMachine, r reference, 
 	}
 	setCondition(vm, r.condition, failure, s.now)
 	if failure == nil {
-		meta.FindStatusCondition(vm.Status.Conditions, r.condition).Message = remark(vm, r.role, blocked)
+		meta.FindStatusCondition(vm.Status.Conditions, r.condition).Message = s.remark(vm, r.role, blocked)
 	}
 }
 
@@ -200,16 +200,20 @@ func (s *Instancetype) part(belongs func(apply.Problem) bool) error {
 
 // remark is what there is to say of a usable reference; err is why there is no
 // effective spec.
-func remark(vm *vmv1alpha1.VirtualMachine, role instancetype.Role, err error) string {
+func (s *Instancetype) remark(vm *vmv1alpha1.VirtualMachine, role instancetype.Role, err error) string {
 	ref := instancetype.StatusRef(vm, role)
 	switch {
 	case ref != nil && ref.Name == "":
 		return fmt.Sprintf("nothing was inferred from volume %q; a refresh looks again", ref.InferFromVolume)
 	case err != nil && !hasRevision(vm, role):
 		return notCaptured
-	default:
-		return ""
 	}
+	if found, _ := s.sources.Find(role); found != nil && found.Object.Preference != nil {
+		if what := apply.Unapplied(&vm.Spec, found.Object.Preference); what != "" {
+			return "not applied: " + what
+		}
+	}
+	return ""
 }
 
 // notCaptured is why a reference that is found has no revision: only the whole

@@ -115,6 +115,20 @@ func TestPreferenceDecidesWhetherThereIsADefaultInterface(t *testing.T) {
 	}
 }
 
+func TestTimeZoneThatReachesNoGuestIsSaid(t *testing.T) {
+	for bootstrap, want := range map[string]string{
+		"cloudInit: {}": "not applied: clock.preferredClockOffset.timezone Europe/Berlin (needs bootstrap.linuxPrep)",
+		"linuxPrep: {}": "",
+	} {
+		w := newWorld()
+		w.add(t, clusterPref, "linux", "l", 1, "{clock: {preferredClockOffset: {timezone: Europe/Berlin}}}")
+		vm := mustSync(t, w, vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}, preference: {name: linux}, bootstrap: {"+bootstrap+"}}"))
+		if c := condition(t, vm, vmv1alpha1.ConditionPreferenceReady); c.Status != metav1.ConditionTrue || c.Message != want {
+			t.Errorf("%s: PreferenceReady %s %q, want True %q", bootstrap, c.Status, c.Message, want)
+		}
+	}
+}
+
 func TestFirmwareSynchronizer(t *testing.T) {
 	uuidOf := func(uid types.UID, given string) (string, error) {
 		vm := &vmv1alpha1.VirtualMachine{}
