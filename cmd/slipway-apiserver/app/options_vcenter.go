@@ -12,7 +12,9 @@ import (
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
 
@@ -31,6 +33,8 @@ type VCenterOptions struct {
 	// Datacenter, ResourcePool, Folder, Datastore and Network are inventory paths or
 	// names. Empty means the only one, or vSphere's default.
 	Datacenter, ResourcePool, Folder, Datastore, Network string
+	// Check reports what is missing in vCenter instead of serving.
+	Check bool
 	// MaxCalls is the number of calls to vCenter at the same time.
 	MaxCalls int
 }
@@ -53,6 +57,7 @@ func (o *VCenterOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.ResourcePool, "vcenter-resource-pool", o.ResourcePool, "Resource pool of the virtual machines. Empty: the only one.")
 	fs.StringVar(&o.Folder, "vcenter-folder", o.Folder, "Folder below which each namespace gets a folder of its own. Empty: slipway, in the VM folder of the datacenter, made if missing.")
 	fs.StringVar(&o.Datastore, "vcenter-datastore", o.Datastore, "Datastore of the virtual machines. Empty: the only one.")
+	fs.BoolVar(&o.Check, "check-vcenter", o.Check, "Connect to vCenter as the other flags say, report each privilege that is missing by object, and end: with 0 when nothing is missing. Nothing is changed.")
 	fs.IntVar(&o.MaxCalls, "vcenter-max-calls", o.MaxCalls, "Number of calls to vCenter at the same time. Waits for changes and deployments of images are not among them.")
 	fs.StringVar(&o.Network, "vcenter-network", o.Network, "Network of interfaces that name none. Empty: the only one.")
 }
@@ -108,6 +113,19 @@ func (o *VCenterOptions) validateTrust() []error {
 		return []error{fmt.Errorf("%s: %w", flag, err)}
 	}
 	return nil
+}
+
+// config says how to reach vCenter; host is where a Secret is read.
+func (o *VCenterOptions) config(host kubernetes.Interface) (vsphere.Config, error) {
+	credentials, err := o.credentials(host)
+	if err != nil {
+		return vsphere.Config{}, err
+	}
+	return vsphere.Config{
+		URL: o.URL, CAFile: o.CAFile, Thumbprint: o.Thumbprint, Credentials: credentials,
+		Datacenter: o.Datacenter, ResourcePool: o.ResourcePool, Folder: o.Folder, Datastore: o.Datastore, Network: o.Network,
+		MaxCalls: o.MaxCalls,
+	}, nil
 }
 
 // Host is that of the URL, by which a vCenter is named to people.

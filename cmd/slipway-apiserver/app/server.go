@@ -41,6 +41,9 @@ func NewCommand(ctx context.Context) *cobra.Command {
 			if err := applyLogs(o.Logs); err != nil {
 				return err
 			}
+			if o.VCenter.Check {
+				return checkVCenter(ctx, o, cmd.OutOrStdout())
+			}
 			cliflag.PrintFlags(cmd.Flags())
 			if err := o.Validate(); err != nil {
 				return err

@@ -136,15 +136,12 @@ func expose(mux *mux.PathRecorderMux, all []runnable) {
 
 func newProvider(d *controllerDeps, readAfter <-chan struct{}) (*engine.Engine, error) {
 	v := &d.options.VCenter
-	credentials, err := v.credentials(d.host)
+	config, err := v.config(d.host)
 	if err != nil {
 		return nil, err
 	}
-	driver, err := vsphere.New(vsphere.Config{
-		URL: v.URL, CAFile: v.CAFile, Thumbprint: v.Thumbprint, Credentials: credentials,
-		Datacenter: v.Datacenter, ResourcePool: v.ResourcePool, Folder: v.Folder, Datastore: v.Datastore, Network: v.Network,
-		MaxCalls: v.MaxCalls, ReadAfter: readAfter,
-	})
+	config.ReadAfter = readAfter
+	driver, err := vsphere.New(config)
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to vCenter %s: %w", v.URL, err)
 	}

@@ -6,6 +6,7 @@ package vsphere
 import (
 	"time"
 
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
 
@@ -40,4 +41,20 @@ type Config struct {
 	MaxWait int32
 	// OnCall, if set, is called with the name of every call before it is sent.
 	OnCall func(method string)
+}
+
+// session are the options of the session.
+func (c *Config) session() session.Options {
+	return session.Options{
+		URL: c.URL, CAFile: c.CAFile, CAPEM: c.CAPEM, Thumbprint: c.Thumbprint,
+		Credentials: c.Credentials, MaxCalls: c.MaxCalls, OnCall: c.OnCall,
+	}
+}
+
+// placement are the options of the resolver of places.
+func (c *Config) placement(s *session.Session) placement.Options {
+	return placement.Options{
+		Session: s, Datacenter: c.Datacenter, ResourcePool: c.ResourcePool,
+		Folder: c.Folder, Datastore: c.Datastore, Network: c.Network,
+	}
 }

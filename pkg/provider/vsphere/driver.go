@@ -40,18 +40,12 @@ var _ driver.Driver = (*Driver)(nil)
 
 // New returns a Driver that does nothing before Run.
 func New(c Config) (*Driver, error) {
-	s, err := session.New(session.Options{
-		URL: c.URL, CAFile: c.CAFile, CAPEM: c.CAPEM, Thumbprint: c.Thumbprint,
-		Credentials: c.Credentials, MaxCalls: c.MaxCalls, OnCall: c.OnCall,
-	})
+	s, err := session.New(c.session())
 	if err != nil {
 		return nil, err
 	}
 	d := &Driver{session: s, readAfter: c.ReadAfter}
-	d.places = placement.New(placement.Options{
-		Session: s, Datacenter: c.Datacenter, ResourcePool: c.ResourcePool,
-		Folder: c.Folder, Datastore: c.Datastore, Network: c.Network,
-	})
+	d.places = placement.New(c.placement(s))
 	d.inventory = inventory.New(inventory.Options{
 		Session: s, MaxWait: c.MaxWait, Changed: d.changed, Synced: func() { d.sink.Read() },
 		Folder: func(ctx context.Context) (vimtypes.ManagedObjectReference, error) {

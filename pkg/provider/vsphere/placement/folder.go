@@ -39,11 +39,8 @@ func (r *Resolver) folder(ctx context.Context) (types.ManagedObjectReference, st
 	return at.ref, at.path, err
 }
 
-func (r *Resolver) findFolder(ctx context.Context) (folderAt, error) {
-	_, dc, c, err := r.finder(ctx)
-	if err != nil {
-		return folderAt{}, err
-	}
+// folderPath is the inventory path of the managed folder.
+func (r *Resolver) folderPath(dc *object.Datacenter) string {
 	p := r.opts.Folder
 	if p == "" {
 		p = defaultFolder
@@ -51,6 +48,15 @@ func (r *Resolver) findFolder(ctx context.Context) (folderAt, error) {
 	if !strings.HasPrefix(p, "/") {
 		p = path.Join(dc.InventoryPath, "vm", strings.TrimPrefix(p, "vm/"))
 	}
+	return p
+}
+
+func (r *Resolver) findFolder(ctx context.Context) (folderAt, error) {
+	_, dc, c, err := r.finder(ctx)
+	if err != nil {
+		return folderAt{}, err
+	}
+	p := r.folderPath(dc)
 	ref, err := object.NewSearchIndex(c).FindByInventoryPath(ctx, p)
 	if err != nil {
 		return folderAt{}, explain("folder", p, err)

@@ -47,6 +47,9 @@ func older(a, b string) string {
 	return b
 }
 
+// Older reports whether a is an older version than b. What is no version is not older.
+func Older(a, b string) bool { return a != b && older(a, b) == a }
+
 func numbers(version string) ([]int, error) {
 	var out []int
 	for part := range strings.SplitSeq(version, ".") {

@@ -1,0 +1,110 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package access
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
+	"github.com/slipway-dev/slipway/test/simulated"
+	"github.com/slipway-dev/slipway/test/vcenter"
+)
+
+func TestMain(m *testing.M) { simulated.Main(m) }
+
+func TestEveryMissingPrivilegeIsReportedWithItsObject(t *testing.T) {
+	ready := simulated.Start(t)
+	s, err := session.New(session.Options{
+		URL: ready.URL, CAFile: ready.CAFile,
+		Credentials: func(context.Context) (string, string, error) {
+			return vcenter.DefaultUsername, vcenter.DefaultPassword, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	check := func(o placement.Options) (*Report, string) {
+		t.Helper()
+		o.Session = s
+		r, err := Check(t.Context(), s, placement.New(o))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		r.Print(&out)
+		_, findings, _ := strings.Cut(out.String(), "\n") // The first line is the version.
+		return r, findings
+	}
+	places := placement.Options{Folder: "/DC0/vm/slipway", Datastore: "LocalDS_0", Network: "VM Network"}
+	if r, out := check(places); !r.OK() {
+		t.Errorf("with all privileges:\n%s", out)
+	}
+	withhold := func(path, ids string) {
+		t.Helper()
+		q := url.Values{"entity": {path}, "without": {ids}}
+		simulated.Control(t, ready, http.MethodPut, "/permissions?"+q.Encode())
+	}
+	withhold("/DC0/vm/slipway", "VirtualMachine.Config.Memory,Folder.Create")
+	withhold("/DC0/datastore/LocalDS_0", "Datastore.AllocateSpace")
+	r, out := check(places)
+	want := `vCenter /: ok
+folder /DC0/vm/slipway: missing privilege Folder.Create
+folder /DC0/vm/slipway: missing privilege VirtualMachine.Config.Memory
+resource pool /DC0/host/DC0_C0/Resources: ok
+datastore /DC0/datastore/LocalDS_0: missing privilege Datastore.AllocateSpace
+network /DC0/network/VM Network: ok
+`
+	if diff := cmp.Diff(want, out); diff != "" || r.OK() {
+		t.Errorf("report, said to be complete %v (-want +got):\n%s", r.OK(), diff)
+	}
+	if r, out = check(placement.Options{Folder: "/DC0/vm/elsewhere", Datastore: "LocalDS_0", Network: "none"}); r.OK() ||
+		!strings.Contains(out, `folder: vSphere has no folder "/DC0/vm/elsewhere"`) || !strings.Contains(out, `network: vSphere has no network "none"`) {
+		t.Errorf("places that are not there, said to be complete %v:\n%s", r.OK(), out)
+	}
+}
+
+func TestAVCenterThatIsTooOldIsReported(t *testing.T) {
+	for version, old := range map[string]bool{"8.0.1.0": true, "7.0.3.0": true, "8.0.2.0": false, "9.1.0.0": false} {
+		r := Report{APIVersion: version, TooOld: session.Older(version, MinAPIVersion)}
+		var out strings.Builder
+		r.Print(&out)
+		if r.OK() == old || strings.Contains(out.String(), "must be at least "+MinAPIVersion) != old {
+			t.Errorf("%s: complete %v, report %s", version, r.OK(), out.String())
+		}
+	}
+}
+
+func TestTheDocumentationNamesEveryPrivilege(t *testing.T) {
+	text, err := os.ReadFile("../../../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "## Privileges in vCenter")
+	section, _, _ = strings.Cut(section, "\n## ")
+	rows := map[string]string{
+		Root: "| vCenter, with", placement.WhatFolder: "| managed folder", placement.WhatPool: "| resource pool",
+		placement.WhatDatastore: "| datastore", placement.WhatNetwork: "| each network",
+	}
+	for kind, ids := range Required {
+		_, row, found := strings.Cut(section, rows[kind])
+		row, _, _ = strings.Cut(row, "\n")
+		for _, id := range ids {
+			if !found || !strings.Contains(row, "`"+id+"`") {
+				t.Errorf("%s: %s is not in the table", kind, id)
+			}
+		}
+	}
+	if !strings.Contains(section, "(API "+MinAPIVersion+")") {
+		t.Errorf("%s is not named", MinAPIVersion)
+	}
+}

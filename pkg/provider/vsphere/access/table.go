@@ -1,0 +1,45 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package access
+
+import "github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
+
+// Root is what the root folder of vCenter is called, to which content libraries and
+// global permissions belong. The other kinds of objects are those of a survey.
+const Root = "vCenter"
+
+// Required are the privileges by the kind of object. They are those that the vSphere
+// Web Services API names under "Required Privileges" of the methods that are called,
+// and under "Reconfigure privilege" of the properties that are set.
+var Required = map[string][]string{
+	Root: {
+		"System.Read",
+		"ContentLibrary.DownloadSession", "ContentLibrary.GetConfiguration",
+		"ContentLibrary.ReadStorage", "ContentLibrary.TypeIntrospection",
+	},
+	placement.WhatFolder: {
+		"System.Read", "Folder.Create",
+		"VApp.ApplicationConfig", "VApp.Import",
+		"VirtualMachine.Config.AddExistingDisk", "VirtualMachine.Config.AddNewDisk",
+		"VirtualMachine.Config.AddRemoveDevice", "VirtualMachine.Config.AdvancedConfig",
+		"VirtualMachine.Config.Annotation", "VirtualMachine.Config.CPUCount",
+		"VirtualMachine.Config.DiskExtend", "VirtualMachine.Config.EditDevice",
+		"VirtualMachine.Config.ManagedBy", "VirtualMachine.Config.Memory",
+		"VirtualMachine.Config.RemoveDisk", "VirtualMachine.Config.Rename",
+		"VirtualMachine.Config.Resource", "VirtualMachine.Config.Settings",
+		"VirtualMachine.Config.UpgradeVirtualHardware",
+		"VirtualMachine.Interact.PowerOff", "VirtualMachine.Interact.PowerOn",
+		"VirtualMachine.Interact.Reset", "VirtualMachine.Interact.Suspend",
+		"VirtualMachine.Inventory.Create", "VirtualMachine.Inventory.CreateFromExisting",
+		"VirtualMachine.Inventory.Delete", "VirtualMachine.Inventory.Unregister",
+		"VirtualMachine.Provisioning.Customize", "VirtualMachine.Provisioning.DeployTemplate",
+	},
+	placement.WhatPool:      {"System.Read", "Resource.AssignVMToPool", "VApp.Import"},
+	placement.WhatDatastore: {"System.Read", "Datastore.AllocateSpace"},
+	placement.WhatNetwork:   {"System.Read", "Network.Assign"},
+}
+
+// MinAPIVersion is the oldest version of the API of vCenter that works: VmConfigSpec,
+// by which a library item is deployed with its final configuration, was added in it.
+const MinAPIVersion = "8.0.2.0"

@@ -1,0 +1,78 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// What a survey looks for.
+const (
+	WhatFolder    = "folder"
+	WhatPool      = "resource pool"
+	WhatDatastore = "datastore"
+	WhatNetwork   = "network"
+)
+
+// Surveyed is a place, or why there is none.
+type Surveyed struct {
+	// What it is for.
+	What string
+	// Path is its inventory path.
+	Path string
+	// Ref of the object.
+	Ref types.ManagedObjectReference
+	// Err is why it is not usable.
+	Err error
+}
+
+// Survey looks for every configured place. It makes nothing: in place of a managed
+// folder that is still to be made it returns the one that this will be in.
+func (r *Resolver) Survey(ctx context.Context) []Surveyed {
+	f, dc, c, err := r.finder(ctx)
+	if err != nil {
+		return []Surveyed{{What: WhatFolder, Err: err}}
+	}
+	all := []Surveyed{{What: WhatFolder}, {What: WhatPool}, {What: WhatDatastore}, {What: WhatNetwork}}
+	folder, pool, datastore, network := &all[0], &all[1], &all[2], &all[3]
+	folder.Path = r.folderPath(dc)
+	folder.Ref, folder.Err = r.surveyFolder(ctx, dc, object.NewSearchIndex(c), folder.Path)
+	if p, err := f.ResourcePoolOrDefault(ctx, r.opts.ResourcePool); err != nil {
+		pool.Err = explain(pool.What, r.opts.ResourcePool, err)
+	} else {
+		pool.Ref, pool.Path = p.Reference(), p.InventoryPath
+	}
+	if d, err := f.DatastoreOrDefault(ctx, r.opts.Datastore); err != nil {
+		datastore.Err = explain(datastore.What, r.opts.Datastore, err)
+	} else {
+		datastore.Ref, datastore.Path = d.Reference(), d.InventoryPath
+	}
+	if n, err := f.NetworkOrDefault(ctx, r.opts.Network); err != nil {
+		network.Err = explain(network.What, r.opts.Network, err)
+	} else {
+		network.Ref, network.Path = n.Reference(), n.GetInventoryPath()
+	}
+	return all
+}
+
+func (r *Resolver) surveyFolder(ctx context.Context, dc *object.Datacenter, index *object.SearchIndex, path string) (types.ManagedObjectReference, error) {
+	ref, err := index.FindByInventoryPath(ctx, path)
+	switch {
+	case err != nil:
+		return types.ManagedObjectReference{}, explain(WhatFolder, path, err)
+	case ref != nil && ref.Reference().Type == "Folder":
+		return ref.Reference(), nil
+	case ref != nil || r.opts.Folder != "":
+		return types.ManagedObjectReference{}, &NotUsableError{Message: fmt.Sprintf("vSphere has no folder %q", path), Missing: true}
+	}
+	folders, err := dc.Folders(ctx)
+	if err != nil {
+		return types.ManagedObjectReference{}, fmt.Errorf("finding the VM folder of datacenter %s: %w", dc.InventoryPath, err)
+	}
+	return folders.VmFolder.Reference(), nil
+}
