@@ -118,7 +118,7 @@ func Parts(err error) []error {
 	if err == nil {
 		return nil
 	}
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only errors that are joined directly
+	joined, ok := err.(interface{ Unwrap() []error }) // only errors that are joined directly
 	if !ok {
 		return []error{err}
 	}

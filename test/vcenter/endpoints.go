@@ -114,7 +114,9 @@ func quiet(ctx context.Context) *stdlog.Logger {
 	return stdlog.New(logWriter{ctx}, "", 0)
 }
 
-type logWriter struct{ ctx context.Context }
+type logWriter struct {
+	ctx context.Context //nolint:containedctx // io.Writer has none, and the logger is in it
+}
 
 // Write logs one message at verbosity 4.
 func (w logWriter) Write(p []byte) (int, error) {

@@ -205,6 +205,7 @@ func changes(r *vmv1alpha1.RefreshResult) string {
 			part += " (restart)"
 		case vmv1alpha1.RefreshEffectNone:
 			part += " (no effect)"
+		default: // at once, as one expects
 		}
 		parts = append(parts, part)
 	}

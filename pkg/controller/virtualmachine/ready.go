@@ -127,8 +127,9 @@ func transition(to vmv1alpha1.PowerState) string {
 		return vmv1alpha1.ReasonPoweringOff
 	case vmv1alpha1.Suspended:
 		return vmv1alpha1.ReasonSuspending
+	default:
+		return vmv1alpha1.ReasonPoweringOn
 	}
-	return vmv1alpha1.ReasonPoweringOn
 }
 
 // waitsForTools says whether readiness depends on VMware Tools, which do not run.

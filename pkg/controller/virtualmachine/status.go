@@ -150,6 +150,7 @@ func printableStatus(vm *vmv1alpha1.VirtualMachine, phase vmv1alpha1.VirtualMach
 			return "CreateFailed"
 		}
 		return string(phase)
+	default: // the VM is there, and its conditions say more
 	}
 	for _, conditionType := range []string{vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ConditionConfigurationSynced} {
 		c := findCondition(vm, conditionType)

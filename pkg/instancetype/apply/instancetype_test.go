@@ -128,7 +128,11 @@ func TestConflictsAreAllReported(t *testing.T) {
 			if diff := cmp.Diff(tc.want, fieldsOf(t, err)); diff != "" {
 				t.Errorf("fields (-want +got):\n%s", diff)
 			}
-			var list = err.(*apply.Error).ErrorList()
+			var refused *apply.Error
+			if !errors.As(err, &refused) {
+				t.Fatalf("got error %v, want an *apply.Error", err)
+			}
+			list := refused.ErrorList()
 			if len(list) != len(tc.want) || !strings.Contains(list[0].Detail, "instance") && tc.vm != `{className: big}` {
 				t.Errorf("admission errors %v do not match the problems", list)
 			}

@@ -103,8 +103,10 @@ func preferredDimensions(pref *itv1alpha1.VirtualMachinePreferenceSpec, cpu *vmv
 			return dimensions{cores * threads, string(across), "spec.cpu"}
 		case itv1alpha1.SpreadAcrossSocketsCoresThreads:
 			return dimensions{sockets * cores * threads, string(across), "spec.cpu"}
+		default:
+			return dimensions{sockets * cores, string(across), "spec.cpu"}
 		}
-		return dimensions{sockets * cores, string(across), "spec.cpu"}
+	default:
+		return dimensions{sockets * cores * threads, "cores, sockets and threads", "spec.cpu"}
 	}
-	return dimensions{sockets * cores * threads, "cores, sockets and threads", "spec.cpu"}
 }

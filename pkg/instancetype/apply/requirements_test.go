@@ -4,6 +4,7 @@
 package apply_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -51,8 +52,8 @@ func checkUnmet(t *testing.T, cases []unmet) {
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := effective(t, tc.vm, tc.size, tc.pref)
-			got, ok := err.(*apply.Error)
-			if !ok {
+			var got *apply.Error
+			if !errors.As(err, &got) {
 				t.Fatalf("got error %v, want an *apply.Error", err)
 			}
 			if diff := cmp.Diff(tc.want, got.Problems); diff != "" {

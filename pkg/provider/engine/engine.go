@@ -62,7 +62,7 @@ type Engine struct {
 	hints  hints
 
 	// base ends when operations shall.
-	base context.Context
+	base context.Context //nolint:containedctx // operations outlive the call that starts them
 	end  context.CancelCauseFunc
 	wg   sync.WaitGroup
 

@@ -4,6 +4,7 @@
 package vsphere
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -253,10 +254,10 @@ func TestAnAdministratorsPauseStopsChangesAndDeletion(t *testing.T) {
 		t.Fatal(err)
 	}
 	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
-	if ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch != nil || err != provider.ErrPaused {
+	if ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch != nil || !errors.Is(err, provider.ErrPaused) {
 		t.Errorf("pass = %v, want ErrPaused", err)
 	}
-	if err := p.DeleteVirtualMachine(t.Context(), req); err != provider.ErrPaused {
+	if err := p.DeleteVirtualMachine(t.Context(), req); !errors.Is(err, provider.ErrPaused) {
 		t.Errorf("delete = %v, want ErrPaused", err)
 	}
 }

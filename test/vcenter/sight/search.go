@@ -47,12 +47,12 @@ func one(refs []types.ManagedObjectReference) *types.ManagedObjectReference {
 }
 
 // FindAllByUuid finds virtual machines or hosts.
-func (f *Search) FindAllByUuid(ctx *simulator.Context, req *types.FindAllByUuid) soap.HasFault { //nolint:revive // the API's name
+func (f *Search) FindAllByUuid(ctx *simulator.Context, req *types.FindAllByUuid) soap.HasFault { // the API's name
 	return &methods.FindAllByUuidBody{Res: &types.FindAllByUuidResponse{Returnval: f.uuid(ctx, req)}}
 }
 
 // FindByUuid finds a virtual machine or a host.
-func (f *Search) FindByUuid(ctx *simulator.Context, req *types.FindByUuid) soap.HasFault { //nolint:revive // the API's name
+func (f *Search) FindByUuid(ctx *simulator.Context, req *types.FindByUuid) soap.HasFault { // the API's name
 	all := types.FindAllByUuid(*req)
 	return &methods.FindByUuidBody{Res: &types.FindByUuidResponse{Returnval: one(f.uuid(ctx, &all))}}
 }

@@ -79,6 +79,7 @@ func (a *Actor) after(ctx context.Context, vm types.ManagedObjectReference, err 
 		if _, rerr := a.Inventory.Refresh(ctx, vm); rerr != nil {
 			return fmt.Errorf("%w; and then %w", err, rerr)
 		}
+	default: // the inventory is right
 	}
 	return err
 }

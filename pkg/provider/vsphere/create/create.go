@@ -125,8 +125,9 @@ func final(err error) bool {
 	switch vimfault.KindOf(err) {
 	case vimfault.Temporary, vimfault.AlreadyExists, vimfault.Cancelled:
 		return false
+	default:
+		return true
 	}
-	return true
 }
 
 // cleanUp removes what an attempt has left that vSphere says has failed.

@@ -45,7 +45,7 @@ func faults(err error) iter.Seq[types.BaseMethodFault] {
 // walk is false when yield was.
 func walk(err error, yield func(types.BaseMethodFault) bool) bool {
 	for err != nil {
-		switch e := err.(type) {
+		switch e := err.(type) { //nolint:errorlint // this is the walk: each error is looked at by itself
 		case types.HasLocalizedMethodFault:
 			if f := e.GetLocalizedMethodFault(); f != nil && f.Fault != nil {
 				return yield(f.Fault)

@@ -37,7 +37,7 @@ func TestStatusErrorSaysWhoseFaultItIs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := statusError("v", tc.err)
-			if _, ok := got.(apierrors.APIStatus); !ok { //nolint:errorlint // the server looks at the error itself
+			if _, ok := got.(apierrors.APIStatus); !ok { // the server looks at the error itself
 				t.Errorf("the answer is a %T, which the server cannot send", got)
 			}
 			if !tc.is(got) || !strings.Contains(got.Error(), tc.detail) {
