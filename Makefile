@@ -125,9 +125,10 @@ vet: ## Run go vet.
 	$(GO) vet ./...
 
 .PHONY: lint
-lint: ## Run the pinned linter, configured in staticcheck.conf.
-	@$(GO) build -C hack/tools-lint -o ../../_bin/staticcheck honnef.co/go/tools/cmd/staticcheck
+lint: ## Run the pinned linters: staticcheck, configured in staticcheck.conf, and hack/tools-lint/analyzers.
+	@$(GO) build -C hack/tools-lint -o ../../_bin/ honnef.co/go/tools/cmd/staticcheck ./analyzers
 	@_bin/staticcheck $$($(GO) list ./... | grep -v /pkg/generated/)
+	@_bin/analyzers $$($(GO) list ./... | grep -v /pkg/generated/)
 
 .PHONY: verify-house
 verify-house: ## Check licence headers, sizes, comments, the import table and that every behaviour has a test.

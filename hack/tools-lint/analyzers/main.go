@@ -1,0 +1,126 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command analyzers runs the checks of the house that staticcheck has not, over the
+// packages that are its arguments: errors are compared by errors.Is and errors.As,
+// switches over an enumeration have all its values or a default, no struct holds a
+// context, and a package has one alias. A line that ends in //nolint:NAME // REASON is
+// not reported by the check NAME.
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/julz/importas"
+	"github.com/nishanths/exhaustive/passes/exhaustive"
+	"github.com/polyfloyd/go-errorlint/errorlint"
+	"github.com/sivchari/containedctx"
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/multichecker"
+)
+
+// aliases are the names of packages that are imported under another than their own.
+var aliases = []string{
+	"k8s.io/apimachinery/pkg/api/errors:apierrors",
+	"k8s.io/apimachinery/pkg/apis/meta/v1:metav1",
+	"k8s.io/api/(apps|core|coordination|events|rbac)/v1:${1}v1",
+}
+
+// notExhaustive are enumerations of which a switch wants a few by nature.
+const notExhaustive = `^go/token\.Token$|^reflect\.Kind$|^net/http\.ConnState$|^github\.com/vmware/govmomi/`
+
+func main() {
+	if err := configure(); err != nil {
+		fmt.Fprintln(os.Stderr, "analyzers:", err)
+		os.Exit(1)
+	}
+	checks := []*analysis.Analyzer{
+		errorlint.NewAnalyzer(),
+		exhaustive.Analyzer,
+		containedctx.Analyzer,
+		importas.Analyzer,
+	}
+	var names []string
+	for _, check := range checks {
+		check.Run = except(check.Name, check.Run)
+		names = append(names, check.Name)
+	}
+	multichecker.Main(append(checks, exceptions(names))...)
+}
+
+func configure() error {
+	for _, alias := range aliases {
+		if err := importas.Analyzer.Flags.Set("alias", alias); err != nil {
+			return fmt.Errorf("naming the alias %s: %w", alias, err)
+		}
+	}
+	for name, value := range map[string]string{"d": "true", "check": "switch", "typeignore": notExhaustive} {
+		if err := exhaustive.Analyzer.Flags.Set(name, value); err != nil {
+			return fmt.Errorf("setting %s of exhaustive: %w", name, err)
+		}
+	}
+	return nil
+}
+
+var nolint = regexp.MustCompile(`^//nolint:([a-z]+) // \S`)
+
+// exceptions checks that what is excepted has a reason and is from a check that runs.
+func exceptions(checks []string) *analysis.Analyzer {
+	return &analysis.Analyzer{
+		Name: "nolint", Doc: "nolint checks the comments that except a line",
+		Run: func(pass *analysis.Pass) (any, error) {
+			for _, file := range pass.Files {
+				for _, group := range file.Comments {
+					for _, comment := range group.List {
+						if !strings.HasPrefix(comment.Text, "//nolint") {
+							continue
+						}
+						m := nolint.FindStringSubmatch(comment.Text)
+						if m == nil || !slices.Contains(checks, m[1]) {
+							pass.Reportf(comment.Pos(), "want //nolint:NAME // REASON with one of the names %s", strings.Join(checks, ", "))
+						}
+					}
+				}
+			}
+			return nil, nil
+		},
+	}
+}
+
+// except is run without the findings that are in a test, where a switch over a few
+// values fails by itself, in generated code, or on a line that is excepted.
+func except(check string, run func(*analysis.Pass) (any, error)) func(*analysis.Pass) (any, error) {
+	return func(pass *analysis.Pass) (any, error) {
+		excepted := map[string]bool{}
+		line := func(pos token.Pos) string {
+			p := pass.Fset.Position(pos)
+			return fmt.Sprintf("%s:%d", p.Filename, p.Line)
+		}
+		generated := map[string]bool{}
+		for _, file := range pass.Files {
+			generated[pass.Fset.Position(file.Pos()).Filename] = ast.IsGenerated(file)
+			for _, group := range file.Comments {
+				for _, comment := range group.List {
+					if m := nolint.FindStringSubmatch(comment.Text); m != nil && m[1] == check {
+						excepted[line(comment.Pos())] = true
+					}
+				}
+			}
+		}
+		reported := *pass
+		reported.Report = func(d analysis.Diagnostic) {
+			name := pass.Fset.Position(d.Pos).Filename
+			fewValues := check == exhaustive.Analyzer.Name && strings.HasSuffix(name, "_test.go")
+			if !excepted[line(d.Pos)] && !generated[name] && !fewValues {
+				pass.Report(d)
+			}
+		}
+		return run(&reported)
+	}
+}
