@@ -4,7 +4,7 @@
 package configspec
 
 import (
-	"slices"
+	"github.com/vmware/govmomi/vim25/mo"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
@@ -29,13 +29,17 @@ func configured(n *vmv1alpha1.VirtualMachineNetworkSpec) bool {
 	return false
 }
 
-// NamesAdapters is true when cloud-init is told of adapters whose addresses vSphere
-// chooses, so that it can be told only once the VM has them.
-func NamesAdapters(e *vmv1alpha1.VirtualMachineInstanceSpec) bool {
-	if e == nil || e.Bootstrap == nil || e.Bootstrap.CloudInit == nil || e.Network == nil || !configured(e.Network) {
+// TellsLater is true when cloud-init is to be told of adapters that vm does not have
+// yet, so that it can be told only once it has them.
+func TellsLater(want Want, vm *mo.VirtualMachine) bool {
+	e := want.Effective
+	if e == nil || e.Bootstrap == nil || e.Bootstrap.CloudInit == nil {
 		return false
 	}
-	return slices.ContainsFunc(e.Network.Interfaces, func(i vmv1alpha1.VirtualMachineNetworkInterface) bool { return i.MACAddress == "" })
+	c := newComparison(want, vm)
+	c.network()
+	_, told := c.metadata(e.Bootstrap.CloudInit)
+	return !told
 }
 
 // macAddresses are those of the adapters, in the order of the interfaces. The guest

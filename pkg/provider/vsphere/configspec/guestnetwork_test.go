@@ -123,3 +123,20 @@ func TestOVFPropertiesOfTheImageMakeWayForCloudInit(t *testing.T) {
 		})
 	}
 }
+
+// One reconfiguration is enough when the VM has its adapters already.
+func TestCloudInitIsToldLaterOnlyOfAdaptersThatAreStillToCome(t *testing.T) {
+	w, vm := want(), have()
+	w.Effective.Network.Interfaces[0].Addresses = []string{"192.0.2.5/24"}
+	if TellsLater(w, vm) {
+		t.Error("without cloud-init there is something to tell")
+	}
+	w.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{}}
+	if TellsLater(w, vm) {
+		t.Error("of an adapter that is as wanted it is told later")
+	}
+	w.Effective.Network.Interfaces[0].Network = "other"
+	if !TellsLater(w, vm) {
+		t.Error("of an adapter that is still to be changed it is told at once")
+	}
+}

@@ -92,7 +92,7 @@ func (c *Creator) complete(ctx context.Context, want configspec.Want, vm *mo.Vir
 	}
 	want.New, want.HostMHz = true, c.Actor.Inventory.HostMHz(vm.Runtime.Host)
 	custom := configspec.Customization(want)
-	want.Bootstrapped = custom == nil && !configspec.NamesAdapters(want.Effective)
+	want.Bootstrapped = custom == nil && !configspec.TellsLater(want, vm)
 	if err := c.reconfigure(ctx, want, vm); err != nil || want.Bootstrapped {
 		return err
 	}
