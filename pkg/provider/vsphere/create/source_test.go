@@ -65,3 +65,21 @@ func TestDisksOfAnImageAreProvisionedThin(t *testing.T) {
 		t.Errorf("provisioning %q on %q, want thin on datastore-1", got.StorageProvisioning, got.DefaultDatastoreID)
 	}
 }
+
+// A template may have been a VM of ours, and then says whose it was and that it is paused.
+func TestACloneIsNotWhatItsTemplateWas(t *testing.T) {
+	template := &mo.VirtualMachine{}
+	template.Config = &types.VirtualMachineConfigInfo{ExtraConfig: []types.BaseOptionValue{
+		&types.OptionValue{Key: "slipway.vm", Value: "a/b/c"}, &types.OptionValue{Key: "slipway.paused", Value: "TRUE"},
+		&types.OptionValue{Key: "slipway.volume.data", Value: "scsi0:1"}, &types.OptionValue{Key: "svga.present", Value: "FALSE"},
+	}}
+	spec := types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: "slipway.vm", Value: "team-a/web/uid"}}}
+	want := configspec.Want{Effective: &vmv1alpha1.VirtualMachineInstanceSpec{}}
+	got := map[string]any{}
+	for _, o := range cloneOf(template, want, &placement.Report{}, types.ManagedObjectReference{}, spec).Config.ExtraConfig {
+		got[o.GetOptionValue().Key] = o.GetOptionValue().Value
+	}
+	if diff := cmp.Diff(map[string]any{"slipway.vm": "team-a/web/uid", "slipway.paused": "", "slipway.volume.data": ""}, got); diff != "" {
+		t.Errorf("extraConfig (-want +got):\n%s", diff)
+	}
+}

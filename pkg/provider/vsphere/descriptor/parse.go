@@ -13,6 +13,8 @@ import (
 
 	"github.com/vmware/govmomi/ovf"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
 // maxSize bounds a descriptor, in bytes; those of appliances with hundreds of
@@ -75,6 +77,7 @@ func parse(r io.Reader) (*Image, error) {
 	c := &image.Config
 	c.Name, c.Files, c.DeviceChange, c.VAppConfig = "", nil, nil, nil
 	c.Version = newest(c.Version)
+	c.ExtraConfig = slices.DeleteFunc(c.ExtraConfig, func(o types.BaseOptionValue) bool { return observe.Ours(o.GetOptionValue().Key) })
 	return image, nil
 }
 

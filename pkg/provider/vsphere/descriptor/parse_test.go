@@ -29,6 +29,7 @@ const hardware = `<OperatingSystemSection ovf:id="101" vmw:osType="ubuntu64Guest
   <vmw:Config vmw:key="bootOptions.efiSecureBootEnabled" vmw:value="true"/>
   <vmw:Config vmw:key="memoryHotAddEnabled" vmw:value="true"/>
   <vmw:ExtraConfig vmw:key="guestinfo.vendor" vmw:value="acme"/>
+  <vmw:ExtraConfig vmw:key="slipway.paused" vmw:value="TRUE"/>
   <vmw:ExtraConfig vmw:key="disk.EnableUUID" vmw:value="FALSE"/>
 </VirtualHardwareSection>`
 

@@ -10,6 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// Ours is true for keys of extraConfig that belong to this product. What an image has of
+// them was said of another VM.
+func Ours(key string) bool { return strings.HasPrefix(key, "slipway.") }
+
 // Keys of extraConfig that belong to this product.
 const (
 	// OwnerKey holds namespace/name/uid of the VirtualMachine.
