@@ -41,7 +41,7 @@ func foreignDisks(vm *mo.VirtualMachine) ([]foreignDisk, error) {
 		if !ok {
 			continue
 		}
-		files := chain(disk.Backing)
+		files := observe.DiskFiles(disk.Backing)
 		own := slices.Contains(recorded, disk)
 		why := foreign(disk, files[0], home, own)
 		if why != "" {
@@ -75,29 +75,6 @@ func within(file string, home object.DatastorePath) bool {
 		return false
 	}
 	return path.Dir(p.Path) == home.Path || home.Path != "." && strings.HasPrefix(p.Path, home.Path+"/")
-}
-
-// chain are the files of a disk, its own first; there is at least one name.
-func chain(b types.BaseVirtualDeviceBackingInfo) []string {
-	switch b := b.(type) {
-	case *types.VirtualDiskFlatVer2BackingInfo:
-		out := []string{b.FileName}
-		for p := b.Parent; p != nil; p = p.Parent {
-			out = append(out, p.FileName)
-		}
-		return out
-	case *types.VirtualDiskSeSparseBackingInfo:
-		out := []string{b.FileName}
-		for p := b.Parent; p != nil; p = p.Parent {
-			out = append(out, p.FileName)
-		}
-		return out
-	case *types.VirtualDiskRawDiskMappingVer1BackingInfo:
-		return []string{b.FileName}
-	case types.BaseVirtualDeviceFileBackingInfo:
-		return []string{b.GetVirtualDeviceFileBackingInfo().FileName}
-	}
-	return []string{fmt.Sprintf("a disk of %T", b)}
 }
 
 // shared is true for a disk that several VMs may write to at the same time.

@@ -152,3 +152,27 @@ func DiskUUID(disk *types.VirtualDisk) string {
 	}
 	return ""
 }
+
+// DiskFiles are the files of a disk, its own first, then those of its parents. There is
+// at least one name.
+func DiskFiles(b types.BaseVirtualDeviceBackingInfo) []string {
+	switch b := b.(type) {
+	case *types.VirtualDiskFlatVer2BackingInfo:
+		out := []string{b.FileName}
+		for p := b.Parent; p != nil; p = p.Parent {
+			out = append(out, p.FileName)
+		}
+		return out
+	case *types.VirtualDiskSeSparseBackingInfo:
+		out := []string{b.FileName}
+		for p := b.Parent; p != nil; p = p.Parent {
+			out = append(out, p.FileName)
+		}
+		return out
+	case *types.VirtualDiskRawDiskMappingVer1BackingInfo:
+		return []string{b.FileName}
+	case types.BaseVirtualDeviceFileBackingInfo:
+		return []string{b.GetVirtualDeviceFileBackingInfo().FileName}
+	}
+	return []string{fmt.Sprintf("a disk of %T", b)}
+}

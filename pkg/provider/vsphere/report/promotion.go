@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
 // promotion says whether a disk of the VM still depends on one elsewhere.
@@ -32,7 +33,7 @@ func linked(config *types.VirtualMachineConfigInfo) bool {
 		if !ok {
 			continue
 		}
-		files := chain(disk.Backing)
+		files := observe.DiskFiles(disk.Backing)
 		for n, file := range files {
 			if n > 0 && !own[directory(file)] && directory(file) != directory(files[0]) {
 				return true
@@ -40,23 +41,6 @@ func linked(config *types.VirtualMachineConfigInfo) bool {
 		}
 	}
 	return false
-}
-
-// chain returns the file of a disk and those of its parents. Only the kinds that
-// vCenter clones by reference have parents.
-func chain(backing types.BaseVirtualDeviceBackingInfo) []string {
-	var files []string
-	switch b := backing.(type) {
-	case *types.VirtualDiskFlatVer2BackingInfo:
-		for ; b != nil; b = b.Parent {
-			files = append(files, b.FileName)
-		}
-	case *types.VirtualDiskSeSparseBackingInfo:
-		for ; b != nil; b = b.Parent {
-			files = append(files, b.FileName)
-		}
-	}
-	return files
 }
 
 // directory of a datastore path, which is like "[datastore] directory/file".
