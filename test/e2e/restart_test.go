@@ -4,9 +4,16 @@
 package e2e
 
 import (
+	"context"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 )
 
 // orderVCenter gives an order to the simulated vCenter.
@@ -79,5 +86,45 @@ func TestNewVMWaitsNeitherForTheLeaseNorForTheInventory(t *testing.T) {
 	u.kubectl("wait", "--for=condition=Ready", "vm", "--all", "--timeout=90s")
 	if vms := inventory(t, u.namespace); len(vms) != 2 {
 		t.Errorf("the vCenter has %d VMs, want 2", len(vms))
+	}
+}
+
+// A starting server reads from the host cluster how kube-apiserver tells whose request
+// it passes on. Who asks before must be told to come again, not be refused.
+func TestNobodyIsTakenForAnonymousWhileTheServerStarts(t *testing.T) {
+	client, err := versioned.NewForConfig(cluster.RestConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	refused := make(chan error, 1)
+	var users sync.WaitGroup
+	for range 8 {
+		users.Go(func() {
+			for ctx.Err() == nil {
+				_, err := client.VmV1alpha1().VirtualMachines("default").List(ctx, metav1.ListOptions{})
+				if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+					select {
+					case refused <- err:
+					default:
+					}
+				}
+			}
+		})
+	}
+	for range 5 {
+		if err := cluster.KillSlipway(); err != nil {
+			t.Fatal(err)
+		}
+		if err := cluster.RestartSlipway(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	users.Wait()
+	select {
+	case err := <-refused:
+		t.Errorf("an administrator was answered: %v", err)
+	default:
 	}
 }
