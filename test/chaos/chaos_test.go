@@ -1,0 +1,207 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	vimtypes "github.com/vmware/govmomi/vim25/types"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-dev/slipway/test/localcluster"
+)
+
+var (
+	long       = flag.Bool("long", false, "take 300 machines and 20 kills instead of a minute's worth")
+	seed       = flag.Uint64("seed", 0, "repeat the orders and events of a run; 0 draws a seed")
+	eventsFlag = flag.String("events", "", "names of the events, separated by commas, or all; empty takes those that need not be asked for")
+)
+
+// slack and slackFiles are by how many goroutines and files a process that went through
+// a storm may be above a fresh one: connections come and go.
+const slack, slackFiles = 10, 40
+
+// ownSessions is how many sessions one process of the server may have in the list of
+// the vCenter: that of SOAP, and that of REST where it is listed.
+const ownSessions = 2
+
+func TestNothingIsLostDoubledOrLeftWhenEverythingGoesWrong(t *testing.T) {
+	machines, rounds, settle := 24, 4, 2*time.Minute
+	if *long {
+		machines, rounds, settle = 300, 20, 10*time.Minute
+	}
+	names, err := selected(*eventsFlag)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *seed == 0 {
+		*seed = rand.Uint64()
+	}
+	t.Logf("%d machines, %d rounds, events %s; -seed=%d repeats them", machines, rounds, strings.Join(names, ","), *seed)
+	s := begin(t, machines, rounds)
+	ctx := t.Context()
+	for round := range rounds {
+		if err := s.round(ctx, round, names); err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		}
+	}
+	if err := s.calm(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s.settled(settle, "after the storm")
+	s.leavesNothing(settle)
+	s.emptied(settle)
+}
+
+// begin starts everything and what must not be touched.
+func begin(t *testing.T, machines, rounds int) *storm {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "slipway-chaos-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the logs are kept in %s", localcluster.LogDir(dir))
+			return
+		}
+		_ = os.RemoveAll(dir)
+	})
+	cluster, err := localcluster.Start(t.Context(), localcluster.Options{
+		DataDir: dir, BinDir: "../../bin", UnsafeNoFsync: true, GuestBootDelay: 100 * time.Millisecond,
+		SlipwayArgs: []string{"--v=2"}, VCenterArgs: []string{"--control-listen=127.0.0.1:0"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cluster.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	random := rand.New(rand.NewPCG(*seed, 0))
+	s := &storm{
+		t: t, cluster: cluster, random: random, fleet: newFleet(machines, rounds, random),
+		moIDs: map[string]string{}, foreign: map[vimtypes.ManagedObjectReference]bool{},
+	}
+	if err := s.prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// settled waits until everything is as wanted.
+func (s *storm) settled(limit time.Duration, when string) {
+	s.t.Helper()
+	begun := time.Now()
+	var found []string
+	err := s.until(s.t.Context(), limit, "everything is as wanted", func(ctx context.Context) error {
+		seen, err := s.look(ctx)
+		if err != nil {
+			return err
+		}
+		if found = problems(s.fleet.wanted(), s.moIDs, s.fingerprints, seen); len(found) > 0 {
+			return fmt.Errorf("%d problems", len(found))
+		}
+		return nil
+	})
+	if err != nil {
+		s.t.Errorf("%s: %v\n%d problems when it was last seen:\n%s", when, err, len(found), strings.Join(found, "\n"))
+		s.explain(found)
+		return
+	}
+	s.t.Logf("%s: %d machines are as wanted after %s", when, len(s.fleet.wanted()), time.Since(begun).Round(time.Second))
+}
+
+// leavesNothing compares the process that went through the end of the storm with a
+// fresh one that has the same to do.
+func (s *storm) leavesNothing(limit time.Duration) {
+	s.t.Helper()
+	ctx := s.t.Context()
+	tired, err := s.settledUse(ctx)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	begun := s.started
+	s.started = time.Now()
+	if err := s.cluster.RestartSlipway(ctx); err != nil {
+		s.t.Fatal(err)
+	}
+	s.settled(limit, "after a restart")
+	fresh, err := s.settledUse(ctx)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Logf("before the restart %s", tired)
+	s.t.Logf("and after it %s", fresh)
+	if tired.goroutines > fresh.goroutines+slack {
+		s.t.Errorf("left: %d goroutines, a fresh process has %d:\n%s", tired.goroutines, fresh.goroutines, tired.stacks)
+	}
+	if tired.files > fresh.files+slackFiles {
+		s.t.Errorf("left: %d open files, a fresh process has %d", tired.files, fresh.files)
+	}
+	if tired.opened > fresh.opened {
+		s.t.Errorf("left: %d views, collectors and filters at the vCenter, a fresh process has %d", tired.opened, fresh.opened)
+	}
+	own := 0
+	for key, at := range tired.sessions {
+		if at.Before(begun) {
+			continue // of a process that was killed, and could not log out
+		}
+		own++
+		if _, kept := fresh.sessions[key]; kept {
+			s.t.Errorf("left: the session %s of a process that has ended", key)
+		}
+	}
+	if own > ownSessions {
+		s.t.Errorf("left: the server had %d sessions at the vCenter, want at most %d", own, ownSessions)
+	}
+}
+
+// emptied deletes the machines of one namespace, and the others with all that is in
+// them.
+func (s *storm) emptied(limit time.Duration) {
+	s.t.Helper()
+	ctx := s.t.Context()
+	for _, m := range s.fleet.machines {
+		if m.exists && m.namespace == namespaceName(0) {
+			m.busy.Store(true)
+			s.submit(ctx, m, remove)
+		}
+		m.exists = false
+	}
+	all := s.host.CoreV1().Namespaces()
+	for i := 1; i < namespaces; i++ {
+		if err := all.Delete(ctx, namespaceName(i), metav1.DeleteOptions{}); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	if err := s.calm(ctx); err != nil {
+		s.t.Fatal(err)
+	}
+	for i := 1; i < namespaces; i++ {
+		name := namespaceName(i)
+		if err := s.until(ctx, limit, "namespace "+name+" is gone", func(ctx context.Context) error {
+			n, err := all.Get(ctx, name, metav1.GetOptions{})
+			if apierrors.IsNotFound(err) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			return fmt.Errorf("it is there: %v", n.Status.Conditions)
+		}); err != nil {
+			s.t.Error(err)
+		}
+	}
+	s.settled(limit, "after all were deleted")
+}

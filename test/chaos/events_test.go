@@ -1,0 +1,116 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// event is something that goes wrong.
+type event struct {
+	// lasts says that it goes on over the next rounds, and with that over kills of the
+	// server, which could not get ready during the others.
+	lasts bool
+	// asked events happen only when -events names them: not everything of them is
+	// survived every time.
+	asked bool
+	// begin lets it happen and returns what ends it, which may be given again.
+	begin func(ctx context.Context, s *storm) (end func(context.Context) error, err error)
+}
+
+// kill is what is done in every round; as an event it can be left out.
+const kill = "kill"
+
+// events are all that there are, by the name that -events takes.
+var events = map[string]event{
+	kill: {},
+	"sessions": {begin: func(ctx context.Context, s *storm) (func(context.Context) error, error) {
+		return done, s.control(ctx, http.MethodPost, "/sessions/drop", nil)
+	}},
+	"outage": {begin: func(ctx context.Context, s *storm) (func(context.Context) error, error) {
+		return s.ordered(http.MethodPost, "/outage?seconds=0"), s.control(ctx, http.MethodPost, "/outage?seconds=60", nil)
+	}},
+	"slow": {lasts: true, asked: true, begin: func(ctx context.Context, s *storm) (func(context.Context) error, error) {
+		delay := "/taskdelay?method=" + s.pick(tasks) + "&ms="
+		return s.ordered(http.MethodPut, delay+"0"), s.control(ctx, http.MethodPut, fmt.Sprintf("%s%d", delay, 100+s.random.IntN(3000)), nil)
+	}},
+	"hold": {begin: func(ctx context.Context, s *storm) (func(context.Context) error, error) {
+		hold := "/hold?method=" + s.pick(held)
+		return s.ordered(http.MethodDelete, hold), s.control(ctx, http.MethodPut, hold, nil)
+	}},
+	"rest": {asked: true, begin: func(ctx context.Context, s *storm) (func(context.Context) error, error) {
+		return s.ordered(http.MethodPost, "/rest/start?seconds=0"), s.control(ctx, http.MethodPost, "/rest/start?seconds=60", nil)
+	}},
+	"vpxd": {asked: true, begin: func(ctx context.Context, s *storm) (func(context.Context) error, error) {
+		return done, s.control(ctx, http.MethodPost, "/restart?down=3&rest=3&tasks="+s.pick([]string{"end", "continue"}), nil)
+	}},
+	"move":       {lasts: true, begin: move},
+	"hide":       {lasts: true, asked: true, begin: hide},
+	"unregister": {lasts: true, asked: true, begin: unregister},
+	"renumber":   {asked: true, begin: renumber},
+}
+
+// tasks that can be slow, and methods whose calls can be held.
+var (
+	tasks = []string{"CreateVm", "CloneVm", "ReconfigVm", "PowerOnVM_Task", "PowerOffVM_Task", "Destroy_Task"}
+	held  = []string{"WaitForUpdatesEx", "FindByUuid", "CloneVM_Task", "ReconfigVM_Task", "PowerOnVM_Task", "PowerOffVM_Task", "Destroy_Task", "RetrievePropertiesEx"}
+)
+
+func done(context.Context) error { return nil }
+
+// selected are the events that a list of names asks for: "all", or when it is empty
+// those that need not be asked for.
+func selected(list string) ([]string, error) {
+	all := slices.Sorted(maps.Keys(events))
+	switch list {
+	case "all":
+		return all, nil
+	case "":
+		return slices.DeleteFunc(all, func(name string) bool { return events[name].asked }), nil
+	}
+	names := strings.Split(list, ",")
+	for _, name := range names {
+		if !slices.Contains(all, name) {
+			return nil, fmt.Errorf("-events: %q given, all or some of %s are allowed", name, strings.Join(all, ","))
+		}
+	}
+	return names, nil
+}
+
+func (s *storm) pick(from []string) string { return from[s.random.IntN(len(from))] }
+
+func (s *storm) ordered(method, path string) func(context.Context) error {
+	return func(ctx context.Context) error { return s.control(ctx, method, path, nil) }
+}
+
+// control gives an order to the simulated vCenter and decodes its answer.
+func (s *storm) control(ctx context.Context, method, path string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, method, s.cluster.VCenter().ControlURL+path, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s %s: %s: %.300s", method, path, resp.Status, body)
+	}
+	if into == nil {
+		return nil
+	}
+	return json.Unmarshal(body, into)
+}

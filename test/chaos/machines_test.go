@@ -1,0 +1,133 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	vsphere "github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/mo"
+	vimtypes "github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+)
+
+// move takes a machine of ours out of the managed folder; the end puts it back.
+func move(ctx context.Context, s *storm) (func(context.Context) error, error) {
+	v, err := s.anyMachine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	home := *v.Parent
+	return func(ctx context.Context) error { return s.moveTo(ctx, v.Self, home) }, s.moveTo(ctx, v.Self, s.elsewhere)
+}
+
+func (s *storm) moveTo(ctx context.Context, machine, folder vimtypes.ManagedObjectReference) error {
+	c, logout, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer logout()
+	var v mo.VirtualMachine
+	if err := c.RetrieveOne(ctx, machine, []string{"parent"}, &v); err != nil || v.Parent == nil || *v.Parent == folder {
+		return nil // its user has deleted it, or it is there already
+	}
+	task, err := vsphere.NewFolder(c.Client, folder).MoveInto(ctx, []vimtypes.ManagedObjectReference{machine})
+	if err != nil {
+		return fmt.Errorf("moving %s: %w", machine.Value, err)
+	}
+	return task.Wait(ctx)
+}
+
+// anyMachine draws one that is finished and in its place, and notes that it belongs to
+// its object.
+func (s *storm) anyMachine(ctx context.Context) (*mo.VirtualMachine, error) {
+	c, logout, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer logout()
+	var all []mo.VirtualMachine
+	if err := everything(ctx, c, "VirtualMachine", []string{"name", "parent", "config"}, &all); err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(v mo.VirtualMachine) bool {
+		_, owned := observe.OwnerOf(&v)
+		return !owned || s.isForeign(&v) || observe.Pending(&v) || v.Parent == nil || *v.Parent == s.elsewhere
+	})
+	if len(all) == 0 {
+		return nil, errors.New("there is no machine yet")
+	}
+	slices.SortFunc(all, func(a, b mo.VirtualMachine) int { return strings.Compare(a.Name, b.Name) })
+	v := &all[s.random.IntN(len(all))]
+	s.belongs(v, v.Self.Value)
+	return v, nil
+}
+
+// belongs notes that the owner of v has the machine with that ID from now on.
+func (s *storm) belongs(v *mo.VirtualMachine, moID string) {
+	owner, _ := observe.OwnerOf(v)
+	s.moIDs[owner.UID] = moID
+}
+
+// states are those of a machine that vCenter cannot read in full.
+var states = []string{"inaccessible", "invalid", "orphaned", "disconnected"}
+
+// hide lets vCenter lose sight of a machine; the end shows it again.
+func hide(ctx context.Context, s *storm) (func(context.Context) error, error) {
+	v, err := s.anyMachine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.ordered(http.MethodPost, "/vm/show?vm="+v.Self.Value),
+		s.control(ctx, http.MethodPost, "/vm/hide?vm="+v.Self.Value+"&state="+s.pick(states), nil)
+}
+
+// renumber gives a machine another managed object ID and another instance UUID.
+func renumber(ctx context.Context, s *storm) (func(context.Context) error, error) {
+	v, err := s.anyMachine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var moID string
+	if err := s.control(ctx, http.MethodPost, "/vm/renumber?vm="+v.Self.Value, &moID); err != nil {
+		return nil, err
+	}
+	s.belongs(v, moID)
+	return nil, nil
+}
+
+// unregister takes a machine out of the inventory; the end registers it again, by
+// which it has another managed object ID. Its user wants nothing of it any more: who
+// deletes what is missing gives it up.
+func unregister(ctx context.Context, s *storm) (func(context.Context) error, error) {
+	v, err := s.anyMachine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	owner, _ := observe.OwnerOf(v)
+	i := slices.IndexFunc(s.fleet.machines, func(m *machine) bool { return m.key() == owner.Key.String() })
+	if i < 0 || !s.fleet.machines[i].exists || !s.fleet.machines[i].busy.CompareAndSwap(false, true) {
+		return nil, nil // it is busy otherwise
+	}
+	var file, moID string
+	if err := s.control(ctx, http.MethodPost, "/vm/unregister?vm="+v.Self.Value, &file); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error {
+		if moID == "" {
+			if err := s.control(ctx, http.MethodPost, "/vm/register?"+url.Values{"path": {file}}.Encode(), &moID); err != nil {
+				return err
+			}
+		}
+		s.belongs(v, moID)
+		return nil
+	}, nil
+}

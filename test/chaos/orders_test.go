@@ -1,0 +1,147 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	typed "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
+)
+
+// catalogue is what the machines of a namespace refer to.
+const catalogue = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: %[1]s}
+---
+apiVersion: instancetype.slipway.dev/v1alpha1
+kind: VirtualMachineInstancetype
+metadata: {name: small, namespace: %[1]s}
+spec: {cpu: {guest: 2}, memory: {guest: 2Gi}}
+---
+apiVersion: instancetype.slipway.dev/v1alpha1
+kind: VirtualMachineInstancetype
+metadata: {name: big, namespace: %[1]s}
+spec: {cpu: {guest: 4}, memory: {guest: 4Gi}}
+---
+apiVersion: vm.slipway.dev/v1alpha1
+kind: VirtualMachineImage
+metadata: {name: item, namespace: %[1]s}
+spec: {contentLibrary: {library: slipway, item: photon-5}}
+---
+apiVersion: vm.slipway.dev/v1alpha1
+kind: VirtualMachineImage
+metadata: {name: template, namespace: %[1]s}
+spec: {template: {inventoryPath: templates/ubuntu-24.04}}
+`
+
+// accepted bounds how long the API may take to accept an order: the server is killed
+// and started meanwhile, and a name is free only when its last machine is gone.
+const accepted = 5 * time.Minute
+
+// submit gives an order until it is accepted, beside all others. The machine is
+// released then.
+func (s *storm) submit(ctx context.Context, m *machine, o order) {
+	as := m.wish // what is wanted later does not change this order
+	s.orders.Go(func() error {
+		var last error
+		err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, accepted, true, func(ctx context.Context) (bool, error) {
+			last = s.give(ctx, o, as)
+			if apierrors.IsInvalid(last) || apierrors.IsForbidden(last) || apierrors.IsBadRequest(last) {
+				return false, last
+			}
+			return last == nil, nil
+		})
+		if err != nil {
+			return fmt.Errorf("order %d of %s was not accepted: %w: %w", o, as.key(), err, last)
+		}
+		m.busy.Store(false)
+		return nil
+	})
+}
+
+// give sends an order; it may be given again after any failure.
+func (s *storm) give(ctx context.Context, o order, m wish) error {
+	vms := s.api.VmV1alpha1().VirtualMachines(m.namespace)
+	patch := func(body string) error {
+		_, err := vms.Patch(ctx, m.name, types.MergePatchType, []byte(body), metav1.PatchOptions{})
+		return err
+	}
+	switch o {
+	case create:
+		return createOnce(ctx, vms, m)
+	case remove:
+		if err := vms.Delete(ctx, m.name, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
+			return err
+		}
+		return nil
+	case resize:
+		return patch(size(m))
+	case power:
+		return patch(fmt.Sprintf(`{"spec":{"powerState":%q}}`, powerState(m.on)))
+	case restart:
+		return patch(`{"spec":{"nextRestartTime":"now"}}`)
+	}
+	return nil
+}
+
+// createOnce takes a machine of that name for its own if it is not being deleted: the
+// answer to an earlier try may have been lost.
+func createOnce(ctx context.Context, vms typed.VirtualMachineInterface, m wish) error {
+	_, err := vms.Create(ctx, manifest(m), metav1.CreateOptions{})
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	there, getErr := vms.Get(ctx, m.name, metav1.GetOptions{})
+	if getErr == nil && there.DeletionTimestamp == nil {
+		return nil
+	}
+	return err
+}
+
+func manifest(m wish) *vmv1alpha1.VirtualMachine {
+	vm := &vmv1alpha1.VirtualMachine{
+		ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: m.name},
+		Spec: vmv1alpha1.VirtualMachineSpec{
+			Image:        &vmv1alpha1.VirtualMachineImageRef{Name: "item"},
+			PowerOffMode: vmv1alpha1.PowerOpModeHard, RestartMode: vmv1alpha1.PowerOpModeHard,
+		},
+	}
+	if m.typed {
+		vm.Spec.Instancetype = &vmv1alpha1.InstancetypeMatcher{Name: "small", Kind: "VirtualMachineInstancetype"}
+		return vm
+	}
+	memory := resource.MustParse(fmt.Sprintf("%dMi", m.memoryMB()))
+	vm.Spec.Image.Name = "template"
+	vm.Spec.CPU = &vmv1alpha1.VirtualMachineCPU{Sockets: m.vcpus()}
+	vm.Spec.Memory = &vmv1alpha1.VirtualMachineMemory{Guest: &memory}
+	return vm
+}
+
+func size(m wish) string {
+	if !m.typed {
+		return fmt.Sprintf(`{"spec":{"cpu":{"sockets":%d},"memory":{"guest":"%dMi"}}}`, m.vcpus(), m.memoryMB())
+	}
+	name := "small"
+	if m.big {
+		name = "big"
+	}
+	return fmt.Sprintf(`{"spec":{"instancetype":{"name":%q}}}`, name)
+}
+
+func powerState(on bool) vmv1alpha1.PowerState {
+	if on {
+		return vmv1alpha1.PoweredOn
+	}
+	return vmv1alpha1.PoweredOff
+}

@@ -1,0 +1,186 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// sight is what is seen of the three sides at one time.
+type sight struct {
+	// objects are the VirtualMachines of the API, by namespace/name.
+	objects map[string]object
+	// instances are the VirtualMachineInstances, by namespace/name.
+	instances map[string]bool
+	// running are the revisions that instances run with.
+	running []string
+	// machines are those of vSphere that name an owner, or are in a folder of ours.
+	machines []vm
+	// foreign is everything that can be read of the machines that are not ours, by name.
+	foreign map[string]string
+	// folders are the paths below the managed folder, directories those of machines on
+	// datastores.
+	folders, directories []string
+	// revisions are the ControllerRevisions of the host cluster, by namespace/name.
+	revisions map[string]bool
+}
+
+// object is a VirtualMachine.
+type object struct {
+	uid, moID, power, says string
+	ready, deleting        bool
+	// waits is true when status says that the size waits for a restart.
+	waits bool
+	// revisions that status names.
+	revisions []string
+}
+
+// vm is a machine of vSphere.
+type vm struct {
+	moID, name, folder, directory string
+	// owner is namespace/name/uid.
+	owner        string
+	vcpus, memMB int32
+	on, readable bool
+}
+
+// problems compares what is seen with what is wanted. moIDs are the machines in
+// vSphere that objects were seen with first, by UID; before is what was foreign.
+func problems(want map[string]wish, moIDs, before map[string]string, s sight) []string {
+	var found []string
+	add := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
+	owned := map[string][]vm{}
+	for _, m := range s.machines {
+		owned[m.owner] = append(owned[m.owner], m)
+	}
+	for key, w := range want {
+		o, ok := s.objects[key]
+		if !ok {
+			add("lost: %s is not in the API", key)
+			continue
+		}
+		found = append(found, compare(key, w, o, owned[key+"/"+o.uid], moIDs[o.uid])...)
+		if s.instances[key] != w.on {
+			add("instance: %s has a VirtualMachineInstance: %t, and is to be powered on: %t", key, s.instances[key], w.on)
+		}
+		for _, r := range o.revisions {
+			if !s.revisions[r] {
+				add("lost: %s names the revision %s, which does not exist", key, r)
+			}
+		}
+	}
+	found = append(found, leftovers(want, s)...)
+	for name, was := range before {
+		switch is, ok := s.foreign[name]; {
+		case !ok:
+			add("foreign: %s is gone", name)
+		case is != was:
+			add("foreign: %s was touched: %s", name, difference(was, is))
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// compare looks at one machine that is to be there.
+func compare(key string, w wish, o object, machines []vm, first string) []string {
+	var found []string
+	add := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
+	if o.deleting {
+		add("lost: %s is being deleted, and nobody asked: %s", key, o.says)
+	}
+	if !o.ready {
+		add("stuck: %s is not ready: %s", key, o.says)
+	}
+	if o.power != string(powerState(w.on)) {
+		add("stuck: %s is %s, want %s: %s", key, o.power, powerState(w.on), o.says)
+	}
+	switch len(machines) {
+	case 0:
+		add("lost: %s (%s) has no machine in vSphere; status names %q", key, o.uid, o.moID)
+		return found
+	case 1:
+	default:
+		add("twice: %s has %d machines in vSphere: %v", key, len(machines), machines)
+	}
+	m := machines[0]
+	if m.moID != o.moID && len(machines) == 1 {
+		add("identity: %s names %q in status, and its machine is %s", key, o.moID, m.moID)
+	}
+	if first != "" && m.moID != first {
+		add("lost: %s was the machine %s, and is %s now", key, first, m.moID)
+	}
+	if !m.readable {
+		add("stuck: the machine %s of %s cannot be read", m.moID, key)
+	}
+	if m.on != w.on {
+		add("stuck: the machine of %s is powered on: %t, want %t", key, m.on, w.on)
+	}
+	if (m.vcpus != w.vcpus() || m.memMB != w.memoryMB()) && !o.waits {
+		add("stuck: the machine of %s has %d vCPUs and %d MiB, want %d and %d, and status names no restart: %s",
+			key, m.vcpus, m.memMB, w.vcpus(), w.memoryMB(), o.says)
+	}
+	if namespace, name, _ := strings.Cut(key, "/"); m.folder != namespace || m.name != name {
+		add("identity: the machine of %s is %s/%s", key, m.folder, m.name)
+	}
+	return found
+}
+
+// leftovers is what nothing that is wanted explains.
+func leftovers(want map[string]wish, s sight) []string {
+	var found []string
+	add := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
+	used, directories := map[string]bool{}, map[string]bool{}
+	for key, o := range s.objects {
+		if _, ok := want[key]; !ok {
+			add("left: %s is in the API: %s", key, o.says)
+		}
+		for _, r := range o.revisions {
+			used[r] = true
+		}
+	}
+	for key := range s.instances {
+		if _, ok := want[key]; !ok {
+			add("left: VirtualMachineInstance %s", key)
+		}
+	}
+	for _, m := range s.machines {
+		directories[m.directory] = true
+		key := m.owner[:max(strings.LastIndex(m.owner, "/"), 0)]
+		if o, ok := s.objects[key]; !ok || key+"/"+o.uid != m.owner {
+			add("left: the machine %s (%s/%s) of %q", m.moID, m.folder, m.name, m.owner)
+		}
+	}
+	for r := range s.revisions {
+		if !used[r] && !slices.Contains(s.running, r) {
+			add("left: neither status nor instance names the revision %s", r)
+		}
+	}
+	for _, d := range s.directories {
+		if !directories[d] {
+			add("left: directory %s belongs to no machine", d)
+		}
+	}
+	// The folder of a namespace outlives it: vCenter cannot delete a folder on the
+	// condition that it is empty, and deletes every machine that is in it.
+	for _, f := range s.folders {
+		if !isNamespace(f) {
+			add("left: folder %s belongs to no namespace", f)
+		}
+	}
+	return found
+}
+
+// difference cuts the first place in which two texts differ out of them.
+func difference(was, is string) string {
+	const around = 60
+	i := 0
+	for i < len(was) && i < len(is) && was[i] == is[i] {
+		i++
+	}
+	cut := func(s string) string { return s[max(0, i-around):min(len(s), i+around)] }
+	return fmt.Sprintf("…%s… became …%s…", cut(was), cut(is))
+}

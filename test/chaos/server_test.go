@@ -1,0 +1,162 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/mo"
+	"k8s.io/client-go/rest"
+
+	"github.com/slipway-dev/slipway/test/vsphereclient"
+)
+
+// use is what a process of the server holds.
+type use struct {
+	// goroutines that run or wait in code of ours or of govmomi, and open files.
+	goroutines, files int
+	// sessions at the vCenter, and what is open in them.
+	sessions map[string]time.Time
+	opened   int
+	// stacks are those of the goroutines, as the profile counts them.
+	stacks string
+	// all are the goroutines with those of Kubernetes' libraries.
+	all int
+}
+
+func (u use) String() string {
+	return fmt.Sprintf("the server has %d goroutines of %d, %d files, %d views and filters; the vCenter lists %d sessions", u.goroutines, u.all, u.files, u.opened, len(u.sessions))
+}
+
+// settledUse is the least of several looks: what requests of the moment hold is not
+// held for long.
+func (s *storm) settledUse(ctx context.Context) (use, error) {
+	var least use
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	for range 10 {
+		u, err := s.use(ctx)
+		if err != nil {
+			return u, err
+		}
+		if least.stacks == "" || u.goroutines < least.goroutines {
+			least.goroutines, least.stacks = u.goroutines, u.stacks
+		}
+		if least.sessions == nil || u.opened < least.opened {
+			least.sessions, least.opened = u.sessions, u.opened
+		}
+		if least.files == 0 || u.files < least.files {
+			least.files = u.files
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return least, ctx.Err()
+		}
+	}
+	return least, nil
+}
+
+func (s *storm) use(ctx context.Context) (use, error) {
+	config, err := s.cluster.DirectConfig("slipway-admin", "system:masters")
+	if err != nil {
+		return use{}, err
+	}
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return use{}, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+"/debug/pprof/goroutine?debug=1", nil)
+	if err != nil {
+		return use{}, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return use{}, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	page, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return use{}, err
+	}
+	u := use{}
+	if _, err := fmt.Sscanf(string(page), "goroutine profile: total %d", &u.all); err != nil {
+		return u, fmt.Errorf("reading the profile of goroutines: %w: %.100s", err, page)
+	}
+	u.goroutines, u.stacks = own(string(page))
+	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.cluster.PID("slipway-apiserver")))
+	u.files = len(files)
+	if err != nil {
+		return u, err
+	}
+	if u.sessions, err = s.sessions(ctx); err != nil {
+		return u, err
+	}
+	u.opened, err = s.opened(ctx, u.sessions)
+	return u, err
+}
+
+// own counts the goroutines of a profile that are in code of ours or of govmomi, those
+// that serve a request left out: how many there are depends on who asks, as the number
+// of the connections of Kubernetes' clients does.
+func own(profile string) (n int, stacks string) {
+	for block := range strings.SplitSeq(profile, "\n\n") {
+		ours := strings.Contains(block, "github.com/slipway-dev/slipway/") || strings.Contains(block, "github.com/vmware/govmomi/")
+		if !ours || strings.Contains(block, "net/http.HandlerFunc.ServeHTTP") {
+			continue
+		}
+		if strings.HasPrefix(block, "goroutine profile:") {
+			_, block, _ = strings.Cut(block, "\n")
+		}
+		count := 0
+		if _, err := fmt.Sscanf(block, "%d @", &count); err == nil {
+			n += count
+			stacks += block + "\n\n"
+		}
+	}
+	return n, stacks
+}
+
+// sessions are those that the server has at the vCenter: when each began, by key.
+// Those of processes that were killed are among them until vCenter ends them.
+func (s *storm) sessions(ctx context.Context) (map[string]time.Time, error) {
+	c, logout, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer logout()
+	var manager mo.SessionManager
+	if err := c.RetrieveOne(ctx, *c.ServiceContent.SessionManager, []string{"sessionList"}, &manager); err != nil {
+		return nil, fmt.Errorf("listing the sessions: %w", err)
+	}
+	began := map[string]time.Time{}
+	for _, session := range manager.SessionList {
+		if session.UserAgent != vsphereclient.UserAgent {
+			began[session.Key] = session.LoginTime
+		}
+	}
+	return began, nil
+}
+
+// opened is how many views, collectors and filters the process of the server that was
+// started last has open at the vCenter.
+func (s *storm) opened(ctx context.Context, sessions map[string]time.Time) (int, error) {
+	var all []struct{ Session string }
+	if err := s.control(ctx, http.MethodGet, "/opened", &all); err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, o := range all {
+		if began, ok := sessions[o.Session]; ok && !began.Before(s.started) {
+			n++
+		}
+	}
+	return n, nil
+}

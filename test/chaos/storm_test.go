@@ -1,0 +1,311 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/find"
+	vsphere "github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/mo"
+	vimtypes "github.com/vmware/govmomi/vim25/types"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	"github.com/slipway-dev/slipway/test/localcluster"
+)
+
+// storm is one run.
+type storm struct {
+	t       *testing.T
+	cluster *localcluster.Cluster
+	api     versioned.Interface
+	host    kubernetes.Interface
+	random  *rand.Rand
+	fleet   *fleet
+	// orders are those that are not accepted yet.
+	orders errgroup.Group
+	// happening are the ends of the events that go on.
+	happening []func(context.Context) error
+	// moIDs are the machines in vSphere that objects were seen with first, by UID.
+	moIDs map[string]string
+	// started is when the process of the server was, after which none was killed.
+	started time.Time
+
+	// What was there before: machines, their fingerprints by name, and directories.
+	foreign        map[vimtypes.ManagedObjectReference]bool
+	fingerprints   map[string]string
+	oldDirectories []string
+	// elsewhere is a folder outside of the managed one.
+	elsewhere vimtypes.ManagedObjectReference
+}
+
+func (s *storm) isForeign(v *mo.VirtualMachine) bool { return s.foreign[v.Self] }
+
+// prepare makes what the machines refer to, and what must not be touched.
+func (s *storm) prepare(ctx context.Context) error {
+	var err error
+	if s.api, err = versioned.NewForConfig(s.cluster.RestConfig()); err != nil {
+		return err
+	}
+	if s.host, err = kubernetes.NewForConfig(s.cluster.RestConfig()); err != nil {
+		return err
+	}
+	for i := range namespaces {
+		if err := s.cluster.Apply(ctx, fmt.Appendf(nil, catalogue, namespaceName(i))); err != nil {
+			return err
+		}
+	}
+	if err := s.makeForeign(ctx); err != nil {
+		return err
+	}
+	if err := s.control(ctx, http.MethodPut, "/trace?calls=20000", nil); err != nil {
+		return err
+	}
+	// All that is there now is foreign.
+	seen, err := s.look(ctx)
+	if err != nil {
+		return err
+	}
+	s.oldDirectories = seen.directories
+	for _, m := range seen.machines {
+		s.foreign[vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: m.moID}] = true
+	}
+	if seen, err = s.look(ctx); err != nil {
+		return err
+	}
+	s.fingerprints = seen.foreign
+	return nil
+}
+
+// makeForeign clones machines into the folder of one of our namespaces, into the
+// managed folder and beside it; one claims to belong to another installation.
+func (s *storm) makeForeign(ctx context.Context) error {
+	c, logout, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer logout()
+	finder := find.NewFinder(c.Client)
+	own, err := finder.Folder(ctx, ownFolder)
+	if err != nil {
+		return err
+	}
+	root, err := finder.Folder(ctx, "/DC0/vm")
+	if err != nil {
+		return err
+	}
+	elsewhere, err := root.CreateFolder(ctx, "elsewhere")
+	if err != nil {
+		return err
+	}
+	s.elsewhere = elsewhere.Reference()
+	inside, err := own.CreateFolder(ctx, namespaceName(0))
+	if err != nil {
+		return err
+	}
+	template, err := finder.VirtualMachine(ctx, "/DC0/vm/templates/ubuntu-24.04")
+	if err != nil {
+		return err
+	}
+	pool, err := finder.ResourcePool(ctx, "/DC0/host/DC0_C0/Resources")
+	if err != nil {
+		return err
+	}
+	ref := pool.Reference()
+	for name, folder := range map[string]*vsphere.Folder{"foreign-inside": inside, "foreign-above": own, "foreign-beside": elsewhere} {
+		spec := vimtypes.VirtualMachineCloneSpec{Location: vimtypes.VirtualMachineRelocateSpec{Pool: &ref}, PowerOn: true}
+		if name == "foreign-above" {
+			spec.Config = &vimtypes.VirtualMachineConfigSpec{ExtraConfig: []vimtypes.BaseOptionValue{
+				&vimtypes.OptionValue{Key: "slipway.vm", Value: "elsewhere/foreign-above/1b671a64-40d5-491e-99b0-da01ff1f3341"},
+			}}
+		}
+		task, err := template.Clone(ctx, folder, name, spec)
+		if err != nil {
+			return fmt.Errorf("making %s: %w", name, err)
+		}
+		if err := task.Wait(ctx); err != nil {
+			return fmt.Errorf("making %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// round lets users order, things go wrong, and the server be killed and started again
+// while both go on.
+func (s *storm) round(ctx context.Context, round int, names []string) error {
+	for _, m := range s.fleet.machines {
+		if m.busy.Load() {
+			continue
+		}
+		if o := s.fleet.next(m, round); o != nothing {
+			m.busy.Store(true)
+			s.submit(ctx, m, o)
+		}
+	}
+	// What lasted from the round before ends after this one has begun.
+	over := s.happening
+	s.happening = nil
+	var passing []func(context.Context) error
+	// A larger fleet meets more of them.
+	for range 1 + s.random.IntN(2+len(s.fleet.machines)/50) {
+		name := s.pick(names)
+		if events[name].begin == nil {
+			continue
+		}
+		s.t.Logf("round %d: %s", round, name)
+		end, err := s.beginning(ctx, events[name])
+		if end != nil && events[name].lasts {
+			s.happening = append(s.happening, end)
+		} else if end != nil {
+			passing = append(passing, end)
+		}
+		if err != nil {
+			s.t.Logf("round %d: %s: %v", round, name, err)
+		}
+	}
+	restarted := make(chan error, 1)
+	if err := s.someCalls(ctx); err != nil {
+		return err
+	}
+	if slices.Contains(names, kill) {
+		s.t.Logf("round %d: kill", round)
+		if err := s.cluster.KillSlipway(); err != nil {
+			return err
+		}
+		s.started = time.Now()
+		go func() { restarted <- s.cluster.RestartSlipway(ctx) }()
+		if err := s.someCalls(ctx); err != nil {
+			return err
+		}
+	} else {
+		restarted <- nil
+	}
+	for _, end := range slices.Concat(passing, over) {
+		if err := s.end(ctx, end); err != nil {
+			return err
+		}
+	}
+	if err := <-restarted; err != nil {
+		return err
+	}
+	return s.note(ctx)
+}
+
+// beginning bounds the begin of an event: others hold our own calls up too.
+func (s *storm) beginning(ctx context.Context, e event) (func(context.Context) error, error) {
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	return e.begin(ctx, s)
+}
+
+// calm ends everything that goes wrong and waits until all orders are accepted.
+func (s *storm) calm(ctx context.Context) error {
+	for _, end := range s.happening {
+		if err := s.end(ctx, end); err != nil {
+			return err
+		}
+	}
+	s.happening = nil
+	return s.orders.Wait()
+}
+
+// end takes an event back, again until it succeeds: other events may hinder it.
+func (s *storm) end(ctx context.Context, end func(context.Context) error) error {
+	return s.until(ctx, time.Minute, "an event is taken back", func(ctx context.Context) error { return end(ctx) })
+}
+
+// note keeps which machine of vSphere each object has, as long as nothing else is
+// known of it.
+func (s *storm) note(ctx context.Context) error {
+	seen := sight{}
+	err := s.until(ctx, time.Minute, "the API is read", func(ctx context.Context) error { return s.lookAtAPI(ctx, &seen) })
+	if err != nil {
+		return err
+	}
+	for _, o := range seen.objects {
+		if o.moID != "" && s.moIDs[o.uid] == "" {
+			s.moIDs[o.uid] = o.moID
+		}
+	}
+	return nil
+}
+
+// someCalls waits until vSphere was called a random number of times, or shortly when
+// nothing calls: that is the moment for a kill.
+func (s *storm) someCalls(ctx context.Context) error {
+	const most, pause = 300, 4 * time.Second
+	from, err := s.calls(ctx)
+	if err != nil {
+		return err
+	}
+	wanted := from + s.random.IntN(most)
+	err = wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, pause, true, func(ctx context.Context) (bool, error) {
+		now, err := s.calls(ctx)
+		return now >= wanted, err
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return nil
+	}
+	return err
+}
+
+// calls counts those to vSphere.
+func (s *storm) calls(ctx context.Context) (int, error) {
+	byMethod, sum := map[string]int{}, 0
+	if err := s.control(ctx, http.MethodGet, "/calls", &byMethod); err != nil {
+		return 0, err
+	}
+	for _, n := range byMethod {
+		sum += n
+	}
+	return sum, nil
+}
+
+// until waits for a check to succeed.
+func (s *storm) until(ctx context.Context, limit time.Duration, what string, check func(context.Context) error) error {
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, limit, true, func(ctx context.Context) (bool, error) {
+		last = check(ctx)
+		return last == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("%s: not within %s: %w", what, limit, errors.Join(ctx.Err(), last))
+	}
+	return nil
+}
+
+var namePattern = regexp.MustCompile(`chaos-\d+/(vm-\d+)`)
+
+// explain logs the calls to vSphere that name a machine that has a problem.
+func (s *storm) explain(problems []string) {
+	const most = 40 // calls; the last ones tell what happened
+	names := map[string]bool{}
+	for _, p := range problems {
+		if found := namePattern.FindStringSubmatch(p); found != nil {
+			names[found[1]] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		var calls []struct{ Time, Call string }
+		if err := s.control(context.Background(), http.MethodGet, "/trace?text="+name, &calls); err != nil {
+			s.t.Logf("the calls about %s: %v", name, err)
+			continue
+		}
+		for _, c := range calls[max(0, len(calls)-most):] {
+			s.t.Logf("%s %s %s", c.Time, name, c.Call)
+		}
+	}
+}
