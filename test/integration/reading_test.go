@@ -108,8 +108,9 @@ func TestTableHasTheColumnsOfADatacenter(t *testing.T) {
 	memory := inlineVM("").Spec.Memory.Guest
 	vm.Status = vmv1alpha1.VirtualMachineStatus{
 		PrintableStatus: "Running", PowerState: vmv1alpha1.PoweredOn, NodeName: "esx-1",
-		Resources: &vmv1alpha1.VirtualMachineResources{VCPUs: 2, Memory: memory},
-		Network:   &vmv1alpha1.VirtualMachineNetworkStatus{PrimaryIP4: "192.0.2.7"},
+		Resources:        &vmv1alpha1.VirtualMachineResources{VCPUs: 2, Memory: memory},
+		DesiredResources: &vmv1alpha1.VirtualMachineResources{VCPUs: 4, Memory: memory},
+		Network:          &vmv1alpha1.VirtualMachineNetworkStatus{PrimaryIP4: "192.0.2.7"},
 	}
 	if _, err := c.VmV1alpha1().VirtualMachines(namespace).UpdateStatus(t.Context(), vm, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
@@ -129,7 +130,7 @@ func TestTableHasTheColumnsOfADatacenter(t *testing.T) {
 	if len(table.Rows) != 1 {
 		t.Fatalf("%d rows, want 1", len(table.Rows))
 	}
-	want := []any{"shown", "Running", "PoweredOn", "small", "", float64(2), "2Gi", "192.0.2.7", "esx-1"}
+	want := []any{"shown", "Running", "PoweredOn", "small", "", "2 (4 wanted)", "2Gi", "192.0.2.7", "esx-1"}
 	if diff := cmp.Diff(want, table.Rows[0].Cells[:len(want)]); diff != "" {
 		t.Errorf("cells (-want +got):\n%s", diff)
 	}
