@@ -47,7 +47,7 @@ func (s *storm) settledUse(ctx context.Context) (use, error) {
 			return u, err
 		}
 		if least.stacks == "" || u.goroutines < least.goroutines {
-			least.goroutines, least.stacks = u.goroutines, u.stacks
+			least.goroutines, least.stacks, least.all = u.goroutines, u.stacks, u.all
 		}
 		if least.sessions == nil || u.opened < least.opened {
 			least.sessions, least.opened = u.sessions, u.opened
