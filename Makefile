@@ -69,7 +69,7 @@ generate: ## Write all generated code anew; needed after a change of the API typ
 ##@ Test
 
 .PHONY: test
-test: build tools test-unit test-integration test-e2e ## Run all tests.
+test: build tools test-unit test-integration test-e2e test-chaos-short ## Run all tests.
 
 .PHONY: test-unit
 test-unit: ## Run the tests that need no other program.
@@ -82,6 +82,18 @@ test-integration: ## Run the tests against slipway-apiserver in the test process
 .PHONY: test-e2e
 test-e2e: build tools ## Run the tests against the whole environment.
 	$(GOTEST) ./test/e2e/...
+
+# What goes wrong, by the names of test/chaos. Nothing means all of them in the long run,
+# and in the short one those that are survived every time.
+EVENTS ?=
+
+.PHONY: test-chaos
+test-chaos: build tools ## Let everything go wrong for 300 VMs and 20 kills of the server, and look for what is lost; SEED repeats it.
+	$(GO) test -timeout 2h -count=$(COUNT) -v ./test/chaos -long -seed=$(SEED) -events=$(or $(EVENTS),all)
+
+.PHONY: test-chaos-short
+test-chaos-short: build tools ## Run a minute of test-chaos.
+	$(GOTEST) ./test/chaos -seed=$(SEED) -events=$(EVENTS)
 
 .PHONY: test-race
 test-race: ## Run the unit tests with the race detector.
