@@ -176,6 +176,11 @@ func (d *Driver) Search(ctx context.Context, id driver.Identity) (bool, error) {
 		return false, nil // It is none of ours: what memory has is worked on.
 	}
 	vm, err := d.inventory.Refresh(ctx, *ref)
+	if vimfault.KindOf(err) == vimfault.Denied {
+		// Who may not read it knows that it is there, and nothing else.
+		d.inventory.Unreadable(*ref)
+		return true, nil
+	}
 	return vm != nil, err
 }
 

@@ -4,18 +4,28 @@
 package vsphere
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/test/vcenter"
+	"github.com/slipway-dev/slipway/test/vcenter/events"
 )
 
 // control orders the simulated vCenter to misbehave.
 func control(t *testing.T, ready vcenter.Ready, method, path string) {
+	t.Helper()
+	ask(t, ready, method, path)
+}
+
+// ask is control with the answer.
+func ask(t *testing.T, ready vcenter.Ready, method, path string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, ready.ControlURL+path, nil)
 	if err != nil {
@@ -25,10 +35,22 @@ func control(t *testing.T, ready vcenter.Ready, method, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		t.Fatalf("%s %s: %s", method, path, res.Status)
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s: %s: %s (%v)", method, path, res.Status, body, err)
 	}
+	return string(body)
+}
+
+// vmsOf lists the VMs of vCenter, whatever clients see, but no templates.
+func vmsOf(t *testing.T, ready vcenter.Ready) []events.VM {
+	t.Helper()
+	var all []events.VM
+	if err := json.Unmarshal([]byte(ask(t, ready, http.MethodGet, "/vms")), &all); err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(all, func(vm events.VM) bool { return vm.Template })
 }
 
 func TestAnOutageOfVCenterIsUnknownAndThenMadeUpFor(t *testing.T) {

@@ -60,6 +60,8 @@ func (c *Creator) LookUp(ctx context.Context, n inventory.Names, owner observe.O
 		ref := types.ManagedObjectReference{Type: "VirtualMachine", Value: n.UniqueID}
 		vm, err := c.read(ctx, ref, "name")
 		switch {
+		case vimfault.KindOf(err) == vimfault.Denied:
+			return &ref, observe.Own, nil
 		case err != nil:
 			return nil, "", err
 		case vm != nil && !observe.Readable(vm), vm != nil && observe.OwnershipOf(vm, owner) == observe.Own:

@@ -131,3 +131,13 @@ func (i *Inventory) Managed() int {
 	defer i.mu.Unlock()
 	return len(i.names.byOwner)
 }
+
+// Unreadable publishes a virtual machine of which nothing but its ID is known, because
+// the account may not read it. The stream reports it when it may.
+func (i *Inventory) Unreadable(ref types.ManagedObjectReference) {
+	if i.Get(ref) == nil {
+		vm := &mo.VirtualMachine{}
+		vm.Self = ref
+		i.store(ref, vm)
+	}
+}

@@ -69,7 +69,7 @@ func Of(vm *mo.VirtualMachine, hostName func(types.ManagedObjectReference) strin
 	f := Facts{
 		UniqueID:   vm.Self.Value,
 		PowerState: PowerStateOf(vm),
-		Connected:  vm.Runtime.ConnectionState == types.VirtualMachineConnectionStateConnected,
+		Connected:  Connected(vm),
 		Readable:   Readable(vm),
 		Pooled:     vm.ResourcePool != nil,
 		Guest:      guestOf(vm),

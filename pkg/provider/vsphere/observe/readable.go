@@ -24,6 +24,12 @@ func Paused(vm *mo.VirtualMachine) bool {
 	return strings.EqualFold(ExtraConfig(vm, vmv1alpha1.ExtraConfigPausedKey), "TRUE")
 }
 
+// Connected is true when vCenter manages the VM: not orphaned, inaccessible, invalid or
+// on a disconnected host.
+func Connected(vm *mo.VirtualMachine) bool {
+	return vm.Runtime.ConnectionState == types.VirtualMachineConnectionStateConnected
+}
+
 // Orphaned is true for a VM that is in vCenter's inventory and on no host any more.
 func Orphaned(vm *mo.VirtualMachine) bool {
 	return vm.Runtime.ConnectionState == types.VirtualMachineConnectionStateOrphaned
@@ -33,7 +39,9 @@ func Orphaned(vm *mo.VirtualMachine) bool {
 // is part of the stream.
 func Trouble(vm *mo.VirtualMachine) string {
 	switch {
-	case vm.Runtime.ConnectionState != types.VirtualMachineConnectionStateConnected:
+	case vm.Runtime.ConnectionState == "":
+		return fmt.Sprintf("the vSphere VM %s cannot be read: permissions on it are missing", vm.Self.Value)
+	case !Connected(vm):
 		return fmt.Sprintf("the vSphere VM %s is not connected: %s", vm.Self.Value, vm.Runtime.ConnectionState)
 	case !Readable(vm):
 		return fmt.Sprintf("the configuration of the vSphere VM %s cannot be read", vm.Self.Value)

@@ -21,8 +21,8 @@ import (
 func Facts(vm *mo.VirtualMachine, w *driver.Want, hostName func(vimtypes.ManagedObjectReference) string) driver.Facts {
 	out := driver.Facts{Trouble: observe.Trouble(vm), Orphaned: observe.Orphaned(vm)}
 	out.UniqueID = vm.Self.Value
-	if !observe.Readable(vm) {
-		return out
+	if !observe.Readable(vm) || !observe.Connected(vm) {
+		return out // What is shown of it is of another time.
 	}
 	f := observe.Of(vm, hostName)
 	out.Readable, out.Paused = true, f.Paused

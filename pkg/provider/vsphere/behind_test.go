@@ -1,0 +1,301 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/vmware/govmomi/find"
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+	"github.com/slipway-dev/slipway/test/vcenter"
+)
+
+// victim is a virtual machine to which things happen in vCenter.
+type victim struct {
+	t     *testing.T
+	ready vcenter.Ready
+	p     *Provider
+	l     *loop
+	req   *provider.Request
+	// vm as an administrator sees it, with the ID that it had first.
+	vm *object.VirtualMachine
+	// left is what an event returned, for who takes it back.
+	left string
+}
+
+// event lets something happen to the victim; %s stands for its managed object ID.
+func (v *victim) event(method, path string) {
+	v.t.Helper()
+	if strings.Contains(path, "%s") {
+		path = fmt.Sprintf(path, v.vm.Reference().Value)
+	}
+	v.left = strings.Trim(ask(v.t, v.ready, method, path), "\"\n")
+}
+
+func (v *victim) reconfigure(spec types.VirtualMachineConfigSpec) { reconfigure(v.t, v.vm, spec) }
+
+func (v *victim) await(task *object.Task, err error) {
+	v.t.Helper()
+	if err == nil {
+		err = task.Wait(v.t.Context())
+	}
+	if err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+// told is what status says, in short.
+func (v *victim) told() string {
+	st := &v.req.VM.Status
+	return fmt.Sprintf("%s, Created %s, ConfigurationSynced %s", st.PowerState,
+		reason(st, vmv1alpha1.ConditionCreated), reason(st, vmv1alpha1.ConditionConfigurationSynced))
+}
+
+const (
+	allWell     = "PoweredOn, Created True Succeeded, ConfigurationSynced True Succeeded"
+	unreadable  = "PoweredOn, Created True Succeeded, ConfigurationSynced Unknown UnknownState"
+	missingVM   = "PoweredOn, Created Unknown Missing, ConfigurationSynced True Succeeded"
+	adminFolder = "/DC0/vm/elsewhere"
+)
+
+// behinds are what an administrator, or vCenter itself, does to a VM that runs.
+var behinds = []struct {
+	name  string
+	event func(*victim)
+	// told is what status says then; empty: nobody sees a difference for long.
+	told string
+	// check looks at the rest.
+	check func(*victim)
+	// undo takes it back; afterwards all is well.
+	undo func(*victim)
+	// another: the VM has another managed object ID afterwards.
+	another bool
+}{
+	{name: "its datastore is away", told: unreadable,
+		event: func(v *victim) { v.event(http.MethodPost, "/vm/hide?vm=%s&state=inaccessible") },
+		undo:  func(v *victim) { v.event(http.MethodPost, "/vm/show?vm=%s") }},
+	{name: "its host is disconnected", told: unreadable,
+		event: func(v *victim) { v.event(http.MethodPost, "/vm/hide?vm=%s&state=disconnected") },
+		undo:  func(v *victim) { v.event(http.MethodPost, "/vm/show?vm=%s") }},
+	{name: "it is orphaned", told: unreadable,
+		event: func(v *victim) { v.event(http.MethodPost, "/vm/hide?vm=%s&state=orphaned") },
+		undo:  func(v *victim) { v.event(http.MethodPost, "/vm/show?vm=%s") }},
+	{name: "it is invalid", told: unreadable,
+		event: func(v *victim) { v.event(http.MethodPost, "/vm/hide?vm=%s&state=invalid") },
+		undo:  func(v *victim) { v.event(http.MethodPost, "/vm/show?vm=%s") }},
+	{name: "all permissions on it are taken", told: unreadable,
+		event: func(v *victim) { v.event(http.MethodPut, "/permissions?entity=%s&only=") },
+		undo:  func(v *victim) { v.event(http.MethodDelete, "/permissions?entity=%s") }},
+	{name: "it is unregistered and registered again", told: missingVM, another: true,
+		event: func(v *victim) { v.powerOff(); v.event(http.MethodPost, "/vm/unregister?vm=%s") },
+		undo: func(v *victim) {
+			v.event(http.MethodPost, "/vm/register?folder=/DC0/vm/slipway/team-a&path="+url.QueryEscape(v.left))
+		}},
+	{name: "it is renumbered by a restore of vCenter", told: allWell, another: true,
+		event: func(v *victim) { v.event(http.MethodPost, "/vm/renumber?vm=%s") },
+		check: func(v *victim) {
+			v.l.until("it has another ID", func() bool { return v.req.VM.Status.UniqueID == v.left && running(v.req)() }, v.req)
+		}},
+	{name: "it gets another instance UUID", told: allWell,
+		event: func(v *victim) { v.reconfigure(types.VirtualMachineConfigSpec{InstanceUuid: uuid.NewString()}) },
+		check: func(v *victim) {
+			if got := v.req.VM.Status.InstanceUUID; got != string(v.req.VM.UID) {
+				v.t.Errorf("instance UUID %s, want that of the object back", got)
+			}
+		}},
+	{name: "it is moved out of the managed folder", told: allWell,
+		event: func(v *victim) { v.event(http.MethodPost, "/vm/move?folder="+adminFolder+"&vm=%s") },
+		check: func(v *victim) {
+			v.l.until("the move is told", func() bool {
+				return reason(&v.req.VM.Status, vmv1alpha1.ConditionLocationValid) == "False Moved"
+			}, v.req)
+			v.powerOff()
+			v.l.until("it is followed where it is", func() bool { return v.req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, v.req)
+			v.l.until("and powered on", running(v.req), v.req)
+		},
+		undo: func(v *victim) { v.event(http.MethodPost, "/vm/move?folder=/DC0/vm/slipway/team-a&vm=%s") }},
+	{name: "it is renamed", told: allWell,
+		event: func(v *victim) { v.await(v.vm.Rename(v.t.Context(), "renamed")) },
+		check: func(v *victim) {
+			v.l.until("the name is back", func() bool { return v.p.inventory.Get(v.vm.Reference()).Name == v.req.VM.Name }, v.req)
+		}},
+	{name: "it is powered off by hand", told: allWell, event: func(v *victim) { v.powerOff() }},
+	{name: "it is suspended by hand", told: allWell, event: func(v *victim) { v.await(v.vm.Suspend(v.t.Context())) }},
+	{name: "it is reset by hand", told: allWell, event: func(v *victim) { v.await(v.vm.Reset(v.t.Context())) }},
+	{name: "its CPUs are changed while it is off", told: allWell,
+		event: func(v *victim) { v.powerOff(); v.reconfigure(types.VirtualMachineConfigSpec{NumCPUs: 1}) },
+		check: func(v *victim) {
+			if got := v.p.inventory.Get(v.vm.Reference()).Config.Hardware.NumCPU; got != 2 {
+				v.t.Errorf("%d CPUs, want 2 again", got)
+			}
+		}},
+	{name: "its owner key is removed", told: allWell,
+		event: func(v *victim) { v.setKey(observe.OwnerKey, "") },
+		check: func(v *victim) {
+			v.l.until("the key is back", func() bool {
+				o, ok := observe.OwnerOf(v.p.inventory.Get(v.vm.Reference()))
+				return ok && o.UID == string(v.req.VM.UID)
+			}, v.req)
+		}},
+	{name: "its owner key is made another's", told: ", Created False Invalid, ConfigurationSynced True Succeeded",
+		event: func(v *victim) { v.setKey(observe.OwnerKey, "team-b/other/"+uuid.NewString()) },
+		undo: func(v *victim) {
+			v.setKey(observe.OwnerKey, observe.Owner{Key: keyOf(v.req), UID: string(v.req.VM.UID)}.String())
+		}},
+	{name: "an administrator pauses it", told: allWell,
+		event: func(v *victim) { v.setKey(vmv1alpha1.ExtraConfigPausedKey, "TRUE") },
+		undo:  func(v *victim) { v.setKey(vmv1alpha1.ExtraConfigPausedKey, "") }},
+	{name: "an adapter is removed", told: "PoweredOn, Created True Succeeded, ConfigurationSynced True RestartRequired",
+		event: func(v *victim) {
+			if err := v.vm.RemoveDevice(v.t.Context(), false, adapters(v.t, v.vm)[0]); err != nil {
+				v.t.Fatal(err)
+			}
+		},
+		undo: func(v *victim) { v.powerOff() }},
+	{name: "a snapshot is taken", told: allWell,
+		event: func(v *victim) { v.await(v.vm.CreateSnapshot(v.t.Context(), "by-hand", "", false, false)) }},
+	{name: "it is cloned beside itself", told: allWell,
+		event: func(v *victim) {
+			folder, err := find.NewFinder(v.vm.Client()).Folder(v.t.Context(), "/DC0/vm/slipway/team-a")
+			if err != nil {
+				v.t.Fatal(err)
+			}
+			v.await(v.vm.Clone(v.t.Context(), folder, "copy-of-"+v.req.VM.Name, types.VirtualMachineCloneSpec{}))
+		}},
+	{name: "vSphere asks a question", told: allWell,
+		event: func(v *victim) {
+			v.event(http.MethodPost, "/vm/ask?text=moved+or+copied&choice=moved&choice=copied&vm=%s")
+		},
+		check: func(v *victim) {
+			v.l.until("the question is told", func() bool {
+				return strings.HasPrefix(reason(&v.req.VM.Status, vmv1alpha1.ConditionQuestionsAnswered), "False")
+			}, v.req)
+		},
+		undo: func(v *victim) {
+			var now mo.VirtualMachine
+			if err := v.vm.Properties(v.t.Context(), v.vm.Reference(), []string{"runtime.question"}, &now); err != nil {
+				v.t.Fatal(err)
+			}
+			q := now.Runtime.Question
+			if err := v.vm.Answer(v.t.Context(), q.Id, q.Choice.ChoiceInfo[0].GetElementDescription().Key); err != nil {
+				v.t.Fatal(err)
+			}
+			v.l.until("nothing is asked", func() bool { return reason(&v.req.VM.Status, vmv1alpha1.ConditionQuestionsAnswered) == "" }, v.req)
+		}},
+}
+
+func (v *victim) powerOff() { v.await(v.vm.PowerOff(v.t.Context())) }
+
+func (v *victim) setKey(key, value string) {
+	v.reconfigure(types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: key, Value: value}}})
+}
+
+func TestWhatHappensBehindOurBack(t *testing.T) {
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	root, err := find.NewFinder(admin(t, ready).Client).Folder(t.Context(), "/DC0/vm")
+	if err == nil {
+		_, err = root.CreateFolder(t.Context(), "elsewhere")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, tc := range behinds {
+		t.Run(strings.ReplaceAll(tc.name, " ", "-"), func(t *testing.T) {
+			req := newRequest(fmt.Sprintf("vm-%02d", n), templateImage())
+			l.until("the VM runs", running(req), req)
+			first := req.VM.Status.UniqueID
+			v := &victim{t: t, ready: ready, p: p, l: l, req: req,
+				vm: object.NewVirtualMachine(admin(t, ready).Client, types.ManagedObjectReference{Type: "VirtualMachine", Value: first})}
+			before := counted.snapshot()
+			tc.event(v)
+			l.until("status says "+tc.told, func() bool { return v.told() == tc.told }, req)
+			if tc.check != nil {
+				tc.check(v)
+			}
+			if id := req.VM.Status.UniqueID; (id == "") != strings.Contains(tc.told, "False") {
+				t.Errorf("uniqueID %q while %s", id, v.told())
+			}
+			if tc.undo != nil {
+				tc.undo(v)
+				l.until("all is well again", func() bool { return v.told() == allWell && running(req)() }, req)
+			}
+			if id := req.VM.Status.UniqueID; (id != first) != tc.another {
+				t.Errorf("the VM is %s, and was %s", id, first)
+			}
+			after := counted.snapshot()
+			if made, destroyed := after["CloneVM_Task"]-before["CloneVM_Task"], after["Destroy_Task"]-before["Destroy_Task"]; made+destroyed != 0 {
+				t.Errorf("%d VMs were made and %d destroyed", made, destroyed)
+			}
+			l.remove(req)
+			for _, left := range vmsOf(t, ready) {
+				if left.InstanceUUID == string(req.VM.UID) {
+					t.Errorf("the VM %s is left after its object", left.ID)
+				}
+			}
+		})
+	}
+	copies := 0
+	for _, vm := range vmsOf(t, ready) {
+		if strings.HasPrefix(vm.Name, "copy-of-") {
+			copies++
+		}
+	}
+	if copies != 1 {
+		t.Errorf("%d copies made by hand are left, want the one", copies)
+	}
+}
+
+// A VM that nobody can reach is not destroyed, and not made anew; its object waits.
+func TestADeletionWaitsForWhatCannotBeReached(t *testing.T) {
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	for _, state := range []string{"inaccessible", "orphaned", "disconnected", "invalid"} {
+		t.Run(state, func(t *testing.T) {
+			req := newRequest("vm-"+state, templateImage())
+			l.until("the VM runs", running(req), req)
+			id := req.VM.Status.UniqueID
+			control(t, ready, http.MethodPost, "/vm/hide?state="+state+"&vm="+id)
+			l.until("it is not reached", func() bool {
+				return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "Unknown UnknownState"
+			}, req)
+			before := counted.snapshot()["Destroy_Task"]
+			err := p.DeleteVirtualMachine(t.Context(), req)
+			if !provider.IsNoRequeue(err) || !strings.Contains(err.Error(), id) {
+				t.Errorf("deletion = %v, want it to wait, and to say for what", err)
+			}
+			if n := counted.snapshot()["Destroy_Task"] - before; n != 0 {
+				t.Errorf("Destroy_Task was called %d times", n)
+			}
+			if state == "orphaned" {
+				req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationUnregister: ""}
+				l.remove(req)
+				if n := counted.snapshot()["UnregisterVM"]; n != 1 {
+					t.Errorf("UnregisterVM was called %d times, want once, as asked", n)
+				}
+				return
+			}
+			control(t, ready, http.MethodPost, "/vm/show?vm="+id)
+			ref := types.ManagedObjectReference{Type: "VirtualMachine", Value: id}
+			eventually(t, "it is seen", func() bool { return observe.Trouble(p.inventory.Get(ref)) == "" })
+			l.remove(req)
+			if n := counted.snapshot()["Destroy_Task"] - before; n != 1 {
+				t.Errorf("Destroy_Task was called %d times after it was back, want once", n)
+			}
+		})
+	}
+}
