@@ -36,6 +36,10 @@ const Patience = 2 * time.Minute
 // names.
 const asVCenter = "SLIPWAY_TEST_VCENTER_DIR"
 
+// APIVersionOf is the environment variable with the API version of the simulated
+// vCenters that are started from then on; its own without.
+const APIVersionOf = "SLIPWAY_TEST_VCENTER_API"
+
 // bootDelayOf names the time that its guests take to boot.
 const bootDelayOf = "SLIPWAY_TEST_GUEST_BOOT_DELAY"
 
@@ -50,7 +54,7 @@ func Main(m *testing.M) {
 	bootDelay, err := time.ParseDuration(os.Getenv(bootDelayOf))
 	if err == nil {
 		err = vcenter.Run(ctx, vcenter.Options{
-			StateDir: dir, ReadyFile: readyFile(dir), GuestBootDelay: bootDelay, ControlListen: "127.0.0.1:0",
+			StateDir: dir, ReadyFile: readyFile(dir), GuestBootDelay: bootDelay, ControlListen: "127.0.0.1:0", APIVersion: os.Getenv(APIVersionOf),
 		})
 	}
 	if err != nil {

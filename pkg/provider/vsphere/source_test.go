@@ -16,9 +16,11 @@ import (
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/test/simulated"
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
@@ -186,4 +188,24 @@ func TestAGuestOfCloudInitHasTheAddressesOfItsSpec(t *testing.T) {
 		t.Errorf("network = %+v, want host name seeded, 192.0.2.5, and an address by DHCP for eth1", st)
 	}
 	nothingToDo(t, p, req)
+}
+
+// Before 8.0.2.0 a deployment brings no configuration, and so no identity.
+func TestAVCenterThatIsTooOldDeploysNoLibraryItem(t *testing.T) {
+	t.Setenv(simulated.APIVersionOf, "8.0.1.0")
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	library, clone := newRequest("library", libraryImage()), newRequest("clone", templateImage())
+	var c *metav1.Condition
+	l.until("the image is refused, and the template is cloned", func() bool {
+		c = meta.FindStatusCondition(library.VM.Status.Conditions, vmv1alpha1.ConditionImageReady)
+		return c != nil && c.Status == metav1.ConditionFalse && running(clone)()
+	}, library, clone)
+	if !strings.Contains(c.Message, "8.0.2.0") || !strings.Contains(c.Message, "8.0.1.0") {
+		t.Errorf("ImageReady = %+v, want both versions", c)
+	}
+	if n := counted.snapshot()["rest.DeployLibraryItem"]; n != 0 {
+		t.Errorf("%d deployments were tried", n)
+	}
 }

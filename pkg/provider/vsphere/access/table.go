@@ -42,4 +42,4 @@ var Required = map[string][]string{
 
 // MinAPIVersion is the oldest version of the API of vCenter that works: VmConfigSpec,
 // by which a library item is deployed with its final configuration, was added in it.
-const MinAPIVersion = "8.0.2.0"
+const MinAPIVersion = placement.MinDeployAPI

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"strconv"
 	"strings"
 
 	"github.com/vmware/govmomi/object"
@@ -16,12 +15,13 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
 
-// minDeployAPI is the first version of vCenter's API with which a deployment brings its
+// MinDeployAPI is the first version of vCenter's API with which a deployment brings its
 // own configuration, the identity of the virtual machine among it (vSphere Automation
 // API, Vcenter Ovf LibraryItem VmConfigSpec). Older ones would ignore it.
-const minDeployAPI = "8.0.2.0"
+const MinDeployAPI = "8.0.2.0"
 
 // Source is what a virtual machine is made from: a library item or a template.
 type Source struct {
@@ -76,9 +76,9 @@ func (r *Resolver) libraryItem(ctx context.Context, from vmv1alpha1.ContentLibra
 	if err != nil {
 		return Source{}, err
 	}
-	if have := vim.ServiceContent.About.ApiVersion; !atLeast(have, minDeployAPI) {
+	if have := vim.ServiceContent.About.ApiVersion; session.Older(have, MinDeployAPI) {
 		return Source{}, &NotUsableError{Message: fmt.Sprintf(
-			"deploying from a content library needs vCenter 8.0 Update 2 or newer (API %s), and this one has API %s: use an image of a template", minDeployAPI, have)}
+			"deploying from a content library needs vCenter 8.0 Update 2 or newer (API %s), and this one has API %s: use an image of a template", MinDeployAPI, have)}
 	}
 	var items []string
 	var item *library.Item
@@ -124,19 +124,4 @@ func instead(itemType string) string {
 		return "; name the template by its inventory path"
 	}
 	return ""
-}
-
-// atLeast compares versions number by number. What is no number counts as 0.
-func atLeast(have, want string) bool {
-	h, w := strings.Split(have, "."), strings.Split(want, ".")
-	for n := range w {
-		var a, b int
-		if n < len(h) {
-			a, _ = strconv.Atoi(h[n])
-		}
-		if b, _ = strconv.Atoi(w[n]); a != b {
-			return a > b
-		}
-	}
-	return true
 }
