@@ -5,5 +5,6 @@
 //
 // When an action returns without error, the inventory shows its result: the
 // next pass never plans by what was true before. What is already as the action
-// would make it is success, and so is destroying what is gone.
+// would make it is success, and so is destroying what is gone. Destroying a VM takes
+// its own disks only, and is done when the VM is gone, whatever became of the task.
 package action

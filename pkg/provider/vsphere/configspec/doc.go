@@ -12,5 +12,10 @@
 // of which the VM has exactly those that are asked for. Disks and TPMs hold data:
 // leaving them out of the spec never removes them.
 //
+// A VM that was taken over from somebody (observe.AdoptedKey) gets what the spec names,
+// and nothing else: name, BIOS UUID, firmware, adapters, devices, allocations and what its
+// guest was told stay as they were. A new one is told its topology and hot-add in any case, for
+// its image has values that nobody here knows.
+//
 // What is asked for and is not done is in Refused or in NotApplied.
 package configspec

@@ -14,5 +14,9 @@
 //     the name. A foreign VM at that path is left alone and reported.
 //  4. A VM that exists is taken over only if it is below the managed folder and
 //     has no owner, or the object itself.
-//  5. What a failed create left behind is removed, and only that.
+//  5. A deployment says all that the image's OVF descriptor says of the VM but for its
+//     disks and their controllers, in case vCenter takes only these from it. A clone
+//     has no copy of its template's TPM, and none of its adapters for a moment, unless
+//     the spec names no network.
+//  6. What a failed create left behind is removed, and only that.
 package create
