@@ -3373,6 +3373,20 @@ func schema_pkg_apis_vm_v1alpha1_RefreshResult(ref common.ReferenceCallback) com
 							Format:      "",
 						},
 					},
+					"oldSourceName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "OldSourceName is the instance type or preference in use before the refresh.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"oldSourceKind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "OldSourceKind is its kind in canonical form.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
 				},
 			},
 		},
@@ -5402,6 +5416,13 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Recreate", "Wait"},
+						},
+					},
+					"terminationGracePeriodSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "TerminationGracePeriodSeconds is how long a soft power off (TrySoft) waits for the guest before it becomes a hard one, in seconds, from 0. Defaults to what the preference prefers.",
+							Type:        []string{"integer"},
+							Format:      "int64",
 						},
 					},
 				},

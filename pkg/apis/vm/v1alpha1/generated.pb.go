@@ -971,6 +971,16 @@ func (m *RefreshResult) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i -= len(m.OldSourceKind)
+	copy(dAtA[i:], m.OldSourceKind)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.OldSourceKind)))
+	i--
+	dAtA[i] = 0x6a
+	i -= len(m.OldSourceName)
+	copy(dAtA[i:], m.OldSourceName)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.OldSourceName)))
+	i--
+	dAtA[i] = 0x62
 	i--
 	if m.DryRun {
 		dAtA[i] = 1
@@ -3152,6 +3162,13 @@ func (m *VirtualMachineSpec) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if m.TerminationGracePeriodSeconds != nil {
+		i = encodeVarintGenerated(dAtA, i, uint64(*m.TerminationGracePeriodSeconds))
+		i--
+		dAtA[i] = 0x1
+		i--
+		dAtA[i] = 0xe0
+	}
 	i -= len(m.WhenMissing)
 	copy(dAtA[i:], m.WhenMissing)
 	i = encodeVarintGenerated(dAtA, i, uint64(len(m.WhenMissing)))
@@ -4260,6 +4277,10 @@ func (m *RefreshResult) Size() (n int) {
 		}
 	}
 	n += 2
+	l = len(m.OldSourceName)
+	n += 1 + l + sovGenerated(uint64(l))
+	l = len(m.OldSourceKind)
+	n += 1 + l + sovGenerated(uint64(l))
 	return n
 }
 
@@ -5102,6 +5123,9 @@ func (m *VirtualMachineSpec) Size() (n int) {
 	n += 2 + l + sovGenerated(uint64(l))
 	l = len(m.WhenMissing)
 	n += 2 + l + sovGenerated(uint64(l))
+	if m.TerminationGracePeriodSeconds != nil {
+		n += 2 + sovGenerated(uint64(*m.TerminationGracePeriodSeconds))
+	}
 	return n
 }
 
@@ -5540,6 +5564,8 @@ func (this *RefreshResult) String() string {
 		`SpecPinCleared:` + fmt.Sprintf("%v", this.SpecPinCleared) + `,`,
 		`Fields:` + repeatedStringForFields + `,`,
 		`DryRun:` + fmt.Sprintf("%v", this.DryRun) + `,`,
+		`OldSourceName:` + fmt.Sprintf("%v", this.OldSourceName) + `,`,
+		`OldSourceKind:` + fmt.Sprintf("%v", this.OldSourceKind) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -6137,6 +6163,7 @@ func (this *VirtualMachineSpec) String() string {
 		`InstanceUUID:` + fmt.Sprintf("%v", this.InstanceUUID) + `,`,
 		`ProviderID:` + fmt.Sprintf("%v", this.ProviderID) + `,`,
 		`WhenMissing:` + fmt.Sprintf("%v", this.WhenMissing) + `,`,
+		`TerminationGracePeriodSeconds:` + valueToStringGenerated(this.TerminationGracePeriodSeconds) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -9377,6 +9404,70 @@ func (m *RefreshResult) Unmarshal(dAtA []byte) error {
 				}
 			}
 			m.DryRun = bool(v != 0)
+		case 12:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field OldSourceName", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.OldSourceName = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 13:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field OldSourceKind", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.OldSourceKind = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])
@@ -16762,6 +16853,26 @@ func (m *VirtualMachineSpec) Unmarshal(dAtA []byte) error {
 			}
 			m.WhenMissing = WhenMissing(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
+		case 28:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field TerminationGracePeriodSeconds", wireType)
+			}
+			var v int64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.TerminationGracePeriodSeconds = &v
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])

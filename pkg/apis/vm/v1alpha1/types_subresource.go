@@ -65,6 +65,12 @@ type RefreshResult struct {
 	// DryRun is true when nothing was written because of the options.
 	// +optional
 	DryRun bool `json:"dryRun,omitempty" protobuf:"varint,11,opt,name=dryRun"`
+	// OldSourceName is the instance type or preference in use before the refresh.
+	// +optional
+	OldSourceName string `json:"oldSourceName,omitempty" protobuf:"bytes,12,opt,name=oldSourceName"`
+	// OldSourceKind is its kind in canonical form.
+	// +optional
+	OldSourceKind string `json:"oldSourceKind,omitempty" protobuf:"bytes,13,opt,name=oldSourceKind"`
 }
 
 // RefreshField is one difference that a refresh brings.

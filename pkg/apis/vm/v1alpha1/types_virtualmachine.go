@@ -217,6 +217,11 @@ type VirtualMachineSpec struct {
 	// image, whose disks have nothing of the old one.
 	// +optional
 	WhenMissing WhenMissing `json:"whenMissing,omitempty" protobuf:"bytes,27,opt,name=whenMissing,casttype=WhenMissing"`
+	// TerminationGracePeriodSeconds is how long a soft power off (TrySoft) waits for the
+	// guest before it becomes a hard one, in seconds, from 0. Defaults to what the
+	// preference prefers.
+	// +optional
+	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty" protobuf:"varint,28,opt,name=terminationGracePeriodSeconds"`
 }
 
 // VirtualMachineImageRef refers to an image.

@@ -87,6 +87,10 @@ type VirtualMachineSpecApplyConfiguration struct {
 	// while a permission is missing. Defaults to Wait; Recreate makes a new VM from the
 	// image, whose disks have nothing of the old one.
 	WhenMissing *vmv1alpha1.WhenMissing `json:"whenMissing,omitempty"`
+	// TerminationGracePeriodSeconds is how long a soft power off (TrySoft) waits for the
+	// guest before it becomes a hard one, in seconds, from 0. Defaults to what the
+	// preference prefers.
+	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
 }
 
 // VirtualMachineSpecApplyConfiguration constructs a declarative configuration of the VirtualMachineSpec type for use with
@@ -313,5 +317,13 @@ func (b *VirtualMachineSpecApplyConfiguration) WithProviderID(value string) *Vir
 // If called multiple times, the WhenMissing field is set to the value of the last call.
 func (b *VirtualMachineSpecApplyConfiguration) WithWhenMissing(value vmv1alpha1.WhenMissing) *VirtualMachineSpecApplyConfiguration {
 	b.WhenMissing = &value
+	return b
+}
+
+// WithTerminationGracePeriodSeconds sets the TerminationGracePeriodSeconds field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the TerminationGracePeriodSeconds field is set to the value of the last call.
+func (b *VirtualMachineSpecApplyConfiguration) WithTerminationGracePeriodSeconds(value int64) *VirtualMachineSpecApplyConfiguration {
+	b.TerminationGracePeriodSeconds = &value
 	return b
 }
