@@ -13,8 +13,7 @@ import (
 // references the copy is equal. A class that comes with a preference is
 // expanded too, because its size may not be given twice.
 //
-// What a virtual machine has no field for is lost: node selector and
-// termination grace period. The error is an *apply.Error.
+// What a virtual machine has no field for is lost: the node selector. The error is an *apply.Error.
 func Expand(vm *vmv1alpha1.VirtualMachine, resolved *Resolved) (*vmv1alpha1.VirtualMachine, error) {
 	out := vm.DeepCopy()
 	if vm.Spec.Instancetype == nil && vm.Spec.Preference == nil {
@@ -32,6 +31,7 @@ func Expand(vm *vmv1alpha1.VirtualMachine, resolved *Resolved) (*vmv1alpha1.Virt
 	spec.Bootstrap = effective.Bootstrap
 	spec.StorageClass = effective.StorageClass
 	spec.MinHardwareVersion = effective.MinHardwareVersion
+	spec.TerminationGracePeriodSeconds = effective.TerminationGracePeriodSeconds
 	for key, value := range effective.Annotations {
 		if apply.IsSourceAnnotation(key) {
 			continue

@@ -136,6 +136,7 @@ func describe(vm *vmv1alpha1.VirtualMachine, role Role, latest *Object) *vmv1alp
 	result.Name, result.Namespace = vm.Name, vm.Namespace
 	if ref := StatusRef(vm, role); ref != nil {
 		result.OldGeneration = ref.SourceGeneration
+		result.OldSourceName, result.OldSourceKind = ref.Name, ref.Kind
 		if ref.ControllerRevisionRef != nil {
 			result.OldRevision = ref.ControllerRevisionRef.Name
 		}

@@ -41,7 +41,7 @@ func TestRefreshMovesToTheNewGeneration(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &vmv1alpha1.RefreshResult{
-		SourceName: "small", SourceKind: string(clusterIT),
+		SourceName: "small", SourceKind: string(clusterIT), OldSourceName: "small", OldSourceKind: string(clusterIT),
 		OldRevision: "vm-small-v1alpha1-it-uid-1", OldGeneration: 1,
 		NewRevision: "vm-small-v1alpha1-it-uid-2", NewGeneration: 2,
 		Changed: true,

@@ -173,13 +173,26 @@ func printRefresh(out io.Writer, format string, results []vmv1alpha1.RefreshResu
 	fmt.Fprintln(w, "NAMESPACE\tVM\tSOURCE\tGENERATION\tRESULT\tCHANGES")
 	for i := range results {
 		r := &results[i]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Namespace, r.Name, r.SourceName, generations(r), verdict(r), changes(r))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Namespace, r.Name, sources(r), generations(r), verdict(r), changes(r))
 	}
 	return w.Flush()
 }
 
+// sources names what the virtual machine uses, with both kinds and names when it moves
+// to another.
+func sources(r *vmv1alpha1.RefreshResult) string {
+	switch {
+	case r.OldSourceName == "" || r.OldSourceName == r.SourceName && r.OldSourceKind == r.SourceKind:
+		return r.SourceName
+	case r.OldSourceKind == r.SourceKind:
+		return r.OldSourceName + " → " + r.SourceName
+	}
+	return fmt.Sprintf("%s/%s → %s/%s", r.OldSourceKind, r.OldSourceName, r.SourceKind, r.SourceName)
+}
+
 func generations(r *vmv1alpha1.RefreshResult) string {
-	if r.OldGeneration == r.NewGeneration || r.OldGeneration == 0 {
+	another := r.OldSourceName != "" && (r.OldSourceName != r.SourceName || r.OldSourceKind != r.SourceKind)
+	if r.OldGeneration == r.NewGeneration || r.OldGeneration == 0 || another {
 		return fmt.Sprint(r.NewGeneration)
 	}
 	return fmt.Sprintf("%d → %d", r.OldGeneration, r.NewGeneration)

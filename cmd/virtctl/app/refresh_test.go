@@ -266,3 +266,24 @@ func TestRefreshTakesManyNamesOrASelector(t *testing.T) {
 		}
 	}
 }
+
+func TestRefreshToAnotherSourceShowsBoth(t *testing.T) {
+	const cluster, namespaced = "virtualmachineclusterinstancetype", "virtualmachineinstancetype"
+	for name, tc := range map[string]struct {
+		result vmv1alpha1.RefreshResult
+		want   string
+	}{
+		"the same":       {vmv1alpha1.RefreshResult{SourceName: "big", SourceKind: cluster, OldSourceName: "big", OldSourceKind: cluster, OldGeneration: 1, NewGeneration: 2}, "big 1 → 2 "},
+		"another name":   {vmv1alpha1.RefreshResult{SourceName: "big", SourceKind: cluster, OldSourceName: "small", OldSourceKind: cluster, OldGeneration: 2, NewGeneration: 1}, "small → big 1 "},
+		"another kind":   {vmv1alpha1.RefreshResult{SourceName: "big", SourceKind: namespaced, OldSourceName: "big", OldSourceKind: cluster, OldGeneration: 2, NewGeneration: 1}, cluster + "/big → " + namespaced + "/big 1 "},
+		"nothing in use": {vmv1alpha1.RefreshResult{SourceName: "big", SourceKind: cluster, NewGeneration: 1}, "big 1 "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &apiServer{vms: []vmv1alpha1.VirtualMachine{machine("dev", "a")}, refresh: tc.result}
+			_, out, errOut := run(t, s, "refresh", "instancetype", "a")
+			if got := strings.Join(strings.Fields(out), " "); !strings.Contains(got, "dev a "+tc.want) {
+				t.Errorf("printed %q%s, want %q in it", got, errOut, tc.want)
+			}
+		})
+	}
+}

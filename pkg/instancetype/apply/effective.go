@@ -80,6 +80,10 @@ func base(in *vmv1alpha1.VirtualMachineSpec) *vmv1alpha1.VirtualMachineInstanceS
 		MinHardwareVersion: in.MinHardwareVersion,
 		GuestID:            in.GuestID,
 	}
+	if in.TerminationGracePeriodSeconds != nil {
+		seconds := *in.TerminationGracePeriodSeconds
+		spec.TerminationGracePeriodSeconds = &seconds
+	}
 	if in.Volumes != nil {
 		spec.Volumes = make([]vmv1alpha1.VirtualMachineVolume, len(in.Volumes))
 		for i := range in.Volumes {

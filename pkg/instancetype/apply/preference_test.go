@@ -40,6 +40,7 @@ func TestPreferenceFillsWhatIsUnset(t *testing.T) {
 		{"F92 TPM when there is none", `guestID: x`, `{devices: {preferredTPM: {persistent: true}}}`, func(s *spec) any { return *s.Devices.TPM.Persistent }, true},
 		{"F92 a TPM that is turned off stays", `devices: {tpm: {enabled: false}}`, `{devices: {preferredTPM: {persistent: true}}}`,
 			func(s *spec) any { return *s.Devices.TPM.Enabled || s.Devices.TPM.Persistent != nil }, false},
+		{"F101 the grace period is the owner's", `terminationGracePeriodSeconds: 5`, `{preferredTerminationGracePeriodSeconds: 3600}`, func(s *spec) any { return *s.TerminationGracePeriodSeconds }, int64(5)},
 		{"F94 video is made", `guestID: x`, `{devices: {preferredVideoType: svga}}`, func(s *spec) any { return s.Devices.Video.Type }, "svga"},
 		{"F94 video without type is filled", `devices: {video: {}}`, `{devices: {preferredVideoType: svga}}`, func(s *spec) any { return s.Devices.Video.Type }, "svga"},
 		{"F94 a video card that vSphere lacks is not made", `guestID: x`, `{devices: {preferredVideoType: virtio}}`, func(s *spec) any { return s.Devices }, (*vmv1alpha1.VirtualMachineDevices)(nil)},

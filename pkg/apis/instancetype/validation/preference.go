@@ -4,6 +4,8 @@
 package validation
 
 import (
+	"math"
+
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -35,7 +37,7 @@ func ValidatePreferenceSpec(spec *instancetype.VirtualMachinePreferenceSpec, pat
 		errs = append(errs, validateName(*spec.PreferredSubdomain, path.Child("preferredSubdomain"))...)
 	}
 	if seconds := spec.PreferredTerminationGracePeriodSeconds; seconds != nil {
-		errs = append(errs, validateAtLeast(*seconds, 0, path.Child("preferredTerminationGracePeriodSeconds"))...)
+		errs = append(errs, validateRange(*seconds, 0, math.MaxInt32, path.Child("preferredTerminationGracePeriodSeconds"))...)
 	}
 	if spec.Requirements != nil {
 		errs = append(errs, validateRequirements(spec.Requirements, path.Child("requirements"))...)

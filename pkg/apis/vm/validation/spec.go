@@ -5,6 +5,7 @@ package validation
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -100,6 +101,9 @@ func validatePower(spec *vm.VirtualMachineSpec, path *field.Path) field.ErrorLis
 	errs = append(errs, validateEnum(spec.PromoteDisksMode, path.Child("promoteDisksMode"),
 		vm.PromoteDisksModeOnline, vm.PromoteDisksModeOffline, vm.PromoteDisksModeDisabled)...)
 	errs = append(errs, validateEnum(spec.WhenMissing, path.Child("whenMissing"), vm.WhenMissingWait, vm.WhenMissingRecreate)...)
+	if seconds := spec.TerminationGracePeriodSeconds; seconds != nil {
+		errs = append(errs, validateRange(*seconds, 0, math.MaxInt32, path.Child("terminationGracePeriodSeconds"))...)
+	}
 	if next := spec.NextRestartTime; next != "" && next != restartNow {
 		if _, err := time.Parse(time.RFC3339Nano, next); err != nil {
 			errs = append(errs, field.Invalid(path.Child("nextRestartTime"), next,

@@ -188,6 +188,8 @@ func TestSpecPowerAndReferences(t *testing.T) {
 			"NotSupported spec.powerOffMode", "NotSupported spec.suspendMode", "NotSupported spec.restartMode",
 		}},
 		{"an unknown update strategy", func(s *spec) { s.UpdateStrategy = "Later" }, []string{"NotSupported spec.updateStrategy"}},
+		{"a grace period of nothing", func(s *spec) { s.TerminationGracePeriodSeconds = ptr.To[int64](0) }, nil},
+		{"a negative grace period", func(s *spec) { s.TerminationGracePeriodSeconds = ptr.To[int64](-1) }, []string{"Invalid spec.terminationGracePeriodSeconds"}},
 		{"an unknown answer to a missing VM", func(s *spec) { s.WhenMissing = "Panic" }, []string{"NotSupported spec.whenMissing"}},
 		{"an unknown promotion mode", func(s *spec) { s.PromoteDisksMode = "Never" }, []string{"NotSupported spec.promoteDisksMode"}},
 		{"restart now", func(s *spec) { s.NextRestartTime = "now" }, nil},
