@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -200,6 +201,73 @@ func TestOrdersThatCannotBeCarriedOutSayWhy(t *testing.T) {
 		}
 		if code, text := command(t, s, test.method, test.path, q, nil); code != http.StatusBadRequest || !strings.Contains(text, test.want) {
 			t.Errorf("%s %s?%s: %d %q, want 400 with %s", test.method, test.path, test.query, code, text, test.want)
+		}
+	}
+}
+
+func TestClientsWorkOnWhileMachinesAreDisturbed(t *testing.T) {
+	ctx := testContext(t)
+	s := startServer(t, Options{})
+	var working sync.WaitGroup
+	done := make(chan struct{})
+	const clients, each = 3, 10
+	for i := range clients {
+		c := connect(ctx, t, s)
+		p := findPlaces(ctx, t, c)
+		working.Go(func() {
+			for j := range each {
+				// What fails, fails because the machine is disturbed.
+				_ = live(ctx, c, p, fmt.Sprintf("vm-%d-%d", i, j), j)
+			}
+		})
+	}
+	go func() { working.Wait(); close(done) }()
+	disturbed := 0
+	for open := true; open; {
+		select {
+		case <-done:
+			open = false
+		default:
+			if d, err := s.Events().Disturb("", "/DC0/vm/slipway", "/DC0/vm"); err == nil {
+				if disturbed++; disturbed%2 == 0 {
+					_ = s.Events().Undo(d.ID) // its machine may be gone
+				}
+			}
+		}
+	}
+	if err := s.Events().UndoAll(); err != nil {
+		t.Fatal(err)
+	}
+	c := connect(ctx, t, s)
+	seen := map[string]string{}
+	for _, vm := range s.Events().VMs() {
+		if other := seen[vm.InstanceUUID]; other != "" {
+			t.Errorf("%s and %s have the instance UUID %s", vm.Name, other, vm.InstanceUUID)
+		}
+		if seen[vm.InstanceUUID] = vm.Name; vm.Template {
+			continue
+		}
+		if vm.State != "connected" {
+			t.Errorf("%s is %s after all was undone", vm.Name, vm.State)
+		}
+		machine := object.NewVirtualMachine(c.Client, *ref("VirtualMachine", vm.ID))
+		if vm.PowerState == "poweredOn" {
+			task, err := machine.PowerOff(ctx)
+			wait(ctx, t, task, err)
+		}
+		task, err := machine.Destroy(ctx)
+		wait(ctx, t, task, err)
+	}
+	if left := s.Events().VMs(); len(left) != 1 || disturbed == 0 {
+		t.Errorf("after %d disturbances and the destruction of all there are %v, want the template", disturbed, left)
+	}
+	files, err := s.Events().Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if !strings.Contains(file, Template) {
+			t.Errorf("%s is left", file)
 		}
 	}
 }

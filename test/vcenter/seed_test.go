@@ -138,6 +138,11 @@ func TestAGuestWithOVFPropertiesDoesNotReadGuestinfo(t *testing.T) {
 		if got := booted(ctx, t, c, clone); got.Guest.HostName != "from-seed" {
 			t.Errorf("the guest of the clone without vApp configuration is %q, want from-seed", got.Guest.HostName)
 		}
+		task, err = vm.Reconfigure(ctx, types.VirtualMachineConfigSpec{VAppConfigRemoved: types.NewBool(true)})
+		wait(ctx, t, task, err)
+		if left := read(ctx, t, c, vm).Config.VAppConfig; left != nil {
+			t.Errorf("after it was removed the vApp configuration is %+v", left)
+		}
 	}
 }
 
