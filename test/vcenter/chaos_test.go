@@ -58,6 +58,15 @@ func destroyRunning(ctx context.Context, c *govmomi.Client, id string) error {
 	return nil
 }
 
+// findVM returns the virtual machine that fits.
+func findVM(s *Server, fits func(events.VM) bool) (events.VM, bool) {
+	all := s.Events().VMs()
+	if i := slices.IndexFunc(all, fits); i >= 0 {
+		return all[i], true
+	}
+	return events.VM{}, false
+}
+
 // standing are what a disturbance and its inverse leave as it was.
 type standing struct{ Name, InstanceUUID, PowerState, Folder, State, Path string }
 
@@ -100,6 +109,12 @@ func TestEveryDisturbanceIsSeenAndItsInverseGivesBackWhatWas(t *testing.T) {
 			}
 			if d := cmp.Diff(ids, s.Events().VMs()); d == "" {
 				t.Errorf("nothing has changed")
+			}
+			for _, was := range ids {
+				_, ok := findVM(s, func(vm events.VM) bool { return vm.ID == was.ID || vm.InstanceUUID == was.InstanceUUID })
+				if gone := kind == events.KindRenumber || kind == events.KindUnregister; !was.Template && ok == gone {
+					t.Errorf("%s: a machine of its ID or instance UUID is there: %t", was.Name, ok)
+				}
 			}
 			command(t, s, http.MethodDelete, "/chaos", url.Values{"id": {fmt.Sprint(all[0].ID)}}, nil)
 			if code, text := command(t, s, http.MethodDelete, "/chaos", nil, nil); code != http.StatusOK {

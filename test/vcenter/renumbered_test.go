@@ -149,7 +149,7 @@ func TestAnInstanceUUIDInConflictIsReplaced(t *testing.T) {
 
 func TestTheMachinesOfARemovedHostAreBackUnderOtherIDsWithIt(t *testing.T) {
 	ctx := testContext(t)
-	s := startServer(t, Options{})
+	s := startServer(t, Options{GuestBootDelay: DefaultGuestBootDelay})
 	c := connect(ctx, t, s)
 	p := findPlaces(ctx, t, c)
 	finder := find.NewFinder(c.Client)
