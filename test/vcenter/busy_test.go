@@ -110,11 +110,15 @@ func TestTasksOfAHostWaitForTheirTurn(t *testing.T) {
 		return n[types.TaskInfoStateRunning] == limit && n[types.TaskInfoStateQueued] == len(vms)-limit
 	})
 	s.TaskDelays().Set("PowerOnVM_Task", 0)
+	var running []*object.Task
 	for _, task := range tasks {
 		if stateOf(ctx, t, c, task).State == types.TaskInfoStateRunning {
-			if err := task.Cancel(ctx); err != nil {
-				t.Fatal(err)
-			}
+			running = append(running, task)
+		}
+	}
+	for _, task := range running {
+		if err := task.Cancel(ctx); err != nil {
+			t.Fatal(err)
 		}
 	}
 	eventually(ctx, t, "the others had their turn", func() bool { return count()[types.TaskInfoStateSuccess] == len(vms)-limit })

@@ -34,7 +34,7 @@ func (g *Gate) CloneVMTask(ctx *simulator.Context, req *types.CloneVM_Task) soap
 		return g.clone(ctx, vm, req, generation)
 	})
 	task.Info.Name, task.Info.DescriptionId, task.Info.EntityName = "CloneVM_Task", "VirtualMachine.clone", vm.Name
-	return &methods.CloneVM_TaskBody{Res: &types.CloneVM_TaskResponse{Returnval: task.Run(ctx)}}
+	return &methods.CloneVM_TaskBody{Res: &types.CloneVM_TaskResponse{Returnval: g.start(ctx, task)}}
 }
 
 func (g *Gate) clone(ctx *simulator.Context, vm *simulator.VirtualMachine, req *types.CloneVM_Task, generation int) (types.AnyType, types.BaseMethodFault) {

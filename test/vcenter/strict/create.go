@@ -81,7 +81,7 @@ func (g *Gate) create(ctx *simulator.Context, req *types.CreateVM_Task) (types.M
 		return g.build(ctx, req)
 	})
 	task.Info.Name = "CreateVM_Task"
-	ref := task.Run(ctx)
+	ref := g.start(ctx, task)
 	g.onEnd(ctx, ref, release)
 	return ref, nil
 }

@@ -45,6 +45,7 @@ type Gate struct {
 
 	shelf map[string]*mo.VirtualMachine // not in the inventory, by the path of the .vmx file
 
+	starts  sync.Mutex // see start
 	turns   *turns
 	delays  map[string]time.Duration                                      // of the tasks of calls
 	running map[types.ManagedObjectReference]types.ManagedObjectReference // tasks of busy virtual machines

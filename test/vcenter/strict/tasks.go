@@ -12,6 +12,14 @@ func ended(info types.TaskInfo) bool {
 	return info.State == types.TaskInfoStateSuccess || info.State == types.TaskInfoStateError
 }
 
+// start runs the task of a folder. Tasks of one folder must not start at the same time:
+// the simulator enters each into the folder's recent tasks without a lock.
+func (g *Gate) start(ctx *simulator.Context, task *simulator.Task) types.ManagedObjectReference {
+	g.starts.Lock()
+	defer g.starts.Unlock()
+	return task.Run(ctx)
+}
+
 // onEnd calls do once, when the task ends or at once if it has. Several may wait
 // for one task.
 func (g *Gate) onEnd(ctx *simulator.Context, ref types.ManagedObjectReference, do func(types.TaskInfo)) {
