@@ -53,7 +53,7 @@ func (r *Report) Print(w io.Writer) {
 	line := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }
 	line("%s, API %s, as %s", r.Version, r.APIVersion, r.Account)
 	if r.TooOld {
-		line("too old: the API of vCenter must be at least %s", MinAPIVersion)
+		line("vCenter is too old to deploy images of content libraries: its API must be at least %s", MinAPIVersion)
 	}
 	for _, o := range r.Objects {
 		if o.Err != nil {

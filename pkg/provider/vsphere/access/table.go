@@ -40,6 +40,6 @@ var Required = map[string][]string{
 	placement.WhatNetwork:   {"System.Read", "Network.Assign"},
 }
 
-// MinAPIVersion is the oldest version of the API of vCenter that works: VmConfigSpec,
-// by which a library item is deployed with its final configuration, was added in it.
+// MinAPIVersion is the oldest version of the API of vCenter with which images of content
+// libraries can be deployed.
 const MinAPIVersion = placement.MinDeployAPI
