@@ -195,10 +195,8 @@ func (s *Server) serve(ctx context.Context) error {
 		return err
 	}
 	s.front = front.New(handler, s.inv.Model.Map(), s.hub, s.apiVersion)
-	// Strict, but for versions of the API: most clients send one that is too new, and
+	// Versions of the API are not checked: most clients send one that is too new, and
 	// vCenter is known to bear that of a login with a password.
-	s.deployer.DisksOnly(true)
-	s.guests.CloudInit(true)
 	s.front.Lockout.Enable(true)
 	s.service = &http.Server{
 		Handler: s.front, ConnState: s.front.Track, ErrorLog: quiet(ctx),
