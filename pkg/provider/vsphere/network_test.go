@@ -110,3 +110,54 @@ func TestAMissingNetworkOfAVMThatWaitsForOthersIsLookedForAgain(t *testing.T) {
 		t.Error("the inventory was lost")
 	}
 }
+
+// A distributed port group that was made again has the same name and another key.
+func TestANetworkThatWasMadeAgainIsUsedWithItsNewKey(t *testing.T) {
+	ready := startVCenter(t)
+	addNetwork(t, ready, "late")
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	on := func(name, network string) *provider.Request {
+		req := newRequest(name, templateImage())
+		req.Effective = req.Effective.DeepCopy()
+		req.Effective.Network.Interfaces[0].Network = network
+		return req
+	}
+	first, other := on("first", "late"), on("other", "")
+	l.until("both run", running(first, other), first, other)
+	l.remove(first)
+	f := find.NewFinder(admin(t, ready).Client)
+	old, err := f.Network(t.Context(), "/DC0/network/late")
+	if err != nil {
+		t.Fatal(err)
+	}
+	task, err := object.NewCommon(admin(t, ready).Client, old.Reference()).Destroy(t.Context())
+	if err == nil {
+		err = task.Wait(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	addNetwork(t, ready, "late")
+	made, err := f.Network(t.Context(), "/DC0/network/late")
+	if err != nil || made.Reference() == old.Reference() {
+		t.Fatalf("the network that was made again is %v, error %v", made, err)
+	}
+	// Of a VM that is off an adapter changes at once.
+	other.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+	l.until("the VM is off", func() bool { return other.VM.Status.PowerState == vmv1alpha1.PoweredOff }, other)
+	other.Effective = on("other", "late").Effective
+	l.until("the VM is on the new network", func() bool {
+		for _, vm := range inVCenter(t, ready) {
+			for _, d := range vm.Config.Hardware.Device {
+				nic, ok := d.(types.BaseVirtualEthernetCard)
+				if !ok {
+					continue
+				}
+				b, ok := nic.GetVirtualEthernetCard().Backing.(*types.VirtualEthernetCardDistributedVirtualPortBackingInfo)
+				return ok && b.Port.PortgroupKey == made.Reference().Value
+			}
+		}
+		return false
+	}, other)
+}

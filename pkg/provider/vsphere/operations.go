@@ -31,7 +31,11 @@ func (m machine) Complete(w *driver.Want) driver.Operation {
 			return err
 		}
 		want.Backings = rep.Backings
-		return m.driver.creator.Complete(ctx, want, m.ref())
+		err := m.driver.creator.Complete(ctx, want, m.ref())
+		if create.Gone(err) {
+			m.driver.places.Invalidate()
+		}
+		return err
 	}}
 }
 
@@ -60,7 +64,11 @@ func (m machine) configure(ctx context.Context, diffs []configspec.Difference, v
 	}
 	spec := configspec.Spec(diffs)
 	spec.ChangeVersion = version
-	return m.driver.actor.Reconfigure(ctx, m.ref(), spec)
+	err := m.driver.actor.Reconfigure(ctx, m.ref(), spec)
+	if vimfault.InvalidBacking(err) {
+		m.driver.places.Invalidate() // A network was made again: it has another key.
+	}
+	return err
 }
 
 // PowerOn implements driver.Machine.
