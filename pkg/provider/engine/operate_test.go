@@ -257,3 +257,45 @@ func TestObjectsOfTwoKindsMayHaveOneName(t *testing.T) {
 		t.Error("an image cache meets the virtual machine of its name")
 	}
 }
+
+func TestEveryKindOfOperationIsBoundedByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := fake.New()
+		e := engine.New(engine.Options{Driver: d, Limits: engine.Limits{PowerChanges: 2, Reconfigurations: 2, Deletes: 2}})
+		run(t, e)
+		synctest.Wait()
+		s := &scene{t: t, Engine: e, driver: d}
+		var reqs []*provider.Request
+		for _, name := range []string{"a", "b", "c"} {
+			req := s.running(name)
+			req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeHard
+			reqs = append(reqs, req)
+		}
+		release := d.Hold()
+		for n, req := range reqs {
+			r, err := s.once(req, e.CreateOrUpdateVirtualMachineAsync)
+			if refused := errors.Is(err, provider.ErrTooManyOperations); (r.Ended == nil) != refused || refused != (n == 2) {
+				t.Errorf("%s: started %t, error %v", req.VM.Name, r.Ended != nil, err)
+			}
+		}
+		c := meta.FindStatusCondition(reqs[2].VM.Status.Conditions, vmv1alpha1.ConditionPowerStateSynced)
+		if c == nil || c.Reason != vmv1alpha1.ReasonTooManyOperations {
+			t.Errorf("condition %+v, want TooManyOperations", c)
+		}
+		// A deletion has places of its own.
+		release()
+		for _, req := range reqs {
+			if err := s.pass(req); err != nil || req.VM.Status.PowerState != vmv1alpha1.PoweredOff {
+				t.Errorf("%s: error %v, power state %s", req.VM.Name, err, req.VM.Status.PowerState)
+			}
+		}
+		release = d.Hold()
+		for n, req := range reqs {
+			r, err := s.once(req, e.DeleteVirtualMachine)
+			if started := r.Ended != nil; started != (n < 2) || !started && !errors.Is(err, provider.ErrTooManyOperations) {
+				t.Errorf("%s: deletion started %t, error %v", req.VM.Name, started, err)
+			}
+		}
+		release()
+	})
+}

@@ -5,6 +5,7 @@ package inventory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
@@ -70,7 +72,7 @@ func ended(info types.TaskInfo) bool {
 // WaitTask waits for the end of a task and returns its result. A failure of the
 // task is a vimfault.TaskError, and a task that vCenter has forgotten a
 // vimfault.TaskLostError. When ctx ends first, the task is cancelled and
-// its end is awaited for a few seconds more.
+// its end is awaited for a few seconds more, unless the cause is driver.ErrLeave.
 func (i *Inventory) WaitTask(ctx context.Context, ref types.ManagedObjectReference) (types.AnyType, error) {
 	ch := make(chan types.TaskInfo, 1)
 	w := &waitedTask{ch: ch}
@@ -117,6 +119,9 @@ func awaitTask(ctx context.Context, c *vim25.Client, ref types.ManagedObjectRefe
 				return taskResult(info)
 			}
 		case <-ctx.Done():
+			if cause := context.Cause(ctx); errors.Is(cause, driver.ErrLeave) {
+				return nil, cause
+			}
 			cancelTask(context.WithoutCancel(ctx), c, ref, ch)
 			return nil, ctx.Err()
 		}

@@ -1,0 +1,48 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package create
+
+import (
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+)
+
+func TestOnlyWhatTheAttemptHasMadeIsItsLeftover(t *testing.T) {
+	began := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	for name, tc := range map[string]struct {
+		change func(*mo.VirtualMachine)
+		want   bool
+	}{
+		"of this attempt":           {func(*mo.VirtualMachine) {}, true},
+		"vCenter's clock is behind": {func(vm *mo.VirtualMachine) { vm.Config.CreateDate = new(began.Add(-time.Minute)) }, true},
+		"without a date":            {func(vm *mo.VirtualMachine) { vm.Config.CreateDate = nil }, true},
+		"of another attempt": {func(vm *mo.VirtualMachine) {
+			vm.Config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: observe.PendingKey, Value: "another"}}
+		}, false},
+		"complete":   {func(vm *mo.VirtualMachine) { vm.Config.ExtraConfig = nil }, false},
+		"older":      {func(vm *mo.VirtualMachine) { vm.Config.CreateDate = new(began.Add(-time.Hour)) }, false},
+		"it runs":    {func(vm *mo.VirtualMachine) { vm.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOn }, false},
+		"it has run": {func(vm *mo.VirtualMachine) { vm.Runtime.BootTime = &began }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			vm := &mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{
+				CreateDate:  new(began.Add(time.Second)),
+				ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: observe.PendingKey, Value: "attempt"}},
+			}}
+			vm.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOff
+			tc.change(vm)
+			if got := madeBy(vm, "attempt", began); got != tc.want {
+				t.Errorf("made by the attempt = %v, want %v", got, tc.want)
+			}
+			if madeBy(vm, "", began) {
+				t.Error("an attempt without a mark has made something")
+			}
+		})
+	}
+}

@@ -1,0 +1,127 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// A create whose object has lost its status begins while the VM is out of sight, and
+// fails when it is back: vSphere has the VM with our identity then, and its data.
+func TestAFailedCreateLeavesWhatItHasNotMade(t *testing.T) {
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("db", templateImage())
+	l.until("the VM runs", running(req), req)
+	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+	l.until("it is off", func() bool { return req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, req)
+	id := req.VM.Status.UniqueID
+	path := strings.Trim(ask(t, ready, http.MethodPost, "/vm/unregister?vm="+id), "\"\n")
+	l.until("it is missing", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionCreated) == "Unknown Missing" }, req)
+
+	req.VM.Status = vmv1alpha1.VirtualMachineStatus{}
+	control(t, ready, http.MethodPut, "/hold?method=CloneVM_Task")
+	before := counted.snapshot()
+	req.Now = time.Now()
+	ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
+	if ch == nil {
+		t.Fatalf("no create was started: %v", err)
+	}
+	eventually(t, "a clone is asked for", func() bool { return counted.snapshot()["CloneVM_Task"] > before["CloneVM_Task"] })
+	control(t, ready, http.MethodPost, "/vm/register?folder=/DC0/vm/slipway/team-a&path="+url.QueryEscape(path))
+	control(t, ready, http.MethodPut, "/permissions?entity=/DC0/vm/templates&without=VirtualMachine.Provisioning.DeployTemplate")
+	control(t, ready, http.MethodDelete, "/hold?method=CloneVM_Task")
+	if err := <-ch; err == nil {
+		t.Fatal("the clone succeeded")
+	}
+	if n := counted.snapshot()["Destroy_Task"] - before["Destroy_Task"]; n != 0 {
+		t.Errorf("Destroy_Task was called %d times: the VM with the data is no leftover", n)
+	}
+	control(t, ready, http.MethodDelete, "/permissions?entity=/DC0/vm/templates")
+	l.until("the VM is taken up again", func() bool { return isTrue(&req.VM.Status, vmv1alpha1.ConditionCreated) }, req)
+	if vms := vmsOf(t, ready); len(vms) != 1 {
+		t.Errorf("vCenter has %d VMs, want the one: %+v", len(vms), vms)
+	}
+}
+
+func TestAVMThatWasDeletedByHandIsMadeAgainIfItsObjectSaysSo(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	waits, again := newRequest("waits", templateImage()), newRequest("again", templateImage())
+	again.VM.Spec.WhenMissing = vmv1alpha1.WhenMissingRecreate
+	l.until("both run", running(waits, again), waits, again)
+	for _, req := range []*provider.Request{waits, again} {
+		vm := object.NewVirtualMachine(admin(t, ready).Client, types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
+		task, err := vm.PowerOff(t.Context())
+		if err == nil {
+			err = task.Wait(t.Context())
+		}
+		if err == nil {
+			task, err = vm.Destroy(t.Context())
+		}
+		if err == nil {
+			err = task.Wait(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := again.VM.Status.UniqueID
+	l.until("one waits and one is made again", func() bool {
+		return reason(&waits.VM.Status, vmv1alpha1.ConditionCreated) == "Unknown Missing" &&
+			again.VM.Status.UniqueID != first && running(again)()
+	}, waits, again)
+	if vms := vmsOf(t, ready); len(vms) != 1 {
+		t.Errorf("vCenter has %d VMs, want the one that was made again", len(vms))
+	}
+}
+
+// vCenter goes on with what it was asked for, and the next process finds it.
+func TestTheEndOfAProcessCancelsNoClone(t *testing.T) {
+	ready := startVCenter(t)
+	counted := &calls{}
+	p := newProvider(t, settings{Config: Config{
+		URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials,
+		Datastore: "LocalDS_0", Network: "VM Network", Folder: "/DC0/vm/slipway", OnCall: counted.count, MaxWait: 5,
+	}})
+	stop := run(t, p)
+	eventually(t, "the inventory is read", p.inventory.Synced)
+	control(t, ready, http.MethodPut, "/taskdelay?method=CloneVm&ms=8000")
+	var reqs []*provider.Request
+	for n := range 4 {
+		req := newRequest(fmt.Sprintf("vm-%d", n), templateImage())
+		req.Now = time.Now()
+		reqs = append(reqs, req)
+		if _, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "all clones are asked for", func() bool { return counted.snapshot()["CloneVM_Task"] == 4 })
+	stop()
+	if n := counted.snapshot()["CancelTask"]; n != 0 {
+		t.Errorf("CancelTask was called %d times", n)
+	}
+	control(t, ready, http.MethodPut, "/taskdelay?method=CloneVm&ms=0")
+	for _, req := range reqs {
+		req.VM.Status = vmv1alpha1.VirtualMachineStatus{}
+	}
+	next, _ := startProvider(t, ready, nil)
+	newLoop(t, next).until("all run", running(reqs...), reqs...)
+	if vms := vmsOf(t, ready); len(vms) != 4 {
+		t.Errorf("vCenter has %d VMs, want 4", len(vms))
+	}
+}
