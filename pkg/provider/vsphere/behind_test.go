@@ -4,6 +4,7 @@
 package vsphere
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -155,8 +156,20 @@ var behinds = []struct {
 			v.setKey(observe.OwnerKey, observe.Owner{Key: keyOf(v.req), UID: string(v.req.VM.UID)}.String())
 		}},
 	{name: "an administrator pauses it", told: allWell,
-		event: func(v *victim) { v.setKey(vmv1alpha1.ExtraConfigPausedKey, "TRUE") },
-		undo:  func(v *victim) { v.setKey(vmv1alpha1.ExtraConfigPausedKey, "") }},
+		event: func(v *victim) { v.setKey(vmv1alpha1.ExtraConfigPausedKey, "TRUE"); v.seen(observe.Paused) },
+		check: func(v *victim) {
+			v.powerOff()
+			v.seen(func(vm *mo.VirtualMachine) bool {
+				return vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOff
+			})
+			if ch, err := v.p.CreateOrUpdateVirtualMachineAsync(v.t.Context(), v.req); ch != nil || !errors.Is(err, provider.ErrPaused) {
+				v.t.Errorf("pass = %v, want ErrPaused and nothing started", err)
+			}
+		},
+		undo: func(v *victim) {
+			v.setKey(vmv1alpha1.ExtraConfigPausedKey, "")
+			v.seen(func(vm *mo.VirtualMachine) bool { return !observe.Paused(vm) })
+		}},
 	{name: "an adapter is removed", told: "PoweredOn, Created True Succeeded, ConfigurationSynced True RestartRequired",
 		event: func(v *victim) {
 			if err := v.vm.RemoveDevice(v.t.Context(), false, adapters(v.t, v.vm)[0]); err != nil {
@@ -194,6 +207,12 @@ var behinds = []struct {
 			}
 			v.l.until("nothing is asked", func() bool { return reason(&v.req.VM.Status, vmv1alpha1.ConditionQuestionsAnswered) == "" }, v.req)
 		}},
+}
+
+// seen waits until the inventory has it.
+func (v *victim) seen(what func(*mo.VirtualMachine) bool) {
+	v.t.Helper()
+	eventually(v.t, "the inventory has it", func() bool { return what(v.p.inventory.Get(v.vm.Reference())) })
 }
 
 func (v *victim) powerOff() { v.await(v.vm.PowerOff(v.t.Context())) }

@@ -57,6 +57,7 @@ func TestDisksArePromotedUnlessOneHasAForeignParent(t *testing.T) {
 			st := &vmv1alpha1.VirtualMachineStatus{Conditions: []metav1.Condition{
 				{Type: vmv1alpha1.ConditionDiskPromotionSynced, Status: metav1.ConditionFalse, Reason: "Before"},
 			}}
+			test.vm.Runtime.ConnectionState = types.VirtualMachineConnectionStateConnected
 			test.vm.Config.ChangeVersion, test.vm.Config.InstanceUuid = "1", "uid"
 			f := Facts(test.vm, w, nil)
 			(&provider.Result{Conditions: f.Conditions, Withdrawn: f.Withdrawn}).Apply(st, 1, time.Time{})

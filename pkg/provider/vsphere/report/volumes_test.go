@@ -18,6 +18,7 @@ import (
 
 func TestVolumesReportTheirDisks(t *testing.T) {
 	vm := &mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{InstanceUuid: "uid", ChangeVersion: "1"}}
+	vm.Runtime.ConnectionState = types.VirtualMachineConnectionStateConnected
 	scsi, disk := &types.ParaVirtualSCSIController{}, &types.VirtualDisk{CapacityInBytes: 2 << 30}
 	scsi.Key, disk.ControllerKey, disk.UnitNumber = 1000, 1000, new(int32(1))
 	disk.Backing = &types.VirtualDiskFlatVer2BackingInfo{Uuid: "u"}
