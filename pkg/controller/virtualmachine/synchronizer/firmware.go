@@ -12,8 +12,8 @@ import (
 )
 
 // Firmware gives a BIOS UUID to a virtual machine that has none. The UID of the
-// object decides it, so that a repeated pass gives the same one. The creation
-// strategy takes a random one; only objects that came another way are changed here.
+// object decides it, so that a repeated pass gives the same one. The creation strategy
+// does the same, so only objects that came another way are changed.
 type Firmware struct{}
 
 // Sync implements Synchronizer.
