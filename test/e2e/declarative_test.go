@@ -214,6 +214,40 @@ func TestStoryRestoredFormKeepsItsPin(t *testing.T) {
 	u.refused(vmWith("other", "instancetype: {inferFromVolume: image, name: "+foo+"}"), []string{"create", "-f", "-"}, "spec.instancetype.name")
 }
 
+// F48, F58
+func TestPinnedRevisionOutlivesTheRefreshAndTheDeletionOfItsOwner(t *testing.T) {
+	u := admin(t)
+	foo, _ := clusterKinds(t, u)
+	u.apply(catalogue)
+	u.apply(vmWith("owner", "instancetype: {name: "+foo+"}"))
+	u.kubectl("wait", "--for=condition=Ready", "vm/owner", "--timeout=90s")
+	revision := u.get("vm/owner", ".status.instancetypeRef.controllerRevisionRef.name")
+	u.apply(vmWith("pins", "instancetype: {name: "+foo+", controllerRevisionRef: {name: "+revision+"}}"))
+	u.kubectl("wait", "--for=condition=Ready", "vm/pins", "--timeout=90s")
+	u.kubectl("patch", "vmcf/"+foo, "--type=merge", "-p", `{"spec":{"memory":{"guest":"8Gi"}}}`)
+	u.virtctl("refresh", "instancetype", "owner", "--wait")
+	u.kubectl("delete", "vm/owner", "--timeout=90s")
+
+	u.virtctl("restart", "pins")
+	u.restarted("pins")
+	u.kubectl("get", "controllerrevisions/"+revision)
+	u.kubectl("delete", "vm/pins", "--timeout=90s")
+	eventually(t, long, "the revision goes with the last who names it", func() error {
+		if _, errOut, err := u.try("", "kubectl", "get", "controllerrevisions/"+revision); err == nil || !strings.Contains(errOut, "not found") {
+			return errorf("the revision is left although nobody names it: %v %s", err, errOut)
+		}
+		return nil
+	})
+}
+
+// A claim is protected until nobody uses it, and who takes the protection away has to
+// be there.
+func TestClaimOfTheHostClusterCanBeDeleted(t *testing.T) {
+	u := admin(t)
+	u.apply("apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n")
+	u.kubectl("delete", "pvc/data", "--timeout=60s")
+}
+
 func TestGitOpsSeesNoDifferenceThroughTheWholeLife(t *testing.T) {
 	for name, mode := range map[string][]string{"client-side": nil, "server-side": {"--server-side"}} {
 		t.Run(name, func(t *testing.T) {

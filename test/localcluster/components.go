@@ -57,9 +57,10 @@ func (c components) kubeAPIServer(etcd string) process.Spec {
 	)
 }
 
-// controllers are those whose work is visible without nodes: deletion of namespaces
-// and of dependents, and the aggregation of ClusterRoles.
-const controllers = "namespace-controller,garbage-collector-controller,clusterrole-aggregation-controller,serviceaccount-controller"
+// controllers are those whose work is visible without nodes: deletion of namespaces,
+// of dependents and of claims, and the aggregation of ClusterRoles.
+const controllers = "namespace-controller,garbage-collector-controller,clusterrole-aggregation-controller,serviceaccount-controller," +
+	"persistentvolumeclaim-protection-controller"
 
 func (c components) kubeControllerManager() process.Spec {
 	kubeconfig := c.dir.kubeconfig("kube-controller-manager")
