@@ -4,7 +4,6 @@
 package configspec
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/vmware/govmomi/vim25/mo"
@@ -103,9 +102,6 @@ func TestAnnouncedEffectsAreThoseOfTheHardware(t *testing.T) {
 	}
 }
 
-// partOfAnother is true for fields that the hardware has under another path: that
-// a vCPU has a core of its own is its latency sensitivity, and the bus of a new disk
-// is part of the disk.
-func partOfAnother(path string) bool {
-	return path == "cpu.dedicatedCPUPlacement" || strings.HasSuffix(path, ".bus")
-}
+// partOfAnother is true for a field that the hardware has under another path: that a
+// vCPU has a core of its own is its latency sensitivity.
+func partOfAnother(path string) bool { return path == hardware.CPUDedicated }
