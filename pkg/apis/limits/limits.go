@@ -6,6 +6,7 @@ package limits
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -25,6 +26,9 @@ const (
 	MaxMemory = int64(24) << 40
 	// MaxDisk is the largest virtual disk of vSphere, in bytes: 62 TiB.
 	MaxDisk = int64(62) << 40
+
+	// MaxInterfaces is the most network adapters of a virtual machine (the same).
+	MaxInterfaces = 10
 
 	// MinHardwareVersion is the newest of ESXi 6.5.
 	MinHardwareVersion = 13
@@ -55,4 +59,18 @@ func HardwareVersion(name string) (int32, bool) {
 		return 0, false
 	}
 	return int32(version), true
+}
+
+// AllowedTime is what Time allows, in words.
+const AllowedTime = "must be an RFC 3339 time from 2000 to 9999 in UTC, for example 2026-01-02T15:04:05Z"
+
+// Time reads an RFC 3339 time. It is false for what is none, and for times outside of
+// the years that every program can write and read again: the zero time, which stands
+// for none, and those that an offset moves out of four digits.
+func Time(text string) (time.Time, bool) {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if year := t.UTC().Year(); err != nil || year < 2000 || year > 9999 {
+		return time.Time{}, false
+	}
+	return t, true
 }

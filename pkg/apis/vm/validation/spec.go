@@ -6,7 +6,6 @@ package validation
 import (
 	"fmt"
 	"math"
-	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -105,10 +104,7 @@ func validatePower(spec *vm.VirtualMachineSpec, path *field.Path) field.ErrorLis
 		errs = append(errs, validateRange(*seconds, 0, math.MaxInt32, path.Child("terminationGracePeriodSeconds"))...)
 	}
 	if next := spec.NextRestartTime; next != "" && next != restartNow {
-		if _, err := time.Parse(time.RFC3339Nano, next); err != nil {
-			errs = append(errs, field.Invalid(path.Child("nextRestartTime"), next,
-				`must be "now" or an RFC 3339 time, for example 2026-01-02T15:04:05Z`))
-		}
+		errs = append(errs, validateTime(next, `"now" is allowed, too`, path.Child("nextRestartTime"))...)
 	}
 	return errs
 }

@@ -94,6 +94,18 @@ func validateOrder(low, high *resource.Quantity, highName string, path *field.Pa
 	return field.ErrorList{field.Invalid(path, low.String(), fmt.Sprintf("must be at most %s, %s", highName, high.String()))}
 }
 
+// validateTime checks an RFC 3339 time; beside is what else is allowed, if anything.
+func validateTime(value, beside string, path *field.Path) field.ErrorList {
+	if _, ok := limits.Time(value); ok {
+		return nil
+	}
+	allowed := limits.AllowedTime
+	if beside != "" {
+		allowed += "; " + beside
+	}
+	return field.ErrorList{field.Invalid(path, value, allowed)}
+}
+
 // validateUUID checks a UUID in its canonical form, if there is one.
 func validateUUID(value string, path *field.Path) field.ErrorList {
 	if value == "" || uuidFormat.MatchString(value) {

@@ -22,6 +22,7 @@ const maxVMName = 80
 // ValidateVirtualMachine checks a new virtual machine.
 func ValidateVirtualMachine(obj *vm.VirtualMachine) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&obj.ObjectMeta, true, validateVMName, field.NewPath("metadata"))
+	errs = append(errs, validateAnnotations(obj, nil)...)
 	return append(errs, ValidateVirtualMachineSpec(&obj.Spec, field.NewPath("spec"))...)
 }
 
@@ -29,6 +30,7 @@ func ValidateVirtualMachine(obj *vm.VirtualMachine) field.ErrorList {
 // did not change is not looked at.
 func ValidateVirtualMachineUpdate(obj, old *vm.VirtualMachine) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
+	errs = append(errs, validateAnnotations(obj, old)...)
 	if apiequality.Semantic.DeepEqual(obj.Spec, old.Spec) {
 		return errs
 	}
@@ -46,6 +48,22 @@ func ValidateVirtualMachineStatusUpdate(obj, old *vm.VirtualMachine) field.Error
 		vm.PhasePending, vm.PhaseCreating, vm.PhaseStarting, vm.PhaseRunning, vm.PhaseStopping,
 		vm.PhaseStopped, vm.PhaseSuspended, vm.PhaseDeleting, vm.PhaseFailed, vm.PhaseUnknown)...)
 	return append(errs, metav1validation.ValidateConditions(obj.Status.Conditions, path.Child("conditions"))...)
+}
+
+// validateAnnotations checks the annotations that have a format and are not as in old,
+// which may be nil.
+func validateAnnotations(obj, old *vm.VirtualMachine) field.ErrorList {
+	const key = vm.AnnotationDelayedPowerOn
+	value, ok := obj.Annotations[key]
+	if !ok {
+		return nil
+	}
+	if old != nil {
+		if before, had := old.Annotations[key]; had && before == value {
+			return nil
+		}
+	}
+	return validateTime(value, "", field.NewPath("metadata", "annotations").Key(key))
 }
 
 // validateVMName checks a name that Kubernetes and vSphere must both accept.

@@ -66,6 +66,31 @@ func TestWhatIsSeenDoesNotMakeItAnotherRequest(t *testing.T) {
 	}
 }
 
+// A restart whose record is never seen, whatever the cause, and a value that vSphere
+// gives back differently: both succeed, and both wait longer each time.
+func TestS1S2WhatSucceedsAndIsPlannedAgainBacksOff(t *testing.T) {
+	for name, op := range map[string]driver.Operation{
+		"S1 restart": {Kind: driver.KindRestart, Detail: "0001-01-01T00:00:00Z"},
+		"S2 value":   change("devices.gpus", "grid\ufffdx", "grid\u001bx"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			last, at, started := Outcomes{}, now, 0
+			for end := now.Add(time.Hour); at.Before(end); started++ {
+				if hold := last.Held(op, at); hold != nil {
+					if hold.Reason != vmv1alpha1.ReasonNotEffective || hold.Failed {
+						t.Fatalf("held as %+v, want it reported as without effect", hold)
+					}
+					at = at.Add(hold.Wait)
+				}
+				last[op.Kind] = After(last[op.Kind], Fingerprint(op), nil, driver.Refused, at)
+			}
+			if started > 15 {
+				t.Errorf("started %d times within an hour", started)
+			}
+		})
+	}
+}
+
 // Two operations that take turns would each undo the memory of the other.
 func TestOperationsThatTakeTurnsAreBothHeld(t *testing.T) {
 	config, restart := change("guestID", "a", "c"), driver.Operation{Kind: driver.KindRestart, Detail: "0"}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/slipway-dev/slipway/pkg/apis/limits"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
@@ -61,9 +62,9 @@ func powerOn(in *Input, p *Plan) error {
 		return nil
 	}
 	if v, ok := in.VM.Annotations[vmv1alpha1.AnnotationDelayedPowerOn]; ok {
-		t, err := time.Parse(time.RFC3339Nano, v)
-		if err != nil {
-			err = fmt.Errorf("annotation %s: %q is not an RFC 3339 time", vmv1alpha1.AnnotationDelayedPowerOn, v)
+		t, ok := limits.Time(v)
+		if !ok {
+			err := fmt.Errorf("annotation %s: %q: %s", vmv1alpha1.AnnotationDelayedPowerOn, v, limits.AllowedTime)
 			p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonInvalid, err.Error())
 			return &provider.NoRequeueError{Err: err}
 		}

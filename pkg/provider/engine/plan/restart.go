@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/slipway-dev/slipway/pkg/apis/limits"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
@@ -38,9 +39,11 @@ func restartDue(in *Input) (t time.Time, due bool, err error) {
 	if in.VM.Spec.NextRestartTime == "" {
 		return time.Time{}, false, nil
 	}
-	t, err = time.Parse(time.RFC3339Nano, in.VM.Spec.NextRestartTime)
-	if err != nil {
-		return time.Time{}, false, &provider.NoRequeueError{Err: fmt.Errorf("spec.nextRestartTime: %q is not an RFC 3339 time", in.VM.Spec.NextRestartTime)}
+	// Validation asks for the same. What was stored before it did could be the zero time,
+	// which no record can show, so that it would be asked for again and again.
+	t, ok := limits.Time(in.VM.Spec.NextRestartTime)
+	if !ok {
+		return time.Time{}, false, &provider.NoRequeueError{Err: fmt.Errorf("spec.nextRestartTime: %q: %s", in.VM.Spec.NextRestartTime, limits.AllowedTime)}
 	}
 	return t, !t.After(in.Now) && in.newerThanLastRestart(t), nil
 }

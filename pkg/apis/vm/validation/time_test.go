@@ -1,0 +1,44 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// oddTimes are RFC 3339 times that are none for us: no record can show them, so that
+// they would be asked for again and again.
+var oddTimes = []string{
+	"0001-01-01T00:00:00Z", "0000-01-01T00:00:00+23:59", "1999-12-31T23:59:59Z",
+	"2000-01-01T00:30:00+01:00", "9999-12-31T23:59:59-00:01",
+}
+
+func TestS1RestartTimesAreThoseThatCanBeReadAgain(t *testing.T) {
+	for _, text := range oddTimes {
+		obj := inlineVM(func(v *vm.VirtualMachine) { v.Spec.NextRestartTime = text })
+		check(t, []string{"Invalid spec.nextRestartTime"}, ValidateVirtualMachine(obj))
+		check(t, []string{"Invalid spec.nextRestartTime"}, ValidateVirtualMachineUpdate(obj, inlineVM(nil)))
+	}
+	for _, text := range []string{"2000-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "2026-01-02T15:04:05.123456789+02:00"} {
+		check(t, nil, ValidateVirtualMachine(inlineVM(func(v *vm.VirtualMachine) { v.Spec.NextRestartTime = text })))
+	}
+}
+
+func TestS1TimeOfPowerOnIsOneThatCanBeReadAgain(t *testing.T) {
+	const key = vm.AnnotationDelayedPowerOn
+	want := []string{"Invalid metadata.annotations[" + key + "]"}
+	for _, text := range append(oddTimes, "soon", "") {
+		odd := inlineVM(func(v *vm.VirtualMachine) { metav1.SetMetaDataAnnotation(&v.ObjectMeta, key, text) })
+		check(t, want, ValidateVirtualMachine(odd))
+		check(t, want, ValidateVirtualMachineUpdate(odd, inlineVM(nil)))
+		check(t, nil, ValidateVirtualMachineUpdate(odd, odd)) // What was stored before can be deleted.
+	}
+	check(t, nil, ValidateVirtualMachine(inlineVM(func(v *vm.VirtualMachine) {
+		metav1.SetMetaDataAnnotation(&v.ObjectMeta, key, "2026-01-02T15:04:05+02:00")
+	})))
+}
