@@ -26,6 +26,10 @@ type Kind[T runtime.Object] struct {
 	NewList func() runtime.Object
 	// Spec returns what generation counts the changes of.
 	Spec func(T) any
+	// Derived is true for a kind whose spec the server itself makes, of objects whose
+	// specs were within their bounds when users wrote them. It has no bounds of its own:
+	// what was stored before a bound became narrower must still be written.
+	Derived bool
 	// Status is nil for a kind without one.
 	Status *Status[T]
 	// PrepareForCreate and PrepareForUpdate complete what is to be stored: after status

@@ -48,6 +48,8 @@ func NewREST[T runtime.Object](opts generic.RESTOptionsGetter, typer runtime.Obj
 		DeleteStrategy:            strategy,
 		ResetFieldsStrategy:       strategy,
 		TableConvertor:            kind.Table,
+		BeginCreate:               limitCreate,
+		BeginUpdate:               limitUpdate,
 	}
 	options := &generic.StoreOptions{RESTOptions: opts}
 	if kind.GetAttrs != nil {

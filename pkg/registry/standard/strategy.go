@@ -14,6 +14,8 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage/names"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/slipway-dev/slipway/pkg/apis/bounds"
 )
 
 // Strategy is the behaviour of the main endpoint of T.
@@ -93,12 +95,29 @@ func (s Strategy[T]) count(updated, stored T) {
 
 // Validate refuses what cannot be created.
 func (s Strategy[T]) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
-	return s.kind.Validate(obj.(T))
+	created := obj.(T)
+	errs := bounds.Meta(metaOf(created), nil, field.NewPath("metadata"))
+	if !s.kind.Derived {
+		errs = append(errs, bounds.Spec(s.kind.Spec(created), field.NewPath("spec"))...)
+	}
+	if len(errs) > 0 {
+		return errs // What has no bounds is not looked at any further.
+	}
+	return bounds.Cut(s.kind.Validate(created))
 }
 
-// ValidateUpdate refuses what cannot become of the stored object.
+// ValidateUpdate refuses what cannot become of the stored object. A spec that did not
+// change keeps what it has, also after a bound became narrower.
 func (s Strategy[T]) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
-	return s.kind.ValidateUpdate(obj.(T), old.(T))
+	updated, stored := obj.(T), old.(T)
+	errs := bounds.Meta(metaOf(updated), metaOf(stored), field.NewPath("metadata"))
+	if spec := s.kind.Spec(updated); !s.kind.Derived && !apiequality.Semantic.DeepEqual(spec, s.kind.Spec(stored)) {
+		errs = append(errs, bounds.Spec(spec, field.NewPath("spec"))...)
+	}
+	if len(errs) > 0 {
+		return errs
+	}
+	return bounds.Cut(s.kind.ValidateUpdate(updated, stored))
 }
 
 // WarningsOnCreate names what has no effect or is deprecated.

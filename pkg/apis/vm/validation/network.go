@@ -12,12 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/slipway-dev/slipway/pkg/apis/limits"
 	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 const (
-	// maxInterfaces is the most network adapters of a virtual machine of vSphere.
-	maxInterfaces = 10
 	// minMTU is the least that every IPv4 host must accept (RFC 791), in bytes.
 	minMTU = 576
 	// maxMTU is that of jumbo frames on vSphere, in bytes.
@@ -45,8 +44,8 @@ func validateNetwork(network *vm.VirtualMachineNetworkSpec, path *field.Path) fi
 		errs = append(errs, validateRequiredName(strings.TrimSuffix(domain, "."), path.Child("searchDomains").Index(i))...)
 	}
 	interfaces := path.Child("interfaces")
-	if len(network.Interfaces) > maxInterfaces {
-		errs = append(errs, field.TooMany(interfaces, len(network.Interfaces), maxInterfaces))
+	if len(network.Interfaces) > limits.MaxInterfaces {
+		return append(errs, field.TooMany(interfaces, len(network.Interfaces), limits.MaxInterfaces))
 	}
 	names, macs := sets.New[string](), sets.New[string]()
 	for i := range network.Interfaces {

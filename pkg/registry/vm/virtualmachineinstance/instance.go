@@ -34,6 +34,7 @@ func Kind() standard.Kind[*vm.VirtualMachineInstance] {
 		New:        func() *vm.VirtualMachineInstance { return &vm.VirtualMachineInstance{} },
 		NewList:    func() runtime.Object { return &vm.VirtualMachineInstanceList{} },
 		Spec:       func(i *vm.VirtualMachineInstance) any { return i.Spec },
+		Derived:    true,
 		Status: &standard.Status[*vm.VirtualMachineInstance]{
 			Drop:     func(i *vm.VirtualMachineInstance) { i.Status = vm.VirtualMachineInstanceStatus{} },
 			Keep:     func(i, stored *vm.VirtualMachineInstance) { i.Status = stored.Status },

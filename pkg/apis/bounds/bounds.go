@@ -1,0 +1,156 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bounds
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Spec returns what is too long, too many or no text in spec, which is a type of the API
+// or a pointer to one, found at path. It returns at most MaxErrors errors.
+func Spec(spec any, path *field.Path) field.ErrorList {
+	w := walker{}
+	w.value(reflect.ValueOf(spec), bound{}, path)
+	return w.errs
+}
+
+// Meta returns what is too many in the metadata of an object, found at path, that is
+// not in before, which may be nil.
+func Meta(obj, before metav1.Object, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	count := func(name string, of func(metav1.Object) int) {
+		most := maxLabels
+		if before != nil {
+			most = max(most, of(before))
+		}
+		if n := of(obj); n > most {
+			errs = append(errs, field.TooMany(path.Child(name), n, most))
+		}
+	}
+	count("labels", func(o metav1.Object) int { return len(o.GetLabels()) })
+	count("annotations", func(o metav1.Object) int { return len(o.GetAnnotations()) })
+	count("finalizers", func(o metav1.Object) int { return len(o.GetFinalizers()) })
+	count("ownerReferences", func(o metav1.Object) int { return len(o.GetOwnerReferences()) })
+	return errs
+}
+
+// Cut returns at most MaxErrors of errs. The last one says how many more there are.
+func Cut(errs field.ErrorList) field.ErrorList {
+	if len(errs) <= MaxErrors {
+		return errs
+	}
+	last := *errs[MaxErrors-1]
+	last.Detail += fmt.Sprintf(" (and %d more errors)", len(errs)-MaxErrors)
+	return append(errs[:MaxErrors-1:MaxErrors-1], &last)
+}
+
+// walker collects errors.
+type walker struct{ errs field.ErrorList }
+
+func (w *walker) add(err *field.Error) { w.errs = append(w.errs, err) }
+
+// value walks v, whose bound is that of the field that holds it.
+func (w *walker) value(v reflect.Value, b bound, path *field.Path) {
+	if len(w.errs) >= MaxErrors {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			w.value(v.Elem(), b, path)
+		}
+	case reflect.Struct:
+		if !leaf(v.Type()) {
+			w.fields(v, path)
+		}
+	case reflect.String:
+		w.text(v.String(), v.String(), b, path)
+	case reflect.Slice:
+		w.list(v, b, path)
+	case reflect.Map:
+		w.entries(v, b, path)
+	default: // numbers and truth values have ranges, which validation knows
+	}
+}
+
+// leaf is true for structs that are one value in JSON.
+func leaf(t reflect.Type) bool {
+	return t == reflect.TypeFor[resource.Quantity]() || t == reflect.TypeFor[metav1.Time]()
+}
+
+// fields walks the fields of a struct.
+func (w *walker) fields(v reflect.Value, path *field.Path) {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		if !f.IsExported() {
+			continue
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" || name == "-" {
+			w.value(v.Field(i), bound{}, path)
+			continue
+		}
+		w.value(v.Field(i), table[v.Type().Name()+"."+name], path.Child(name))
+	}
+}
+
+// list walks a list that is not too long. Bytes are data, of which the size counts.
+func (w *walker) list(v reflect.Value, b bound, path *field.Path) {
+	if v.Type().Elem().Kind() == reflect.Uint8 {
+		if v.Len() > MaxObject {
+			w.add(field.TooLong(path, nil, MaxObject))
+		}
+		return
+	}
+	if most := orElse(b.items, MaxItems); v.Len() > most {
+		w.add(field.TooMany(path, v.Len(), most))
+		return
+	}
+	for i := range v.Len() {
+		w.value(v.Index(i), b, path.Index(i))
+	}
+}
+
+// entries walks a map of strings that is not too long.
+func (w *walker) entries(v reflect.Value, b bound, path *field.Path) {
+	if most := orElse(b.items, MaxItems); v.Len() > most {
+		w.add(field.TooMany(path, v.Len(), most))
+		return
+	}
+	for each := v.MapRange(); each.Next(); {
+		key := each.Key().String()
+		before := len(w.errs)
+		w.text(key, key, bound{}, path)
+		if len(w.errs) == before {
+			w.text(each.Value().String(), field.OmitValueType{}, b, path.Key(key))
+		}
+	}
+}
+
+// text checks a string, which errors show as shown.
+func (w *walker) text(text string, shown any, b bound, path *field.Path) {
+	if len(w.errs) >= MaxErrors {
+		return
+	}
+	if most := orElse(b.text, MaxText); len(text) > most {
+		w.add(field.TooLong(path, nil, most))
+		return
+	}
+	if wrong := Text(text, b.lines); wrong != "" {
+		w.add(field.Invalid(path, shown, wrong))
+	}
+}
+
+func orElse(n, otherwise int) int {
+	if n > 0 {
+		return n
+	}
+	return otherwise
+}

@@ -1,0 +1,82 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bounds
+
+import "github.com/slipway-dev/slipway/pkg/apis/limits"
+
+const (
+	// MaxItems is the most entries of a list or a map that the table does not name.
+	MaxItems = 64
+	// MaxText is the longest text that the table does not name, in bytes.
+	MaxText = 1024
+	// MaxErrors is the most errors that are reported of one object: putting them
+	// together costs the square of their number (field.ErrorList.ToAggregate).
+	MaxErrors = 32
+	// MaxObject is the largest object that is stored, in bytes of its encoding: etcd's
+	// own limit of a request is 1.5 MiB, and a client of the apiserver sends 2 MiB.
+	MaxObject = 1 << 20
+
+	// maxName is the longest name of an entity of vSphere's inventory or of a content
+	// library, in bytes: 80 characters of at most 3 bytes, each of which vSphere may
+	// escape (ManagedEntity.name).
+	maxName = 255
+	// maxAnnotations is what annotations may have together in Kubernetes, in bytes
+	// (TotalAnnotationSizeLimitB); validation adds them up.
+	maxAnnotations = 256 << 10
+	// maxLabels is the most labels, finalizers or owners of an object: many more than
+	// anybody needs. Kubernetes sets no limit.
+	maxLabels = 512
+)
+
+// bound is what a field may hold.
+type bound struct {
+	// items of a list or a map; 0 is MaxItems.
+	items int
+	// text is the length of a string, or of each of the field's items, in bytes; 0 is
+	// MaxText.
+	text int
+	// lines lets text have tabulators and line feeds.
+	lines bool
+}
+
+// table names the fields whose bounds are not the usual ones, by the name of the Go type
+// that holds them and their name in JSON.
+var table = map[string]bound{
+	// 4 controllers of 64 disks (vSphere 8 configuration maximums).
+	"VirtualMachineSpec.volumes": {items: 256},
+	// The adapters, vGPUs and DirectPath devices of a VM (the same).
+	"VirtualMachineNetworkSpec.interfaces":       {items: limits.MaxInterfaces},
+	"VirtualMachineDevices.gpus":                 {items: 16},
+	"VirtualMachineDevices.hostDevices":          {items: 32},
+	"VirtualMachineInstancetypeSpec.gpus":        {items: 16},
+	"VirtualMachineInstancetypeSpec.hostDevices": {items: 32},
+	// A resolver asks 3 servers (resolv.conf(5)); 16 is room for other guests.
+	"VirtualMachineNetworkSpec.nameservers":   {items: 16},
+	"VirtualMachineNetworkSpec.searchDomains": {items: 32},
+	"VirtualMachineNetworkInterface.network":  {text: maxName},
+	// A probe evaluates each expression again and again.
+	"VirtualMachineReadinessProbe.guestInfo": {items: 16},
+	"GuestInfoAction.key":                    {text: maxName},
+	"GuestInfoAction.value":                  {text: maxName},
+	// tz names have at most three parts of 14 characters.
+	"LinuxPrepBootstrap.timeZone":         {text: 64},
+	"CloudInitBootstrap.instanceID":       {text: maxName},
+	"ContentLibraryImageSource.library":   {text: maxName},
+	"ContentLibraryImageSource.item":      {text: maxName},
+	"VAppConfigBootstrap.properties":      {items: 256, text: MaxProperty, lines: true},
+	"VirtualMachineDevice.deviceName":     {text: maxName},
+	"GPU.deviceName":                      {text: maxName},
+	"HostDevice.deviceName":               {text: maxName},
+	"VirtualMachineClassSpec.description": {text: 4096, lines: true},
+	// Features of a CPU are in the hundreds.
+	"CPUPreferences.preferredCPUFeatures":        {items: 512},
+	"VirtualMachineInstancetypeSpec.annotations": {items: maxLabels, text: maxAnnotations, lines: true},
+	"VirtualMachinePreferenceSpec.annotations":   {items: maxLabels, text: maxAnnotations, lines: true},
+	// What a guest owner gives SEV is in base64: certificates of a few kilobytes.
+	"SEV.session": {text: 16 << 10},
+	"SEV.dhCert":  {text: 16 << 10},
+}
+
+// MaxProperty is the longest value of an OVF property, in bytes.
+const MaxProperty = 16 << 10
