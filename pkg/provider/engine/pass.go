@@ -8,6 +8,8 @@ import (
 	"errors"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
@@ -107,7 +109,26 @@ func identity(vm *vmv1alpha1.VirtualMachine) driver.Identity {
 	if id.BiosUUID == "" && vm.Spec.Firmware != nil {
 		id.BiosUUID = strings.ToLower(vm.Spec.Firmware.UUID)
 	}
+	if vm.DeletionTimestamp != nil && attempted(vm) {
+		id.AttemptedUntil = vm.DeletionTimestamp.Time
+	}
 	return id
+}
+
+// attempted is true when a create may have been begun whose end no status tells.
+func attempted(vm *vmv1alpha1.VirtualMachine) bool {
+	if vm.Status.UniqueID != "" {
+		return false
+	}
+	c := meta.FindStatusCondition(vm.Status.Conditions, vmv1alpha1.ConditionCreated)
+	if c == nil {
+		return true
+	}
+	switch c.Reason {
+	case vmv1alpha1.ReasonWaitingForPrerequisites, vmv1alpha1.ReasonInvalid, vmv1alpha1.ReasonError:
+		return false
+	}
+	return true
 }
 
 // refuse keeps the virtual machine of another object from one that names its instance

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/vmware/govmomi/vim25/mo"
 	vimtypes "github.com/vmware/govmomi/vim25/types"
@@ -169,6 +170,9 @@ func ownership(vm *mo.VirtualMachine, owner observe.Owner) driver.Ownership {
 // Search implements driver.Driver.
 func (d *Driver) Search(ctx context.Context, id driver.Identity) (bool, error) {
 	ref, whose, err := d.creator.LookUp(ctx, namesOf(id), ownerOf(id))
+	if err == nil && ref == nil && !id.AttemptedUntil.IsZero() {
+		return false, d.unfinished(ctx, id.AttemptedUntil)
+	}
 	if err != nil || ref == nil {
 		return false, err
 	}
@@ -182,6 +186,16 @@ func (d *Driver) Search(ctx context.Context, id driver.Identity) (bool, error) {
 		return true, nil
 	}
 	return vm != nil, err
+}
+
+// unfinished is an error while vCenter may still make a VM that an earlier process has
+// asked for.
+func (d *Driver) unfinished(ctx context.Context, until time.Time) error {
+	task, err := d.creator.Making(ctx, until)
+	if err != nil || task == "" {
+		return err
+	}
+	return &vimfault.BusyError{Message: "vSphere still works on task " + task + ", which may make the VM: an earlier process began it"}
 }
 
 // Refused implements driver.Driver.

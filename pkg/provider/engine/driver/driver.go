@@ -31,6 +31,10 @@ type Identity struct {
 	// BiosUUID is the one that the virtual machine was given or last had, in lower
 	// case; empty if not known. It tells a virtual machine from a copy of it.
 	BiosUUID string
+	// AttemptedUntil is until when somebody may have begun to make the virtual machine
+	// of an object that is being deleted, and nobody has seen how that ended. Zero means
+	// that nobody has.
+	AttemptedUntil time.Time
 }
 
 // State is what is known about the existence of a virtual machine.

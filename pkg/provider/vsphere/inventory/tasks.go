@@ -143,6 +143,14 @@ func cancelTask(ctx context.Context, c *vim25.Client, ref types.ManagedObjectRef
 	}
 }
 
+// Awaits reports whether somebody waits for a task.
+func (i *Inventory) Awaits(ref types.ManagedObjectReference) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	_, ok := i.tasks.waiting[ref]
+	return ok
+}
+
 func taskResult(info types.TaskInfo) (types.AnyType, error) {
 	if info.State == types.TaskInfoStateError {
 		return nil, &vimfault.TaskError{Fault: info.Error}

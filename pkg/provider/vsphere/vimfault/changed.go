@@ -10,5 +10,14 @@ type ChangedError struct {
 	Message string
 }
 
+// BusyError means that something has to end first; KindOf sorts it as Temporary.
+type BusyError struct {
+	// Message for people.
+	Message string
+}
+
+// Error implements error.
+func (e *BusyError) Error() string { return e.Message }
+
 // Error implements error.
 func (e *ChangedError) Error() string { return e.Message }

@@ -108,9 +108,12 @@ func KindOf(err error) Kind {
 	}
 	var lost *TaskLostError
 	var changed *ChangedError
+	var busy *BusyError
 	switch {
 	case errors.As(err, &changed):
 		return WrongState
+	case errors.As(err, &busy):
+		return Temporary
 	case HasStatus(err, http.StatusNotFound):
 		return NotFound
 	case HasStatus(err, http.StatusUnauthorized), HasStatus(err, http.StatusForbidden):

@@ -1,0 +1,31 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package create
+
+import (
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+func TestATaskThatHasNotEndedMayMakeAVM(t *testing.T) {
+	deleted := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	earlier, later := deleted.Add(-time.Second), deleted.Add(time.Hour)
+	for name, tc := range map[string]struct {
+		info types.TaskInfo
+		want bool
+	}{
+		"a clone that runs":           {types.TaskInfo{DescriptionId: "VirtualMachine.clone", State: types.TaskInfoStateRunning, QueueTime: earlier}, true},
+		"a deployment":                {types.TaskInfo{DescriptionId: "ResourcePool.ImportVAppLRO", State: types.TaskInfoStateQueued, QueueTime: earlier}, true},
+		"vCenter's clock is ahead":    {types.TaskInfo{DescriptionId: "Folder.createVm", State: types.TaskInfoStateRunning, QueueTime: deleted.Add(time.Minute)}, true},
+		"begun after the object went": {types.TaskInfo{DescriptionId: "Folder.createVm", State: types.TaskInfoStateRunning, QueueTime: later}, false},
+		"a clone that ended":          {types.TaskInfo{DescriptionId: "VirtualMachine.clone", State: types.TaskInfoStateSuccess, QueueTime: earlier}, false},
+		"a power on":                  {types.TaskInfo{DescriptionId: "VirtualMachine.powerOn", State: types.TaskInfoStateRunning, QueueTime: earlier}, false},
+	} {
+		if got := makes(&tc.info, deleted); got != tc.want {
+			t.Errorf("%s: may make a VM = %v, want %v", name, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,52 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// vCenter goes on with what a process has asked for that was killed: a VM that appears
+// after its object has gone belongs to nobody.
+func TestADeletionAwaitsWhatAnEarlierProcessHasAskedFor(t *testing.T) {
+	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"deployment": libraryImage(), "clone": templateImage()} {
+		t.Run(name, func(t *testing.T) {
+			ready := startVCenter(t)
+			first := newProvider(t, settings{Config: Config{
+				URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials,
+				Datastore: "LocalDS_0", Network: "VM Network", Folder: "/DC0/vm/slipway", MaxWait: 5,
+			}})
+			stop := run(t, first)
+			eventually(t, "the inventory is read", first.inventory.Synced)
+			control(t, ready, http.MethodPut, "/taskdelay?method=CreateVm&ms=3000")
+			control(t, ready, http.MethodPut, "/taskdelay?method=CloneVm&ms=3000")
+			req := newRequest("web", image)
+			req.Now = time.Now()
+			if ch, err := first.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch == nil {
+				t.Fatalf("no create was started: %v", err)
+			}
+			eventually(t, "vCenter works on it", func() bool {
+				return served(t, ready, "CloneVM_Task")+served(t, ready, "rest.Deploy") > 0 || len(ask(t, ready, http.MethodGet, "/tasks")) > 10
+			})
+			go stop()
+			control(t, ready, http.MethodPost, "/outage?seconds=1") // A process that is killed loses its connections.
+
+			second, _ := startProvider(t, ready, nil)
+			eventually(t, "the inventory is read", second.inventory.Synced)
+			req.VM.DeletionTimestamp = new(metav1.Now())
+			newLoop(t, second).remove(req)
+			later := newRequest("later", image)
+			newLoop(t, second).until("another runs", running(later), later)
+			if vms := vmsOf(t, ready); len(vms) != 1 {
+				t.Errorf("vCenter has %d VMs, want the later one only: %+v", len(vms), vms)
+			}
+		})
+	}
+}
