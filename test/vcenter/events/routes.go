@@ -48,6 +48,9 @@ func (e *Events) Routes(mux *http.ServeMux) {
 		"POST /vm/uuid":       func(q url.Values) (any, error) { return e.SetInstanceUUID(q.Get("vm"), q.Get("uuid")) },
 		"POST /host/remove":   func(q url.Values) (any, error) { return e.RemoveHost(q.Get("host")) },
 		"POST /host/add":      func(q url.Values) (any, error) { return e.AddHost(q.Get("host")) },
+		"POST /datastore/rename": func(q url.Values) (any, error) {
+			return nil, e.RenameDatastore(q.Get("from"), q.Get("to"))
+		},
 		"PUT /permissions":    e.setPermissions,
 		"DELETE /permissions": func(q url.Values) (any, error) { return nil, e.Unpermit(q.Get("entity")) },
 		"POST /vm/ask":        e.ask,

@@ -1,0 +1,76 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/test/vcenter/strict"
+)
+
+// RenameDatastore gives a datastore another name, which the paths of all files on it have
+// from then on: a datastore path begins with the name (vSphere API, Datastore). The
+// simulator has no Rename_Task for datastores.
+func (e *Events) RenameDatastore(from, to string) error {
+	ctx := strict.Acting(e.registry)
+	if from == "" || to == "" {
+		return fmt.Errorf("from, to: %q, %q: both names are needed", from, to)
+	}
+	var renamed *simulator.Datastore
+	for _, entity := range e.registry.All("Datastore") {
+		if ds, ok := entity.(*simulator.Datastore); ok && ds.Name == from {
+			renamed = ds
+		}
+	}
+	if renamed == nil {
+		return fmt.Errorf("from: no datastore has the name %q", from)
+	}
+	ctx.WithLock(renamed, func() {
+		info := renamed.Info
+		info.GetDatastoreInfo().Name = to
+		ctx.Update(renamed, []types.PropertyChange{{Name: "name", Val: to}, {Name: "summary.name", Val: to}, {Name: "info", Val: info}})
+	})
+	for _, entity := range e.registry.All("VirtualMachine") {
+		vm, ok := entity.(*simulator.VirtualMachine)
+		if !ok {
+			continue
+		}
+		ctx.WithLock(vm, func() {
+			for _, part := range []any{vm.Config, vm.Layout, vm.LayoutEx, &vm.Summary} {
+				rename(reflect.ValueOf(part), "["+from+"] ", "["+to+"] ")
+			}
+			ctx.Update(vm, []types.PropertyChange{
+				{Name: "config", Val: *vm.Config}, {Name: "layoutEx", Val: *vm.LayoutEx}, {Name: "summary", Val: vm.Summary},
+			})
+		})
+	}
+	return nil
+}
+
+// rename replaces a prefix in all strings below v.
+func rename(v reflect.Value, from, to string) {
+	switch v.Kind() { //nolint:exhaustive // the others hold no strings
+	case reflect.String:
+		if rest, ok := strings.CutPrefix(v.String(), from); ok && v.CanSet() {
+			v.SetString(to + rest)
+		}
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			rename(v.Elem(), from, to)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			rename(v.Field(i), from, to)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			rename(v.Index(i), from, to)
+		}
+	}
+}
