@@ -71,8 +71,8 @@ const (
 	adminFolder = "/DC0/vm/elsewhere"
 )
 
-// behinds are what an administrator, or vCenter itself, does to a VM that runs.
-var behinds = []struct {
+// behind is what an administrator, or vCenter itself, does to a VM that runs.
+type behind struct {
 	name  string
 	event func(*victim)
 	// told is what status says then; empty: nobody sees a difference for long.
@@ -83,7 +83,9 @@ var behinds = []struct {
 	undo func(*victim)
 	// another: the VM has another managed object ID afterwards.
 	another bool
-}{
+}
+
+var behinds = []behind{
 	{name: "its datastore is away", told: unreadable,
 		event: func(v *victim) { v.event(http.MethodPost, "/vm/hide?vm=%s&state=inaccessible") },
 		undo:  func(v *victim) { v.event(http.MethodPost, "/vm/show?vm=%s") }},
@@ -99,9 +101,14 @@ var behinds = []struct {
 	{name: "all permissions on it are taken", told: unreadable,
 		event: func(v *victim) { v.event(http.MethodPut, "/permissions?entity=%s&only=") },
 		undo:  func(v *victim) { v.event(http.MethodDelete, "/permissions?entity=%s") }},
-	{name: "it is unregistered and registered again", told: missingVM, another: true,
-		event: func(v *victim) { v.powerOff(); v.event(http.MethodPost, "/vm/unregister?vm=%s") },
+	{name: "it is unregistered and registered again", told: "PoweredOff, Created Unknown Missing, ConfigurationSynced True Succeeded", another: true,
+		event: func(v *victim) {
+			v.req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+			v.l.until("it is off", func() bool { return v.req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, v.req)
+			v.event(http.MethodPost, "/vm/unregister?vm=%s")
+		},
 		undo: func(v *victim) {
+			v.req.VM.Spec.PowerState = vmv1alpha1.PoweredOn
 			v.event(http.MethodPost, "/vm/register?folder=/DC0/vm/slipway/team-a&path="+url.QueryEscape(v.left))
 		}},
 	{name: "it is renumbered by a restore of vCenter", told: allWell, another: true,
@@ -232,7 +239,7 @@ func TestWhatHappensBehindOurBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n, tc := range behinds {
+	for n, tc := range append(behinds, behindsOfPlaces...) {
 		t.Run(strings.ReplaceAll(tc.name, " ", "-"), func(t *testing.T) {
 			req := newRequest(fmt.Sprintf("vm-%02d", n), templateImage())
 			l.until("the VM runs", running(req), req)

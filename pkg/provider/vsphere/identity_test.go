@@ -90,6 +90,33 @@ func TestAVMThatWasDeletedByHandIsMadeAgainIfItsObjectSaysSo(t *testing.T) {
 	}
 }
 
+// The task of a clone does not survive a restart of vCenter, and one that is gone may
+// have been carried out or not.
+func TestACloneWhoseTaskIsLostIsMadeOnce(t *testing.T) {
+	for name, tasks := range map[string]string{"not carried out": "end", "carried out": "continue"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ready := startVCenter(t)
+			p, counted := startProvider(t, ready, nil)
+			l := newLoop(t, p)
+			eventually(t, "the inventory is read", p.inventory.Synced)
+			control(t, ready, http.MethodPut, "/taskdelay?method=CloneVm&ms=5000")
+			req := newRequest("web", templateImage())
+			req.Now = time.Now()
+			if ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch == nil {
+				t.Fatalf("no create was started: %v", err)
+			}
+			eventually(t, "a clone is asked for", func() bool { return counted.snapshot()["CloneVM_Task"] == 1 })
+			control(t, ready, http.MethodPut, "/taskdelay?method=CloneVm&ms=0")
+			control(t, ready, http.MethodPost, "/restart?tasks="+tasks)
+			l.until("the VM runs", running(req), req)
+			if vms := vmsOf(t, ready); len(vms) != 1 || vms[0].InstanceUUID != string(req.VM.UID) {
+				t.Errorf("vCenter has %+v, want the one VM of the object", vms)
+			}
+		})
+	}
+}
+
 // vCenter goes on with what it was asked for, and the next process finds it.
 func TestTheEndOfAProcessCancelsNoClone(t *testing.T) {
 	ready := startVCenter(t)

@@ -1,0 +1,146 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/vmware/govmomi/find"
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// behindsOfPlaces are those that concern where a VM is, what it has, and what may be
+// done with it.
+var behindsOfPlaces = []behind{
+	{name: "its host is removed and added again", told: missingVM, another: true,
+		event: func(v *victim) {
+			name := v.host().Name()
+			v.event(http.MethodPost, "/host/remove?host="+name)
+			v.left = name
+		},
+		undo: func(v *victim) { v.event(http.MethodPost, "/host/add?host="+v.left) }},
+	{name: "it is migrated to another host", told: allWell,
+		event: func(v *victim) {
+			hosts, err := find.NewFinder(v.vm.Client()).HostSystemList(v.t.Context(), "/DC0/host/DC0_C0/*")
+			if err != nil {
+				v.t.Fatal(err)
+			}
+			at := slices.IndexFunc(hosts, func(h *object.HostSystem) bool { return h.Reference() != v.host().Reference() })
+			v.left = hosts[at].Name()
+			to := types.VirtualMachineRelocateSpec{Host: new(hosts[at].Reference())}
+			v.await(v.vm.Relocate(v.t.Context(), to, types.VirtualMachineMovePriorityDefaultPriority))
+		},
+		check: func(v *victim) {
+			v.l.until("the host is told", func() bool { return v.req.VM.Status.NodeName == v.left }, v.req)
+		}},
+	{name: "it is moved to another datastore", told: allWell,
+		event: func(v *victim) {
+			ds, err := find.NewFinder(v.vm.Client()).Datastore(v.t.Context(), "/DC0/datastore/LocalDS_1")
+			if err != nil {
+				v.t.Fatal(err)
+			}
+			to := types.VirtualMachineRelocateSpec{Datastore: new(ds.Reference())}
+			v.await(v.vm.Relocate(v.t.Context(), to, types.VirtualMachineMovePriorityDefaultPriority))
+		}},
+	{name: "its datastore is renamed", told: allWell,
+		event: func(v *victim) { v.event(http.MethodPost, "/datastore/rename?from=LocalDS_0&to=renamed") },
+		check: func(v *victim) {
+			v.req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+			v.powersOffAndOn()
+			v.l.until("it is powered as wanted", running(v.req), v.req)
+		},
+		undo: func(v *victim) { v.event(http.MethodPost, "/datastore/rename?from=renamed&to=LocalDS_0") }},
+	{name: "it becomes a template", told: "PoweredOff, Created True Succeeded, ConfigurationSynced Unknown UnknownState",
+		event: func(v *victim) {
+			v.powerOff()
+			if err := v.vm.MarkAsTemplate(v.t.Context()); err != nil {
+				v.t.Fatal(err)
+			}
+		},
+		undo: func(v *victim) {
+			pool, err := find.NewFinder(v.vm.Client()).ResourcePool(v.t.Context(), "/DC0/host/DC0_C0/Resources")
+			if err == nil {
+				err = v.vm.MarkAsVirtualMachine(v.t.Context(), *pool, nil)
+			}
+			if err != nil {
+				v.t.Fatal(err)
+			}
+		}},
+	{name: "a disk is added", told: allWell,
+		event: func(v *victim) {
+			devices, err := v.vm.Device(v.t.Context())
+			if err != nil {
+				v.t.Fatal(err)
+			}
+			controller, err := devices.FindDiskController("")
+			if err != nil {
+				v.t.Fatal(err)
+			}
+			disk := devices.CreateDisk(controller, types.ManagedObjectReference{}, "")
+			disk.CapacityInKB = 1 << 20
+			if err := v.vm.AddDevice(v.t.Context(), disk); err != nil {
+				v.t.Fatal(err)
+			}
+		},
+		check: func(v *victim) {
+			v.seen(func(vm *mo.VirtualMachine) bool {
+				devices := object.VirtualDeviceList(vm.Config.Hardware.Device)
+				return len(devices.SelectByType((*types.VirtualDisk)(nil))) == 2
+			})
+			v.l.until("it is left where it is", running(v.req), v.req)
+		}},
+	{name: "a backup disables what powers it off", told: allWell,
+		event: func(v *victim) { v.event(http.MethodPut, "/vm/disabled?vm=%s&methods=PowerOffVM_Task") },
+		check: refusesToPowerOff,
+		undo: func(v *victim) {
+			v.event(http.MethodPut, "/vm/disabled?vm=%s")
+			v.powersOffAndOn()
+		}},
+	{name: "the right to power it off is taken", told: allWell,
+		event: func(v *victim) {
+			v.event(http.MethodPut, "/permissions?entity=%s&without=VirtualMachine.Interact.PowerOff")
+		},
+		check: refusesToPowerOff,
+		undo: func(v *victim) {
+			v.event(http.MethodDelete, "/permissions?entity=%s")
+			v.powersOffAndOn()
+		}},
+}
+
+// refusesToPowerOff asks for what vSphere refuses.
+func refusesToPowerOff(v *victim) {
+	v.req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+	v.l.until("the refusal is told", func() bool {
+		return reason(&v.req.VM.Status, vmv1alpha1.ConditionPowerStateSynced) == "False Error"
+	}, v.req)
+	if got := v.req.VM.Status.PowerState; got != vmv1alpha1.PoweredOn {
+		v.t.Errorf("power state %s, want PoweredOn: nothing has changed it", got)
+	}
+}
+
+// powersOffAndOn waits until what was refused is made up for.
+func (v *victim) powersOffAndOn() {
+	v.l.until("it is off", func() bool { return v.req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, v.req)
+	v.req.VM.Spec.PowerState = vmv1alpha1.PoweredOn
+}
+
+// host is where the victim runs, with its name.
+func (v *victim) host() *object.HostSystem {
+	v.t.Helper()
+	host, err := v.vm.HostSystem(v.t.Context())
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	name, err := host.ObjectName(v.t.Context())
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	host.InventoryPath = "/" + name
+	return host
+}
