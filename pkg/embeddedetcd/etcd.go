@@ -5,8 +5,6 @@ package embeddedetcd
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -15,14 +13,9 @@ import (
 
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
-	"k8s.io/klog/v2"
 )
 
 const (
-	// quotaBytes is the size at which etcd goes read-only. etcd's default of
-	// 2 GiB is too small for tens of thousands of VirtualMachines with history;
-	// 8 GiB is the largest that etcd recommends.
-	quotaBytes = 8 << 30
 	// maxRequestBytes is what kube-apiserver's own limit for a request body (3 MiB)
 	// needs from its store.
 	maxRequestBytes = 3 << 20
@@ -45,75 +38,28 @@ type Options struct {
 	// UnsafeNoFsync lets writes be acknowledged before they are on disk. A crash of
 	// the machine may lose or corrupt data; meant for tests.
 	UnsafeNoFsync bool
+	// QuotaBytes is the size of the data at which writes are refused; 0 stands for half
+	// of the file system, at least 256 MiB and at most 8 GiB.
+	QuotaBytes int64
 }
 
 // Server is a running member.
 type Server struct {
 	etcd      *embed.Etcd
-	endpoint  string
+	dir       string
+	quota     int64
+	sockets   sockets
 	lock      *os.File
 	since     time.Time
-	socketDir string // removed by Close when not empty
 	phase     phase
 	closeOnce sync.Once
-}
-
-// Start runs a member on o.Dir and waits until it is ready or ctx is done. The
-// context bounds the start only; Close ends the server.
-func Start(ctx context.Context, o Options) (*Server, error) {
-	if o.Dir == "" {
-		return nil, errors.New("starting embedded etcd: no data directory given")
-	}
-	dir, err := filepath.Abs(o.Dir)
-	if err != nil {
-		return nil, fmt.Errorf("resolving the etcd data directory %q: %w", o.Dir, err)
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making the etcd data directory: %w", err)
-	}
-	s := &Server{}
-	if s.lock, err = lockDir(dir); err != nil {
-		return nil, err
-	}
-	s.since = time.Now()
-	sockets, err := socketPaths(dir)
-	if err != nil {
-		s.release()
-		return nil, err
-	}
-	s.endpoint, s.socketDir = "unix://"+sockets.client, sockets.tempDir
-
-	if s.etcd, err = startEtcd(config(dir, sockets, o.UnsafeNoFsync, newLogger(klog.FromContext(ctx), &s.phase))); err != nil {
-		s.release()
-		return nil, fmt.Errorf("starting embedded etcd in %s: %w", dir, err)
-	}
-	select {
-	case <-s.etcd.Server.ReadyNotify():
-		s.phase.serving.Store(true)
-		return s, nil
-	case err = <-s.etcd.Err():
-	case <-s.etcd.Server.StopNotify():
-		err = errors.New("it stopped by itself")
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	s.Close()
-	return nil, fmt.Errorf("waiting for embedded etcd in %s: %w", dir, err)
-}
-
-// startEtcd returns as an error what etcd panics with while it starts, which is what it
-// does when the disk is full.
-func startEtcd(cfg *embed.Config) (etcd *embed.Etcd, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("%v", r)
-		}
-	}()
-	return embed.StartEtcd(cfg)
+	// stopUpkeep ends what looks after space, and upkeep waits for it.
+	stopUpkeep context.CancelFunc
+	upkeep     sync.WaitGroup
 }
 
 // Endpoint is the address for clients and for --etcd-servers, unix:///absolute/path.
-func (s *Server) Endpoint() string { return s.endpoint }
+func (s *Server) Endpoint() string { return "unix://" + s.sockets.client }
 
 // Since is when this process got the directory for itself: whoever used it before
 // had ended by then.
@@ -127,28 +73,30 @@ func (s *Server) Failed() <-chan error { return s.etcd.Err() }
 func (s *Server) Close() {
 	s.closeOnce.Do(func() {
 		s.phase.closing.Store(true)
+		s.stopUpkeep()
+		s.upkeep.Wait()
 		s.etcd.Close()
 		s.release()
 	})
 }
 
 func (s *Server) release() {
-	if s.socketDir != "" {
+	if s.sockets.tempDir != "" {
 		// Nothing depends on it any more; a leftover empty directory is harmless.
-		_ = os.RemoveAll(s.socketDir)
+		_ = os.RemoveAll(s.sockets.tempDir)
 	}
 	if s.lock != nil {
 		_ = s.lock.Close() // closing drops the lock
 	}
 }
 
-func config(dir string, sockets sockets, noFsync bool, logger *zap.Logger) *embed.Config {
+func config(dir string, sockets sockets, noFsync bool, quota int64, logger *zap.Logger) *embed.Config {
 	cfg := embed.NewConfig()
 	cfg.Name = "default"
-	cfg.Dir = filepath.Join(dir, "member-data")
+	cfg.Dir = filepath.Join(dir, memberDir)
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(logger)
 	cfg.UnsafeNoFsync = noFsync
-	cfg.QuotaBackendBytes = quotaBytes
+	cfg.QuotaBackendBytes = quota
 	cfg.MaxRequestBytes = maxRequestBytes
 	// The API server compacts by itself, every five minutes.
 	cfg.AutoCompactionMode, cfg.AutoCompactionRetention = "periodic", "0"

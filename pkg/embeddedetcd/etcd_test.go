@@ -23,9 +23,15 @@ import (
 
 func start(t *testing.T, dir string) *Server {
 	t.Helper()
+	return startWith(t, Options{Dir: dir})
+}
+
+func startWith(t *testing.T, o Options) *Server {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	s, err := Start(ctx, Options{Dir: dir, UnsafeNoFsync: true})
+	o.UnsafeNoFsync = true
+	s, err := Start(ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,11 +182,14 @@ func TestMetricsOfTheMemberAreCollected(t *testing.T) {
 	kinds := map[string]string{}
 	for _, f := range families {
 		kinds[f.GetName()] = f.GetType().String()
-		if !strings.HasPrefix(f.GetName(), "etcd_") {
+		if !strings.HasPrefix(f.GetName(), "etcd_") && !strings.HasPrefix(f.GetName(), ownPrefix) {
 			t.Errorf("%s is none of etcd's", f.GetName())
 		}
 	}
 	for name, kind := range map[string]string{
+		"slipway_etcd_full":                         "GAUGE",
+		"slipway_etcd_disk_free_bytes":              "GAUGE",
+		"etcd_mvcc_db_total_size_in_use_in_bytes":   "GAUGE",
 		"etcd_server_quota_backend_bytes":           "GAUGE",
 		"etcd_mvcc_db_total_size_in_bytes":          "GAUGE",
 		"etcd_disk_wal_fsync_duration_seconds":      "HISTOGRAM",

@@ -8,13 +8,37 @@ import (
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	dto "github.com/prometheus/client_model/go"
 )
 
 // metricPrefixes are those of the metrics that tell how the member is: its disk, the
 // size of its data, and its proposals. Others are for those who work on etcd, or of
 // the network that a lone member does not have.
-var metricPrefixes = []string{"etcd_disk_", "etcd_mvcc_db_", "etcd_server_"}
+var metricPrefixes = []string{"etcd_disk_", "etcd_mvcc_db_", "etcd_server_", ownPrefix}
+
+// ownPrefix is that of what etcd does not count itself.
+const ownPrefix = "slipway_etcd_"
+
+// etcd registers with the default registry, and so do these: there is one set of them in
+// a process.
+var (
+	fullGauge = promauto.NewGauge(prometheus.GaugeOpts{
+		Name: ownPrefix + "full", Help: "1 while the embedded etcd refuses all writes, because its quota was reached.",
+	})
+	diskFreeGauge = promauto.NewGauge(prometheus.GaugeOpts{
+		Name: ownPrefix + "disk_free_bytes", Help: "Free space in the file system of the embedded etcd.",
+	})
+)
+
+// observe shows what etcd itself does not.
+func observe(s Space) {
+	diskFreeGauge.Set(float64(s.DiskFree))
+	fullGauge.Set(0)
+	if s.Full {
+		fullGauge.Set(1)
+	}
+}
 
 // Metrics collects what etcd has registered with the default registry of Prometheus.
 // It describes nothing, so that it has to be registered once only in a process.

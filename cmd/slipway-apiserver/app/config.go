@@ -10,13 +10,16 @@ import (
 
 	"k8s.io/apiserver/pkg/admission"
 	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/healthz"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-dev/slipway/pkg/admission/adoption"
 	"github.com/slipway-dev/slipway/pkg/admission/protectedkeys"
+	"github.com/slipway-dev/slipway/pkg/admission/reserve"
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 	"github.com/slipway-dev/slipway/pkg/apiserver"
+	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 )
 
 const (
@@ -44,7 +47,8 @@ type config struct {
 }
 
 // newConfig turns options, whose etcd servers are known by now, into a configuration.
-func newConfig(o *Options) (*config, error) {
+// etcd is the embedded one, nil with --etcd-servers.
+func newConfig(o *Options, etcd *embeddedetcd.Server) (*config, error) {
 	serving := o.Recommended.SecureServing
 	if err := serving.MaybeDefaultWithSelfSignedCerts("localhost", []string{serviceName}, []net.IP{net.IPv4(127, 0, 0, 1)}); err != nil {
 		return nil, fmt.Errorf("making the serving certificate: %w", err)
@@ -61,6 +65,10 @@ func newConfig(o *Options) (*config, error) {
 	// Ours comes last, so that it judges what the plugins before it made of the object.
 	recommended.AdmissionControl = withOurs(recommended.AdmissionControl, o.PrivilegedUsers)
 
+	if etcd != nil {
+		recommended.AdmissionControl = admission.NewChainHandler(recommended.AdmissionControl, reserve.New(etcd.Room))
+		recommended.AddReadyzChecks(healthz.NamedCheck("etcd-space", etcdSpace(etcd)))
+	}
 	c := &config{options: o, host: o.Host, health: newHealth(o.VCenter.URL != "")}
 	if recommended.ClientConfig != nil {
 		recommended.ClientConfig.QPS, recommended.ClientConfig.Burst = hostQPS, hostBurst

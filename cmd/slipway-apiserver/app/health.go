@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"k8s.io/apiserver/pkg/server/healthz"
+
+	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 )
 
 // vcenterTimeout bounds the question to vCenter, so that a prober that waits some
@@ -96,4 +98,15 @@ func (h *health) checkVCenter(r *http.Request) error {
 		failures = append(failures, <-answers)
 	}
 	return errors.Join(failures...)
+}
+
+// etcdSpace tells of an embedded etcd, or a disk below it, that is nearly full.
+func etcdSpace(etcd *embeddedetcd.Server) func(*http.Request) error {
+	return func(*http.Request) error {
+		space, err := etcd.Space()
+		if err != nil {
+			return err
+		}
+		return space.Err()
+	}
 }

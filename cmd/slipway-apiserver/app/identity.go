@@ -11,10 +11,12 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 )
 
 // identityFile holds the random part of the identity in the data directory.
-const identityFile = "lease-identity"
+const identityFile = embeddedetcd.IdentityFile
 
 // identity is the name by which this replica holds the Lease.
 //

@@ -21,6 +21,7 @@ import (
 
 	"github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apiserver"
+	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 )
 
 // etcdPrefix is where objects are kept in etcd.
@@ -36,6 +37,8 @@ type Options struct {
 	DataDir string
 	// EtcdUnsafeNoFsync makes the embedded etcd faster and unsafe.
 	EtcdUnsafeNoFsync bool
+	// EtcdQuotaBytes limits the data of the embedded etcd; 0 follows its file system.
+	EtcdQuotaBytes int64
 	// PrivilegedUsers may change protected keys.
 	PrivilegedUsers []string
 	// VCenter says how to reach vSphere.
@@ -102,6 +105,10 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	etcd.StringVar(&o.DataDir, "data-dir", o.DataDir, "Directory of the embedded etcd, which is used when --etcd-servers is empty.")
 	etcd.BoolVar(&o.EtcdUnsafeNoFsync, "etcd-unsafe-no-fsync", o.EtcdUnsafeNoFsync, "Let the embedded etcd acknowledge writes before they are on disk. For tests.")
 
+	etcd.Int64Var(&o.EtcdQuotaBytes, "etcd-quota-backend-bytes", o.EtcdQuotaBytes, fmt.Sprintf(
+		"Size of the data of the embedded etcd at which it refuses writes, in bytes, from %d to %d; 0 for half of the file system of --data-dir, at least 256 MiB and at most 8 GiB. New objects are refused from 95 percent of it on.",
+		embeddedetcd.MinQuota, embeddedetcd.MaxQuota))
+
 	o.VCenter.addFlags(sets.FlagSet("vCenter"))
 	o.Controllers.addFlags(sets.FlagSet("controllers"))
 	sets.FlagSet("admission").StringSliceVar(&o.PrivilegedUsers, "privileged-users", o.PrivilegedUsers,
@@ -121,6 +128,12 @@ func (o *Options) Validate() error {
 	}
 	if len(servers) > 0 && o.EtcdUnsafeNoFsync {
 		errs = append(errs, errors.New("--etcd-unsafe-no-fsync is for the embedded etcd and excludes --etcd-servers"))
+	}
+	if q := o.EtcdQuotaBytes; q != 0 && (q < embeddedetcd.MinQuota || q > embeddedetcd.MaxQuota) {
+		errs = append(errs, fmt.Errorf("--etcd-quota-backend-bytes %d: must be 0, or at least %d and at most %d", q, embeddedetcd.MinQuota, embeddedetcd.MaxQuota))
+	}
+	if len(servers) > 0 && o.EtcdQuotaBytes != 0 {
+		errs = append(errs, errors.New("--etcd-quota-backend-bytes is for the embedded etcd and excludes --etcd-servers"))
 	}
 	errs = append(errs, o.validateRecommended()...)
 	errs = append(errs, o.validateFiles()...)

@@ -26,6 +26,8 @@ func TestBadFlagsAreNamed(t *testing.T) {
 	for name, tc := range map[string]struct{ args, want string }{
 		"no store":                         {"", "--etcd-servers and --data-dir"},
 		"unsafe with an etcd of others":    {"--etcd-servers=http://e --etcd-unsafe-no-fsync", "--etcd-unsafe-no-fsync"},
+		"quota too small":                  {"--data-dir=d --etcd-quota-backend-bytes=1024", "--etcd-quota-backend-bytes 1024: must be 0, or at least 67108864"},
+		"quota of an etcd of others":       {"--etcd-servers=http://e --etcd-quota-backend-bytes=67108864", "excludes --etcd-servers"},
 		"vCenter without TLS":              {"--data-dir=d --vcenter-url=http://vc/sdk --vcenter-credentials-file=f", "--vcenter-url"},
 		"vCenter without credentials":      {"--data-dir=d --vcenter-url=https://vc/sdk", "--vcenter-credentials-file"},
 		"two sources of credentials":       {"--data-dir=d " + vcenter + " --vcenter-credentials-secret=a/b", "exactly one of"},

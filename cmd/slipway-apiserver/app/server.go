@@ -49,6 +49,10 @@ func NewCommand(ctx context.Context) *cobra.Command {
 				return err
 			}
 			server, err := New(ctx, o)
+			if err != nil && ctx.Err() != nil {
+				klog.FromContext(ctx).Info("Told to stop before it served", "reason", err)
+				return nil
+			}
 			if err != nil {
 				return err
 			}
@@ -82,7 +86,9 @@ func New(ctx context.Context, o *Options) (*Server, error) {
 	s := &Server{failed: make(chan error, 1)}
 	transport := &o.Recommended.Etcd.StorageConfig.Transport
 	if len(transport.ServerList) == 0 {
-		etcd, err := embeddedetcd.Start(ctx, embeddedetcd.Options{Dir: o.DataDir, UnsafeNoFsync: o.EtcdUnsafeNoFsync})
+		etcd, err := embeddedetcd.Start(ctx, embeddedetcd.Options{
+			Dir: o.DataDir, UnsafeNoFsync: o.EtcdUnsafeNoFsync, QuotaBytes: o.EtcdQuotaBytes,
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +107,7 @@ func New(ctx context.Context, o *Options) (*Server, error) {
 var registerEtcdMetrics = sync.OnceFunc(func() { legacyregistry.RawMustRegister(embeddedetcd.Metrics()) })
 
 func (s *Server) build(o *Options) error {
-	c, err := newConfig(o)
+	c, err := newConfig(o, s.etcd)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,111 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package embeddedetcd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+const (
+	// memberDir has what etcd itself keeps, below the directory of Options.
+	memberDir = "member-data"
+	// IdentityFile is a file that the user of a directory keeps in it once the member
+	// has served. A directory that has it and no data lost its data.
+	IdentityFile = "lease-identity"
+	// databaseLock is how long another user of the database is waited for.
+	databaseLock = 5 * time.Second
+)
+
+func databasePath(dir string) string {
+	return filepath.Join(dir, memberDir, "member", "snap", "db")
+}
+
+// DamagedError says what is wrong with a data directory, and what to do.
+type DamagedError struct {
+	// Dir is the data directory.
+	Dir string
+	// What says what is wrong with it.
+	What string
+}
+
+// Error implements error.
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("the data of embedded etcd in %s cannot be used: %s. Is the right volume mounted? Restore a snapshot with "+
+		"\"slipway-apiserver etcd restore FILE --data-dir=%s\"; or, if all objects shall be lost, begin anew with an empty directory", e.Dir, e.What, e.Dir)
+}
+
+// inspect finds the damages of a directory that etcd meets with a crash, with silence or
+// with an empty store.
+func inspect(dir string) error {
+	logs, err := filepath.Glob(filepath.Join(dir, memberDir, "member", "wal", "*.wal"))
+	if err != nil {
+		return fmt.Errorf("looking for the write-ahead log in %s: %w", dir, err)
+	}
+	for _, log := range logs {
+		info, err := os.Stat(log)
+		if err != nil {
+			return fmt.Errorf("looking at the write-ahead log: %w", err)
+		}
+		if info.Size() == 0 {
+			return &DamagedError{dir, "its write-ahead log " + log + " is empty"}
+		}
+	}
+	database := databasePath(dir)
+	info, err := os.Stat(database)
+	switch {
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("looking at the database: %w", err)
+	case err != nil || info.Size() == 0:
+		if len(logs) == 0 && used(dir) {
+			return &DamagedError{dir, "it was used before, for it has the file " + IdentityFile + ", and its data below " + memberDir + " is missing"}
+		}
+		return nil // new, or etcd makes the database from the log again
+	case len(logs) == 0:
+		return &DamagedError{dir, "it has a database and no write-ahead log in " + filepath.Join(memberDir, "member", "wal")}
+	}
+	if err := readable(database); err != nil {
+		return &DamagedError{dir, fmt.Sprintf("its database %s is damaged: %v", database, err)}
+	}
+	return nil
+}
+
+func used(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, IdentityFile))
+	return err == nil
+}
+
+// readable walks over all pages of a database, as etcd does in a goroutine in which
+// nobody can catch what it panics with.
+func readable(path string) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%v", r)
+		}
+	}()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	db, err := bolt.Open(path, 0o400, &bolt.Options{ReadOnly: true, Timeout: databaseLock})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	return db.View(func(tx *bolt.Tx) error {
+		if tx.Size() > info.Size() {
+			return fmt.Errorf("it has %d bytes of %d", info.Size(), tx.Size())
+		}
+		return tx.ForEach(func(_ []byte, b *bolt.Bucket) error {
+			return b.ForEach(func(_, _ []byte) error { return nil })
+		})
+	})
+}

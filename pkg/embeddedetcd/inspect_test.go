@@ -1,0 +1,115 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package embeddedetcd
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// stopped is a directory with data of a member that was stopped, like one of ours.
+func stopped(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	s := start(t, dir)
+	c := connect(t, s)
+	for _, key := range []string{"/a", "/b"} {
+		if _, err := c.Put(t.Context(), key, strings.Repeat("v", 1<<20)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = c.Close()
+	s.Close()
+	if err := os.WriteFile(filepath.Join(dir, IdentityFile), []byte("id"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func overwrite(path string, at int64, with []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	_, err = f.WriteAt(with, at)
+	return err
+}
+
+func TestF5DamagedDirectoriesEndInOneClearLine(t *testing.T) {
+	wal := func(dir string) string {
+		logs, err := filepath.Glob(filepath.Join(dir, memberDir, "member", "wal", "*.wal"))
+		if err != nil || len(logs) == 0 {
+			t.Fatalf("no log: %v", err)
+		}
+		return logs[0]
+	}
+	for name, tc := range map[string]struct {
+		damage func(dir string) error
+		want   string
+	}{
+		"F4: log removed":          {func(dir string) error { return os.Remove(wal(dir)) }, "no write-ahead log in member-data/member/wal"},
+		"F4: directory of the log": {func(dir string) error { return os.RemoveAll(filepath.Dir(wal(dir))) }, "no write-ahead log"},
+		"empty log":                {func(dir string) error { return os.Truncate(wal(dir), 0) }, "is empty"},
+		"truncated database":       {func(dir string) error { return os.Truncate(databasePath(dir), 20000) }, "has 20000 bytes of"},
+		"nearly nothing left":      {func(dir string) error { return os.Truncate(databasePath(dir), 100) }, "snap/db is damaged"},
+		"both meta pages":          {func(dir string) error { return overwrite(databasePath(dir), 0, make([]byte, 8192)) }, "snap/db is damaged: invalid database"},
+		"all pages but the first":  {func(dir string) error { return overwrite(databasePath(dir), 8192, make([]byte, 1<<20)) }, "snap/db is damaged"},
+		"F3: data removed":         {func(dir string) error { return os.RemoveAll(filepath.Join(dir, memberDir)) }, "lease-identity, and its data below member-data is missing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := stopped(t)
+			if err := tc.damage(dir); err != nil {
+				t.Fatal(err)
+			}
+			_, err := Start(t.Context(), Options{Dir: dir, UnsafeNoFsync: true})
+			var damaged *DamagedError
+			if !errors.As(err, &damaged) || !strings.Contains(err.Error(), tc.want) ||
+				!strings.Contains(err.Error(), "etcd restore FILE --data-dir="+dir) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("error %v, want one line with %q and what to do", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestF5DatabaseIsMadeAgainFromTheLog(t *testing.T) {
+	for name, damage := range map[string]func(path string) error{
+		"removed": os.Remove,
+		"empty":   func(path string) error { return os.Truncate(path, 0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := stopped(t)
+			if err := damage(databasePath(dir)); err != nil {
+				t.Fatal(err)
+			}
+			got, err := connect(t, start(t, dir)).Get(t.Context(), "/a")
+			if err != nil || len(got.Kvs) != 1 {
+				t.Errorf("/a = %v, %v, want it", got, err)
+			}
+		})
+	}
+}
+
+// A database without a log is where etcd never answers and never ends. Start does not
+// come to this any more, so the part behind its checks is asked.
+func TestF4StartThatHangsIsGivenUpWhenTold(t *testing.T) {
+	dir := stopped(t)
+	if err := os.RemoveAll(filepath.Join(dir, memberDir, "member", "wal")); err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{dir: dir, quota: smallQuota}
+	var err error
+	if s.sockets, err = socketPaths(dir); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.start(ctx, true); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want that it was canceled", err)
+	}
+}

@@ -1,0 +1,136 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package embeddedetcd
+
+import (
+	"fmt"
+	"syscall"
+)
+
+const (
+	// MaxQuota is the largest quota that etcd recommends, in bytes.
+	MaxQuota = 8 << 30
+	// MinQuota is the smallest that leaves room to work in, in bytes.
+	MinQuota = 64 << 20
+	// minDefaultQuota is what a small file system gets all the same.
+	minDefaultQuota = 256 << 20
+	// besideData is what the write-ahead log and its preallocated files take of a file
+	// system, in bytes.
+	besideData = 512 << 20
+
+	// Of the quota, in percent: where the log and the readiness begin to tell of it,
+	// where history is given up to win room, where objects can no longer be created,
+	// and below what a member that was full takes writes again.
+	warnPercent    = 80
+	pressPercent   = 90
+	reservePercent = 95
+	disarmPercent  = 90
+	// gainPercent is what a defragmentation of a member that serves has to win, so that
+	// it does not stand still for nothing, again and again.
+	gainPercent = 5
+	// smallFile is too little to defragment for at a start, in bytes.
+	smallFile = 16 << 20
+	// DiskMargin is how much of the file system shall be free, in bytes. Without any left
+	// etcd ends the process.
+	DiskMargin = 256 << 20
+)
+
+// Space is how much of what there is a member takes, in bytes.
+type Space struct {
+	// Size is the size of the file, which is what the quota limits; InUse is the part of
+	// it that holds data.
+	Size, InUse int64
+	// Quota is the size at which writes are refused.
+	Quota int64
+	// Full is true from when the quota was reached until there is room again. Until then
+	// etcd refuses all writes.
+	Full bool
+	// DiskFree is what is free in the file system.
+	DiskFree int64
+}
+
+// level orders how urgent things are.
+type level int
+
+const (
+	enough level = iota
+	scarce
+	reserved
+	full
+)
+
+func (s Space) level() level {
+	switch {
+	case s.Full:
+		return full
+	case s.Size >= s.percent(reservePercent):
+		return reserved
+	case s.Size >= s.percent(warnPercent), s.DiskFree < DiskMargin:
+		return scarce
+	default:
+		return enough
+	}
+}
+
+// Err says what is scarce, nil while nothing is.
+func (s Space) Err() error {
+	switch {
+	case s.Full:
+		return fmt.Errorf("the embedded etcd is full and takes no writes: %s", s)
+	case s.Size >= s.percent(reservePercent):
+		return fmt.Errorf("the embedded etcd has room for updates and deletions only: %s", s)
+	case s.Size >= s.percent(warnPercent):
+		return fmt.Errorf("the embedded etcd is nearly full: %s", s)
+	case s.DiskFree < DiskMargin:
+		return fmt.Errorf("the file system of the embedded etcd is nearly full, and the server ends when it is: %s", s)
+	default:
+		return nil
+	}
+}
+
+// String is for logs and messages.
+func (s Space) String() string {
+	return fmt.Sprintf("%s of the quota of %s, %s of it in use, %s of disk free", mib(s.Size), mib(s.Quota), mib(s.InUse), mib(s.DiskFree))
+}
+
+func mib(bytes int64) string { return fmt.Sprintf("%d MiB", bytes>>20) }
+
+func (s Space) percent(p int64) int64 { return s.Quota / 100 * p }
+
+// pressed is true when history has to go to make room.
+func (s Space) pressed() bool { return s.Full || s.Size >= s.percent(pressPercent) }
+
+// fragmented tells whether to write the file anew, which stops all other work and takes
+// as much of the disk as is in use. A start can do it for less, as nobody waits yet.
+func (s Space) fragmented(starting bool) bool {
+	free := s.Size - s.InUse
+	switch {
+	case s.DiskFree < s.InUse+s.InUse/10:
+		return false
+	case s.pressed():
+		return free >= s.percent(gainPercent)
+	default:
+		return starting && s.Size >= smallFile && free > s.InUse
+	}
+}
+
+// recovered is true when a member that was full can take writes again.
+func (s Space) recovered() bool {
+	return s.Full && s.InUse < s.percent(disarmPercent) && s.Size < s.Quota
+}
+
+// disk is the size of the file system of dir and what is free in it, in bytes.
+func disk(dir string) (size, free int64, err error) {
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(dir, &fs); err != nil {
+		return 0, 0, fmt.Errorf("asking for the space in %s: %w", dir, err)
+	}
+	return int64(fs.Blocks) * int64(fs.Bsize), int64(fs.Bavail) * int64(fs.Bsize), nil
+}
+
+// defaultQuota is the quota for a file system of this size: the file is there twice while
+// it is defragmented.
+func defaultQuota(fileSystem int64) int64 {
+	return min(max((fileSystem-besideData)/2, minDefaultQuota), MaxQuota)
+}

@@ -1,0 +1,163 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package embeddedetcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.etcd.io/etcd/server/v3/embed"
+	"k8s.io/klog/v2"
+)
+
+const (
+	// startTimeout bounds the start of a member until it answers. It reads its whole
+	// database meanwhile, which takes a minute at most on a disk that is fit for etcd.
+	startTimeout = 5 * time.Minute
+	// startNotice is how often the log says that the start takes long.
+	startNotice = 10 * time.Second
+	// abandonTimeout is how long the end of a member that never answered is waited for.
+	abandonTimeout = 5 * time.Second
+)
+
+// Start runs a member on o.Dir and waits until it is ready, its space was looked after,
+// or ctx is done. The context bounds the start only; Close ends the server. Data that
+// cannot be used is a DamagedError.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	if o.Dir == "" {
+		return nil, errors.New("starting embedded etcd: no data directory given")
+	}
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("resolving the etcd data directory %q: %w", o.Dir, err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("making the etcd data directory: %w", err)
+	}
+	s := &Server{dir: dir, quota: o.QuotaBytes}
+	if s.lock, err = lockDir(dir); err != nil {
+		return nil, err
+	}
+	s.since = time.Now()
+	if err := s.prepare(); err != nil {
+		s.release()
+		return nil, err
+	}
+	if err := s.start(ctx, o.UnsafeNoFsync); err != nil {
+		return nil, err
+	}
+	upkeep, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stopUpkeep = stop
+	s.upkeep.Go(func() { s.keepUp(upkeep) })
+	return s, nil
+}
+
+// prepare looks at the directory before etcd does.
+func (s *Server) prepare() error {
+	if err := inspect(s.dir); err != nil {
+		return err
+	}
+	if s.quota == 0 {
+		size, _, err := disk(s.dir)
+		if err != nil {
+			return err
+		}
+		s.quota = defaultQuota(size)
+	}
+	var err error
+	s.sockets, err = socketPaths(s.dir)
+	return err
+}
+
+// start waits for begin, which may hang in etcd, where nothing can end it.
+func (s *Server) start(ctx context.Context, noFsync bool) error {
+	logger := klog.FromContext(ctx)
+	ready, begun := make(chan struct{}), make(chan error, 1)
+	beginning, abandon := context.WithCancel(ctx)
+	defer abandon()
+	go func() {
+		err := s.begin(beginning, noFsync, ready)
+		if err != nil {
+			s.release()
+		}
+		begun <- err
+	}()
+	since := time.Now()
+	notice := time.NewTicker(startNotice)
+	defer notice.Stop()
+	deadline := time.NewTimer(startTimeout)
+	defer deadline.Stop()
+	var late error
+	for late == nil {
+		select {
+		case err := <-begun:
+			return err
+		case <-ready:
+			deadline.Stop() // it works: no reason to give up
+			ready = nil
+		case <-notice.C:
+			logger.Info("Still waiting for embedded etcd", "dir", s.dir, "since", time.Since(since).Round(time.Second))
+		case <-ctx.Done():
+			late = ctx.Err()
+		case <-deadline.C:
+			late = fmt.Errorf("it did not answer within %s", startTimeout)
+		}
+	}
+	abandon()
+	select {
+	case <-begun:
+	case <-time.After(abandonTimeout):
+	}
+	return fmt.Errorf("waiting for embedded etcd in %s: %w", s.dir, late)
+}
+
+// begin starts the member, says when it is ready, and looks after its space before
+// anybody else works with it. After an error it has ended the member.
+func (s *Server) begin(ctx context.Context, noFsync bool, ready chan<- struct{}) error {
+	etcd, err := startEtcd(config(s.dir, s.sockets, noFsync, s.quota, newLogger(klog.FromContext(ctx), &s.phase)))
+	if err != nil {
+		return fmt.Errorf("starting embedded etcd in %s: %w", s.dir, err)
+	}
+	select {
+	case <-etcd.Server.ReadyNotify():
+		err = ctx.Err()
+	case err = <-etcd.Err():
+	case <-etcd.Server.StopNotify():
+		err = errors.New("it stopped by itself")
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		s.phase.closing.Store(true)
+		etcd.Close()
+		return fmt.Errorf("waiting for embedded etcd in %s: %w", s.dir, err)
+	}
+	close(ready)
+	s.etcd = etcd
+	s.phase.serving.Store(true)
+	if _, err := s.tend(ctx, true); err != nil {
+		klog.FromContext(ctx).Error(err, "Looking after the embedded etcd at its start failed and will be repeated")
+	}
+	if err := ctx.Err(); err != nil {
+		s.phase.closing.Store(true)
+		etcd.Close()
+		return fmt.Errorf("starting embedded etcd in %s: %w", s.dir, err)
+	}
+	return nil
+}
+
+// startEtcd returns as an error what etcd panics with while it starts, which is what it
+// does when the disk is full.
+func startEtcd(cfg *embed.Config) (etcd *embed.Etcd, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%v", r)
+		}
+	}()
+	return embed.StartEtcd(cfg)
+}

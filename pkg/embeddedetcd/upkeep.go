@@ -1,0 +1,159 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package embeddedetcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/server/v3/storage/mvcc"
+	"k8s.io/klog/v2"
+)
+
+const (
+	// upkeepInterval is how often space is looked at. In this time a busy client writes
+	// less than what is kept in reserve.
+	upkeepInterval = 10 * time.Second
+	// upkeepTimeout bounds each of the requests to etcd.
+	upkeepTimeout = time.Minute
+	// repeatInterval is how often the log says again that space is scarce.
+	repeatInterval = 10 * time.Minute
+)
+
+// Space tells how much room there is.
+func (s *Server) Space() (Space, error) {
+	_, free, err := disk(s.dir)
+	if err != nil {
+		return Space{}, err
+	}
+	backend := s.etcd.Server.Backend()
+	return Space{Size: backend.Size(), InUse: backend.SizeInUse(), Quota: s.quota, Full: s.alarm(), DiskFree: free}, nil
+}
+
+// Room returns an error when the room that is left is kept for updates and deletions.
+func (s *Server) Room() error {
+	space, err := s.Space()
+	if err == nil && space.level() >= reserved {
+		return space.Err()
+	}
+	return nil // a file system that cannot be asked is no reason to refuse
+}
+
+// alarm is true when etcd has said that the quota was reached. It stays so over restarts.
+func (s *Server) alarm() bool {
+	for _, a := range s.etcd.Server.Alarms() {
+		if a.GetAlarm() == pb.AlarmType_NOSPACE {
+			return true
+		}
+	}
+	return false
+}
+
+// keepUp looks after space until ctx is done.
+func (s *Server) keepUp(ctx context.Context) {
+	logger := klog.FromContext(ctx)
+	ticker := time.NewTicker(upkeepInterval)
+	defer ticker.Stop()
+	var r reporter
+	for {
+		space, err := s.tend(ctx, false)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			logger.Error(err, "Looking after the embedded etcd failed and will be repeated", "interval", upkeepInterval)
+		default:
+			r.report(logger, space, time.Now())
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// reporter tells the log of scarce space: when it becomes so or worse, and again from
+// time to time.
+type reporter struct {
+	said level
+	at   time.Time
+}
+
+func (r *reporter) report(logger klog.Logger, space Space, now time.Time) {
+	l := space.level()
+	switch {
+	case l == enough && r.said != enough:
+		logger.Info("The embedded etcd has room again", "space", space)
+		r.said = l
+	case l > r.said || l != enough && now.Sub(r.at) >= repeatInterval:
+		logger.Error(space.Err(), "The embedded etcd runs out of space: delete objects, or give it a larger volume and --etcd-quota-backend-bytes")
+		r.said, r.at = l, now
+	}
+}
+
+// tend makes room when there is too little, and returns what there is afterwards. At a
+// start it gives up history in any case, because nobody can know an older revision: a
+// server that is restarted often would never get to it.
+func (s *Server) tend(ctx context.Context, starting bool) (Space, error) {
+	space, err := s.Space()
+	if err != nil {
+		return space, err
+	}
+	defer func() { observe(space) }()
+	if starting || space.pressed() {
+		if err := s.compact(ctx); err != nil {
+			return space, err
+		}
+		if space, err = s.Space(); err != nil {
+			return space, err
+		}
+	}
+	if space.fragmented(starting) {
+		klog.FromContext(ctx).Info("Defragmenting the embedded etcd, which waits meanwhile", "space", space)
+		if err := s.etcd.Server.Defragment(); err != nil {
+			return space, fmt.Errorf("defragmenting embedded etcd: %w", err)
+		}
+		if space, err = s.Space(); err != nil {
+			return space, err
+		}
+	}
+	if space.recovered() {
+		if err := s.disarm(ctx); err != nil {
+			return space, err
+		}
+		klog.FromContext(ctx).Info("The embedded etcd was full and takes writes again", "space", space)
+		space, err = s.Space()
+	}
+	return space, err
+}
+
+// compact gives up all history. Watches that are up to date go on; others get 410.
+func (s *Server) compact(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, upkeepTimeout)
+	defer cancel()
+	_, err := s.etcd.Server.Compact(ctx, &pb.CompactionRequest{Revision: s.etcd.Server.KV().Rev(), Physical: true})
+	if err != nil && !errors.Is(err, mvcc.ErrCompacted) {
+		return fmt.Errorf("compacting embedded etcd: %w", err)
+	}
+	// What was freed counts once it is committed.
+	s.etcd.Server.Backend().ForceCommit()
+	return nil
+}
+
+// disarm lets etcd take writes again.
+func (s *Server) disarm(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, upkeepTimeout)
+	defer cancel()
+	_, err := s.etcd.Server.Alarm(ctx, &pb.AlarmRequest{
+		Action: pb.AlarmRequest_DEACTIVATE, MemberID: uint64(s.etcd.Server.MemberID()), Alarm: pb.AlarmType_NOSPACE,
+	})
+	if err != nil {
+		return fmt.Errorf("disarming the alarm of embedded etcd: %w", err)
+	}
+	return nil
+}
