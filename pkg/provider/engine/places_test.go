@@ -1,0 +1,45 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+func TestAFreePlaceGoesToTheHighestPriorityThatWaitsLongest(t *testing.T) {
+	now := time.Time{}
+	key := func(name string) provider.Key {
+		return provider.VirtualMachineKey(types.NamespacedName{Namespace: "ns", Name: name})
+	}
+	p := newPlaces(Limits{Creates: 1}, time.Minute)[creates]
+	if !p.take(key("first"), 100, now) {
+		t.Fatal("the first was refused")
+	}
+	for _, who := range []struct {
+		name     string
+		priority int
+	}{{"low", 1}, {"high-1", 100}, {"high-2", 100}, {"raised", 1}, {"raised", 200}} {
+		if p.take(key(who.name), who.priority, now) {
+			t.Errorf("%s got a place, and there is none", who.name)
+		}
+	}
+	var called []string
+	for next := p.release(now); len(next) > 0; next = p.release(now) {
+		for _, k := range next {
+			called = append(called, k.Name)
+			if !p.take(k, 0, now) {
+				t.Errorf("%s was called and refused", k.Name)
+			}
+		}
+	}
+	if diff := cmp.Diff([]string{"raised", "high-1", "high-2", "low"}, called); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
