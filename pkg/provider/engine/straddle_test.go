@@ -1,0 +1,55 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package engine_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/fake"
+)
+
+// lateDriver lets something happen between what a pass sees and what it does.
+type lateDriver struct {
+	*fake.Driver
+	between func()
+}
+
+func (d *lateDriver) Look(id driver.Identity) driver.Sighting {
+	s := d.Driver.Look(id)
+	if between := d.between; between != nil {
+		d.between = nil
+		between()
+	}
+	return s
+}
+
+// The pass has seen the guest before its restart, and finds that nothing runs any more.
+func TestAPassThatStraddlesTheEndOfARestartDoesNotRestartAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &lateDriver{Driver: fake.New()}
+		e := engine.New(engine.Options{Driver: d})
+		run(t, e)
+		synctest.Wait()
+		s := &scene{t: t, Engine: e, driver: d.Driver}
+		req := s.running("vm")
+		release := d.Hold()
+		req.VM.Spec.NextRestartTime = time.Now().Format(time.RFC3339Nano)
+		if r, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync); r.Started != string(driver.KindRestart) {
+			t.Fatalf("started %q, error %v; want a restart", r.Started, err)
+		}
+		d.between = func() { release(); synctest.Wait() }
+		if r, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync); r.Started != "" || !errors.Is(err, provider.ErrReconcileInProgress) {
+			t.Errorf("the late pass started %q, error %v; want nothing, and ErrReconcileInProgress", r.Started, err)
+		}
+		if err := s.pass(req); err != nil || d.Ran(driver.KindRestart) != 1 {
+			t.Errorf("error %v, %d restarts; want the one that was asked for", err, d.Ran(driver.KindRestart))
+		}
+	})
+}
