@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"k8s.io/component-base/metrics/legacyregistry"
 
@@ -29,5 +31,28 @@ func TestMetricsOfTheEmbeddedEtcdAreServed(t *testing.T) {
 		if !slices.ContainsFunc(families, func(f *dto.MetricFamily) bool { return f.GetName() == name }) {
 			t.Errorf("%s is not served", name)
 		}
+	}
+}
+
+func TestMissingVirtualMachinesAreCountedForEachVCenter(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(missingCollectors("one.example.com", func() (int, bool) { return 7, true })...)
+	registry.MustRegister(missingCollectors("two.example.com", func() (int, bool) { return 1, false })...)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			got[f.GetName()+" "+m.GetLabel()[0].GetValue()] = m.GetGauge().GetValue()
+		}
+	}
+	want := map[string]float64{
+		"slipway_provider_missing_virtual_machines one.example.com": 7, "slipway_provider_many_missing one.example.com": 1,
+		"slipway_provider_missing_virtual_machines two.example.com": 1, "slipway_provider_many_missing two.example.com": 0,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("metrics (-want +got):\n%s", diff)
 	}
 }

@@ -97,6 +97,7 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	}
 	d.health.set(informersSynced(informers), map[string]func(context.Context) error{d.options.VCenter.Host(): hypervisor.Healthy})
 	expose(d.mux, all)
+	legacyregistry.RawMustRegister(missingCollectors(d.options.VCenter.Host(), hypervisor.Missing)...)
 
 	running, ctx := errgroup.WithContext(ctx)
 	running.Go(func() error { hypervisor.Run(ctx); return nil })

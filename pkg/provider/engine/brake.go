@@ -58,3 +58,12 @@ func (b *brake) pulled(now time.Time, managed int) bool {
 	b.on = many(recent)
 	return b.on
 }
+
+// Missing returns how many virtual machines of objects are missing, and whether these are
+// so many that nothing may follow from it.
+func (e *Engine) Missing() (machines int, many bool) {
+	managed := e.driver.Managed()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.brake.since), e.brake.pulled(e.opts.Now(), managed)
+}

@@ -195,6 +195,9 @@ func TestManyMissingAtOnceStopWhatCreatesAndDeletes(t *testing.T) {
 				t.Fatalf("%s: error %v, Created %s; want ManyMissing, and another look", req.VM.Name, err, created(req))
 			}
 		}
+		if n, many := s.Missing(); n != len(lost) || !many {
+			t.Errorf("%d missing, many: %t; want %d and that they are", n, many, len(lost))
+		}
 		if err := s.remove(kept); err == nil || s.driver.Ran(driver.KindDelete) != 0 {
 			t.Errorf("deletion of another = %v, %d deletes; want it to wait", err, s.driver.Ran(driver.KindDelete))
 		}
@@ -216,6 +219,9 @@ func TestManyMissingAtOnceStopWhatCreatesAndDeletes(t *testing.T) {
 			if err := s.pass(req); err != nil || created(req) != "True Succeeded" {
 				t.Errorf("%s is back: error %v, Created %s", req.VM.Name, err, created(req))
 			}
+		}
+		if n, many := s.Missing(); n != 0 || many {
+			t.Errorf("%d missing, many: %t; want none after the outage", n, many)
 		}
 		if err := s.remove(kept); err != nil {
 			t.Errorf("deletion after the outage = %v, want it done", err)
