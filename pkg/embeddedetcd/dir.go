@@ -52,6 +52,8 @@ func socketPaths(dir string) (sockets, error) {
 	return s, nil
 }
 
+var errInUse = errors.New("is in use by another process")
+
 // lockDir takes the directory for this process. etcd's own lock comes after the
 // stale sockets were removed, which must not happen to a running member.
 func lockDir(dir string) (*os.File, error) {
@@ -62,9 +64,13 @@ func lockDir(dir string) (*os.File, error) {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		_ = f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("the etcd data directory %s is in use by another process", dir)
+			return nil, fmt.Errorf("the etcd data directory %s %w", dir, errInUse)
 		}
 		return nil, fmt.Errorf("locking the etcd data directory %s: %w", dir, err)
+	}
+	if err := f.Truncate(0); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("taking the lock of the etcd data directory: %w", err)
 	}
 	return f, nil
 }

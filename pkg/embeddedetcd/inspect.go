@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -84,28 +83,24 @@ func used(dir string) bool {
 
 // readable walks over all pages of a database, as etcd does in a goroutine in which
 // nobody can catch what it panics with.
-func readable(path string) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("%v", r)
+func readable(path string) error {
+	return guard(func() error {
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
 		}
-	}()
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	db, err := bolt.Open(path, 0o400, &bolt.Options{ReadOnly: true, Timeout: databaseLock})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = db.Close() }()
-	return db.View(func(tx *bolt.Tx) error {
-		if tx.Size() > info.Size() {
-			return fmt.Errorf("it has %d bytes of %d", info.Size(), tx.Size())
+		db, err := bolt.Open(path, 0o400, &bolt.Options{ReadOnly: true, Timeout: databaseLock})
+		if err != nil {
+			return err
 		}
-		return tx.ForEach(func(_ []byte, b *bolt.Bucket) error {
-			return b.ForEach(func(_, _ []byte) error { return nil })
+		defer func() { _ = db.Close() }()
+		return db.View(func(tx *bolt.Tx) error {
+			if tx.Size() > info.Size() {
+				return fmt.Errorf("it has %d bytes of %d", info.Size(), tx.Size())
+			}
+			return tx.ForEach(func(_ []byte, b *bolt.Bucket) error {
+				return b.ForEach(func(_, _ []byte) error { return nil })
+			})
 		})
 	})
 }

@@ -113,3 +113,18 @@ func TestF4StartThatHangsIsGivenUpWhenTold(t *testing.T) {
 		t.Errorf("error %v, want that it was canceled", err)
 	}
 }
+
+func TestF5CheckFindsADamagedLog(t *testing.T) {
+	dir := stopped(t)
+	logs, err := filepath.Glob(filepath.Join(dir, memberDir, "member", "wal", "*.wal"))
+	if err != nil || len(logs) == 0 {
+		t.Fatal(err)
+	}
+	if err := overwrite(logs[0], 1<<20, []byte("damaged!")); err != nil {
+		t.Fatal(err)
+	}
+	var damaged *DamagedError
+	if _, err := Check(dir); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "write-ahead log is damaged") {
+		t.Errorf("error %v, want that the log is damaged", err)
+	}
+}

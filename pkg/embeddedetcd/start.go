@@ -70,8 +70,14 @@ func (s *Server) prepare() error {
 		s.quota = defaultQuota(size)
 	}
 	var err error
-	s.sockets, err = socketPaths(s.dir)
-	return err
+	if s.sockets, err = socketPaths(s.dir); err != nil {
+		return err
+	}
+	// Attach finds the member by it.
+	if _, err := s.lock.WriteAt([]byte(s.Endpoint()+"\n"), 0); err != nil {
+		return fmt.Errorf("saying where the embedded etcd listens: %w", err)
+	}
+	return nil
 }
 
 // start waits for begin, which may hang in etcd, where nothing can end it.
@@ -154,10 +160,9 @@ func (s *Server) begin(ctx context.Context, noFsync bool, ready chan<- struct{})
 // startEtcd returns as an error what etcd panics with while it starts, which is what it
 // does when the disk is full.
 func startEtcd(cfg *embed.Config) (etcd *embed.Etcd, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("%v", r)
-		}
-	}()
-	return embed.StartEtcd(cfg)
+	err = guard(func() (err error) {
+		etcd, err = embed.StartEtcd(cfg)
+		return err
+	})
+	return etcd, err
 }

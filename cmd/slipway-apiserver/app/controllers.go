@@ -115,8 +115,12 @@ func (l *leadership) hook(name string, start controllerStarter) genericapiserver
 	}
 }
 
-// elect takes the Lease and holds it until every controller has ended.
+// elect takes the Lease and holds it until every controller has ended. A restored store
+// has to be released before.
 func (l *leadership) elect(ctx context.Context) {
+	if !awaitRelease(ctx, l.deps.dataDir) {
+		return
+	}
 	if !l.deps.options.Controllers.LeaderElect {
 		l.lead(ctx)
 		return

@@ -32,7 +32,8 @@ func NewCommand(ctx context.Context) *cobra.Command {
 		Use:   serverName,
 		Short: "Serve virtual machines on vSphere as Kubernetes API objects",
 		Long: "slipway-apiserver serves the API groups " + groups + ",\n" +
-			"aggregated into the API of a host cluster, and makes vSphere follow the objects.",
+			"aggregated into the API of a host cluster, and makes vSphere follow the objects.\n" +
+			"slipway-apiserver etcd --help tells how to save, restore and check the embedded etcd.",
 		Version: version,
 		Args:    cobra.NoArgs,
 		// The help is some hundred lines: an error would be lost behind it.
@@ -67,7 +68,13 @@ func NewCommand(ctx context.Context) *cobra.Command {
 	for _, set := range sets.FlagSets {
 		cmd.Flags().AddFlagSet(set)
 	}
+	plain := &cobra.Command{}
+	usage, help := plain.UsageFunc(), plain.HelpFunc()
 	cliflag.SetUsageAndHelpFunc(cmd, sets, usageWidth())
+	etcd := newEtcdCommand(ctx)
+	etcd.SetUsageFunc(usage) // else it would show the flags of the server
+	etcd.SetHelpFunc(help)
+	cmd.AddCommand(etcd)
 	return cmd
 }
 

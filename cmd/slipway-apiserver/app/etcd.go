@@ -1,0 +1,199 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+)
+
+// newEtcdCommand looks after the embedded etcd of a directory, whose server may run
+// where it is said. ctx ends what it waits for.
+func newEtcdCommand(ctx context.Context) *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "etcd",
+		Short: "Save, restore, check and look into the embedded etcd",
+		Long: "Save, restore, check and look into the embedded etcd of a server.\n" +
+			"Run it as the user of the server and where its directory is, in a cluster with\n" +
+			"kubectl exec -n slipway-system deploy/slipway-apiserver -- slipway-apiserver etcd ...",
+	}
+	cmd.PersistentFlags().StringVar(&dir, "data-dir", "", "Directory of the embedded etcd, as given to the server.")
+	_ = cmd.MarkPersistentFlagRequired("data-dir")
+	attached := func(f func(a *embeddedetcd.Attached) error) error {
+		a, err := embeddedetcd.Attach(ctx, dir)
+		if err != nil {
+			return err
+		}
+		defer a.Close()
+		return f(a)
+	}
+	cmd.AddCommand(
+		&cobra.Command{
+			Use: "snapshot FILE", Args: cobra.ExactArgs(1), Short: "Write a snapshot, to standard output with -, while the server runs or not",
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return attached(func(a *embeddedetcd.Attached) error { return saveSnapshot(ctx, a, dir, args[0], cmd.OutOrStdout()) })
+			},
+		},
+		&cobra.Command{
+			Use: "status", Args: cobra.NoArgs, Short: "Show size, quota and alarms, while the server runs or not",
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				return attached(func(a *embeddedetcd.Attached) error { return printStatus(ctx, a, dir, cmd.OutOrStdout()) })
+			},
+		},
+		&cobra.Command{
+			Use: "defrag", Args: cobra.NoArgs, Short: "Give free space of the database back to the file system; requests wait meanwhile",
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				return attached(func(a *embeddedetcd.Attached) error {
+					if err := a.Defragment(ctx); err != nil {
+						return err
+					}
+					return printStatus(ctx, a, dir, cmd.OutOrStdout())
+				})
+			},
+		},
+		newCheckCommand(&dir), newRestoreCommand(&dir),
+		&cobra.Command{
+			Use: "release", Args: cobra.NoArgs, Short: "Let the controllers act on a restored store",
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				released, err := embeddedetcd.Release(dir)
+				if err != nil {
+					return err
+				}
+				answer := "released: the controllers act on it within seconds"
+				if !released {
+					answer = "nothing waits: it was not restored, or was released before"
+				}
+				return printLine(cmd.OutOrStdout(), answer)
+			},
+		},
+	)
+	return cmd
+}
+
+func newCheckCommand(dir *string) *cobra.Command {
+	return &cobra.Command{
+		Use: "check", Args: cobra.NoArgs, Short: "Look at all pages of the database and at the log; the server must not run",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			content, err := embeddedetcd.Check(*dir)
+			if err != nil {
+				return err
+			}
+			return printLine(cmd.OutOrStdout(), fmt.Sprintf("ok: %d keys, revision %d, %d bytes", content.Keys, content.Revision, content.Size))
+		},
+	}
+}
+
+func newRestoreCommand(dir *string) *cobra.Command {
+	var unverified bool
+	cmd := &cobra.Command{
+		Use: "restore FILE", Args: cobra.ExactArgs(1), Short: "Make the data from a snapshot; the server must not run",
+		Long: "Make the data from a snapshot, from standard input with -; the server must not run. What was there is kept beside it.\n" +
+			"The server then serves the API, and its controllers wait for \"etcd release\".",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			restored, err := restore(*dir, args[0], unverified, cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			answer := "restored. The server serves it, and acts on nothing in vSphere until: slipway-apiserver etcd release --data-dir=" + *dir
+			if restored.Aside != "" {
+				answer += "\nThe data of before is in " + restored.Aside
+			}
+			return printLine(cmd.OutOrStdout(), answer)
+		},
+	}
+	cmd.Flags().BoolVar(&unverified, "skip-hash-check", false, "Take a copy of a database (member-data/member/snap/db), which has no checksum.")
+	return cmd
+}
+
+// standard stands for standard input or output in place of a file: images have no tar,
+// which kubectl cp needs.
+const standard = "-"
+
+func saveSnapshot(ctx context.Context, a *embeddedetcd.Attached, dir, file string, out io.Writer) error {
+	if file == standard {
+		return inTemporary(dir, func(file string) error {
+			if err := a.Save(ctx, file); err != nil {
+				return err
+			}
+			f, err := os.Open(file)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = f.Close() }()
+			_, err = io.Copy(out, f)
+			return err
+		})
+	}
+	if err := a.Save(ctx, file); err != nil {
+		return err
+	}
+	content, err := embeddedetcd.CheckSnapshot(file, false)
+	if err != nil {
+		return err
+	}
+	return printLine(out, fmt.Sprintf("%s: %d keys, revision %d, %d bytes", file, content.Keys, content.Revision, content.Size))
+}
+
+func printStatus(ctx context.Context, a *embeddedetcd.Attached, dir string, out io.Writer) error {
+	status, err := a.Status(ctx)
+	if err != nil {
+		return err
+	}
+	waiting, err := embeddedetcd.Waiting(dir)
+	if err != nil {
+		return err
+	}
+	alarms := "none"
+	if len(status.Alarms) > 0 {
+		alarms = strings.Join(status.Alarms, ", ")
+	}
+	return printLine(out, fmt.Sprintf("server runs: %t\nsize: %d bytes\nin use: %d bytes\nquota: %d bytes\nrevision: %d\nalarms: %s\nrestored, waits for release: %t",
+		a.Running, status.Size, status.InUse, status.Quota, status.Revision, alarms, waiting))
+}
+
+// restore reads the snapshot from a file or from in.
+func restore(dir, file string, unverified bool, in io.Reader) (r embeddedetcd.Restored, err error) {
+	if file != standard {
+		return embeddedetcd.Restore(dir, file, unverified)
+	}
+	err = inTemporary(dir, func(file string) error {
+		f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(f, in)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return fmt.Errorf("reading the snapshot: %w", err)
+		}
+		r, err = embeddedetcd.Restore(dir, file, unverified)
+		return err
+	})
+	return r, err
+}
+
+// inTemporary names a file that f may make and that is gone afterwards. It is where the
+// data is, for the rest of the file system of a container is often not to be written.
+func inTemporary(dataDir string, f func(file string) error) error {
+	dir, err := os.MkdirTemp(dataDir, "snapshot-")
+	if err != nil {
+		return fmt.Errorf("making a place for the snapshot: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	return f(filepath.Join(dir, "snapshot"))
+}
+
+func printLine(out io.Writer, line string) error {
+	_, err := fmt.Fprintln(out, line)
+	return err
+}

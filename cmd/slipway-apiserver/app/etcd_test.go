@@ -1,0 +1,141 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+)
+
+// runEtcd runs the command etcd.
+func runEtcd(t *testing.T, in string, args ...string) (string, error) {
+	t.Helper()
+	cmd := newEtcdCommand(t.Context())
+	var out bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetErr(&bytes.Buffer{})
+	cmd.SetIn(strings.NewReader(in))
+	cmd.SetArgs(args)
+	err := cmd.Execute()
+	return out.String(), err
+}
+
+func TestF9EtcdIsSavedCheckedAndRestoredByTheCommand(t *testing.T) {
+	dir := t.TempDir()
+	in := "--data-dir=" + dir
+	etcd, err := embeddedetcd.Start(t.Context(), embeddedetcd.Options{Dir: dir, UnsafeNoFsync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(etcd.Close)
+	expect := func(want string, stdin string, args ...string) string {
+		t.Helper()
+		out, err := runEtcd(t, stdin, append(args, in)...)
+		if err != nil || !strings.Contains(out, want) {
+			t.Fatalf("etcd %s = %v, want %q in\n%.300s", strings.Join(args, " "), err, want, out)
+		}
+		return out
+	}
+	file := filepath.Join(t.TempDir(), "snapshot")
+	expect(file+": 0 keys", "", "snapshot", file)
+	stream := expect("", "", "snapshot", "-")
+	expect("server runs: true", "", "status")
+	expect("alarms: none\nrestored, waits for release: false", "", "defrag")
+	if _, err := runEtcd(t, "", "check", in); err == nil || !strings.Contains(err.Error(), "in use by another process") {
+		t.Errorf("check beside a server: %v", err)
+	}
+	etcd.Close()
+	expect("ok: 0 keys", "", "check")
+	expect("etcd release --data-dir="+dir, "", "restore", file)
+	expect("The data of before is in "+dir, stream, "restore", "-")
+	expect("server runs: false", "", "status")
+	expect("restored, waits for release: true", "", "status")
+	expect("released", "", "release")
+	expect("nothing waits", "", "release")
+	if _, err := runEtcd(t, "", "status"); err == nil || !strings.Contains(err.Error(), "data-dir") {
+		t.Errorf("without a directory: %v", err)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "snapshot-*")); err != nil || len(left) > 0 {
+		t.Errorf("files are left: %v, %v", left, err)
+	}
+}
+
+func TestF8ControllersWaitForTheReleaseOfARestoredStore(t *testing.T) {
+	for name, elect := range map[string]bool{"with a Lease": true, "without": false} {
+		t.Run(name, func(t *testing.T) {
+			dir := restoredDir(t)
+			synctest.Test(t, func(t *testing.T) {
+				host := fake.NewClientset()
+				l, _ := newLeadership(host, elect)
+				l.deps.dataDir = dir
+				ctx, stop := context.WithCancel(t.Context())
+				started := make(chan struct{})
+				if err := l.hook("c", func(ctx context.Context, _ *controllerDeps) error {
+					close(started)
+					<-ctx.Done()
+					return ctx.Err()
+				})(genericapiserver.PostStartHookContext{Context: ctx}); err != nil {
+					t.Fatal(err)
+				}
+				ended := make(chan struct{})
+				go func() { l.elect(ctx); close(ended) }()
+				time.Sleep(10 * releasePoll)
+				select {
+				case <-started:
+					t.Error("the controllers run, and nobody has released the store")
+				default:
+				}
+				if calls := host.Actions(); len(calls) > 0 {
+					t.Errorf("calls to the host before the release: %v", calls)
+				}
+				if _, err := embeddedetcd.Release(dir); err != nil {
+					t.Error(err)
+				}
+				<-started
+				stop()
+				<-ended
+			})
+		})
+	}
+}
+
+// restoredDir is a directory whose store was restored.
+func restoredDir(t *testing.T) string {
+	t.Helper()
+	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "snapshot")
+	etcd, err := embeddedetcd.Start(t.Context(), embeddedetcd.Options{Dir: dir, UnsafeNoFsync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	etcd.Close()
+	if _, err := runEtcd(t, "", "snapshot", file, "--data-dir="+dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := embeddedetcd.Restore(dir, file, false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestF8StopEndsTheWaitForARelease(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if awaitRelease(ctx, restoredDir(t)) {
+		t.Error("a restored store was taken as released")
+	}
+}

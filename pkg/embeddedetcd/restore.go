@@ -1,0 +1,127 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package embeddedetcd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.etcd.io/etcd/etcdutl/v3/snapshot"
+	"go.uber.org/zap"
+)
+
+const (
+	// revisionBump is by how much a restored store is ahead of the snapshot, so that it is
+	// ahead of all that clients have seen since: etcd's own advice for Kubernetes.
+	revisionBump = 1_000_000_000
+	// restoredFile in the directory says that nobody has looked at the restored store yet.
+	restoredFile = "restored"
+	// newDir is where the data is made before it takes its place.
+	newDir = memberDir + ".new"
+)
+
+// Restored is what Restore did.
+type Restored struct {
+	// Aside is the directory with the data of before, empty if there was none.
+	Aside string
+}
+
+// Restore makes the data of dir from a snapshot. The data that was there is kept beside
+// it. Revisions go on far behind those of the snapshot, and all history is gone, so that
+// clients that watched the store of before have to list again. Until Release, Waiting is
+// true for dir. unverified takes a copy of a database, which has no checksum.
+func Restore(dir, file string, unverified bool) (r Restored, err error) {
+	if dir, err = filepath.Abs(dir); err != nil {
+		return r, fmt.Errorf("resolving the etcd data directory: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return r, fmt.Errorf("making the etcd data directory: %w", err)
+	}
+	lock, err := lockDir(dir)
+	if err != nil {
+		return r, err
+	}
+	defer func() { _ = lock.Close() }()
+	fresh := filepath.Join(dir, newDir)
+	if err := os.RemoveAll(fresh); err != nil {
+		return r, fmt.Errorf("removing what an earlier restore left: %w", err)
+	}
+	if _, err := CheckSnapshot(file, unverified); err != nil {
+		return r, err
+	}
+	if err := guard(func() error { return build(fresh, file, unverified) }); err != nil {
+		_ = os.RemoveAll(fresh)
+		return r, fmt.Errorf("restoring %s: %w", file, err)
+	}
+	// The mark comes first: whatever happens next, nothing acts by the restored store.
+	if err := os.WriteFile(filepath.Join(dir, restoredFile), []byte(time.Now().UTC().Format(time.RFC3339)+"\n"), 0o600); err != nil {
+		return r, fmt.Errorf("marking the store as restored: %w", err)
+	}
+	place, aside := filepath.Join(dir, memberDir), filepath.Join(dir, memberDir+".before-"+time.Now().UTC().Format("20060102T150405.000Z"))
+	switch err := os.Rename(place, aside); {
+	case err == nil:
+		r.Aside = aside
+	case !errors.Is(err, os.ErrNotExist):
+		return r, fmt.Errorf("putting the data of before aside: %w", err)
+	}
+	if err := os.Rename(fresh, place); err != nil {
+		return r, fmt.Errorf("putting the restored data in its place: %w", err)
+	}
+	return r, syncDir(dir)
+}
+
+// build makes the data of a member from a snapshot.
+func build(into, file string, unverified bool) error {
+	cfg := config("", sockets{}, false, 0, zap.NewNop())
+	return snapshot.NewV3(zap.NewNop()).Restore(snapshot.RestoreConfig{
+		SnapshotPath: file, SkipHashCheck: unverified, OutputDataDir: into,
+		Name: cfg.Name, PeerURLs: []string{cfg.AdvertisePeerUrls[0].String()},
+		InitialCluster: cfg.InitialCluster, InitialClusterToken: cfg.InitialClusterToken,
+		RevisionBump: revisionBump, MarkCompacted: true,
+	})
+}
+
+// syncDir makes what was renamed in dir last.
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("writing the directory to disk: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("writing the directory to disk: %w", err)
+	}
+	return nil
+}
+
+// Waiting tells whether the store of dir was restored and nobody has released it yet.
+func Waiting(dir string) (bool, error) {
+	_, err := os.Stat(filepath.Join(dir, restoredFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return true, fmt.Errorf("looking whether the store was restored: %w", err)
+	}
+	return true, nil
+}
+
+// Release says that what is in a restored store may be acted on. The server may run. It
+// returns false when nothing waited.
+func Release(dir string) (bool, error) {
+	dir, err := existing(dir)
+	if err != nil {
+		return false, err
+	}
+	switch err := os.Remove(filepath.Join(dir, restoredFile)); {
+	case errors.Is(err, os.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("releasing the restored store: %w", err)
+	}
+	return true, syncDir(dir)
+}
