@@ -135,8 +135,7 @@ func TestInferenceIsKeptUntilARefresh(t *testing.T) {
 		w.image("boot", labelsFor(role, false))
 		vm := inferring(t, role, "inferFromVolume: image")
 		before := vm.Spec.DeepCopy()
-		found, err := find(vm, role, w)
-		if err != nil {
+		if _, err := find(vm, role, w); err != nil {
 			t.Fatal(err)
 		}
 		ref, create, err := capture(vm, role, w)
@@ -156,7 +155,8 @@ func TestInferenceIsKeptUntilARefresh(t *testing.T) {
 		}
 		w.image("boot", labels)
 		w.add(t, cluster, "big", "big-uid", 1, spec)
-		if found, err = find(vm, role, w); err != nil || found.Revision != create.Name {
+		found, err := find(vm, role, w)
+		if err != nil || found.Revision != create.Name {
 			t.Errorf("F129 %s: found %+v, %v; want revision %s", role, found, err, create.Name)
 		}
 		plan, err := planRefresh(vm, role, nil, w)

@@ -49,8 +49,8 @@ func TestAChildIsFoundWhereItIsNow(t *testing.T) {
 	put("vm-1", "web", a)
 	moved := put("vm-1", "web", b)
 	other := put("vm-2", "web", a)
-	renamed := put("vm-3", "old", a)
-	renamed = put("vm-3", "new", a)
+	put("vm-3", "old", a)
+	renamed := put("vm-3", "new", a)
 	for _, tc := range []struct {
 		folder types.ManagedObjectReference
 		name   string
