@@ -173,7 +173,7 @@ func printRefresh(out io.Writer, format string, results []vmv1alpha1.RefreshResu
 	fmt.Fprintln(w, "NAMESPACE\tVM\tSOURCE\tGENERATION\tRESULT\tCHANGES")
 	for i := range results {
 		r := &results[i]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Namespace, r.Name, sources(r), generations(r), verdict(r), changes(r))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", cell(r.Namespace), cell(r.Name), cell(sources(r)), generations(r), verdict(r), cell(changes(r)))
 	}
 	return w.Flush()
 }

@@ -21,6 +21,7 @@ var errReported = errors.New("some virtual machines failed")
 // Main runs virtctl with the arguments, the program's name first, and returns
 // the exit code.
 func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams) int {
+	streams = showControls(streams)
 	cmd := NewCommand(programName(args[0]), newFactory(genericclioptions.NewConfigFlags(true), streams))
 	cmd.SetArgs(args[1:])
 	if err := cmd.ExecuteContext(ctx); err != nil {
