@@ -10,6 +10,7 @@ import (
 
 	"github.com/vmware/govmomi/find"
 	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -160,4 +161,45 @@ func TestANetworkThatWasMadeAgainIsUsedWithItsNewKey(t *testing.T) {
 		}
 		return false
 	}, other)
+}
+
+func TestS7NetworksAreFoundByTheirNameAndNotByAPattern(t *testing.T) {
+	ready := startVCenter(t)
+	for _, name := range []string{"prod[10]", "prod1", "pro?1", `a*`, "abc"} {
+		addNetwork(t, ready, name)
+	}
+	p, _ := startProvider(t, ready, nil)
+	portgroup := func(name string) string {
+		found, err := p.places.Backings(t.Context(), []string{name})
+		if err != nil {
+			return err.Error()
+		}
+		backing, ok := found[name].(*types.VirtualEthernetCardDistributedVirtualPortBackingInfo)
+		if !ok {
+			t.Fatalf("%s has a %T", name, found[name])
+		}
+		var pg mo.DistributedVirtualPortgroup
+		ref := types.ManagedObjectReference{Type: "DistributedVirtualPortgroup", Value: backing.Port.PortgroupKey}
+		if err := admin(t, ready).RetrieveOne(t.Context(), ref, []string{"name"}, &pg); err != nil {
+			t.Fatal(err)
+		}
+		return pg.Name
+	}
+	for name, want := range map[string]string{
+		"prod[10]":                "prod[10]",
+		"/DC0/network/prod[10]":   "prod[10]",
+		"pro?1":                   "pro?1",
+		"a*":                      "a*",
+		"*":                       `vSphere has no network "*"`,
+		"ab?":                     `vSphere has no network "ab?"`,
+		"a[1":                     `vSphere has no network "a[1"`,
+		"VM*":                     `vSphere has no network "VM*"`,
+		"...":                     `vSphere has no network "..."`,
+		"/DC0/network/...":        `vSphere has no network "/DC0/network/..."`,
+		"/DC0/network/../network": `vSphere has no network "/DC0/network/../network"`,
+	} {
+		if got := portgroup(name); got != want {
+			t.Errorf("network %q is %q, want %q", name, got, want)
+		}
+	}
 }

@@ -68,7 +68,7 @@ func (r *Resolver) backing(ctx context.Context, name string) (types.BaseVirtualD
 	if asked == "" {
 		asked = r.opts.Network
 	}
-	net, err := f.NetworkOrDefault(ctx, asked)
+	net, err := f.NetworkOrDefault(ctx, exact(asked))
 	if err != nil {
 		return nil, explain("network", asked, err)
 	}

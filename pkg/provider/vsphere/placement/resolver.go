@@ -78,7 +78,7 @@ func (r *Resolver) finder(ctx context.Context) (*find.Finder, *object.Datacenter
 		return nil, nil, nil, err
 	}
 	dc, err := r.datacenters.get(ctx, r.opts.Datacenter, func(ctx context.Context) (*object.Datacenter, error) {
-		dc, err := find.NewFinder(c, false).DatacenterOrDefault(ctx, r.opts.Datacenter)
+		dc, err := find.NewFinder(c, false).DatacenterOrDefault(ctx, exact(r.opts.Datacenter))
 		if err != nil {
 			return nil, explain("datacenter", r.opts.Datacenter, err)
 		}
@@ -117,7 +117,7 @@ func (r *Resolver) Pool(ctx context.Context) (types.ManagedObjectReference, erro
 		if err != nil {
 			return types.ManagedObjectReference{}, err
 		}
-		pool, err := f.ResourcePoolOrDefault(ctx, r.opts.ResourcePool)
+		pool, err := f.ResourcePoolOrDefault(ctx, exact(r.opts.ResourcePool))
 		if err != nil {
 			return types.ManagedObjectReference{}, explain("resource pool", r.opts.ResourcePool, err)
 		}
@@ -132,7 +132,7 @@ func (r *Resolver) Datastore(ctx context.Context) (types.ManagedObjectReference,
 		if err != nil {
 			return types.ManagedObjectReference{}, err
 		}
-		ds, err := f.DatastoreOrDefault(ctx, r.opts.Datastore)
+		ds, err := f.DatastoreOrDefault(ctx, exact(r.opts.Datastore))
 		if err != nil {
 			return types.ManagedObjectReference{}, explain("datastore", r.opts.Datastore, err)
 		}
