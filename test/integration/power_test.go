@@ -5,7 +5,9 @@ package integration
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -95,6 +97,32 @@ func TestNowIsReplacedByTheTimeOfTheRequest(t *testing.T) {
 	}
 	if _, err := time.Parse(time.RFC3339, got.Spec.NextRestartTime); err != nil {
 		t.Errorf("spec.nextRestartTime = %q: %v", got.Spec.NextRestartTime, err)
+	}
+}
+
+// Who may start a VM may not therefore read it.
+func TestS11PowerEndpointsAnswerWithoutTheSecretsOfTheSpec(t *testing.T) {
+	c := framework.StartStandalone(t).Client(t)
+	vms := c.VmV1alpha1().VirtualMachines(namespace)
+	vm := inlineVM("secret")
+	vm.Annotations = map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "hunter2"}
+	vm.Spec.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{Properties: map[string]string{"password": "hunter2"}}}
+	createVM(t, c, vm)
+	for name, call := range map[string]powerCall{"start": vms.Start, "restart": vms.Restart, "suspend": vms.Suspend, "stop": vms.Stop} {
+		got, err := call(t.Context(), "secret", &vmv1alpha1.PowerOptions{DryRun: []string{metav1.DryRunAll}}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		text, err := json.Marshal(got)
+		if err != nil || strings.Contains(string(text), "hunter2") {
+			t.Errorf("%s answers with a password (error %v): %s", name, err, text)
+		}
+		if got.Name != "secret" || got.Spec.PowerState == "" || len(got.ManagedFields) == 0 {
+			t.Errorf("%s answers %+v, want the name and the power state", name, got)
+		}
+		if _, err := vms.Update(t.Context(), got, metav1.UpdateOptions{}); !apierrors.IsInvalid(err) {
+			t.Errorf("%s: the answer can be stored as the VM: %v", name, err)
+		}
 	}
 }
 

@@ -53,7 +53,7 @@ func (*PowerREST) ProducesMIMETypes(string) []string { return nil }
 // ProducesObject is what the server documents as the answer.
 func (*PowerREST) ProducesObject(string) any { return &vm.VirtualMachine{} }
 
-// Create carries out the request on the VM called name and returns the VM.
+// Create carries out the request on the VM called name and returns what answer tells.
 func (r *PowerREST) Create(ctx context.Context, name string, body runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
 	power, ok := body.(*vm.PowerOptions)
 	if !ok {
@@ -67,9 +67,27 @@ func (r *PowerREST) Create(ctx context.Context, name string, body runtime.Object
 			return nil, err
 		}
 	}
-	return r.update.mutate(ctx, name, func(v *vm.VirtualMachine) error {
+	changed, err := r.update.mutate(ctx, name, func(v *vm.VirtualMachine) error {
 		return setPower(v, r.verb, power.Mode, r.now())
 	}, options, power.DryRun)
+	if err != nil {
+		return nil, err
+	}
+	return answer(changed), nil
+}
+
+// answer is what somebody may see of a VM who may change its power state and perhaps
+// may not read it: status and the power part of spec. Passwords can be in bootstrap, and
+// through kubectl apply in annotations. As an update it would be refused, for it lacks
+// the size, so that nobody removes by it what it does not show.
+func answer(v *vm.VirtualMachine) *vm.VirtualMachine {
+	shown := &vm.VirtualMachine{TypeMeta: v.TypeMeta, ObjectMeta: *v.ObjectMeta.DeepCopy(), Status: *v.Status.DeepCopy()}
+	shown.Annotations = nil
+	shown.Spec = vm.VirtualMachineSpec{
+		PowerState: v.Spec.PowerState, PowerOffMode: v.Spec.PowerOffMode, SuspendMode: v.Spec.SuspendMode,
+		RestartMode: v.Spec.RestartMode, NextRestartTime: v.Spec.NextRestartTime,
+	}
+	return shown
 }
 
 // setPower writes into spec what verb asks for.
