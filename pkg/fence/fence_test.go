@@ -1,0 +1,206 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fence
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+const limit = 10 * time.Second
+
+func TestF2TheFenceIsOpenForItsLimitAfterARenewalWasAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := New(limit)
+		if !errors.Is(f.Check(), ErrClosed) {
+			t.Error("open before the first renewal")
+		}
+		f.renew(ago(limit - time.Second))
+		if err := f.Check(); err != nil {
+			t.Errorf("closed after a renewal: %v", err)
+		}
+		time.Sleep(time.Second)
+		if !errors.Is(f.Check(), ErrClosed) {
+			t.Error("open when the limit has passed since the request")
+		}
+	})
+}
+
+func TestF2WhatWaitsGoesOnWithTheNextRenewal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := New(limit)
+		waited := make(chan error, 1)
+		go func() { waited <- f.Wait(t.Context()) }()
+		synctest.Wait()
+		f.renew(ago(time.Hour)) // An answer that took too long proves nothing.
+		synctest.Wait()
+		if len(waited) != 0 {
+			t.Fatal("it went on while the fence was closed")
+		}
+		f.renew(read())
+		if err := <-waited; err != nil {
+			t.Error(err)
+		}
+		time.Sleep(limit)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := f.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the wait ended with %v, want the error of its context", err)
+		}
+	})
+}
+
+func TestF2TimeIsTheLongerOfTwoClocks(t *testing.T) {
+	from := read()
+	for name, tc := range map[string]struct{ monotonic, wall, want time.Duration }{
+		"both go":                     {3 * time.Second, 3 * time.Second, 3 * time.Second},
+		"the machine was suspended":   {3 * time.Second, time.Hour, time.Hour},
+		"the wall clock was set back": {3 * time.Second, -time.Hour, 3 * time.Second},
+	} {
+		to := reading{monotonic: from.monotonic.Add(tc.monotonic), wall: from.wall.Add(tc.wall)}
+		if got := elapsed(from, to); got != tc.want {
+			t.Errorf("%s: %s, want %s", name, got, tc.want)
+		}
+	}
+	if now := read(); now.wall != now.monotonic.Round(0) {
+		t.Errorf("the wall clock says %s, the other %s", now.wall, now.monotonic)
+	}
+}
+
+// ago is a moment in the past, by both clocks.
+func ago(d time.Duration) reading {
+	now := read()
+	return reading{monotonic: now.monotonic.Add(-d), wall: now.wall.Add(-d)}
+}
+
+func TestWithoutElectionAllIsOpen(t *testing.T) {
+	var f *Fence
+	if f.Check() != nil || f.Wait(t.Context()) != nil {
+		t.Error("closed")
+	}
+}
+
+// remote is the Lease as it is.
+type remote struct {
+	resourcelock.Interface
+	record resourcelock.LeaderElectionRecord
+	// takes is how long a request takes.
+	takes time.Duration
+	err   error
+}
+
+func (r *remote) Identity() string { return "me" }
+func (r *remote) Describe() string { return "lease" }
+func (r *remote) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	return &r.record, nil, r.err
+}
+
+func (r *remote) Update(_ context.Context, record resourcelock.LeaderElectionRecord) error {
+	time.Sleep(r.takes)
+	if r.err == nil {
+		r.record = record
+	}
+	return r.err
+}
+
+func (r *remote) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return r.Update(ctx, record)
+}
+
+func TestF2TheLockProvesOnlyWhatSucceeded(t *testing.T) {
+	mine := resourcelock.LeaderElectionRecord{HolderIdentity: "me", LeaderTransitions: 3}
+	working := true
+	synctest.Test(t, func(t *testing.T) {
+		f, r := New(limit), &remote{takes: limit - time.Second}
+		var lost []error
+		l := f.Lock(r, func() bool { return working }, func(err error) { lost = append(lost, err) })
+		r.record = resourcelock.LeaderElectionRecord{HolderIdentity: "other", LeaderTransitions: 2}
+		if _, _, _ = l.Get(t.Context()); len(lost) != 0 {
+			t.Fatalf("%v, before this process held the Lease", lost)
+		}
+		r.err = errors.New("away")
+		if l.Update(t.Context(), mine) == nil || f.Check() == nil {
+			t.Error("open after a renewal that failed")
+		}
+		r.err = nil
+		if err := errors.Join(l.Update(t.Context(), mine), f.Check()); err != nil {
+			t.Errorf("closed after a renewal: %v", err)
+		}
+		time.Sleep(time.Second)
+		if f.Check() == nil {
+			t.Error("the limit counts from the answer, want from the request")
+		}
+		r.takes = 0
+		if l.Update(t.Context(), resourcelock.LeaderElectionRecord{LeaderTransitions: 3}) == nil || r.record.HolderIdentity != "me" {
+			t.Error("the Lease was given back while work may go on")
+		}
+		if err := errors.Join(l.Update(t.Context(), mine), f.Check()); err != nil || len(lost) != 0 {
+			t.Errorf("the Lease was kept, and what waits does not go on: %v, %v", err, lost)
+		}
+		mine.LeaderTransitions = 5 // Somebody had it, and gave it back.
+		if l.Update(t.Context(), mine) == nil || f.Check() == nil || len(lost) != 1 {
+			t.Errorf("it goes on after another holder; lost %v", lost)
+		}
+		r.record.HolderIdentity = "other"
+		if _, _, _ = l.Get(t.Context()); len(lost) != 1 {
+			t.Errorf("told %d times of one loss", len(lost))
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		f, r := New(limit), &remote{}
+		lost := 0
+		l := f.Lock(r, func() bool { return working }, func(error) { lost++ })
+		if err := errors.Join(l.Create(t.Context(), mine), f.Check()); err != nil {
+			t.Errorf("closed after the Lease was made: %v", err)
+		}
+		r.record.HolderIdentity = "other"
+		if _, _, _ = l.Get(t.Context()); lost != 1 || f.Check() == nil {
+			t.Error("it goes on while another has the Lease")
+		}
+		working = false
+		if err := l.Update(t.Context(), resourcelock.LeaderElectionRecord{}); err != nil || r.record.HolderIdentity != "" {
+			t.Errorf("the Lease was not given back at the end: %v", err)
+		}
+	})
+}
+
+func TestF2WritesWaitAndReadsDoNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := New(limit)
+		var sent []string
+		next := roundTripper(func(r *http.Request) { sent = append(sent, r.Method) })
+		send := func(ctx context.Context, method string) error {
+			_, err := f.Transport(next).RoundTrip(httptest.NewRequestWithContext(ctx, method, "/", http.NoBody))
+			return err
+		}
+		soon, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		for _, method := range []string{http.MethodPut, http.MethodPost, http.MethodPatch, http.MethodDelete} {
+			if err := send(soon, method); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: %v, want it to wait", method, err)
+			}
+		}
+		if err := send(t.Context(), http.MethodGet); err != nil || len(sent) != 1 {
+			t.Errorf("GET: %v; sent %v", err, sent)
+		}
+		go f.renew(read())
+		if err := send(t.Context(), http.MethodPut); err != nil || len(sent) != 2 {
+			t.Errorf("PUT after a renewal: %v; sent %v", err, sent)
+		}
+	})
+}
+
+type roundTripper func(*http.Request)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
+	f(r)
+	return &http.Response{}, nil
+}
