@@ -105,6 +105,7 @@ func New(d Deps) (*Controller, error) {
 		Workers:    d.Workers,
 		Queue:      queue,
 		Reconciler: r,
+		Permit:     d.Permit,
 		Priority:   e.Again,
 	})
 	return &Controller{deps: d, queue: queue, enqueuer: e, loop: loop, vmis: vmis, revisions: revisions}, nil

@@ -47,6 +47,8 @@ type Deps struct {
 	// Policy says what happens to references to instance types;
 	// synchronizer.PolicyReference when empty.
 	Policy synchronizer.Policy
+	// Permit, if set, waits until there may be a pass.
+	Permit func(ctx context.Context) error
 	// Workers is the number of passes at once; DefaultWorkers when 0.
 	Workers int
 	// ResyncPeriod is the time between two resyncs of one virtual machine;

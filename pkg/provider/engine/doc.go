@@ -20,7 +20,8 @@
 //     created or deleted.
 //  4. The end of every operation is reported over the channel of its start and by a
 //     hint. A panic in it becomes its error.
-//  5. Run returns when all operations have ended. What the hypervisor still works on
+//  5. No operation starts while Options.Permit refuses; passes and what runs go on.
+//  6. Run returns when all operations have ended. What the hypervisor still works on
 //     then is left to it, and is found by the next process.
 //
 // An engine has one driver, and nothing in it is global.

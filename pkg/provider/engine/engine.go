@@ -45,6 +45,9 @@ type Options struct {
 	// machines. Those that were made later are created without waiting until the
 	// hypervisor is read. Zero means that others may be at work.
 	Alone time.Time
+	// Permit, if set, says whether an operation may start now. While it returns an error
+	// passes that would start one return a RequeueError.
+	Permit func() error
 	// MissingGrace is how long a virtual machine has to be missing before it is made
 	// again, or before its object may go. Defaults to a minute.
 	MissingGrace time.Duration
@@ -81,6 +84,9 @@ var _ provider.Provider = (*Engine)(nil)
 func New(o Options) *Engine {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Permit == nil {
+		o.Permit = func() error { return nil }
 	}
 	if o.OfferTimeout <= 0 {
 		o.OfferTimeout = 30 * time.Second

@@ -24,13 +24,21 @@ type scene struct {
 	t *testing.T
 	*engine.Engine
 	driver *fake.Driver
+	// permit is what the engine asks before it starts something, if set.
+	permit func() error
 }
 
 func inBubble(t *testing.T, test func(*scene)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		d := fake.New()
-		s := &scene{t: t, driver: d, Engine: engine.New(engine.Options{Driver: d, Limits: engine.Limits{Creates: 100}})}
+		s := &scene{t: t, driver: d}
+		s.Engine = engine.New(engine.Options{Driver: d, Limits: engine.Limits{Creates: 100}, Permit: func() error {
+			if s.permit == nil {
+				return nil
+			}
+			return s.permit()
+		}})
 		run(t, s.Engine)
 		synctest.Wait()
 		test(s)

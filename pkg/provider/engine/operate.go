@@ -21,6 +21,9 @@ import (
 // start starts an operation of the pass.
 func (p *pass) start(ctx context.Context, op driver.Operation) error {
 	e := p.engine
+	if err := e.opts.Permit(); err != nil {
+		return &provider.RequeueError{Reason: err.Error()}
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	rec := e.records[p.key]

@@ -299,3 +299,25 @@ func TestEveryKindOfOperationIsBoundedByItself(t *testing.T) {
 		release()
 	})
 }
+
+func TestF2NothingStartsWithoutPermission(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		req := s.running("vm")
+		refused := errors.New("another may be at work")
+		s.permit = func() error { return refused }
+		req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeHard
+		for _, c := range []call{s.CreateOrUpdateVirtualMachineAsync, s.DeleteVirtualMachine} {
+			result, err := s.once(req, c)
+			if _, again := provider.AsRequeue(err); !again || result.Ended != nil || !strings.Contains(err.Error(), refused.Error()) {
+				t.Errorf("pass = %v, started %q; want that it asks to come again", err, result.Started)
+			}
+		}
+		if n := s.driver.Ran(driver.KindPowerOff); n != 0 || req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
+			t.Errorf("%d power offs, power state %s; want none and the state that is seen", n, req.VM.Status.PowerState)
+		}
+		s.permit = nil
+		if err := s.pass(req); err != nil || s.driver.Ran(driver.KindPowerOff) != 1 {
+			t.Errorf("pass with permission = %v, %d power offs", err, s.driver.Ran(driver.KindPowerOff))
+		}
+	})
+}

@@ -32,6 +32,10 @@ type Config struct {
 	// seconds of a processor; what must be done first goes first.
 	ReadAfter <-chan struct{}
 
+	// Permit, if set, is asked before every call that changes something, of which an
+	// operation may make several. Calls that only read are made without it.
+	Permit session.Permit
+
 	// MaxCalls bounds concurrent calls to vCenter. Defaults to 32.
 	MaxCalls int
 	// GracePeriod bounds the wait for a guest that was asked to shut down or to
@@ -47,7 +51,7 @@ type Config struct {
 func (c *Config) session() session.Options {
 	return session.Options{
 		URL: c.URL, CAFile: c.CAFile, CAPEM: c.CAPEM, Thumbprint: c.Thumbprint,
-		Credentials: c.Credentials, MaxCalls: c.MaxCalls, OnCall: c.OnCall,
+		Credentials: c.Credentials, MaxCalls: c.MaxCalls, OnCall: c.OnCall, Permit: c.Permit,
 	}
 }
 

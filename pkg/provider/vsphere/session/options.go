@@ -50,6 +50,8 @@ type Options struct {
 	CallTimeout time.Duration
 	// UserAgent is shown in vCenter's session list. Defaults to slipway.
 	UserAgent string
+	// Permit, if set, lets calls that change something wait.
+	Permit Permit
 	// OnCall, if set, is called with the name of every call before it is sent.
 	OnCall func(method string)
 }
@@ -81,6 +83,9 @@ func (o *Options) complete() (*url.URL, error) {
 	}
 	if o.MaxCalls <= 0 {
 		o.MaxCalls = defaultMaxCalls
+	}
+	if o.Permit == nil {
+		o.Permit = always{}
 	}
 	if o.KeepAlive <= 0 {
 		o.KeepAlive = defaultKeepAlive

@@ -42,6 +42,11 @@ func (s *Session) withREST(ctx context.Context, method string, do func(context.C
 		if err != nil {
 			return err
 		}
+		if changes(method) {
+			if err := s.opts.Permit.Wait(ctx); err != nil {
+				return err
+			}
+		}
 		if s.opts.OnCall != nil {
 			s.opts.OnCall(method)
 		}

@@ -5,6 +5,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -28,9 +29,26 @@ type transport struct {
 	next soap.RoundTripper
 }
 
-// RoundTrip implements soap.RoundTripper.
+// RoundTrip implements soap.RoundTripper. A call that changes something waits for its
+// permission before it takes room from others, and once more if that has ended since.
 func (t *transport) RoundTrip(ctx context.Context, req, res soap.HasFault) error {
 	method := methodName(req)
+	for {
+		if changes(method) {
+			if err := t.s.opts.Permit.Wait(ctx); err != nil {
+				return err
+			}
+		}
+		err := t.bounded(ctx, method, req, res)
+		if !errors.Is(err, errNotPermitted) {
+			return err
+		}
+		reset(res)
+	}
+}
+
+// bounded makes a call within the bounds of the session.
+func (t *transport) bounded(ctx context.Context, method string, req, res soap.HasFault) error {
 	if method != "WaitForUpdatesEx" {
 		select {
 		case t.s.slots <- struct{}{}:
@@ -74,6 +92,9 @@ func (t *transport) authenticated(ctx context.Context, method string, req, res s
 }
 
 func (t *transport) send(ctx context.Context, method string, req, res soap.HasFault) error {
+	if changes(method) && t.s.opts.Permit.Check() != nil {
+		return errNotPermitted
+	}
 	if t.s.opts.OnCall != nil {
 		t.s.opts.OnCall(method)
 	}
