@@ -5,7 +5,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -17,6 +16,8 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
+
+	"github.com/slipway-dev/slipway/pkg/fence"
 )
 
 // leaseName is the Lease that the controllers run under.
@@ -45,6 +46,9 @@ type controllerDeps struct {
 	// machines; zero if that cannot be known. With the directory it is given, else
 	// it is when the Lease was taken.
 	alone time.Time
+	// fence is open while it is proved that this process holds the Lease; nil, which is
+	// always open, without election.
+	fence *fence.Fence
 	// health is told how to ask for informers and session.
 	health *health
 	// mux takes debugging pages, for example /debug/queue; authorization is as for
@@ -67,10 +71,19 @@ type leadership struct {
 	fail func(error)
 	// elected is closed when the controllers may run.
 	elected chan struct{}
+	// led makes that happen once.
+	led sync.Once
 	// running counts the controllers, so that the Lease is kept until all have ended.
 	running sync.WaitGroup
 	// electing lasts until the Lease was given back.
 	electing sync.WaitGroup
+}
+
+func makeLeadership(d *controllerDeps, times leaseTimes, fail func(error)) *leadership {
+	if d.options.Controllers.LeaderElect {
+		d.fence = fence.New(times.renewDeadline)
+	}
+	return &leadership{deps: d, times: times, fail: fail, elected: make(chan struct{})}
 }
 
 // wait waits until the controllers have ended and the Lease was given back: a process
@@ -83,7 +96,7 @@ func (l *leadership) wait() {
 // addControllers adds a post-start hook for the controllers and one for the Lease. It
 // returns what waits until all controllers have ended.
 func addControllers(server *genericapiserver.GenericAPIServer, d *controllerDeps, fail func(error)) (wait func(), err error) {
-	l := &leadership{deps: d, times: defaultLeaseTimes, fail: fail, elected: make(chan struct{})}
+	l := makeLeadership(d, defaultLeaseTimes, fail)
 	if d.options.VCenter.URL == "" {
 		return l.wait, nil
 	}
@@ -116,7 +129,9 @@ func (l *leadership) hook(name string, start controllerStarter) genericapiserver
 }
 
 // elect takes the Lease and holds it until every controller has ended. A restored store
-// has to be released before.
+// has to be released before. A Lease that could not be renewed in time closes the fence:
+// what runs goes on, nothing else starts, and the election is run again. Only when another
+// replica has held it meanwhile does the process end, for what it knows is out of date then.
 func (l *leadership) elect(ctx context.Context) {
 	if !awaitRelease(ctx, l.deps.dataDir) {
 		return
@@ -133,40 +148,58 @@ func (l *leadership) elect(ctx context.Context) {
 		l.running.Wait()
 		release()
 	}()
-	identity, err := identity(l.deps.dataDir)
+	elector, err := l.elector(ctx, held, func(err error) {
+		release()
+		l.fail(err)
+	})
 	if err != nil {
 		l.fail(err)
 		return
 	}
+	for held.Err() == nil {
+		elector.Run(held)
+	}
+}
+
+// elector runs elections until done is done.
+func (l *leadership) elector(ctx, done context.Context, superseded func(error)) (*leaderelection.LeaderElector, error) {
+	identity, err := identity(l.deps.dataDir)
+	if err != nil {
+		return nil, err
+	}
 	lock, err := resourcelock.New(resourcelock.LeasesResourceLock, l.deps.options.Controllers.LeaderElectNamespace, leaseName,
 		l.deps.host.CoreV1(), l.deps.host.CoordinationV1(), resourcelock.ResourceLockConfig{Identity: identity})
 	if err != nil {
-		l.fail(fmt.Errorf("preparing the Lease %s: %w", leaseName, err))
-		return
+		return nil, fmt.Errorf("preparing the Lease %s: %w", leaseName, err)
 	}
-	leaderelection.RunOrDie(held, leaderelection.LeaderElectionConfig{
-		Lock: lock, Name: leaseName, ReleaseOnCancel: true,
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: l.deps.fence.Lock(lock, func() bool { return done.Err() == nil }, superseded), Name: leaseName, ReleaseOnCancel: true,
 		LeaseDuration: l.times.duration, RenewDeadline: l.times.renewDeadline, RetryPeriod: l.times.retryPeriod,
 		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: func(ctx context.Context) {
-				if l.deps.dataDir == "" {
-					// The one before us gave the Lease back when its passes had ended, or
-					// ended them before the Lease ran out.
-					l.deps.alone = time.Now()
-				}
-				l.lead(ctx)
-			},
+			OnStartedLeading: func(context.Context) { l.lead(ctx) },
 			OnStoppedLeading: func() {
-				if ctx.Err() == nil {
-					l.fail(errors.New("the Lease was lost: another replica may run the controllers now"))
+				if done.Err() == nil {
+					klog.FromContext(ctx).Info("The Lease could not be renewed: nothing is started in vSphere and no status is written until it is", "lease", leaseName)
 				}
 			},
 		},
 	})
+	if err != nil {
+		return nil, fmt.Errorf("preparing the election by the Lease %s: %w", leaseName, err)
+	}
+	return elector, nil
 }
 
+// lead starts the controllers, or lets those that run go on.
 func (l *leadership) lead(ctx context.Context) {
-	klog.FromContext(ctx).Info("Running the controllers")
-	l.deps.health.lead()
-	close(l.elected)
+	l.led.Do(func() {
+		klog.FromContext(ctx).Info("Running the controllers")
+		if l.deps.fence != nil && l.deps.dataDir == "" {
+			// The one before us gave the Lease back when its passes had ended, or ended
+			// them before the Lease ran out.
+			l.deps.alone = time.Now()
+		}
+		l.deps.health.lead()
+		close(l.elected)
+	})
 }

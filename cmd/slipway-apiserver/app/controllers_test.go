@@ -6,6 +6,8 @@ package app
 import (
 	"context"
 	"errors"
+	runtimepkg "runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,6 +18,8 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/util/retry"
+	"k8s.io/utils/ptr"
 )
 
 // patience bounds waits for other goroutines.
@@ -25,12 +29,9 @@ func newLeadership(host *fake.Clientset, elect bool) (*leadership, chan error) {
 	failed := make(chan error, 1)
 	o := NewOptions()
 	o.Controllers.LeaderElect = elect
-	return &leadership{
-		deps:    &controllerDeps{options: o, host: host, health: newHealth(true)},
-		fail:    func(err error) { failed <- err },
-		elected: make(chan struct{}),
-		times:   leaseTimes{duration: 300 * time.Millisecond, renewDeadline: 200 * time.Millisecond, retryPeriod: 10 * time.Millisecond},
-	}, failed
+	return makeLeadership(&controllerDeps{options: o, host: host, health: newHealth(true)},
+		leaseTimes{duration: 300 * time.Millisecond, renewDeadline: 200 * time.Millisecond, retryPeriod: 10 * time.Millisecond},
+		func(err error) { failed <- err }), failed
 }
 
 func TestLeaseIsHeldUntilControllersHaveEnded(t *testing.T) {
@@ -126,23 +127,76 @@ func TestTheLeaseIsBackWhenTheProcessMayEnd(t *testing.T) {
 	}
 }
 
-func TestLostLeaseEndsTheProcess(t *testing.T) {
+// A host cluster that is away ends nothing: nobody else can have taken the Lease.
+func TestF7ALeaseThatCannotBeRenewedPauses(t *testing.T) {
 	host := fake.NewClientset()
 	var away atomic.Bool
-	host.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+	var asked atomic.Int64
+	refuse := func(clienttesting.Action) (bool, runtime.Object, error) {
+		asked.Store(time.Now().UnixNano())
 		return away.Load(), nil, errors.New("the host cluster is away")
-	})
+	}
+	host.PrependReactor("update", "leases", refuse)
+	host.PrependReactor("get", "leases", refuse)
 	l, failed := newLeadership(host, true)
-	go l.elect(t.Context())
+	l.electing.Go(func() { l.elect(t.Context()) })
 	<-l.elected
-	away.Store(true)
+	if err := l.deps.fence.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		away.Store(true)
+		for l.deps.fence.Check() == nil {
+			runtimepkg.Gosched()
+		}
+		// The elector gives up a deadline after it began to try; then the election is run again.
+		closed := time.Now()
+		for time.Unix(0, asked.Load()).Sub(closed) < 2*l.times.renewDeadline {
+			if time.Since(closed) > patience {
+				t.Fatal("the election is not run again")
+			}
+			runtimepkg.Gosched()
+		}
+		away.Store(false)
+		if err := l.deps.fence.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	select {
 	case err := <-failed:
-		if err == nil {
-			t.Error("the loss of the Lease was reported without an error")
+		t.Errorf("the process was ended: %v", err)
+	default:
+	}
+}
+
+// What the process knows is of before the other one's work.
+func TestF2AnotherHolderEndsTheProcess(t *testing.T) {
+	host := fake.NewClientset()
+	l, failed := newLeadership(host, true)
+	l.electing.Go(func() { l.elect(t.Context()) })
+	<-l.elected
+	if err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		lease, err := host.CoordinationV1().Leases(defaultNamespace).Get(t.Context(), leaseName, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds = ptr.To("other"), ptr.To[int32](15)
+		lease.Spec.LeaseTransitions = ptr.To(ptr.Deref(lease.Spec.LeaseTransitions, 0) + 1)
+		_, err = host.CoordinationV1().Leases(defaultNamespace).Update(t.Context(), lease, metav1.UpdateOptions{})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-failed:
+		if !strings.Contains(err.Error(), "other") {
+			t.Errorf("the process was ended by %v, want the name of the holder", err)
 		}
 	case <-time.After(patience):
 		t.Fatal("the process went on without the Lease")
+	}
+	if err := l.deps.fence.Check(); err == nil {
+		t.Error("something may still be started")
 	}
 }
 

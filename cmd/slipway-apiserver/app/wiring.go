@@ -34,7 +34,9 @@ import (
 // shared is what controllers are made from. All of them have the same one.
 type shared struct {
 	options *Options
-	// client reaches our own API, informers watch it.
+	// permit waits until this process may act.
+	permit func(context.Context) error
+	// client reaches our own API, and waits likewise before it writes; informers watch it.
 	client    versioned.Interface
 	informers externalversions.SharedInformerFactory
 	// host is the host cluster.
@@ -60,7 +62,7 @@ var makers = []func(*shared) (runnable, error){
 func newVirtualMachines(s *shared) (runnable, error) {
 	o := &s.options.Controllers
 	return virtualmachine.New(virtualmachine.Deps{
-		Client: s.client, Informers: s.informers, Host: s.host, Provider: s.provider, Recorder: s.recorder,
+		Client: s.client, Informers: s.informers, Host: s.host, Provider: s.provider, Recorder: s.recorder, Permit: s.permit,
 		Policy:  synchronizer.Policy(o.InstancetypeReferencePolicy),
 		Workers: o.Workers, ResyncPeriod: o.ResyncPeriod,
 		Queue: controller.QueueOptions{Aging: o.QueueAging, Fairness: o.QueueFairness}, Blocking: o.BlockingOperations,
@@ -70,7 +72,9 @@ func newVirtualMachines(s *shared) (runnable, error) {
 // runControllers makes what controllers share, makes them and runs them until ctx is done
 // or one of them fails. It returns when all of it has ended.
 func runControllers(ctx context.Context, d *controllerDeps) error {
-	client, err := versioned.NewForConfig(protobufConfig(d.loopback))
+	config := protobufConfig(d.loopback)
+	config.Wrap(d.fence.Transport)
+	client, err := versioned.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("making the client of our own API: %w", err)
 	}
@@ -89,7 +93,7 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	informers := externalversions.NewSharedInformerFactoryWithOptions(apiserver.Listing(client), 0,
 		externalversions.WithTransform(controller.WithoutManagedFields))
 	all, err := makeControllers(&shared{
-		options: d.options, client: client, informers: informers, host: d.host, provider: hypervisor,
+		options: d.options, permit: d.fence.Wait, client: client, informers: informers, host: d.host, provider: hypervisor,
 		recorder: broadcaster.NewRecorder(clientscheme.Scheme, serverName),
 	})
 	if err != nil {
@@ -141,13 +145,13 @@ func newProvider(d *controllerDeps, readAfter <-chan struct{}) (*engine.Engine, 
 	if err != nil {
 		return nil, err
 	}
-	config.ReadAfter = readAfter
+	config.ReadAfter, config.Permit = readAfter, d.fence
 	driver, err := vsphere.New(config)
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to vCenter %s: %w", v.URL, err)
 	}
 	o := &d.options.Controllers
-	return engine.New(engine.Options{Driver: driver, Alone: d.alone, Limits: engine.Limits{
+	return engine.New(engine.Options{Driver: driver, Alone: d.alone, Permit: d.fence.Check, Limits: engine.Limits{
 		Creates: o.ConcurrentCreates, Reconfigurations: o.ConcurrentReconfigurations,
 		PowerChanges: o.ConcurrentPowerChanges, Deletes: o.ConcurrentDeletes,
 	}}), nil
