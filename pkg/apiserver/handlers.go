@@ -12,11 +12,10 @@ import (
 )
 
 // BuildHandlerChain is the usual chain around handlers that know the user agent, which
-// subresources record in managed fields. Users wait until kube-apiserver can tell who
-// they are.
+// subresources record in managed fields.
 func BuildHandlerChain(api http.Handler, c *genericapiserver.Config) http.Handler {
 	withAgent := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		api.ServeHTTP(w, r.WithContext(storage.WithUserAgent(r.Context(), r.UserAgent())))
 	})
-	return withFrontProxyKnown(genericapiserver.DefaultBuildHandlerChain(withAgent, c), c.Authentication.RequestHeaderConfig)
+	return genericapiserver.DefaultBuildHandlerChain(withAgent, c)
 }

@@ -5,33 +5,45 @@ package apiserver
 
 import (
 	"net/http"
-
-	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
+	"strings"
 )
 
-// withFrontProxyKnown lets whoever shows a certificate come again in a second until the
-// server knows how kube-apiserver, the front proxy, shows whose request it passes on.
-// The server reads that from the host cluster after it began to listen; until then it
-// would take all users for system:anonymous, and refuse for good what it must only not
-// do yet. Without a host cluster proxy is nil, and nobody waits.
-func withFrontProxyKnown(next http.Handler, proxy *authenticatorfactory.RequestHeaderConfig) http.Handler {
-	if proxy == nil {
-		return next
-	}
+// WithIdentities lets users come again in a second until known is true: until the server
+// knows by which authorities to tell who asks, directly or through kube-apiserver. It
+// reads them from the host cluster, and would take everybody for system:anonymous
+// before, and refuse for good what it must only not do yet. Whoever shows a token is let
+// through, for that is not told by authorities, and /livez asks for nobody.
+//
+// The connection ends with the answer: in one that began before the authorities were
+// known a client may show no certificate for as long as it lasts.
+func WithIdentities(next http.Handler, known func() bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 || known(proxy) {
+		if r.Header.Get("Authorization") != "" || isLivez(r.URL.Path) || known() {
 			next.ServeHTTP(w, r)
 			return
 		}
-		w.Header().Set("Retry-After", "1")
-		http.Error(w, "the server is starting: it has not read yet how kube-apiserver identifies users "+
-			"(requestheader-client-ca-file and requestheader-username-headers in ConfigMap kube-system/extension-apiserver-authentication)",
-			http.StatusServiceUnavailable)
+		comeAgain(w)
 	})
 }
 
-// known is true when a request of the front proxy would be taken for its user's.
-func known(proxy *authenticatorfactory.RequestHeaderConfig) bool {
-	_, ok := proxy.CAContentProvider.VerifyOptions()
-	return ok && len(proxy.UsernameHeaders.Value()) > 0
+// Starting answers for a server that waits for the host cluster: it is alive, and
+// everybody may come again.
+func Starting() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isLivez(r.URL.Path) {
+			_, _ = w.Write([]byte("ok"))
+			return
+		}
+		comeAgain(w)
+	})
+}
+
+func isLivez(path string) bool { return path == "/livez" || strings.HasPrefix(path, "/livez/") }
+
+// comeAgain is the answer of a server that cannot tell yet who asks.
+func comeAgain(w http.ResponseWriter) {
+	w.Header().Set("Retry-After", "1")
+	w.Header().Set("Connection", "close")
+	http.Error(w, "the server is starting: it has not read yet by which authorities users are identified "+
+		"(ConfigMap kube-system/extension-apiserver-authentication of the host cluster)", http.StatusServiceUnavailable)
 }

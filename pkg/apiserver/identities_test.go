@@ -4,55 +4,43 @@
 package apiserver
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
-	"k8s.io/apiserver/pkg/authentication/request/headerrequest"
-	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 )
 
-// authority is known or not.
-type authority struct {
-	dynamiccertificates.CAContentProvider
-	known bool
-}
-
-func (a authority) VerifyOptions() (x509.VerifyOptions, bool) { return x509.VerifyOptions{}, a.known }
-
-func TestUsersWaitUntilTheFrontProxyIsKnown(t *testing.T) {
-	shown := &tls.ConnectionState{PeerCertificates: []*x509.Certificate{{}}}
-	proxy := func(authorityKnown bool, headers ...string) *authenticatorfactory.RequestHeaderConfig {
-		return &authenticatorfactory.RequestHeaderConfig{
-			CAContentProvider: authority{known: authorityKnown}, UsernameHeaders: headerrequest.StaticStringSlice(headers),
-		}
-	}
+func TestF1UsersComeAgainUntilTheServerCanTellWhoTheyAre(t *testing.T) {
+	served := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	never, always := func() bool { return false }, func() bool { return true }
 	for name, tc := range map[string]struct {
-		proxy *authenticatorfactory.RequestHeaderConfig
-		tls   *tls.ConnectionState
-		code  int
+		handler             http.Handler
+		path, authorization string
+		code                int
 	}{
-		"nothing known":           {proxy(false), shown, http.StatusServiceUnavailable},
-		"authority unknown":       {proxy(false, "X-Remote-User"), shown, http.StatusServiceUnavailable},
-		"headers unknown":         {proxy(true), shown, http.StatusServiceUnavailable},
-		"known":                   {proxy(true, "X-Remote-User"), shown, http.StatusOK},
-		"no certificate is shown": {proxy(false), &tls.ConnectionState{}, http.StatusOK},
-		"no TLS":                  {proxy(false), nil, http.StatusOK},
-		"no host cluster":         {nil, shown, http.StatusOK},
+		"authorities unknown":            {WithIdentities(served, never), "/apis", "", http.StatusServiceUnavailable},
+		"authorities unknown, readiness": {WithIdentities(served, never), "/readyz", "", http.StatusServiceUnavailable},
+		"authorities unknown, a token":   {WithIdentities(served, never), "/apis", "Bearer token", http.StatusOK},
+		"authorities unknown, alive":     {WithIdentities(served, never), "/livez", "", http.StatusOK},
+		"authorities known":              {WithIdentities(served, always), "/apis", "", http.StatusOK},
+		"host cluster away":              {Starting(), "/apis", "", http.StatusServiceUnavailable},
+		"host cluster away, a token":     {Starting(), "/apis", "Bearer token", http.StatusServiceUnavailable},
+		"host cluster away, readiness":   {Starting(), "/readyz", "", http.StatusServiceUnavailable},
+		"host cluster away, alive":       {Starting(), "/livez/ping", "", http.StatusOK},
+		"no prefix of a word":            {Starting(), "/livezzz", "", http.StatusServiceUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := withFrontProxyKnown(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), tc.proxy)
-			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/apis", nil)
-			r.TLS = tc.tls
-			h.ServeHTTP(w, r)
+			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, tc.path, nil)
+			if tc.authorization != "" {
+				r.Header.Set("Authorization", tc.authorization)
+			}
+			tc.handler.ServeHTTP(w, r)
 			if w.Code != tc.code {
 				t.Errorf("answer %d %s, want %d", w.Code, w.Body, tc.code)
 			}
-			if waits := w.Header().Get("Retry-After") == "1" && strings.Contains(w.Body.String(), "extension-apiserver-authentication"); waits != (tc.code != http.StatusOK) {
+			again := w.Header().Get("Retry-After") == "1" && w.Header().Get("Connection") == "close" &&
+				strings.Contains(w.Body.String(), "extension-apiserver-authentication")
+			if again != (tc.code != http.StatusOK) {
 				t.Errorf("headers %v, body %q", w.Header(), w.Body)
 			}
 		})

@@ -5,7 +5,7 @@ package app
 
 import (
 	"fmt"
-	"net"
+	"net/http"
 	"time"
 
 	"k8s.io/apiserver/pkg/admission"
@@ -23,9 +23,6 @@ import (
 )
 
 const (
-	// serviceName is the Service by which the aggregator reaches the server; a
-	// certificate that the server makes itself is valid for it.
-	serviceName = "slipway-apiserver.slipway-system.svc"
 	// watchGracePeriod is how long open watches are waited for at shutdown. Their
 	// clients reconnect anyway, and without it they hold the process for a minute.
 	watchGracePeriod = time.Second
@@ -47,21 +44,20 @@ type config struct {
 }
 
 // newConfig turns options, whose etcd servers are known by now, into a configuration.
-// etcd is the embedded one, nil with --etcd-servers.
-func newConfig(o *Options, etcd *embeddedetcd.Server) (*config, error) {
-	serving := o.Recommended.SecureServing
-	if err := serving.MaybeDefaultWithSelfSignedCerts("localhost", []string{serviceName}, []net.IP{net.IPv4(127, 0, 0, 1)}); err != nil {
-		return nil, fmt.Errorf("making the serving certificate: %w", err)
-	}
+// etcd is the embedded one, nil with --etcd-servers; i tells who asks.
+func newConfig(o *Options, etcd *embeddedetcd.Server, i *identities) (*config, error) {
 	recommended := genericapiserver.NewRecommendedConfig(scheme.Codecs)
 	recommended.EffectiveVersion = newEffectiveVersion()
 	recommended.ShutdownWatchTerminationGracePeriod = watchGracePeriod
-	recommended.BuildHandlerChainFunc = apiserver.BuildHandlerChain
+	recommended.BuildHandlerChainFunc = func(api http.Handler, c *genericapiserver.Config) http.Handler {
+		return apiserver.WithIdentities(apiserver.BuildHandlerChain(api, c), i.known)
+	}
 	apiserver.DescribeOpenAPI(recommended, version)
 
 	if err := o.Recommended.ApplyTo(recommended); err != nil {
 		return nil, fmt.Errorf("applying the options: %w", err)
 	}
+	i.prime(&recommended.Config)
 	// Ours comes last, so that it judges what the plugins before it made of the object.
 	recommended.AdmissionControl = withOurs(recommended.AdmissionControl, o.PrivilegedUsers)
 
@@ -78,7 +74,7 @@ func newConfig(o *Options, etcd *embeddedetcd.Server) (*config, error) {
 		}
 		c.hostConfig, c.host = recommended.ClientConfig, client
 	}
-	recommended.AddReadyzChecks(c.health.checks()...)
+	recommended.AddReadyzChecks(append(c.health.checks(), i)...)
 	c.generic = recommended.Complete()
 	return c, nil
 }

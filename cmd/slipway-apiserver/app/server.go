@@ -87,8 +87,8 @@ type Server struct {
 	controllers func()
 }
 
-// New starts the embedded etcd, if there is to be one, and makes the server. ctx bounds
-// the making. The caller must call Run, also when ctx is done by then.
+// New starts the embedded etcd, if there is to be one, waits until the host cluster
+// answers, and makes the server. ctx bounds the making. The caller must call Run, also when ctx is done by then.
 func New(ctx context.Context, o *Options) (*Server, error) {
 	s := &Server{failed: make(chan error, 1)}
 	transport := &o.Recommended.Etcd.StorageConfig.Transport
@@ -103,7 +103,7 @@ func New(ctx context.Context, o *Options) (*Server, error) {
 		registerEtcdMetrics()
 		transport.ServerList = []string{etcd.Endpoint()}
 	}
-	if err := s.build(o); err != nil {
+	if err := s.build(ctx, o); err != nil {
 		s.close()
 		return nil, err
 	}
@@ -113,8 +113,12 @@ func New(ctx context.Context, o *Options) (*Server, error) {
 // registerEtcdMetrics serves the metrics of embedded etcd, which are one set in a process.
 var registerEtcdMetrics = sync.OnceFunc(func() { legacyregistry.RawMustRegister(embeddedetcd.Metrics()) })
 
-func (s *Server) build(o *Options) error {
-	c, err := newConfig(o, s.etcd)
+func (s *Server) build(ctx context.Context, o *Options) error {
+	i, err := awaitHost(ctx, o)
+	if err != nil {
+		return err
+	}
+	c, err := newConfig(o, s.etcd, i)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,90 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/klog/v2"
+
+	"github.com/slipway-dev/slipway/pkg/apiserver"
+)
+
+const (
+	// serviceName is the Service by which the aggregator reaches the server; a
+	// certificate that the server makes itself is valid for it.
+	serviceName = "slipway-apiserver.slipway-system.svc"
+
+	// hostTimeout bounds one question to a host cluster that may be silent.
+	hostTimeout = 5 * time.Second
+	// hostRetry is the pause between two, hostReport that between two lines of the log.
+	hostRetry  = time.Second
+	hostReport = 10 * time.Second
+)
+
+// awaitHost returns when the host cluster has told by which authorities users are
+// identified. Until then the server is alive and not ready: who restarts it because the
+// host cluster is away waits longer and longer, and is not there when it is back.
+func awaitHost(ctx context.Context, o *Options) (*identities, error) {
+	if err := o.Recommended.SecureServing.MaybeDefaultWithSelfSignedCerts("localhost", []string{serviceName}, []net.IP{net.IPv4(127, 0, 0, 1)}); err != nil {
+		return nil, fmt.Errorf("making the serving certificate: %w", err)
+	}
+	i, err := newIdentities(o.Recommended.Authentication)
+	if err != nil {
+		return nil, err
+	}
+	cause := i.ask(ctx, o.Recommended.Authentication)
+	if cause == nil {
+		return i, nil
+	}
+	leave, err := answerMeanwhile(o)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	retry, report := time.NewTicker(hostRetry), time.NewTicker(hostReport)
+	defer retry.Stop()
+	defer report.Stop()
+	began := time.Now()
+	for {
+		klog.FromContext(ctx).Info("Waiting for the host cluster", "for", time.Since(began).Round(time.Second), "cause", cause)
+		for reported := false; !reported; {
+			select {
+			case <-ctx.Done():
+				return nil, fmt.Errorf("waiting for the host cluster: %w; at last: %w", ctx.Err(), cause)
+			case <-report.C:
+				reported = true
+			case <-retry.C:
+				if cause = i.ask(ctx, o.Recommended.Authentication); cause == nil {
+					klog.FromContext(ctx).Info("The host cluster answers", "after", time.Since(began).Round(time.Second))
+					return i, nil
+				}
+			}
+		}
+	}
+}
+
+// answerMeanwhile listens where the server will, until leave is called.
+func answerMeanwhile(o *Options) (leave func(), err error) {
+	serving := o.Recommended.SecureServing.SecureServingOptions
+	given := serving.Listener
+	var info *genericapiserver.SecureServingInfo
+	if err := serving.ApplyTo(&info); err != nil {
+		return nil, fmt.Errorf("listening while the host cluster is away: %w", err)
+	}
+	stop := make(chan struct{})
+	stopped, _, err := info.Serve(apiserver.Starting(), watchGracePeriod, stop)
+	if err != nil {
+		return nil, fmt.Errorf("serving while the host cluster is away: %w", err)
+	}
+	return func() {
+		close(stop)
+		<-stopped
+		serving.Listener = given
+	}, nil
+}
