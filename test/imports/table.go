@@ -51,7 +51,10 @@ var table = []rule{
 		tree: "pkg/apiserver", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/registry", "pkg/generated"}, never: []string{govmomi},
 		why: "the API is served alone, without controllers and provider",
 	},
-	{tree: "pkg/admission", ours: []string{"pkg/apis"}, never: []string{govmomi}, why: "admission judges one object by itself"},
+	{
+		tree: "pkg/admission", ours: []string{"pkg/apis", "pkg/hardware", "pkg/instancetype/apply"}, never: []string{govmomi},
+		why: "admission judges one object by itself, and by what the server fills in",
+	},
 	{
 		tree: "pkg/instancetype", ours: []string{"pkg/apis", "pkg/hardware", "pkg/instancetype/apply"}, never: []string{clientGo, govmomi}, neverDirect: []string{"time"},
 		why: "only what gathers has a context; all that is decided over it is pure",

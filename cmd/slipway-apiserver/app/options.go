@@ -112,7 +112,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.VCenter.addFlags(sets.FlagSet("vCenter"))
 	o.Controllers.addFlags(sets.FlagSet("controllers"))
 	sets.FlagSet("admission").StringSliceVar(&o.PrivilegedUsers, "privileged-users", o.PrivilegedUsers,
-		"Users who, like members of system:masters, may change annotations and labels below a prefix that ends in .protected, and name a VM of vSphere to take over.")
+		"Users who, like members of system:masters, may change annotations and labels below a prefix that ends in .protected, name a VM of vSphere to take over, choose a BIOS UUID, and remove the finalizer of a VirtualMachine.")
 
 	utilfeature.DefaultMutableFeatureGate.AddFlag(sets.FlagSet("features"))
 	logsapi.AddFlags(o.Logs, sets.FlagSet("logs"))

@@ -3,21 +3,26 @@
 
 // Package adoption is the admission check for the fields by which a VirtualMachine
 // says which VM of vSphere it is: spec.instanceUUID takes one over that is there
-// already, spec.providerID asserts an identity.
+// already, spec.providerID and spec.firmware.uuid assert an identity. The latter is what
+// Kubernetes' drivers for vSphere know nodes by.
 //
 // Guarantee: only privileged users may set or change them. vSphere knows nothing of
 // namespaces, so that anybody else could name, and then power off or delete, any VM
-// that the server's account can reach.
+// that the server's account can reach, or pass for any VM of the vCenter, those that the
+// account cannot see included. The BIOS UUID that the server itself gives a VM, which is
+// made of the UID of the object, is everybody's.
 package adoption
 
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
 // Admission refuses adoption by ordinary users.
@@ -48,8 +53,18 @@ func (a *Admission) Validate(_ context.Context, request admission.Attributes, _ 
 		return refuse(request, "spec.instanceUUID")
 	case updated.Spec.ProviderID != stored.Spec.ProviderID:
 		return refuse(request, "spec.providerID")
+	case biosUUID(updated) != biosUUID(stored) && biosUUID(updated) != apply.FirmwareUUID(updated.UID):
+		return refuse(request, "spec.firmware.uuid")
 	}
 	return nil
+}
+
+// biosUUID of v in lower case, empty if it has none.
+func biosUUID(v *vm.VirtualMachine) string {
+	if v.Spec.Firmware == nil {
+		return ""
+	}
+	return strings.ToLower(v.Spec.Firmware.UUID)
 }
 
 func refuse(request admission.Attributes, field string) error {

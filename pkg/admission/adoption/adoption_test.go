@@ -8,18 +8,24 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
 func TestOnlyPrivilegedUsersNameAVMOfVSphere(t *testing.T) {
 	a := New(func(who user.Info) bool { return who.GetName() == "operator" })
 	machine := func(instanceUUID, providerID string) runtime.Object {
 		return &vm.VirtualMachine{Spec: vm.VirtualMachineSpec{InstanceUUID: instanceUUID, ProviderID: providerID}}
+	}
+	bios := func(uuid string, uid types.UID) runtime.Object {
+		return &vm.VirtualMachine{ObjectMeta: metav1.ObjectMeta{UID: uid}, Spec: vm.VirtualMachineSpec{Firmware: &vm.VirtualMachineFirmware{UUID: uuid}}}
 	}
 	for name, tc := range map[string]struct {
 		updated, stored runtime.Object
@@ -31,6 +37,10 @@ func TestOnlyPrivilegedUsersNameAVMOfVSphere(t *testing.T) {
 		"update that names a UUID":      {machine("u", ""), machine("", ""), "spec.instanceUUID"},
 		"update that names a provider":  {machine("", "p"), machine("", ""), "spec.providerID"},
 		"update that keeps both":        {machine("u", "p"), machine("u", "p"), ""},
+		"creation with a BIOS UUID":     {bios("b", ""), nil, "spec.firmware.uuid"},
+		"creation with the server's":    {bios(apply.FirmwareUUID("uid"), "uid"), nil, ""},
+		"creation with another's":       {bios(apply.FirmwareUUID("other"), "uid"), nil, "spec.firmware.uuid"},
+		"update that keeps the UUID":    {bios("B", ""), bios("b", ""), ""},
 		"the body of a subresource":     {&vm.PowerOptions{}, nil, ""},
 		"an object of another resource": {&vm.VirtualMachineClass{}, nil, ""},
 	} {

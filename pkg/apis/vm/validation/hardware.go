@@ -6,6 +6,7 @@ package validation
 import (
 	"fmt"
 	"regexp"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -112,6 +113,16 @@ func validateFirmware(firmware *vm.VirtualMachineFirmware, path *field.Path) fie
 		errs = append(errs, field.Invalid(path.Child("secureBoot"), true, "needs bootloader EFI, not BIOS"))
 	}
 	return append(errs, validateUUID(firmware.UUID, path.Child("uuid"))...)
+}
+
+// validateNewBIOSUUID refuses the UUIDs that say of a machine that it has none: all bits
+// 0 or 1 (System Management BIOS Reference Specification, 7.2.1). A VM that was stored
+// with one must be able to change in other ways, and to go.
+func validateNewBIOSUUID(firmware *vm.VirtualMachineFirmware, path *field.Path) field.ErrorList {
+	if firmware == nil || firmware.UUID == "" || strings.Trim(firmware.UUID, "0-") != "" && strings.Trim(firmware.UUID, "fF-") != "" {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, firmware.UUID, "must not be the nil or the max UUID, with which a machine has no identity")}
 }
 
 // validateDevices checks GPUs and host devices.

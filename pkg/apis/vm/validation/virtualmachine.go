@@ -23,7 +23,8 @@ const maxVMName = 80
 func ValidateVirtualMachine(obj *vm.VirtualMachine) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&obj.ObjectMeta, true, validateVMName, field.NewPath("metadata"))
 	errs = append(errs, validateAnnotations(obj, nil)...)
-	return append(errs, ValidateVirtualMachineSpec(&obj.Spec, field.NewPath("spec"))...)
+	errs = append(errs, ValidateVirtualMachineSpec(&obj.Spec, field.NewPath("spec"))...)
+	return append(errs, validateNewBIOSUUID(obj.Spec.Firmware, field.NewPath("spec", "firmware", "uuid"))...)
 }
 
 // ValidateVirtualMachineUpdate checks the change from old to obj. A spec that

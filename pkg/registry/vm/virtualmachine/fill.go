@@ -18,9 +18,7 @@ const restartNow = "now"
 // fillAtCreation sets what a VM keeps for life, so that no controller has to write
 // it later. The UID is there already.
 func fillAtCreation(created *vm.VirtualMachine, now func() time.Time) {
-	if !slices.Contains(created.Finalizers, vm.VirtualMachineFinalizer) {
-		created.Finalizers = append(created.Finalizers, vm.VirtualMachineFinalizer)
-	}
+	fillFinalizer(created)
 	if created.Spec.Firmware == nil || created.Spec.Firmware.UUID == "" {
 		setFirmwareUUID(&created.Spec, apply.FirmwareUUID(created.UID))
 	}
@@ -32,8 +30,13 @@ func fillAtCreation(created *vm.VirtualMachine, now func() time.Time) {
 }
 
 // fillAtUpdate keeps what the creation filled when a client, which replaces the object
-// by its own manifest, knows nothing of it.
+// by its own manifest, knows nothing of it. While the VM is being deleted the finalizer is
+// not filled in, and admission refuses its removal: a client that removes it then does so
+// on purpose.
 func fillAtUpdate(updated, stored *vm.VirtualMachine, now func() time.Time) {
+	if stored.DeletionTimestamp == nil && slices.Contains(stored.Finalizers, vm.VirtualMachineFinalizer) {
+		fillFinalizer(updated)
+	}
 	known := stored.Spec.Firmware != nil && stored.Spec.Firmware.UUID != ""
 	if known && (updated.Spec.Firmware == nil || updated.Spec.Firmware.UUID == "") {
 		setFirmwareUUID(&updated.Spec, stored.Spec.Firmware.UUID)
@@ -44,6 +47,12 @@ func fillAtUpdate(updated, stored *vm.VirtualMachine, now func() time.Time) {
 		fillInterface(&updated.Spec)
 	}
 	fillRestartTime(&updated.Spec, now)
+}
+
+func fillFinalizer(v *vm.VirtualMachine) {
+	if !slices.Contains(v.Finalizers, vm.VirtualMachineFinalizer) {
+		v.Finalizers = append(v.Finalizers, vm.VirtualMachineFinalizer)
+	}
 }
 
 func setFirmwareUUID(spec *vm.VirtualMachineSpec, uuid string) {
