@@ -42,7 +42,7 @@
 //     served at least once in sixteen hand-outs from then on; see Aging.
 //  10. Fairness. With it, groups of keys of one priority take turns, one key
 //     each; within a group, order is as without. A group has turns while it has
-//     a ready key that is not in process.
+//     a ready key that is not in process. Yield ends a turn without a key.
 //  11. Cost. Adding, handing out, finishing and removing take constant time, but
 //     for heaps: of the priorities that have keys, of the delayed keys, and of
 //     keys that were added while in process. In steady state nothing is allocated.

@@ -163,6 +163,17 @@ func (l *levels) rotate(lv *level) {
 	lv.last = i
 }
 
+// yield ends the turn of a group if it is the next of the highest level.
+func (l *levels) yield(group string) {
+	v := l.highest()
+	if v == none {
+		return
+	}
+	if lv := l.level.at(v); l.lane.key(lv.first).group == group {
+		l.rotate(lv)
+	}
+}
+
 // highest returns the level of the highest priority that has keys to hand out.
 func (l *levels) highest() int32 {
 	if len(l.active) == 0 {

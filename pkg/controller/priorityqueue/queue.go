@@ -208,6 +208,15 @@ func (q *Queue[K]) Len() int {
 	return q.core.ready
 }
 
+// Yield ends the turn of a group that is next, if others of its priority wait for theirs.
+// Without fairness there are none.
+func (q *Queue[K]) Yield(group string) {
+	q.lock()
+	defer q.release()
+	q.core.promote(q.time())
+	q.core.yield(group)
+}
+
 // Remove takes a key out of the queue, ready or delayed, and reports whether it
 // was queued. A worker that holds the key keeps it until Done; the rate limiter
 // keeps what it knows of it until Forget.

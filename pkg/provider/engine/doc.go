@@ -12,7 +12,8 @@
 //     operation ended.
 //  2. Creates, reconfigurations, changes of power and deletions are bounded, each by
 //     itself. Who was refused is called, by priority, in turns between namespaces, as
-//     places become free: nobody polls. A place that was offered is kept until the
+//     places become free: nobody polls. A namespace that holds half of the places has
+//     no turn while others of the priority wait. A place that was offered is kept until the
 //     operation starts, the pass ends, or the offer expires.
 //  3. A virtual machine that was there and is not shown is missing: it is searched for
 //     in the hypervisor itself, nothing is destroyed, and it is made again only if its

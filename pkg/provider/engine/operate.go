@@ -74,7 +74,7 @@ func (e *Engine) ended(key provider.Key, run *running, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if p := e.places[classOf(&run.op)]; p != nil {
-		e.offer(p.release(e.opts.Now()))
+		e.offer(p.release(key, e.opts.Now()))
 	}
 	rec := e.records[key]
 	if rec == nil || rec.running != run {

@@ -44,6 +44,8 @@ type places struct {
 	total   int
 	timeout time.Duration
 	used    int
+	// held counts by namespace the places that are used or offered.
+	held map[string]int
 	// line holds those that were refused, in the order in which they are called.
 	line   *priorityqueue.Queue[provider.Key]
 	offers map[provider.Key]time.Time
@@ -65,7 +67,7 @@ func newPlaces(l Limits, timeout time.Duration) map[class]*places {
 		}
 		namespace := func(k provider.Key) string { return k.Namespace }
 		out[c.class] = &places{
-			total: c.limit, timeout: timeout, offers: map[provider.Key]time.Time{},
+			total: c.limit, timeout: timeout, held: map[string]int{}, offers: map[provider.Key]time.Time{},
 			line: priorityqueue.New(string(c.class), priorityqueue.WithFairness(namespace)),
 		}
 	}
@@ -76,18 +78,20 @@ func newPlaces(l Limits, timeout time.Duration) map[class]*places {
 func (p *places) take(key provider.Key, priority int, now time.Time) bool {
 	p.expire(now)
 	if _, offered := p.offers[key]; offered || p.used+len(p.offers) < p.total {
-		delete(p.offers, key)
+		p.withdraw(key)
 		p.line.Remove(key)
 		p.used++
+		p.held[key.Namespace]++
 		return true
 	}
 	p.line.AddWithOpts(priorityqueue.AddOpts{Priority: priority}, key)
 	return false
 }
 
-// release gives a place back and returns those to offer places to.
-func (p *places) release(now time.Time) []provider.Key {
+// release gives the place of key back and returns those to offer places to.
+func (p *places) release(key provider.Key, now time.Time) []provider.Key {
 	p.used--
+	p.leave(key.Namespace)
 	return p.offer(now)
 }
 
@@ -96,18 +100,26 @@ func (p *places) decline(key provider.Key, now time.Time) []provider.Key {
 	if _, ok := p.offers[key]; !ok {
 		return nil
 	}
-	delete(p.offers, key)
+	p.withdraw(key)
 	return p.offer(now)
 }
 
-// offer offers every free place to the first in the line.
+// offer offers every free place to the first in the line. A namespace that holds half of
+// the places, of which there is one at most while another place is free, lets the others
+// of the priority go first.
 func (p *places) offer(now time.Time) []provider.Key {
 	p.expire(now)
 	var out []provider.Key
 	for p.used+len(p.offers) < p.total && p.line.Len() > 0 {
+		for namespace, n := range p.held {
+			if 2*n >= p.total {
+				p.line.Yield(namespace)
+			}
+		}
 		key, _ := p.line.Get() // It does not wait: nobody else takes from the line.
 		p.line.Done(key)
 		p.offers[key] = now
+		p.held[key.Namespace]++
 		out = append(out, key)
 	}
 	return out
@@ -117,7 +129,22 @@ func (p *places) offer(now time.Time) []provider.Key {
 func (p *places) expire(now time.Time) {
 	for k, at := range p.offers {
 		if now.Sub(at) >= p.timeout {
-			delete(p.offers, k)
+			p.withdraw(k)
 		}
+	}
+}
+
+// withdraw drops the offer to key, if there is one.
+func (p *places) withdraw(key provider.Key) {
+	if _, ok := p.offers[key]; ok {
+		delete(p.offers, key)
+		p.leave(key.Namespace)
+	}
+}
+
+// leave notes that a namespace has a place less.
+func (p *places) leave(namespace string) {
+	if p.held[namespace]--; p.held[namespace] <= 0 {
+		delete(p.held, namespace)
 	}
 }

@@ -31,8 +31,10 @@ func TestAFreePlaceGoesToTheHighestPriorityThatWaitsLongest(t *testing.T) {
 		}
 	}
 	var called []string
-	for next := p.release(now); len(next) > 0; next = p.release(now) {
+	last := key("first")
+	for next := p.release(last, now); len(next) > 0; next = p.release(last, now) {
 		for _, k := range next {
+			last = k
 			called = append(called, k.Name)
 			if !p.take(k, 0, now) {
 				t.Errorf("%s was called and refused", k.Name)
