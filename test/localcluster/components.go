@@ -101,6 +101,8 @@ func (c components) slipway(v VCenter) process.Spec {
 		"--vcenter-credentials-file=" + c.dir.vcenterCredentials(),
 		// The simulated inventory has more than one of these.
 		"--vcenter-datastore=/DC0/datastore/LocalDS_0", "--vcenter-network=/DC0/network/VM Network",
+		// Nobody else uses it.
+		"--vcenter-networks=*", "--vcenter-host-devices=*",
 		"--vcenter-folder=/DC0/vm/slipway", "--vcenter-resource-pool=/DC0/host/DC0_C0/Resources",
 	}
 	if c.options.UnsafeNoFsync {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -33,6 +34,9 @@ type VCenterOptions struct {
 	// Datacenter, ResourcePool, Folder, Datastore and Network are inventory paths or
 	// names. Empty means the only one, or vSphere's default.
 	Datacenter, ResourcePool, Folder, Datastore, Network string
+	// Networks may be named by interfaces besides Network, HostDevices are the devices of
+	// hosts that virtual machines may have. vsphere.Any stands for all.
+	Networks, HostDevices []string
 	// Check reports what is missing in vCenter instead of serving.
 	Check bool
 	// MaxCalls is the number of calls to vCenter at the same time.
@@ -60,6 +64,8 @@ func (o *VCenterOptions) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.Check, "check-vcenter", o.Check, "Connect to vCenter as the other flags say, report each privilege that is missing by object, and end: with 0 when nothing is missing. Nothing is changed.")
 	fs.IntVar(&o.MaxCalls, "vcenter-max-calls", o.MaxCalls, "Number of calls to vCenter at the same time. Waits for changes and deployments of images are not among them.")
 	fs.StringVar(&o.Network, "vcenter-network", o.Network, "Network of interfaces that name none. Empty: the only one.")
+	fs.StringSliceVar(&o.Networks, "vcenter-networks", o.Networks, "Networks that interfaces may name, by name or inventory path, besides --vcenter-network. None else is allowed, to any namespace. * allows all that the account sees, those of the management of vSphere included.")
+	fs.StringSliceVar(&o.HostDevices, "vcenter-host-devices", o.HostDevices, "Devices of hosts that virtual machines may have as GPUs and host devices: vGPU profiles, and vendor:device of PCI devices in hexadecimal. * allows all. Empty: none.")
 }
 
 func (o *VCenterOptions) validate() []error {
@@ -90,6 +96,9 @@ func (o *VCenterOptions) validate() []error {
 	}
 	if o.CAFile != "" && o.Thumbprint != "" {
 		errs = append(errs, errors.New("at most one of --vcenter-ca-file and --vcenter-thumbprint may be given"))
+	}
+	if slices.Contains(slices.Concat(o.Networks, o.HostDevices), "") {
+		errs = append(errs, errors.New("--vcenter-networks and --vcenter-host-devices must not hold empty names"))
 	}
 	if err := between("vcenter-max-calls", o.MaxCalls, maxMaxCalls); err != nil {
 		errs = append(errs, err)
@@ -124,6 +133,7 @@ func (o *VCenterOptions) config(host kubernetes.Interface) (vsphere.Config, erro
 	return vsphere.Config{
 		URL: o.URL, CAFile: o.CAFile, Thumbprint: o.Thumbprint, Credentials: credentials,
 		Datacenter: o.Datacenter, ResourcePool: o.ResourcePool, Folder: o.Folder, Datastore: o.Datastore, Network: o.Network,
+		Networks: o.Networks, HostDevices: o.HostDevices,
 		MaxCalls: o.MaxCalls,
 	}, nil
 }

@@ -87,6 +87,7 @@ var failureReasons = []string{
 	vmv1alpha1.ReasonError,
 	vmv1alpha1.ReasonNotFound,
 	vmv1alpha1.ReasonInvalid,
+	vmv1alpha1.ReasonNotAllowed,
 	vmv1alpha1.ReasonUnsupported,
 	vmv1alpha1.ReasonConflict,
 	vmv1alpha1.ReasonRequirementsNotMet,

@@ -75,5 +75,5 @@ var stallingConditions = append(slices.Clone(vmv1alpha1.CreatePrerequisites),
 // permanentReasons are those of a condition that stays False until somebody changes an
 // object.
 var permanentReasons = []string{
-	vmv1alpha1.ReasonInvalid, vmv1alpha1.ReasonUnsupported, vmv1alpha1.ReasonConflict, vmv1alpha1.ReasonRequirementsNotMet,
+	vmv1alpha1.ReasonInvalid, vmv1alpha1.ReasonNotAllowed, vmv1alpha1.ReasonUnsupported, vmv1alpha1.ReasonConflict, vmv1alpha1.ReasonRequirementsNotMet,
 }

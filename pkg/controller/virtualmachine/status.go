@@ -101,7 +101,8 @@ func phaseOf(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachinePhase {
 			return vmv1alpha1.PhasePending
 		case created.Status == metav1.ConditionUnknown:
 			return vmv1alpha1.PhaseUnknown
-		case created.Reason == vmv1alpha1.ReasonError, created.Reason == vmv1alpha1.ReasonInvalid:
+		case created.Reason == vmv1alpha1.ReasonError, created.Reason == vmv1alpha1.ReasonInvalid,
+			created.Reason == vmv1alpha1.ReasonNotAllowed:
 			return vmv1alpha1.PhaseFailed
 		}
 		return vmv1alpha1.PhaseCreating
@@ -189,7 +190,8 @@ func missingPrerequisite(vm *vmv1alpha1.VirtualMachine) string {
 // needsAttention are the reasons for which a virtual machine that exists does not
 // become what its spec says by itself and at once.
 var needsAttention = map[string]bool{
-	vmv1alpha1.ReasonDelayed: true,
-	vmv1alpha1.ReasonInvalid: true,
-	vmv1alpha1.ReasonError:   true,
+	vmv1alpha1.ReasonDelayed:    true,
+	vmv1alpha1.ReasonInvalid:    true,
+	vmv1alpha1.ReasonError:      true,
+	vmv1alpha1.ReasonNotAllowed: true,
 }

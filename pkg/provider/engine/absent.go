@@ -6,7 +6,6 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"strings"
@@ -36,9 +35,9 @@ func (p *pass) create(ctx context.Context) error {
 	if p.rec.running != nil {
 		return provider.ErrReconcileInProgress
 	}
-	if refused := p.engine.driver.Refused(p.want); len(refused) > 0 {
-		err := errors.New(strings.Join(refused, "; "))
-		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonInvalid, err.Error())
+	refused := p.engine.driver.Refused(p.want)
+	if err := refused.Err(); err != nil {
+		p.False(vmv1alpha1.ConditionCreated, refused.Reason(), err.Error())
 		return &provider.NoRequeueError{Err: err}
 	}
 	if !p.req.PrerequisitesReady || p.want.Effective == nil || p.want.Image == nil {

@@ -102,6 +102,8 @@ func (p *pass) tellChecked() {
 func reasonOf(err error) string {
 	var unusable *driver.NotUsableError
 	switch {
+	case errors.As(err, &unusable) && unusable.NotAllowed:
+		return vmv1alpha1.ReasonNotAllowed
 	case errors.As(err, &unusable) && unusable.Missing:
 		return vmv1alpha1.ReasonNotFound
 	case errors.As(err, &unusable):

@@ -135,7 +135,7 @@ func (d *Driver) Search(ctx context.Context, id driver.Identity) (found bool, er
 }
 
 // Refused implements driver.Driver.
-func (d *Driver) Refused(*driver.Want) []string { return nil }
+func (d *Driver) Refused(*driver.Want) driver.Refusals { return driver.Refusals{} }
 
 // Check implements driver.Driver: everything is there.
 func (d *Driver) Check(context.Context, *driver.Want, ...string) driver.Report {

@@ -6,9 +6,13 @@ package vsphere
 import (
 	"time"
 
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
+
+// Any in a list of what is allowed stands for everything.
+const Any = driver.Any
 
 // Config configures a Driver.
 type Config struct {
@@ -27,6 +31,13 @@ type Config struct {
 	// machines go, by inventory path or name. Empty means the only one, and of
 	// the folder, one named slipway that is made if missing.
 	Datacenter, ResourcePool, Folder, Datastore, Network string
+
+	// Networks are those that interfaces may name besides Network, by inventory path or
+	// name; Any stands for all.
+	Networks []string
+	// HostDevices are the vGPU profiles and the vendor:device pairs of PCI devices that
+	// virtual machines may have; Any stands for all.
+	HostDevices []string
 
 	// ReadAfter, if set, is closed when the inventory may be read. Reading it takes
 	// seconds of a processor; what must be done first goes first.
@@ -59,6 +70,6 @@ func (c *Config) session() session.Options {
 func (c *Config) placement(s *session.Session) placement.Options {
 	return placement.Options{
 		Session: s, Datacenter: c.Datacenter, ResourcePool: c.ResourcePool,
-		Folder: c.Folder, Datastore: c.Datastore, Network: c.Network,
+		Folder: c.Folder, Datastore: c.Datastore, Network: c.Network, Networks: c.Networks,
 	}
 }

@@ -32,6 +32,8 @@ type Driver struct {
 	places    *placement.Resolver
 	actor     *action.Actor
 	creator   *create.Creator
+	// hostDevices are those that VMs may have.
+	hostDevices []string
 	// readAfter is closed when the inventory may be read, nil for at once.
 	readAfter <-chan struct{}
 	sink      driver.Sink
@@ -45,7 +47,7 @@ func New(c Config) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Driver{session: s, readAfter: c.ReadAfter}
+	d := &Driver{session: s, hostDevices: c.HostDevices, readAfter: c.ReadAfter}
 	d.places = placement.New(c.placement(s))
 	d.inventory = inventory.New(inventory.Options{
 		Session: s, MaxWait: c.MaxWait, Changed: d.changed, Synced: func() { d.sink.Read() },
@@ -199,8 +201,12 @@ func (d *Driver) unfinished(ctx context.Context, until time.Time) error {
 }
 
 // Refused implements driver.Driver.
-func (d *Driver) Refused(w *driver.Want) []string {
-	return configspec.Refused(d.wanted(w), &mo.VirtualMachine{})
+func (d *Driver) Refused(w *driver.Want) driver.Refusals {
+	return d.refused(d.wanted(w), &mo.VirtualMachine{})
+}
+
+func (d *Driver) refused(w configspec.Want, vm *mo.VirtualMachine) driver.Refusals {
+	return driver.Refusals{Invalid: configspec.Refused(w, vm), NotAllowed: configspec.NotAllowed(w, d.hostDevices)}
 }
 
 // Check implements driver.Driver.

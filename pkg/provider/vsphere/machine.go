@@ -46,7 +46,7 @@ func (m machine) Compare(w *driver.Want) driver.Comparison {
 	want := m.driver.wanted(w)
 	want.HostMHz = m.driver.inventory.HostMHz(m.vm.Runtime.Host)
 	c := driver.Comparison{
-		Refused:    configspec.Refused(want, m.vm),
+		Refused:    m.driver.refused(want, m.vm),
 		NotApplied: configspec.NotApplied(want, m.vm),
 	}
 	for _, d := range configspec.Differences(want, m.vm) {

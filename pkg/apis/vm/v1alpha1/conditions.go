@@ -88,6 +88,8 @@ const (
 	ReasonError = "Error"
 	// ReasonInvalid means that a value cannot be used.
 	ReasonInvalid = "Invalid"
+	// ReasonNotAllowed means that an administrator does not let VMs have a value.
+	ReasonNotAllowed = "NotAllowed"
 	// ReasonNotEffective means that an operation succeeded and vSphere shows another
 	// value all the same.
 	ReasonNotEffective = "NotEffective"

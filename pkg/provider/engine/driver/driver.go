@@ -141,9 +141,8 @@ type Driver interface {
 	// it. found is false only if the hypervisor has said so.
 	Search(ctx context.Context, id Identity) (found bool, err error)
 
-	// Refused lists what w asks for and a new virtual machine cannot have, each with
-	// the path of its field.
-	Refused(w *Want) []string
+	// Refused says what w asks for and a new virtual machine cannot have.
+	Refused(w *Want) Refusals
 	// Check resolves what w needs of the hypervisor, and all of it even if some fails;
 	// with kinds, only what belongs to these conditions.
 	Check(ctx context.Context, w *Want, kinds ...string) Report
@@ -178,6 +177,9 @@ type NotUsableError struct {
 	Message string
 	// Missing is true when there is no such object.
 	Missing bool
+	// NotAllowed is true when an administrator does not let virtual machines use it;
+	// whether it exists was not asked then.
+	NotAllowed bool
 }
 
 // Error implements error.

@@ -82,8 +82,8 @@ type Difference struct {
 
 // Comparison is how a machine differs from what is wanted.
 type Comparison struct {
-	// Refused lists what is wanted and the machine cannot have, each with its path.
-	Refused []string
+	// Refused says what is wanted and the machine cannot have.
+	Refused Refusals
 	// NotApplied lists what is wanted and the machine can do without.
 	NotApplied []string
 	// Differences to apply.

@@ -26,9 +26,8 @@ func reconcileConfig(in *Input, p *Plan) error {
 		return nil
 	}
 	compared := in.compare()
-	if len(compared.Refused) > 0 {
-		err := errors.New(strings.Join(compared.Refused, "; "))
-		p.False(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonInvalid, err.Error())
+	if err := compared.Refused.Err(); err != nil {
+		p.False(vmv1alpha1.ConditionConfigurationSynced, compared.Refused.Reason(), err.Error())
 		return &provider.NoRequeueError{Err: err}
 	}
 	now, later := in.split(compared.Differences)

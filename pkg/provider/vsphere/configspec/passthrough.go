@@ -13,6 +13,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/hardware"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
 const (
@@ -132,6 +133,35 @@ func (c *comparison) refusedPassthrough(say func(format string, args ...any)) {
 			}
 		}
 	}
+}
+
+// NotAllowed lists the GPUs and host devices that are wanted and not allowed.
+func NotAllowed(want Want, allowed []string) []string {
+	if want.Effective == nil || slices.Contains(allowed, driver.Any) {
+		return nil
+	}
+	known := make([]string, 0, len(allowed))
+	for _, name := range allowed {
+		known = append(known, deviceID(name))
+	}
+	var out []string
+	for _, path := range []string{gpusPath, hostDevicesPath} {
+		for _, d := range listOf(want.Effective.Devices, path) {
+			if !slices.Contains(known, deviceID(d.DeviceName)) {
+				out = append(out, driver.NotAllowedMessage(fmt.Sprintf("%s[%s].deviceName %q", path, d.Name, d.DeviceName), "--vcenter-host-devices", allowed))
+			}
+		}
+	}
+	return out
+}
+
+// deviceID is a device name in one spelling; one that is no device keeps its own.
+func deviceID(name string) string {
+	backing, err := passthroughBacking(name, gpusPath)
+	if err != nil {
+		return name
+	}
+	return describeBacking(backing)
 }
 
 // hasPassthrough is true when the VM has, or shall have, such a device: all of

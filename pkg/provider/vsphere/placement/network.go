@@ -7,10 +7,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/vmware/govmomi/find"
+	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
 // NetworkNames are the networks of an effective spec, each once. The empty
@@ -60,13 +65,15 @@ func (r *Resolver) Backings(ctx context.Context, names []string) (map[string]typ
 }
 
 func (r *Resolver) backing(ctx context.Context, name string) (types.BaseVirtualDeviceBackingInfo, error) {
-	f, _, _, err := r.finder(ctx)
+	f, dc, _, err := r.finder(ctx)
 	if err != nil {
 		return nil, err
 	}
 	asked := name
 	if asked == "" {
 		asked = r.opts.Network
+	} else if err := r.allowed(ctx, f, dc, asked); err != nil {
+		return nil, err
 	}
 	net, err := f.NetworkOrDefault(ctx, exact(asked))
 	if err != nil {
@@ -77,4 +84,31 @@ func (r *Resolver) backing(ctx context.Context, name string) (types.BaseVirtualD
 		return nil, fmt.Errorf("reading network %q: %w", asked, err)
 	}
 	return b, nil
+}
+
+// allowed is an error for a network that no interface may name. Names are compared and
+// not looked up: nobody learns whether a network exists that is not allowed.
+func (r *Resolver) allowed(ctx context.Context, f *find.Finder, dc *object.Datacenter, name string) error {
+	if slices.Contains(r.opts.Networks, driver.Any) {
+		return nil
+	}
+	all := slices.Clone(r.opts.Networks)
+	if r.opts.Network != "" {
+		all = append(all, r.opts.Network)
+	} else if only, err := f.DefaultNetwork(ctx); err == nil {
+		all = append(all, only.GetInventoryPath())
+	}
+	in := dc.InventoryPath + "/network/"
+	if slices.ContainsFunc(all, func(a string) bool { return pathIn(in, a) == pathIn(in, name) }) {
+		return nil
+	}
+	return &NotUsableError{NotAllowed: true, Message: driver.NotAllowedMessage(fmt.Sprintf("network %q", name), "--vcenter-networks", all)}
+}
+
+// pathIn is the inventory path of a network that is named in full or within a folder.
+func pathIn(folder, name string) string {
+	if strings.HasPrefix(name, "/") {
+		return name
+	}
+	return folder + name
 }

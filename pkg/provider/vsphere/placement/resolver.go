@@ -36,6 +36,9 @@ type Options struct {
 	Datastore string
 	// Network of interfaces that name none.
 	Network string
+	// Networks are those that interfaces may name besides Network; driver.Any stands for
+	// all.
+	Networks []string
 }
 
 // Resolver resolves names.

@@ -52,7 +52,7 @@ func (r *Resolver) Survey(ctx context.Context) []Surveyed {
 	} else {
 		datastore.Ref, datastore.Path = d.Reference(), d.InventoryPath
 	}
-	if n, err := f.NetworkOrDefault(ctx, r.opts.Network); err != nil {
+	if n, err := f.NetworkOrDefault(ctx, exact(r.opts.Network)); err != nil {
 		network.Err = explain(network.What, r.opts.Network, err)
 	} else {
 		network.Ref, network.Path = n.Reference(), n.GetInventoryPath()
