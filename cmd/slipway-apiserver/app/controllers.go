@@ -54,6 +54,8 @@ type controllerDeps struct {
 	// mux takes debugging pages, for example /debug/queue; authorization is as for
 	// every path.
 	mux *mux.PathRecorderMux
+	// orphans is told how to find them.
+	orphans *orphanReport
 }
 
 // controllersHook is the name of what runs the controllers, in health checks and logs.

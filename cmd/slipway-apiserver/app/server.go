@@ -131,10 +131,13 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 	}
 	d := &controllerDeps{
 		options: o, loopback: s.generic.LoopbackClientConfig, hostConfig: c.hostConfig, host: c.host,
-		health: c.health, mux: s.generic.Handler.NonGoRestfulMux,
+		health: c.health, mux: s.generic.Handler.NonGoRestfulMux, orphans: &orphanReport{vcenter: o.VCenter.Host()},
 	}
 	if s.etcd != nil {
 		d.dataDir, d.alone = o.DataDir, s.etcd.Since()
+	}
+	if err := d.orphans.install(s.generic); err != nil {
+		return err
 	}
 	s.controllers, err = addControllers(s.generic, d, s.fail)
 	return err

@@ -100,8 +100,10 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 		return err
 	}
 	d.health.set(informersSynced(informers), map[string]func(context.Context) error{d.options.VCenter.Host(): hypervisor.Healthy})
-	expose(d.mux, all)
-	legacyregistry.RawMustRegister(missingCollectors(d.options.VCenter.Host(), hypervisor.Missing)...)
+	orphans := findOrphans(hypervisor, informers)
+	d.orphans.find.Store(&orphans)
+	vcenter := d.options.VCenter.Host()
+	expose(d.mux, all, append(missingCollectors(vcenter, hypervisor.Missing), engine.NewCollector(hypervisor, vcenter, orphans))...)
 
 	running, ctx := errgroup.WithContext(ctx)
 	running.Go(func() error { hypervisor.Run(ctx); return nil })
@@ -129,8 +131,9 @@ func makeControllers(s *shared) ([]runnable, error) {
 	return all, nil
 }
 
-// expose shows what the controllers count, and what waits in their queues.
-func expose(mux *mux.PathRecorderMux, all []runnable) {
+// expose shows what the controllers and more count, and what waits in their queues.
+func expose(mux *mux.PathRecorderMux, all []runnable, more ...prometheus.Collector) {
+	legacyregistry.RawMustRegister(more...)
 	var queues []priorityqueue.Snapshotter
 	for _, c := range all {
 		legacyregistry.RawMustRegister(c.Collectors()...)

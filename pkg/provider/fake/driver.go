@@ -103,6 +103,19 @@ func (d *Driver) Managed() int {
 	return n
 }
 
+// Owned implements driver.Driver.
+func (d *Driver) Owned() []driver.Owned {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var out []driver.Owned
+	for _, vm := range d.vms {
+		if vm.Owner != "" && !vm.Hidden {
+			out = append(out, driver.Owned{Key: vm.Key, UID: types.UID(vm.Owner), UniqueID: vm.UniqueID, Name: vm.Key.Name})
+		}
+	}
+	return out
+}
+
 // Look implements driver.Driver.
 func (d *Driver) Look(id driver.Identity) driver.Sighting {
 	d.mu.Lock()

@@ -136,6 +136,9 @@ func (d *Driver) Synced() bool { return d.inventory.Synced() }
 // Managed implements driver.Driver.
 func (d *Driver) Managed() int { return d.inventory.Managed() }
 
+// Owned implements driver.Driver.
+func (d *Driver) Owned() []driver.Owned { return d.inventory.Owned() }
+
 // Look implements driver.Driver.
 func (d *Driver) Look(id driver.Identity) driver.Sighting {
 	names := namesOf(id)

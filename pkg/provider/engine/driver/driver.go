@@ -135,6 +135,8 @@ type Driver interface {
 	Synced() bool
 	// Managed is the number of virtual machines in memory that belong to objects.
 	Managed() int
+	// Owned lists the virtual machines in memory that belong to objects, in no order.
+	Owned() []Owned
 	// Look says what memory has.
 	Look(id Identity) Sighting
 	// Search asks the hypervisor itself, and remembers what it finds, so that Look has

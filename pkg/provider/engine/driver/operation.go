@@ -23,6 +23,11 @@ const (
 	KindDelete      Kind = "delete"
 )
 
+// Kinds are all of them.
+var Kinds = []Kind{
+	KindCreate, KindCheck, KindSearch, KindReconfigure, KindPowerOn, KindPowerOff, KindSuspend, KindRestart, KindDelete,
+}
+
 // Operation is one change of one virtual machine, ready to run.
 type Operation struct {
 	// Kind is what it does.

@@ -60,7 +60,7 @@ func (i *Inventory) Find(n Names) Found {
 	if ref := vmRef(n.UniqueID); i.vms[ref] != nil {
 		vm, had := i.vms[ref], i.names.names[ref]
 		_, known := i.names.names[ref]
-		if !known || had.instanceUUID == n.InstanceUUID || n.OwnerUID != "" && had.owner == n.OwnerUID {
+		if !known || had.instanceUUID == n.InstanceUUID || n.OwnerUID != "" && had.owner.UID == n.OwnerUID {
 			if !observe.Readable(vm) {
 				i.names.claimed[ref] = struct{}{}
 			}

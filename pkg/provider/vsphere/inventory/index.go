@@ -14,7 +14,8 @@ import (
 
 // named is what names a virtual machine, as it was when it could last be read.
 type named struct {
-	instanceUUID, biosUUID, owner string
+	instanceUUID, biosUUID string
+	owner                  observe.Owner
 }
 
 // refs is a set of virtual machines.
@@ -50,7 +51,7 @@ func (x *index) put(ref types.ManagedObjectReference, vm *mo.VirtualMachine) {
 	delete(x.unread, ref)
 	next := named{instanceUUID: strings.ToLower(vm.Config.InstanceUuid), biosUUID: strings.ToLower(vm.Config.Uuid)}
 	if owner, ok := observe.OwnerOf(vm); ok {
-		next.owner = owner.UID
+		next.owner = owner
 	}
 	if x.names[ref] == next {
 		return
@@ -58,7 +59,7 @@ func (x *index) put(ref types.ManagedObjectReference, vm *mo.VirtualMachine) {
 	x.forget(ref)
 	x.names[ref] = next
 	add(x.byUUID, next.instanceUUID, ref)
-	add(x.byOwner, next.owner, ref)
+	add(x.byOwner, next.owner.UID, ref)
 }
 
 // drop forgets a virtual machine that is gone.
@@ -74,7 +75,7 @@ func (x *index) forget(ref types.ManagedObjectReference) {
 		return
 	}
 	remove(x.byUUID, old.instanceUUID, ref)
-	remove(x.byOwner, old.owner, ref)
+	remove(x.byOwner, old.owner.UID, ref)
 	delete(x.names, ref)
 }
 

@@ -1,0 +1,87 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync/atomic"
+
+	"github.com/emicklei/go-restful/v3"
+	"k8s.io/apimachinery/pkg/types"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/klog/v2"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm/orphans"
+	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+	"github.com/slipway-dev/slipway/pkg/provider/engine"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+)
+
+// orphanReport answers at orphans.Path. It can as soon as the controllers run here.
+type orphanReport struct {
+	vcenter string
+	find    atomic.Pointer[engine.FindOrphans]
+}
+
+// install adds the path to the group, for it is the groups that kube-apiserver passes
+// on. As that of a list its authorization is to list orphans.
+func (o *orphanReport) install(server *genericapiserver.GenericAPIServer) error {
+	all := server.Handler.GoRestfulContainer.RegisteredWebServices()
+	i := slices.IndexFunc(all, func(ws *restful.WebService) bool { return ws.RootPath() == orphans.Root })
+	if i < 0 {
+		return fmt.Errorf("adding %s: nothing is served at %s", orphans.Path, orphans.Root)
+	}
+	all[i].Route(all[i].GET("/" + orphans.Resource).Operation("listVmV1alpha1Orphans").
+		Doc("list the VMs of vSphere whose VirtualMachine does not exist").Produces(restful.MIME_JSON).
+		To(func(r *restful.Request, w *restful.Response) { o.ServeHTTP(w.ResponseWriter, r.Request) }))
+	return nil
+}
+
+// ServeHTTP implements http.Handler.
+func (o *orphanReport) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	find := o.find.Load()
+	if find == nil {
+		later(w, "the controllers do not run in this replica of the server: another one, which holds the Lease, knows")
+		return
+	}
+	found, known := (*find)()
+	if !known {
+		later(w, "the virtual machines, or the inventory of vCenter "+o.vcenter+", are not read yet")
+		return
+	}
+	report := orphans.Report{VCenter: o.vcenter, Orphans: []orphans.Orphan{}}
+	for _, f := range found {
+		report.Orphans = append(report.Orphans, orphans.Orphan{
+			Namespace: f.Key.Namespace, Name: f.Key.Name, UID: string(f.UID), UniqueID: f.UniqueID, VSphereName: f.Name,
+		})
+	}
+	w.Header().Set("Content-Type", restful.MIME_JSON)
+	if err := json.NewEncoder(w).Encode(report); err != nil {
+		klog.FromContext(r.Context()).V(2).Info("The report of orphans was not sent", "err", err)
+	}
+}
+
+// later refuses for the moment; clients of Kubernetes come again by themselves.
+func later(w http.ResponseWriter, why string) {
+	w.Header().Set("Retry-After", "1")
+	http.Error(w, why, http.StatusServiceUnavailable)
+}
+
+// findOrphans looks for those of e among the objects that the informers have.
+func findOrphans(e *engine.Engine, f externalversions.SharedInformerFactory) engine.FindOrphans {
+	machines := f.Vm().V1alpha1().VirtualMachines()
+	lister, synced := machines.Lister(), machines.Informer().HasSynced
+	return func() ([]driver.Owned, bool) {
+		if !synced() {
+			return nil, false
+		}
+		return e.Orphans(func(key types.NamespacedName, uid types.UID) bool {
+			vm, err := lister.VirtualMachines(key.Namespace).Get(key.Name)
+			return err == nil && vm.UID == uid
+		})
+	}
+}

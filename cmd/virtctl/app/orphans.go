@@ -1,0 +1,86 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm/orphans"
+)
+
+func newOrphansCommand(f *Factory) *cobra.Command {
+	output := outputTable
+	cmd := &cobra.Command{
+		Use:   "orphans",
+		Short: "List the VMs of vSphere whose virtual machine does not exist",
+		Long: "List the VMs of vSphere that belong to a virtual machine which does not exist, for example because its deletion was told\n" +
+			"to leave the VM. A VM of another Slipway that uses the same folder is listed, too. Nothing is done to them: delete each\n" +
+			"in vCenter, or take it over (docs/operations.md). It takes the right to list orphans in vm.slipway.dev.",
+		Example: fmt.Sprintf("  %[1]s orphans\n  %[1]s orphans -o json", f.program),
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := validateOutput(output, outputTable, outputYAML, outputJSON); err != nil {
+				return err
+			}
+			client, _, err := f.client()
+			if err != nil {
+				return err
+			}
+			data, err := client.VmV1alpha1().RESTClient().Get().AbsPath(orphans.Path).Do(cmd.Context()).Raw()
+			if err != nil {
+				if said := strings.TrimSpace(string(data)); said != "" && !strings.HasPrefix(said, "{") {
+					return fmt.Errorf("reading the report of orphans: %s", printable(said))
+				}
+				return fmt.Errorf("reading the report of orphans: %s", reason(err))
+			}
+			var report orphans.Report
+			if err := json.Unmarshal(data, &report); err != nil {
+				return fmt.Errorf("reading the report of orphans: %w", err)
+			}
+			if output != outputTable {
+				return printObject(f.streams.Out, output, report)
+			}
+			return printOrphans(f.streams.Out, &report)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", output, "Output format: table, yaml or json")
+	completeFixed(cmd, "output", outputTable, outputYAML, outputJSON)
+	return cmd
+}
+
+func printOrphans(out io.Writer, report *orphans.Report) error {
+	if len(report.Orphans) == 0 {
+		_, err := fmt.Fprintf(out, "vCenter %s has no orphans.\n", printable(report.VCenter))
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(w, "NAMESPACE\tNAME\tUID\tVCENTER\tVM\tVM NAME")
+	for _, o := range report.Orphans {
+		for i, cell := range []string{o.Namespace, o.Name, o.UID, report.VCenter, o.UniqueID, o.VSphereName} {
+			if i > 0 {
+				fmt.Fprint(w, "\t")
+			}
+			fmt.Fprint(w, printable(cell))
+		}
+		fmt.Fprintln(w)
+	}
+	return w.Flush()
+}
+
+// printable is text without what steers a terminal: names in vSphere are anybody's.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+}

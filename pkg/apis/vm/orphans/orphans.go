@@ -1,0 +1,41 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package orphans is the report about VMs of vSphere whose VirtualMachine does not
+// exist. It is no object: nothing of it is stored, watched or changed, and it is not
+// among the resources that the API lists.
+//
+// The report is read with GET at Path. That takes the right to list Resource in the
+// group vm.slipway.dev. A server that cannot tell now answers 503 with Retry-After.
+package orphans
+
+import vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+
+// Resource is what the right to read the report is about.
+const Resource = "orphans"
+
+// Root is the path of the group, and Path that of the report.
+const (
+	Root = "/apis/" + vmv1alpha1.GroupName + "/v1alpha1"
+	Path = Root + "/" + Resource
+)
+
+// Report lists the orphans.
+type Report struct {
+	// VCenter is the host of the vCenter.
+	VCenter string `json:"vCenter"`
+	// Orphans by namespace and name.
+	Orphans []Orphan `json:"orphans"`
+}
+
+// Orphan is a VM of vSphere that belongs to a VirtualMachine which does not exist.
+type Orphan struct {
+	// Namespace, Name and UID of the VirtualMachine.
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	UID       string `json:"uid"`
+	// UniqueID is the managed object ID of the VM.
+	UniqueID string `json:"uniqueID"`
+	// VSphereName is the name of the VM in vSphere.
+	VSphereName string `json:"vSphereName"`
+}

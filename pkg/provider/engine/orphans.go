@@ -1,0 +1,39 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+)
+
+// Exists is true for an object that exists. It must not block.
+type Exists func(key types.NamespacedName, uid types.UID) bool
+
+// FindOrphans returns Orphans over the objects that there are; known is false also while
+// these are not read.
+type FindOrphans func() (orphans []driver.Owned, known bool)
+
+// Orphans lists the virtual machines that belong to an object which does not exist, by
+// namespace and name. known is false while the hypervisor is not read, and nothing can
+// be said. Nothing is done to an orphan: an object may be gone because a store was lost,
+// and another server may have the object.
+func (e *Engine) Orphans(exists Exists) (orphans []driver.Owned, known bool) {
+	if !e.driver.Synced() {
+		return nil, false
+	}
+	for _, o := range e.driver.Owned() {
+		if !exists(o.Key, o.UID) {
+			orphans = append(orphans, o)
+		}
+	}
+	slices.SortFunc(orphans, func(a, b driver.Owned) int {
+		return cmp.Or(cmp.Compare(a.Key.Namespace, b.Key.Namespace), cmp.Compare(a.Key.Name, b.Key.Name), cmp.Compare(a.UniqueID, b.UniqueID))
+	})
+	return orphans, true
+}
