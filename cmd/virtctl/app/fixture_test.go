@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/slipway-dev/slipway/pkg/apis/vm/orphans"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
@@ -29,6 +30,8 @@ type apiServer struct {
 	vms      []vmv1alpha1.VirtualMachine
 	requests []string
 	refresh  vmv1alpha1.RefreshResult
+	// orphans is the report of them.
+	orphans orphans.Report
 	// absent is a cluster without slipway-apiserver.
 	absent bool
 }
@@ -44,6 +47,10 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.absent {
 		w.Header().Set("Content-Type", "text/plain")
 		http.Error(w, "404 page not found", http.StatusNotFound)
+		return
+	}
+	if r.URL.Path == orphans.Path {
+		_ = json.NewEncoder(w).Encode(s.orphans)
 		return
 	}
 	if r.URL.Path == "/api/v1/namespaces" {

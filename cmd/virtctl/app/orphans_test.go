@@ -1,0 +1,45 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm/orphans"
+)
+
+func TestS8OrphansAreListed(t *testing.T) {
+	report := orphans.Report{VCenter: "vc.example.com", Orphans: []orphans.Orphan{
+		{Namespace: "dev", Name: "web", UID: "u-1", UniqueID: "vm-7", VSphereName: "renamed \x1b]0;owned\x07"},
+	}}
+	s := &apiServer{orphans: report}
+	code, out, errOut := run(t, s, "orphans")
+	want := "" +
+		"NAMESPACE   NAME   UID   VCENTER          VM     VM NAME\n" +
+		"dev         web    u-1   vc.example.com   vm-7   renamed \uFFFD]0;owned\uFFFD\n"
+	if diff := cmp.Diff(want, out); code != 0 || diff != "" {
+		t.Errorf("exit code %d, %s (-want +got):\n%s", code, errOut, diff)
+	}
+	_, out, _ = run(t, s, "orphans", "-o", "json")
+	var got orphans.Report
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(report, got); diff != "" {
+		t.Errorf("as JSON (-want +got):\n%s", diff)
+	}
+	if _, out, _ = run(t, &apiServer{orphans: orphans.Report{VCenter: "vc.example.com"}}, "orphans"); out != "vCenter vc.example.com has no orphans.\n" {
+		t.Errorf("without any: %q", out)
+	}
+	if code, _, errOut = run(t, &apiServer{absent: true}, "orphans"); code == 0 || !strings.Contains(errOut, "reading the report of orphans") {
+		t.Errorf("without a server: exit code %d, %q", code, errOut)
+	}
+	if code, _, errOut = run(t, s, "orphans", "-o", "wide"); code == 0 || !strings.Contains(errOut, "wide") {
+		t.Errorf("with another format: exit code %d, %q", code, errOut)
+	}
+}

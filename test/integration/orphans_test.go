@@ -1,0 +1,52 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm/orphans"
+	"github.com/slipway-dev/slipway/test/integration/framework"
+)
+
+// What is not known is not said to be none.
+func TestS8AServerWithoutControllersDoesNotSayThatThereAreNoOrphans(t *testing.T) {
+	s := framework.StartStandalone(t)
+	stranger := s.Config()
+	stranger.Impersonate = rest.ImpersonationConfig{UserName: "mallory"}
+	for name, tc := range map[string]struct {
+		config *rest.Config
+		code   int
+		says   string
+	}{
+		"who may":     {s.ConfigFor("alice"), http.StatusServiceUnavailable, "the controllers do not run in this replica"},
+		"who may not": {stranger, http.StatusForbidden, `cannot list resource \"orphans\" in API group \"vm.slipway.dev\" at the cluster scope`},
+	} {
+		client, err := rest.HTTPClientFor(tc.config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, tc.config.Host+orphans.Path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		if err != nil || answer.StatusCode != tc.code || !strings.Contains(string(body), tc.says) {
+			t.Errorf("%s: %d %s (%v), want %d that says %s", name, answer.StatusCode, body, err, tc.code, tc.says)
+		}
+		if later := answer.Header.Get("Retry-After"); (later != "") != (tc.code == http.StatusServiceUnavailable) {
+			t.Errorf("%s: Retry-After %q", name, later)
+		}
+	}
+}
