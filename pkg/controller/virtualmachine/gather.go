@@ -8,11 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/slipway-dev/slipway/pkg/apis/bounds"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
@@ -83,10 +85,10 @@ func (r *reconciler) gatherBootstrap(ctx context.Context, p *pass) (*provider.Bo
 		return nil, nil
 	}
 	data, err := readBootstrap(ctx, r.secrets, p.vm.Namespace, p.vm.Spec.Bootstrap)
-	var missing *missingDataError
+	var unusable *dataError
 	switch {
-	case errors.As(err, &missing):
-		setFalse(p.vm, p.now, vmv1alpha1.ConditionBootstrapReady, vmv1alpha1.ReasonNotFound, err.Error())
+	case errors.As(err, &unusable):
+		setFalse(p.vm, p.now, vmv1alpha1.ConditionBootstrapReady, unusable.reason, err.Error())
 		p.again(lookAgainDelay)
 		return nil, nil
 	case err != nil:
@@ -97,10 +99,11 @@ func (r *reconciler) gatherBootstrap(ctx context.Context, p *pass) (*provider.Bo
 	return data, nil
 }
 
-// missingDataError says that a Secret, or a key in it, is not there.
-type missingDataError struct{ what string }
+// dataError says that a Secret, or a key in it, is not there, or that the value of a key
+// cannot be used. It never has the value.
+type dataError struct{ reason, what string }
 
-func (e *missingDataError) Error() string { return e.what }
+func (e *dataError) Error() string { return e.what }
 
 // secretReader reads one Secret of the host cluster by name; the error is NotFound
 // when it does not exist.
@@ -127,13 +130,36 @@ func readBootstrap(ctx context.Context, secrets secretReader, namespace string, 
 			if err != nil {
 				return nil, err
 			}
-			for key, value := range secret.Data {
-				data.VAppProperties[key] = string(value)
+			if err := readProperties(data.VAppProperties, secret, v.Properties); err != nil {
+				return nil, err
 			}
 		}
 		maps.Copy(data.VAppProperties, v.Properties)
 	}
 	return data, nil
+}
+
+// readProperties adds what a Secret has and the spec does not override. What vSphere
+// would keep as another value than it was given is refused, as it is in the spec.
+func readProperties(into map[string]string, secret *corev1.Secret, override map[string]string) error {
+	for _, key := range slices.Sorted(maps.Keys(secret.Data)) {
+		value := string(secret.Data[key])
+		if _, overridden := override[key]; overridden {
+			continue
+		}
+		var wrong string
+		switch {
+		case len(value) > bounds.MaxProperty:
+			wrong = fmt.Sprintf("is longer than %d bytes", bounds.MaxProperty)
+		case bounds.Text(value, true) != "":
+			wrong = "has control characters other than tabulators and line feeds, or is no UTF-8"
+		default:
+			into[key] = value
+			continue
+		}
+		return &dataError{vmv1alpha1.ReasonInvalid, fmt.Sprintf("the value of key %q of Secret %q in namespace %q cannot be an OVF property: it %s", key, secret.Name, secret.Namespace, wrong)}
+	}
+	return nil
 }
 
 func readKey(ctx context.Context, secrets secretReader, namespace string, from *vmv1alpha1.SecretKeySelector, defaultKey string) ([]byte, error) {
@@ -147,7 +173,7 @@ func readKey(ctx context.Context, secrets secretReader, namespace string, from *
 	}
 	value, ok := secret.Data[key]
 	if !ok {
-		return nil, &missingDataError{fmt.Sprintf("Secret %q in namespace %q has no key %q", from.Name, namespace, key)}
+		return nil, &dataError{vmv1alpha1.ReasonNotFound, fmt.Sprintf("Secret %q in namespace %q has no key %q", from.Name, namespace, key)}
 	}
 	return value, nil
 }
@@ -155,7 +181,7 @@ func readKey(ctx context.Context, secrets secretReader, namespace string, from *
 func readSecret(ctx context.Context, secrets secretReader, namespace, name string) (*corev1.Secret, error) {
 	secret, err := secrets(ctx, namespace, name)
 	if apierrors.IsNotFound(err) {
-		return nil, &missingDataError{fmt.Sprintf("Secret %q does not exist in namespace %q", name, namespace)}
+		return nil, &dataError{vmv1alpha1.ReasonNotFound, fmt.Sprintf("Secret %q does not exist in namespace %q", name, namespace)}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading Secret %q in namespace %q: %w", name, namespace, err)

@@ -5,12 +5,14 @@ package virtualmachine
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/slipway-dev/slipway/pkg/apis/bounds"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/provider"
@@ -126,6 +128,39 @@ func TestSecretWithoutTheKeyIsMissing(t *testing.T) {
 	h.pass()
 	if got := findCondition(h.vm(), vmv1alpha1.ConditionBootstrapReady).Message; got != `Secret "s" in namespace "ns" has no key "other"` {
 		t.Errorf("message %q, want one that names Secret and key", got)
+	}
+}
+
+func TestS2ValueOfASecretThatVSphereWouldChangeIsNamedByItsKeyAlone(t *testing.T) {
+	for name, value := range map[string]string{
+		"escape": "hunter2\u001b", "carriage return": "hunter2\r\n", "no UTF-8": "hunter2\xff",
+		"too long": "hunter2" + strings.Repeat("x", bounds.MaxProperty),
+	} {
+		t.Run(name, func(t *testing.T) {
+			properties := func(override map[string]string) func(*vmv1alpha1.VirtualMachine) {
+				return bootstrap(vmv1alpha1.VirtualMachineBootstrap{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{RawProperties: "s", Properties: override}})
+			}
+			h := newHarness(t, fresh(properties(nil)), photon())
+			h.secret("s", map[string][]byte{"good": []byte("-----BEGIN\n\tx\n"), "password": []byte(value)})
+			result := h.pass()
+			if got := h.condition(vmv1alpha1.ConditionBootstrapReady); got != "False/Invalid" {
+				t.Errorf("BootstrapReady is %s, want False/Invalid", got)
+			}
+			got := findCondition(h.vm(), vmv1alpha1.ConditionBootstrapReady).Message
+			if !strings.Contains(got, `key "password" of Secret "s"`) || strings.Contains(got, "hunter2") {
+				t.Errorf("message %q, want one that names the key and not the value", got)
+			}
+			if result.RequeueAfter != lookAgainDelay {
+				t.Errorf("result %+v, want another look: Secrets are not watched", result)
+			}
+
+			h = newHarness(t, fresh(properties(map[string]string{"password": "spec"})), photon())
+			h.secret("s", map[string][]byte{"password": []byte(value)})
+			h.pass()
+			if got := h.condition(vmv1alpha1.ConditionBootstrapReady); got != "True/Succeeded" {
+				t.Errorf("BootstrapReady is %s although the spec overrides the value", got)
+			}
+		})
 	}
 }
 
