@@ -4,6 +4,7 @@
 package conditions
 
 import (
+	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -56,4 +57,16 @@ func Message(text string) string {
 		end--
 	}
 	return text[:end] + ellipsis
+}
+
+// listed is how many items of a list a message names.
+const listed = 3
+
+// List joins items by separator as a message does: it names the first three and counts
+// the rest.
+func List(items []string, separator string) string {
+	if len(items) <= listed+1 { // One more is as short as its count.
+		return strings.Join(items, separator)
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(items[:listed], separator), len(items)-listed)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 )
 
 func TestSetConditionSurvivesTheWire(t *testing.T) {
@@ -94,5 +95,22 @@ func TestConditionThatWasTakenAwayAndSetAgainKeepsItsTime(t *testing.T) {
 				t.Errorf("transition at %d, want %d", got, c.want)
 			}
 		})
+	}
+}
+
+func TestS3ListsNameTheFirstThreeAndCountTheRest(t *testing.T) {
+	all := []string{"a", "b", "c", "d", "e"}
+	for n, want := range []string{"", "a", "a; b", "a; b; c", "a; b; c; d", "a; b; c and 2 more"} {
+		if got := List(all[:n], "; "); got != want {
+			t.Errorf("list of %d is %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestS3NoMessageIsTooLongForAStatus(t *testing.T) {
+	var all []metav1.Condition
+	Set(&all, time.Unix(1, 0), metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse, Reason: "Error", Message: strings.Repeat("é", 100_000)})
+	if errs := validation.ValidateConditions(all, nil); len(errs) > 0 {
+		t.Error(errs)
 	}
 }

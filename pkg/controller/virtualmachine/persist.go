@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
 
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -60,13 +61,30 @@ func (r *reconciler) writeStatus(ctx context.Context, original, vm, stored *vmv1
 	if equality.Semantic.DeepEqual(original.Status, vm.Status) {
 		return stored, nil
 	}
+	written, err := r.updateStatus(ctx, stored, vm.Status)
+	if apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) {
+		klog.FromContext(ctx).Error(err, "The status was refused and is written without what only informs")
+		lesser := reduced(&vm.Status)
+		if equality.Semantic.DeepEqual(original.Status, *lesser) {
+			return stored, nil
+		}
+		written, err = r.updateStatus(ctx, stored, *lesser)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("updating status of virtual machine %s/%s: %w", vm.Namespace, vm.Name, err)
+	}
+	return written, nil
+}
+
+// updateStatus writes status over the object as it is stored.
+func (r *reconciler) updateStatus(ctx context.Context, stored *vmv1alpha1.VirtualMachine, status vmv1alpha1.VirtualMachineStatus) (*vmv1alpha1.VirtualMachine, error) {
 	next := stored.DeepCopy()
-	next.Status = vm.Status
+	next.Status = status
 	r.own.Expect(next)
-	written, err := r.client.VirtualMachines(vm.Namespace).UpdateStatus(ctx, next, metav1.UpdateOptions{})
+	written, err := r.client.VirtualMachines(stored.Namespace).UpdateStatus(ctx, next, metav1.UpdateOptions{})
 	if err != nil {
 		r.own.Forget(controller.KeyOf(next))
-		return nil, fmt.Errorf("updating status of virtual machine %s/%s: %w", vm.Namespace, vm.Name, err)
+		return nil, err
 	}
 	r.vms.Wrote(written)
 	return written, nil

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
@@ -25,7 +26,7 @@ func (r Refusals) Err() error {
 	if len(r.Invalid)+len(r.NotAllowed) == 0 {
 		return nil
 	}
-	return errors.New(strings.Join(slices.Concat(r.Invalid, r.NotAllowed), "; "))
+	return errors.New(conditions.List(slices.Concat(r.Invalid, r.NotAllowed), "; "))
 }
 
 // Reason is the reason of the condition that tells of Err.

@@ -5,10 +5,10 @@ package plan
 
 import (
 	"errors"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
@@ -77,7 +77,7 @@ func (in *Input) compare() driver.Comparison {
 // out silently.
 func notApplied(c driver.Comparison) string {
 	if len(c.NotApplied) > 0 {
-		return "not applied: " + strings.Join(c.NotApplied, ", ")
+		return "not applied: " + conditions.List(c.NotApplied, ", ")
 	}
 	return ""
 }
@@ -139,5 +139,5 @@ func paths(diffs []driver.Difference) string {
 	for _, r := range requirements(diffs) {
 		out = append(out, r.Path)
 	}
-	return strings.Join(out, ", ")
+	return conditions.List(out, ", ")
 }

@@ -6,9 +6,9 @@ package plan
 import (
 	"fmt"
 	"hash/fnv"
-	"strings"
 	"time"
 
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
@@ -116,5 +116,5 @@ func ineffective(op driver.Operation) string {
 	for _, d := range op.Changes {
 		parts = append(parts, fmt.Sprintf("%s was set to %q, and vSphere shows %q", d.Path, d.Desired, d.Running))
 	}
-	return strings.Join(parts, "; ")
+	return conditions.List(parts, "; ")
 }

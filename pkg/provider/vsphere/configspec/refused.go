@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/vmware/govmomi/vim25/mo"
 
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
@@ -78,7 +78,7 @@ func NotApplied(want Want, vm *mo.VirtualMachine) []string {
 		for _, k := range slices.Sorted(maps.Keys(e.NodeSelector)) {
 			labels = append(labels, k+"="+e.NodeSelector[k])
 		}
-		say("nodeSelector %s (vSphere chooses the host)", strings.Join(labels, ","))
+		say("nodeSelector %s (vSphere chooses the host)", conditions.List(labels, ","))
 	}
 	if cpu := e.CPU; cpu != nil {
 		if cpu.Model != "" {
