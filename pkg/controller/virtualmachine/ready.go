@@ -93,6 +93,9 @@ func readiness(vm *vmv1alpha1.VirtualMachine, probed verdict) verdict {
 	if !isTrue(vm, vmv1alpha1.ConditionCreated) {
 		return because(vm, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites)
 	}
+	if c := unreachable(vm); c != nil {
+		return verdict{metav1.ConditionUnknown, c.Reason, c.Message}
+	}
 	desired := desiredPowerState(vm)
 	if desired != vm.Status.PowerState {
 		return because(vm, vmv1alpha1.ConditionPowerStateSynced, transition(desired))
@@ -110,6 +113,16 @@ func readiness(vm *vmv1alpha1.VirtualMachine, probed verdict) verdict {
 		return verdict{metav1.ConditionFalse, vmv1alpha1.ReasonWaitingForTools, "VMware Tools does not run in the guest yet"}
 	}
 	return probed
+}
+
+// unreachable returns what says that vCenter has the virtual machine and cannot reach or
+// read it, so that what status tells is of an earlier time; nil when it can.
+func unreachable(vm *vmv1alpha1.VirtualMachine) *metav1.Condition {
+	c := findCondition(vm, vmv1alpha1.ConditionConfigurationSynced)
+	if c == nil || c.Status != metav1.ConditionUnknown || c.Reason != vmv1alpha1.ReasonUnknownState {
+		return nil
+	}
+	return c
 }
 
 // because is False with reason and message of another condition if that is False.

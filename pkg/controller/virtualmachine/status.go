@@ -153,6 +153,9 @@ func printableStatus(vm *vmv1alpha1.VirtualMachine, phase vmv1alpha1.VirtualMach
 		return string(phase)
 	default: // the VM is there, and its conditions say more
 	}
+	if unreachable(vm) != nil {
+		return "Unreachable"
+	}
 	for _, conditionType := range []string{vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ConditionConfigurationSynced} {
 		c := findCondition(vm, conditionType)
 		if c == nil || c.Status != metav1.ConditionFalse {

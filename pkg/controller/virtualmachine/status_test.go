@@ -52,6 +52,9 @@ func TestSummaryFollowsFromConditionsAndPowerState(t *testing.T) {
 		"needs restart": {[]change{func(vm *vmv1alpha1.VirtualMachine) {
 			vm.Status.RestartRequired = []vmv1alpha1.RestartRequirement{{Path: "cpu.cores"}}
 		}}, vmv1alpha1.PhaseRunning, "RestartRequired", "True/Succeeded"},
+		"not reached": {[]change{func(vm *vmv1alpha1.VirtualMachine) {
+			setCondition(vm, time.Unix(0, 0), vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, "inaccessible")
+		}}, vmv1alpha1.PhaseRunning, "Unreachable", "Unknown/UnknownState"},
 		"paused":   {[]change{func(vm *vmv1alpha1.VirtualMachine) { markPaused(vm, time.Unix(0, 0), "") }}, vmv1alpha1.PhaseRunning, "Paused", "True/Succeeded"},
 		"deleting": {[]change{deleting}, vmv1alpha1.PhaseDeleting, "Deleting", "True/Succeeded"},
 	}
