@@ -49,6 +49,11 @@ func TestEveryMissingPrivilegeIsReportedWithItsObject(t *testing.T) {
 	if r, out := check(places); !r.OK() {
 		t.Errorf("with all privileges:\n%s", out)
 	}
+	places.Networks = []string{"*", "DC0_DVPG0", "misspelt"}
+	if r, out := check(places); r.OK() || !strings.Contains(out, "network /DC0/network/DC0_DVPG0: ok\nnetwork: vSphere has no network \"misspelt\"\n") {
+		t.Errorf("allowed networks, said to be complete %v:\n%s", r.OK(), out)
+	}
+	places.Networks = nil
 	withhold := func(path, ids string) {
 		t.Helper()
 		q := url.Values{"entity": {path}, "without": {ids}}

@@ -7,8 +7,11 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/vmware/govmomi/find"
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
 // What a survey looks for.
@@ -38,8 +41,8 @@ func (r *Resolver) Survey(ctx context.Context) []Surveyed {
 	if err != nil {
 		return []Surveyed{{What: WhatFolder, Err: err}}
 	}
-	all := []Surveyed{{What: WhatFolder}, {What: WhatPool}, {What: WhatDatastore}, {What: WhatNetwork}}
-	folder, pool, datastore, network := &all[0], &all[1], &all[2], &all[3]
+	all := []Surveyed{{What: WhatFolder}, {What: WhatPool}, {What: WhatDatastore}}
+	folder, pool, datastore := &all[0], &all[1], &all[2]
 	folder.Path = r.folderPath(dc)
 	folder.Ref, folder.Err = r.surveyFolder(ctx, dc, object.NewSearchIndex(c), folder.Path)
 	if p, err := f.ResourcePoolOrDefault(ctx, r.opts.ResourcePool); err != nil {
@@ -52,12 +55,21 @@ func (r *Resolver) Survey(ctx context.Context) []Surveyed {
 	} else {
 		datastore.Ref, datastore.Path = d.Reference(), d.InventoryPath
 	}
-	if n, err := f.NetworkOrDefault(ctx, exact(r.opts.Network)); err != nil {
-		network.Err = explain(network.What, r.opts.Network, err)
-	} else {
-		network.Ref, network.Path = n.Reference(), n.GetInventoryPath()
+	all = append(all, surveyNetwork(ctx, f, r.opts.Network))
+	for _, name := range r.opts.Networks {
+		if name != driver.Any {
+			all = append(all, surveyNetwork(ctx, f, name))
+		}
 	}
 	return all
+}
+
+func surveyNetwork(ctx context.Context, f *find.Finder, name string) Surveyed {
+	n, err := f.NetworkOrDefault(ctx, exact(name))
+	if err != nil {
+		return Surveyed{What: WhatNetwork, Err: explain(WhatNetwork, name, err)}
+	}
+	return Surveyed{What: WhatNetwork, Path: n.GetInventoryPath(), Ref: n.Reference()}
 }
 
 func (r *Resolver) surveyFolder(ctx context.Context, dc *object.Datacenter, index *object.SearchIndex, path string) (types.ManagedObjectReference, error) {
