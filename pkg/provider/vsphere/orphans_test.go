@@ -1,0 +1,34 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+)
+
+func TestS8VMsOfObjectsThatDoNotExistAreFound(t *testing.T) {
+	ready := startVCenter(t)
+	first, _ := startProvider(t, ready, nil)
+	l := newLoop(t, first)
+	left, kept := newRequest("left", libraryImage()), newRequest("kept", libraryImage())
+	l.until("both run", func() bool { return running(left)() && running(kept)() }, left, kept)
+	makeVM(t, ready, "/DC0/vm/slipway", "by-hand")
+
+	// Another process, which knows what vCenter says and nothing else.
+	p, _ := startProvider(t, ready, nil)
+	find := func() ([]driver.Owned, bool) {
+		return p.Orphans(func(key types.NamespacedName, uid types.UID) bool { return key == keyOf(kept) && uid == kept.VM.UID })
+	}
+	eventually(t, "vCenter is read", func() bool { _, known := find(); return known })
+	found, _ := find()
+	want := []driver.Owned{{Key: keyOf(left), UID: left.VM.UID, UniqueID: left.VM.Status.UniqueID, Name: "left"}}
+	if diff := cmp.Diff(want, found); diff != "" {
+		t.Errorf("orphans (-want +got):\n%s", diff)
+	}
+}
