@@ -5,15 +5,15 @@ package e2e
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	"k8s.io/client-go/rest"
 )
 
 // orderVCenter gives an order to the simulated vCenter.
@@ -89,29 +89,40 @@ func TestNewVMWaitsNeitherForTheLeaseNorForTheInventory(t *testing.T) {
 	}
 }
 
-// A starting server reads from the host cluster how kube-apiserver tells whose request
-// it passes on. Who asks before must be told to come again, not be refused.
-func TestNobodyIsTakenForAnonymousWhileTheServerStarts(t *testing.T) {
-	client, err := versioned.NewForConfig(cluster.RestConfig())
+// A starting server reads from the host cluster by which authorities users are told. Who
+// asks before, through kube-apiserver or directly, must be told to come again, and not
+// be refused: clients give up then.
+func TestF1NobodyIsRefusedWhileTheServerStarts(t *testing.T) {
+	const list = "/apis/vm.slipway.dev/v1alpha1/namespaces/default/virtualmachines"
+	direct, err := cluster.DirectConfig("slipway-admin", "system:masters")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	refused := make(chan error, 1)
+	refused := make(chan string, 1)
 	var users sync.WaitGroup
-	for range 8 {
+	ask := func(config *rest.Config, path string, mayAnswer ...int) {
+		client, err := rest.HTTPClientFor(config)
+		if err != nil {
+			t.Fatal(err)
+		}
 		users.Go(func() {
 			for ctx.Err() == nil {
-				_, err := client.VmV1alpha1().VirtualMachines("default").List(ctx, metav1.ListOptions{})
-				if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+				if got := answer(ctx, client, config.Host+path); got.code != 0 && !slices.Contains(mayAnswer, got.code) || got.code == http.StatusServiceUnavailable && config == direct && !got.again {
 					select {
-					case refused <- err:
+					case refused <- fmt.Sprintf("GET %s%s: %d, Retry-After %t: %s", config.Host, path, got.code, got.again, got.text):
 					default:
 					}
 				}
 			}
 		})
 	}
+	for range 4 {
+		ask(cluster.RestConfig(), list, http.StatusOK, http.StatusServiceUnavailable)
+		ask(direct, list, http.StatusOK, http.StatusServiceUnavailable)
+	}
+	// Readiness names what fails with 500; it must not refuse either.
+	ask(direct, "/readyz/identities", http.StatusOK, http.StatusServiceUnavailable, http.StatusInternalServerError)
 	for range 5 {
 		if err := cluster.KillSlipway(); err != nil {
 			t.Fatal(err)
@@ -123,8 +134,29 @@ func TestNobodyIsTakenForAnonymousWhileTheServerStarts(t *testing.T) {
 	cancel()
 	users.Wait()
 	select {
-	case err := <-refused:
-		t.Errorf("an administrator was answered: %v", err)
+	case what := <-refused:
+		t.Errorf("an administrator was answered: %s", what)
 	default:
 	}
+}
+
+// answered is an answer; its code is 0 when there was none.
+type answered struct {
+	code  int
+	again bool
+	text  string
+}
+
+func answer(ctx context.Context, client *http.Client, url string) answered {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return answered{text: err.Error()}
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return answered{text: err.Error()}
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, 300))
+	return answered{code: resp.StatusCode, again: resp.Header.Get("Retry-After") != "", text: string(text)}
 }

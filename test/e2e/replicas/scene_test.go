@@ -1,0 +1,281 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package replicas
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/view"
+	"github.com/vmware/govmomi/vim25/mo"
+	vimtypes "github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	"github.com/slipway-dev/slipway/test/localcluster"
+	"github.com/slipway-dev/slipway/test/vsphereclient"
+)
+
+// deadline is many times what an idle machine needs.
+const deadline = 2 * time.Minute
+
+// namespace of the virtual machines.
+const namespace = "default"
+
+// Names of the programs of the environment.
+const (
+	slipway       = "slipway-apiserver"
+	kubeAPIServer = "kube-apiserver"
+)
+
+// scene is an environment of one test.
+type scene struct {
+	*testing.T
+	*localcluster.Cluster
+	dir, bin string
+}
+
+func newScene(t *testing.T, slipwayArgs ...string) *scene {
+	t.Helper()
+	bin, err := filepath.Abs("../../../bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scene{T: t, dir: t.TempDir(), bin: bin}
+	s.Cluster, err = localcluster.Start(t.Context(), localcluster.Options{
+		DataDir: s.dir, BinDir: bin, UnsafeNoFsync: true, GuestBootDelay: 100 * time.Millisecond,
+		SlipwayArgs: slipwayArgs, VCenterArgs: []string{"--control-listen=127.0.0.1:0"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the end of the log of %s:\n%s", slipway, s.log())
+		}
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// log is the end of the log of slipway-apiserver.
+func (s *scene) log() string {
+	data, err := os.ReadFile(filepath.Join(localcluster.LogDir(s.dir), slipway+".log"))
+	if err != nil {
+		return err.Error()
+	}
+	return string(data[max(0, len(data)-8000):])
+}
+
+// pause stops a part, and lets it go on when the test or the returned function ends.
+func (s *scene) pause(part string) (resume func()) {
+	s.Helper()
+	pid := s.PID(part)
+	if pid == 0 {
+		s.Fatalf("%s does not run", part)
+	}
+	resume = func() { _ = syscall.Kill(pid, syscall.SIGCONT) }
+	s.Cleanup(resume)
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		s.Fatal(err)
+	}
+	return resume
+}
+
+// direct reaches slipway-apiserver not through kube-apiserver; an empty host means the
+// one of the environment.
+func (s *scene) direct(host string) *rest.Config {
+	s.Helper()
+	config, err := s.DirectConfig("slipway-admin", "system:masters")
+	if err != nil {
+		s.Fatal(err)
+	}
+	if host != "" {
+		config.Host = host
+	}
+	return config
+}
+
+func (s *scene) client(config *rest.Config) versioned.Interface {
+	s.Helper()
+	client, err := versioned.NewForConfig(config)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return client
+}
+
+// answer is the status code of one GET, 0 without an answer, and whether it says to come
+// again.
+func (s *scene) answer(config *rest.Config, path string) (code int, again bool) {
+	s.Helper()
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		s.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(s.Context(), 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+path, nil)
+	if err != nil {
+		s.Fatal(err)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, false
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode, resp.Header.Get("Retry-After") != ""
+}
+
+// eventually waits until check returns nil.
+func (s *scene) eventually(what string, check func() error) {
+	s.Helper()
+	var last error
+	err := wait.PollUntilContextTimeout(s.Context(), 50*time.Millisecond, deadline, true, func(context.Context) (bool, error) {
+		last = check()
+		return last == nil, nil
+	})
+	if err != nil {
+		s.Fatalf("%s: %v; last: %v", what, err, last)
+	}
+}
+
+// make makes running virtual machines and waits until they are ready.
+func (s *scene) make(names ...string) {
+	s.Helper()
+	manifest := "apiVersion: vm.slipway.dev/v1alpha1\nkind: VirtualMachineImage\nmetadata: {name: photon-5, namespace: default}\n" +
+		"spec:\n  contentLibrary: {library: slipway, item: photon-5}\n"
+	for _, name := range names {
+		manifest += fmt.Sprintf("---\napiVersion: vm.slipway.dev/v1alpha1\nkind: VirtualMachine\nmetadata: {name: %s, namespace: default}\n"+
+			"spec:\n  cpu: {sockets: 1}\n  memory: {guest: 1Gi}\n  image: {name: photon-5}\n", name)
+	}
+	if err := s.Apply(s.Context(), []byte(manifest)); err != nil {
+		s.Fatal(err)
+	}
+	client := s.client(s.RestConfig())
+	for _, name := range names {
+		s.eventually(name+" is ready", func() error {
+			vm, err := client.VmV1alpha1().VirtualMachines(namespace).Get(s.Context(), name, metav1.GetOptions{})
+			if err != nil || meta.IsStatusConditionTrue(vm.Status.Conditions, vmv1alpha1.ConditionReady) {
+				return err
+			}
+			return fmt.Errorf("conditions %+v", vm.Status.Conditions)
+		})
+	}
+}
+
+// powerOff asks for it.
+func (s *scene) powerOff(client versioned.Interface, name string) {
+	s.Helper()
+	patch := []byte(`{"spec":{"powerState":"PoweredOff","powerOffMode":"Hard"}}`)
+	s.eventually("powering "+name+" off is accepted", func() error {
+		_, err := client.VmV1alpha1().VirtualMachines(namespace).Patch(s.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
+		return err
+	})
+}
+
+// powered waits until vSphere shows the state.
+func (s *scene) powered(name string, state vimtypes.VirtualMachinePowerState) {
+	s.Helper()
+	v := s.VCenter()
+	client, err := vsphereclient.Login(s.Context(), v.URL, v.CAFile, v.Username, v.Password)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer func() { _ = client.Logout(context.WithoutCancel(s.Context())) }()
+	all, err := view.NewManager(client.Client).CreateContainerView(s.Context(), client.ServiceContent.RootFolder, []string{"VirtualMachine"}, true)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.eventually(name+" is "+string(state), func() error {
+		var vms []mo.VirtualMachine
+		if err := all.Retrieve(s.Context(), []string{"VirtualMachine"}, []string{"name", "runtime.powerState"}, &vms); err != nil {
+			return err
+		}
+		for _, vm := range vms {
+			if vm.Name == name && vm.Runtime.PowerState == state {
+				return nil
+			}
+		}
+		return fmt.Errorf("it is not among %d VMs", len(vms))
+	})
+}
+
+// order gives an order to the simulated vCenter.
+func (s *scene) order(method, path string, into any) {
+	s.Helper()
+	req, err := http.NewRequestWithContext(s.Context(), method, s.VCenter().ControlURL+path, nil)
+	if err != nil {
+		s.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		s.Fatalf("%s %s: %s", method, path, resp.Status)
+	}
+	if into != nil {
+		if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
+			s.Fatal(err)
+		}
+	}
+}
+
+// calls is how often a method of vSphere was called since the start.
+func (s *scene) calls(method string) int {
+	s.Helper()
+	var all map[string]int
+	s.order(http.MethodGet, "/calls", &all)
+	return all[method]
+}
+
+// holder is who holds the Lease, empty when it was given back.
+func (s *scene) holder() string {
+	s.Helper()
+	holder, _ := s.lease()
+	return holder
+}
+
+// lease is who holds the Lease, and when it was renewed last.
+func (s *scene) lease() (holder string, renewed time.Time) {
+	s.Helper()
+	host, err := kubernetes.NewForConfig(s.RestConfig())
+	if err != nil {
+		s.Fatal(err)
+	}
+	lease, err := host.CoordinationV1().Leases("slipway-system").Get(s.Context(), "slipway-controllers", metav1.GetOptions{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return ptr.Deref(lease.Spec.HolderIdentity, ""), ptr.Deref(lease.Spec.RenewTime, metav1.MicroTime{}).Time
+}
+
+// arguments are those that a part was started with.
+func (s *scene) arguments(part string) []string {
+	s.Helper()
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", s.PID(part)))
+	if err != nil {
+		s.Fatal(err)
+	}
+	return strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")[1:]
+}
