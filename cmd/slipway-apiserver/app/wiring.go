@@ -39,7 +39,8 @@ type shared struct {
 	// client reaches our own API, and waits likewise before it writes; informers watch it.
 	client    versioned.Interface
 	informers externalversions.SharedInformerFactory
-	// host is the host cluster.
+	// host is the host cluster, likewise. The Lease is renewed by another client, whose
+	// requests wait for nobody.
 	host     kubernetes.Interface
 	provider provider.Provider
 	recorder events.EventRecorder
@@ -78,6 +79,12 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	if err != nil {
 		return fmt.Errorf("making the client of our own API: %w", err)
 	}
+	hostConfig := rest.CopyConfig(d.hostConfig)
+	hostConfig.Wrap(d.fence.Transport)
+	host, err := kubernetes.NewForConfig(hostConfig)
+	if err != nil {
+		return fmt.Errorf("making the controllers' client of the host cluster: %w", err)
+	}
 	// The caches come first: they take a second, and new virtual machines wait for them.
 	// The inventory of vCenter takes many, and none of them waits for it.
 	cached := make(chan struct{})
@@ -93,7 +100,7 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	informers := externalversions.NewSharedInformerFactoryWithOptions(apiserver.Listing(client), 0,
 		externalversions.WithTransform(controller.WithoutManagedFields))
 	all, err := makeControllers(&shared{
-		options: d.options, permit: d.fence.Wait, client: client, informers: informers, host: d.host, provider: hypervisor,
+		options: d.options, permit: d.fence.Wait, client: client, informers: informers, host: host, provider: hypervisor,
 		recorder: broadcaster.NewRecorder(clientscheme.Scheme, serverName),
 	})
 	if err != nil {
