@@ -79,6 +79,10 @@ test-unit: ## Run the tests that need no other program.
 test-integration: ## Run the tests against slipway-apiserver in the test process.
 	$(if $(wildcard test/integration),$(GOTEST) ./test/integration/...)
 
+.PHONY: test-schema
+test-schema: ## Try every odd value at every place of the schema of every kind, of which test-integration tries a part.
+	$(GOTEST) ./test/integration -run TestOddValues -v -long
+
 .PHONY: test-e2e
 test-e2e: build tools ## Run the tests against the whole environment.
 	$(GOTEST) ./test/e2e/...
