@@ -13,6 +13,7 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	genericapiserver "k8s.io/apiserver/pkg/server"
@@ -172,6 +173,17 @@ func TestF7ALeaseThatCannotBeRenewedPauses(t *testing.T) {
 // What the process knows is of before the other one's work.
 func TestF2AnotherHolderEndsTheProcess(t *testing.T) {
 	host := fake.NewClientset()
+	// A real API server refuses an update of what the writer has not seen.
+	var taken atomic.Bool
+	host.PrependReactor("update", "leases", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		lease := a.(clienttesting.UpdateAction).GetObject().(*coordinationv1.Lease)
+		if ptr.Deref(lease.Spec.HolderIdentity, "") == "other" {
+			taken.Store(true)
+		} else if taken.Load() {
+			return true, nil, apierrors.NewConflict(coordinationv1.Resource("leases"), lease.Name, errors.New("it was changed"))
+		}
+		return false, nil, nil
+	})
 	l, failed := newLeadership(host, true)
 	l.electing.Go(func() { l.elect(t.Context()) })
 	<-l.elected
