@@ -67,7 +67,9 @@ func (w *walker) value(v reflect.Value, b bound, path *field.Path) {
 			w.value(v.Elem(), b, path)
 		}
 	case reflect.Struct:
-		if !leaf(v.Type()) {
+		if q, ok := v.Interface().(resource.Quantity); ok {
+			w.quantity(q, path)
+		} else if !leaf(v.Type()) {
 			w.fields(v, path)
 		}
 	case reflect.String:
@@ -131,6 +133,14 @@ func (w *walker) entries(v reflect.Value, b bound, path *field.Path) {
 		if len(w.errs) == before {
 			w.text(each.Value().String(), field.OmitValueType{}, b, path.Key(key))
 		}
+	}
+}
+
+// quantity checks an amount, a copy: to compare 1e999999999 with another number takes
+// as many digits. None of ours has more than 40.
+func (w *walker) quantity(q resource.Quantity, path *field.Path) {
+	if number := q.AsDec(); number.Scale() < -40 || number.Scale() > 40 || number.UnscaledBig().BitLen() > 128 {
+		w.add(field.Invalid(path, field.OmitValueType{}, "must have at most 40 digits"))
 	}
 }
 

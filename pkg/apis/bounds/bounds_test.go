@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -112,5 +113,15 @@ func TestS4MetadataIsBoundedUnlessItWasMoreBefore(t *testing.T) {
 	}
 	if errs := Meta(many, many, field.NewPath("metadata")); len(errs) > 0 {
 		t.Errorf("what was so before cannot be deleted: %v", errs)
+	}
+}
+
+func TestS4QuantitiesOfAnySizeAreRefusedAtOnce(t *testing.T) {
+	for text, refused := range map[string]bool{"1e999999999": true, "-1e999999999": true, strings.Repeat("9", 100_000): true, "1e30": false, "24Ti": false, "0.5": false} {
+		amount := resource.MustParse(text)
+		errs := Spec(&vm.VirtualMachineMemory{Guest: &amount}, field.NewPath("memory"))
+		if (len(errs) == 1) != refused {
+			t.Errorf("%.20s: errors %v, want refused %t", text, errs, refused)
+		}
 	}
 }
