@@ -34,8 +34,9 @@ func newOrphansCommand(f *Factory) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			data, err := client.VmV1alpha1().RESTClient().Get().AbsPath(orphans.Path).Do(cmd.Context()).Raw()
-			if err != nil {
+			answer := client.VmV1alpha1().RESTClient().Get().AbsPath(orphans.Path).Do(cmd.Context())
+			data, _ := answer.Raw() // of a refusal it does not say why
+			if err := answer.Error(); err != nil {
 				if said := strings.TrimSpace(string(data)); said != "" && !strings.HasPrefix(said, "{") {
 					return fmt.Errorf("reading the report of orphans: %s", printable(said))
 				}
