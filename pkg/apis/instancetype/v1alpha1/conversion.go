@@ -18,6 +18,7 @@ func addDefaultingFuncs(scheme *runtime.Scheme) error {
 // group can be selected.
 func addFieldLabelConversionFuncs(scheme *runtime.Scheme) error {
 	for _, kind := range []string{
+		"ControllerRevision",
 		"VirtualMachineInstancetype",
 		"VirtualMachineClusterInstancetype",
 		"VirtualMachinePreference",

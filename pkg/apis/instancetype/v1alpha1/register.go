@@ -40,6 +40,8 @@ func init() {
 // addKnownTypes registers every kind of the group.
 func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(SchemeGroupVersion,
+		&ControllerRevision{},
+		&ControllerRevisionList{},
 		&VirtualMachineInstancetype{},
 		&VirtualMachineInstancetypeList{},
 		&VirtualMachineClusterInstancetype{},
