@@ -29,6 +29,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &instancetypev1alpha1.ClockOffsetUTCApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ClockPreferences"):
 		return &instancetypev1alpha1.ClockPreferencesApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ControllerRevision"):
+		return &instancetypev1alpha1.ControllerRevisionApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("CPUFeature"):
 		return &instancetypev1alpha1.CPUFeatureApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("CPUInstancetype"):

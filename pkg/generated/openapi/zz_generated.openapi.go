@@ -29,6 +29,8 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.ClockOffset{}.OpenAPIModelName():                            schema_pkg_apis_instancetype_v1alpha1_ClockOffset(ref),
 		v1alpha1.ClockOffsetUTC{}.OpenAPIModelName():                         schema_pkg_apis_instancetype_v1alpha1_ClockOffsetUTC(ref),
 		v1alpha1.ClockPreferences{}.OpenAPIModelName():                       schema_pkg_apis_instancetype_v1alpha1_ClockPreferences(ref),
+		v1alpha1.ControllerRevision{}.OpenAPIModelName():                     schema_pkg_apis_instancetype_v1alpha1_ControllerRevision(ref),
+		v1alpha1.ControllerRevisionList{}.OpenAPIModelName():                 schema_pkg_apis_instancetype_v1alpha1_ControllerRevisionList(ref),
 		v1alpha1.CustomBlockSize{}.OpenAPIModelName():                        schema_pkg_apis_instancetype_v1alpha1_CustomBlockSize(ref),
 		v1alpha1.DevicePreferences{}.OpenAPIModelName():                      schema_pkg_apis_instancetype_v1alpha1_DevicePreferences(ref),
 		v1alpha1.DiskIOThreads{}.OpenAPIModelName():                          schema_pkg_apis_instancetype_v1alpha1_DiskIOThreads(ref),
@@ -463,6 +465,112 @@ func schema_pkg_apis_instancetype_v1alpha1_ClockPreferences(ref common.Reference
 		},
 		Dependencies: []string{
 			v1alpha1.ClockOffset{}.OpenAPIModelName(), v1alpha1.Timer{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_instancetype_v1alpha1_ControllerRevision(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ControllerRevision is an instance type or a preference as it was when virtual machines of the namespace captured it: what they keep until they are refreshed, whatever becomes of the original. It is shared by all that captured the same generation. The server writes it and removes it when no virtual machine names it; it cannot be changed.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard object metadata. Labels name what was captured.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"data": {
+						SchemaProps: spec.SchemaProps{
+							Description: "data is the captured object, with its apiVersion, kind and spec, and of its metadata what identifies it. It cannot be changed.",
+							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
+						},
+					},
+					"revision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "revision is the generation of the captured object. It cannot be changed.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+				},
+				Required: []string{"revision"},
+			},
+		},
+		Dependencies: []string{
+			v1.ObjectMeta{}.OpenAPIModelName(), runtime.RawExtension{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_instancetype_v1alpha1_ControllerRevisionList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ControllerRevisionList is a list of ControllerRevision.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "items are the revisions.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.ControllerRevision{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.ControllerRevision{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
 	}
 }
 

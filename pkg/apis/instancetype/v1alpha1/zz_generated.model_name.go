@@ -49,6 +49,16 @@ func (in ClockPreferences) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ControllerRevision) OpenAPIModelName() string {
+	return "dev.slipway.instancetype.v1alpha1.ControllerRevision"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ControllerRevisionList) OpenAPIModelName() string {
+	return "dev.slipway.instancetype.v1alpha1.ControllerRevisionList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in CustomBlockSize) OpenAPIModelName() string {
 	return "dev.slipway.instancetype.v1alpha1.CustomBlockSize"
 }

@@ -41,6 +41,8 @@ func (f *genericInformer) Lister() cache.GenericLister {
 func (f *sharedInformerFactory) ForResource(resource schema.GroupVersionResource) (GenericInformer, error) {
 	switch resource {
 	// Group=instancetype.slipway.dev, Version=v1alpha1
+	case v1alpha1.SchemeGroupVersion.WithResource("controllerrevisions"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Instancetype().V1alpha1().ControllerRevisions().Informer()}, nil
 	case v1alpha1.SchemeGroupVersion.WithResource("virtualmachineclusterinstancetypes"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Instancetype().V1alpha1().VirtualMachineClusterInstancetypes().Informer()}, nil
 	case v1alpha1.SchemeGroupVersion.WithResource("virtualmachineclusterpreferences"):

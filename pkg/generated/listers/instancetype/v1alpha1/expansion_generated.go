@@ -5,6 +5,14 @@
 
 package v1alpha1
 
+// ControllerRevisionListerExpansion allows custom methods to be added to
+// ControllerRevisionLister.
+type ControllerRevisionListerExpansion interface{}
+
+// ControllerRevisionNamespaceListerExpansion allows custom methods to be added to
+// ControllerRevisionNamespaceLister.
+type ControllerRevisionNamespaceListerExpansion interface{}
+
 // VirtualMachineClusterInstancetypeListerExpansion allows custom methods to be added to
 // VirtualMachineClusterInstancetypeLister.
 type VirtualMachineClusterInstancetypeListerExpansion interface{}

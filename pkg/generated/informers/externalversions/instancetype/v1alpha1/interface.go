@@ -11,6 +11,8 @@ import (
 
 // Interface provides access to all the informers in this group version.
 type Interface interface {
+	// ControllerRevisions returns a ControllerRevisionInformer.
+	ControllerRevisions() TypedControllerRevisionInformer
 	// VirtualMachineClusterInstancetypes returns a VirtualMachineClusterInstancetypeInformer.
 	VirtualMachineClusterInstancetypes() TypedVirtualMachineClusterInstancetypeInformer
 	// VirtualMachineClusterPreferences returns a VirtualMachineClusterPreferenceInformer.
@@ -30,6 +32,11 @@ type version struct {
 // New returns a new Interface.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
 	return &version{factory: f, namespace: namespace, tweakListOptions: tweakListOptions}
+}
+
+// ControllerRevisions returns a TypedControllerRevisionInformer.
+func (v *version) ControllerRevisions() TypedControllerRevisionInformer {
+	return &controllerRevisionInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
 }
 
 // VirtualMachineClusterInstancetypes returns a TypedVirtualMachineClusterInstancetypeInformer.

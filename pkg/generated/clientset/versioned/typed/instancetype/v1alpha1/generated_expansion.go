@@ -5,6 +5,8 @@
 
 package v1alpha1
 
+type ControllerRevisionExpansion interface{}
+
 type VirtualMachineClusterInstancetypeExpansion interface{}
 
 type VirtualMachineClusterPreferenceExpansion interface{}

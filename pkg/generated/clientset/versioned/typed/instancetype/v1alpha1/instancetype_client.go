@@ -15,6 +15,7 @@ import (
 
 type InstancetypeV1alpha1Interface interface {
 	RESTClient() rest.Interface
+	ControllerRevisionsGetter
 	VirtualMachineClusterInstancetypesGetter
 	VirtualMachineClusterPreferencesGetter
 	VirtualMachineInstancetypesGetter
@@ -24,6 +25,10 @@ type InstancetypeV1alpha1Interface interface {
 // InstancetypeV1alpha1Client is used to interact with features provided by the instancetype.slipway.dev group.
 type InstancetypeV1alpha1Client struct {
 	restClient rest.Interface
+}
+
+func (c *InstancetypeV1alpha1Client) ControllerRevisions(namespace string) ControllerRevisionInterface {
+	return newControllerRevisions(c, namespace)
 }
 
 func (c *InstancetypeV1alpha1Client) VirtualMachineClusterInstancetypes() VirtualMachineClusterInstancetypeInterface {

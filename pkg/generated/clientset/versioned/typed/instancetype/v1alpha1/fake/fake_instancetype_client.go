@@ -15,6 +15,10 @@ type FakeInstancetypeV1alpha1 struct {
 	*testing.Fake
 }
 
+func (c *FakeInstancetypeV1alpha1) ControllerRevisions(namespace string) v1alpha1.ControllerRevisionInterface {
+	return newFakeControllerRevisions(c, namespace)
+}
+
 func (c *FakeInstancetypeV1alpha1) VirtualMachineClusterInstancetypes() v1alpha1.VirtualMachineClusterInstancetypeInterface {
 	return newFakeVirtualMachineClusterInstancetypes(c)
 }
