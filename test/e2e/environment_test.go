@@ -40,6 +40,7 @@ func TestKubectlKnowsTheKinds(t *testing.T) {
 			"virtualmachineinstances.vm.slipway.dev", "virtualmachines.vm.slipway.dev",
 		},
 		"instancetype.slipway.dev": {
+			"controllerrevisions.instancetype.slipway.dev",
 			"virtualmachineclusterinstancetypes.instancetype.slipway.dev", "virtualmachineclusterpreferences.instancetype.slipway.dev",
 			"virtualmachineinstancetypes.instancetype.slipway.dev", "virtualmachinepreferences.instancetype.slipway.dev",
 		},

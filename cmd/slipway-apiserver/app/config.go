@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/admission/finalizer"
 	"github.com/slipway-dev/slipway/pkg/admission/protectedkeys"
 	"github.com/slipway-dev/slipway/pkg/admission/reserve"
+	"github.com/slipway-dev/slipway/pkg/admission/revisions"
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 	"github.com/slipway-dev/slipway/pkg/apiserver"
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
@@ -83,7 +84,7 @@ func newConfig(o *Options, etcd *embeddedetcd.Server, i *identities) (*config, e
 // withOurs adds our own checks to plugins.
 func withOurs(plugins admission.Interface, privileged []string) admission.Interface {
 	keys := protectedkeys.New(privileged...)
-	ours := []admission.Interface{keys, adoption.New(keys.Privileged), finalizer.New(keys.Privileged)}
+	ours := []admission.Interface{keys, adoption.New(keys.Privileged), finalizer.New(keys.Privileged), revisions.New(keys.Privileged)}
 	if plugins != nil {
 		ours = append([]admission.Interface{plugins}, ours...)
 	}

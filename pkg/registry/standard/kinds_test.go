@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
+	"github.com/slipway-dev/slipway/pkg/registry/instancetype/controllerrevision"
 	"github.com/slipway-dev/slipway/pkg/registry/instancetype/instancetype"
 	"github.com/slipway-dev/slipway/pkg/registry/instancetype/preference"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
@@ -31,6 +32,7 @@ func TestEveryKindKeepsTheConventions(t *testing.T) {
 	keepsConventions(t, short, instancetype.Cluster())
 	keepsConventions(t, short, preference.Namespaced())
 	keepsConventions(t, short, preference.Cluster())
+	keepsConventions(t, short, controllerrevision.Kind())
 }
 
 // keepsConventions checks one kind. short are the abbreviations of those before it.

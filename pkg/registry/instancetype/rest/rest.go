@@ -11,6 +11,7 @@ import (
 
 	instancetypeapi "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
+	"github.com/slipway-dev/slipway/pkg/registry/instancetype/controllerrevision"
 	"github.com/slipway-dev/slipway/pkg/registry/instancetype/instancetype"
 	"github.com/slipway-dev/slipway/pkg/registry/instancetype/preference"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
@@ -20,6 +21,7 @@ import (
 type Stores struct {
 	Instancetypes, ClusterInstancetypes *standard.REST
 	Preferences, ClusterPreferences     *standard.REST
+	Revisions                           *standard.REST
 }
 
 // NewAPIGroupInfo makes the storages of the group.
@@ -38,12 +40,16 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter) (*genericapiserver.APIGroup
 	if stores.ClusterPreferences, _, err = standard.NewREST(opts, scheme.Scheme, preference.Cluster()); err != nil {
 		return nil, nil, err
 	}
+	if stores.Revisions, _, err = standard.NewREST(opts, scheme.Scheme, controllerrevision.Kind()); err != nil {
+		return nil, nil, err
+	}
 	info := genericapiserver.NewDefaultAPIGroupInfo(instancetypeapi.GroupName, scheme.Scheme, scheme.ParameterCodec, scheme.Codecs)
 	info.VersionedResourcesStorageMap["v1alpha1"] = map[string]rest.Storage{
 		"virtualmachineinstancetypes":        stores.Instancetypes,
 		"virtualmachineclusterinstancetypes": stores.ClusterInstancetypes,
 		"virtualmachinepreferences":          stores.Preferences,
 		"virtualmachineclusterpreferences":   stores.ClusterPreferences,
+		"controllerrevisions":                stores.Revisions,
 	}
 	return &info, &stores, nil
 }

@@ -1,0 +1,45 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	instancetype "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+)
+
+// ValidateControllerRevision checks a new revision: that there is an object in it. What
+// object it is matters to those who read it.
+func ValidateControllerRevision(obj *instancetype.ControllerRevision) field.ErrorList {
+	errs := validateMeta(&obj.ObjectMeta, true)
+	path := field.NewPath("data")
+	if len(obj.Data.Raw) == 0 {
+		errs = append(errs, field.Required(path, "the captured object"))
+	} else if _, err := contentOf(obj); err != nil {
+		errs = append(errs, field.Invalid(path, field.OmitValueType{}, "must be an object: "+err.Error()))
+	}
+	return append(errs, apivalidation.ValidateNonnegativeField(obj.Revision, field.NewPath("revision"))...)
+}
+
+// ValidateControllerRevisionUpdate refuses every change but of metadata.
+func ValidateControllerRevisionUpdate(obj, old *instancetype.ControllerRevision) field.ErrorList {
+	errs := append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta), ValidateControllerRevision(obj)...)
+	is, err := contentOf(obj)
+	was, oldErr := contentOf(old)
+	// A patch writes the same object in another order.
+	if err != nil || oldErr != nil || !equality.Semantic.DeepEqual(is, was) {
+		errs = append(errs, field.Forbidden(field.NewPath("data"), "a captured object cannot be changed"))
+	}
+	return append(errs, apivalidation.ValidateImmutableField(obj.Revision, old.Revision, field.NewPath("revision"))...)
+}
+
+func contentOf(obj *instancetype.ControllerRevision) (map[string]any, error) {
+	var content map[string]any
+	err := json.Unmarshal(obj.Data.Raw, &content)
+	return content, err
+}
