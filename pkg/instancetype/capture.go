@@ -4,9 +4,9 @@
 package instancetype
 
 import (
-	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
@@ -16,11 +16,7 @@ type Capture struct {
 	Ref *vmv1alpha1.InstancetypeRef
 	// Create is the revision that must exist before Ref is written; nil when it does
 	// already.
-	Create *appsv1.ControllerRevision
-	// Adopt is the revision that must get the virtual machine as an owner before Ref is
-	// written, because it was captured by another one or restored without owner; empty
-	// for none.
-	Adopt string
+	Create *itv1alpha1.ControllerRevision
 }
 
 // Capture returns how vm captures what Find found for role; nil when there is nothing
@@ -34,13 +30,11 @@ func (s *Sources) Capture(vm *vmv1alpha1.VirtualMachine, role Role) (*Capture, e
 	name := found.Revision
 	// Without a UID, as in the oldest format, there is no name to upgrade to.
 	if name == "" || (found.upgrade && found.Object.Meta.UID != "") {
-		revision, err := NewRevision(vm, found.Object)
+		revision, err := NewRevision(vm.Namespace, found.Object)
 		if err != nil {
 			return nil, err
 		}
 		out.Create, name = revision, revision.Name
-	} else if found.foreign {
-		out.Adopt = name
 	}
 	out.Ref = &vmv1alpha1.InstancetypeRef{
 		Name:                         found.Object.Meta.Name,

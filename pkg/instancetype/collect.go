@@ -4,123 +4,104 @@
 package instancetype
 
 import (
-	appsv1 "k8s.io/api/apps/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"fmt"
+	"slices"
 
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Unreferenced returns the names of those revisions of owned that belong to vm and
-// that nothing refers to: neither its status, nor the pins of its spec, nor the
-// running instance, nor status and spec of the other virtual machines of the
-// namespace, nor keep. It returns none while a capture of vm is outstanding, so
-// that the last copy of an object is never given up before there is another. A vm
-// that is being deleted refers to nothing itself.
-//
-// What is collected cannot be captured again when its source has changed since.
-// So vm and others must have been read from the API after the status of vm was
-// persisted, and completely: who cannot read them does not ask. Among others vm
-// itself does not count.
-func Unreferenced(
-	vm *vmv1alpha1.VirtualMachine,
-	vmi *vmv1alpha1.VirtualMachineInstance,
-	owned []*appsv1.ControllerRevision,
-	others []vmv1alpha1.VirtualMachine,
-	keep ...string,
-) []string {
-	if captureOutstanding(vm) {
-		return nil
-	}
-	used := make(map[string]bool, len(keep)+len(others)+6)
-	for _, name := range keep {
-		used[name] = true
-	}
-	for i := range others {
-		if others[i].UID != vm.UID {
-			namedBy(&others[i], used)
+// NamedBy returns the revisions that vm names: those that its status has, and those that
+// its spec pins.
+func NamedBy(vm *vmv1alpha1.VirtualMachine) []string {
+	names := statusNames(vm)
+	for _, role := range roles {
+		if m := matcher(&vm.Spec, role); m != nil {
+			names = append(names, pin(m), m.RevisionName)
 		}
 	}
-	if vm.DeletionTimestamp == nil {
-		namedBy(vm, used)
-	}
-	if vmi != nil {
-		for _, applied := range []*vmv1alpha1.AppliedRevision{vmi.Spec.Instancetype, vmi.Spec.Preference} {
-			if applied != nil {
-				used[applied.RevisionName] = true
-			}
-		}
-	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
+}
+
+// NamedByInstance returns the revisions that vmi runs with.
+func NamedByInstance(vmi *vmv1alpha1.VirtualMachineInstance) []string {
 	var names []string
-	for _, revision := range owned {
-		if !used[revision.Name] && OwnedBy(revision, vm) && holdsObject(revision) {
-			names = append(names, revision.Name)
+	for _, applied := range []*vmv1alpha1.AppliedRevision{vmi.Spec.Instancetype, vmi.Spec.Preference} {
+		if applied != nil && applied.RevisionName != "" {
+			names = append(names, applied.RevisionName)
 		}
 	}
 	return names
 }
 
-// namedBy adds the revisions that spec and status of vm name.
-func namedBy(vm *vmv1alpha1.VirtualMachine, names map[string]bool) {
+// Awaits reports whether vm has let go of the revision of an object that it has yet to
+// capture anew.
+func Awaits(vm *vmv1alpha1.VirtualMachine) bool {
+	return slices.ContainsFunc(roles, func(role Role) bool { return awaited(vm, role) != nil })
+}
+
+// Keeps returns why a revision has to stay, empty when nothing needs it: vms and vmis
+// are the virtual machines and the instances of its namespace, revisions all that the
+// namespace has.
+//
+// What is collected cannot be captured again when its source has changed since. So all
+// three must have been read from the API, completely; who cannot read them does not
+// ask. Nothing may go while a virtual machine has captured what is not there, as in a
+// store that was restored: what is left may be the last copy of what it runs with. Nor
+// may a revision of the object that a virtual machine is about to capture anew.
+func Keeps(
+	revision *itv1alpha1.ControllerRevision,
+	vms []vmv1alpha1.VirtualMachine, vmis []vmv1alpha1.VirtualMachineInstance, revisions []itv1alpha1.ControllerRevision,
+) string {
+	held, err := decodeAny(revision)
+	if err != nil {
+		held = nil // of no use to anybody, but not to be lost while it is named
+	}
+	readable := make(map[string]bool, len(revisions))
+	for i := range revisions {
+		_, err := decodeAny(&revisions[i])
+		readable[revisions[i].Name] = err == nil
+	}
+	for i := range vms {
+		if slices.Contains(NamedBy(&vms[i]), revision.Name) {
+			return fmt.Sprintf("virtual machine %s names it", vms[i].Name)
+		}
+		for _, name := range statusNames(&vms[i]) {
+			if !readable[name] {
+				return fmt.Sprintf("virtual machine %s has captured %s, which cannot be read", vms[i].Name, name)
+			}
+		}
+		for _, role := range roles {
+			if ref := awaited(&vms[i], role); ref != nil && held != nil && sameIdentity(ref, role, held.identity()) {
+				return fmt.Sprintf("virtual machine %s has yet to capture %s %q anew", vms[i].Name, held.Kind, held.Meta.Name)
+			}
+		}
+	}
+	for i := range vmis {
+		if slices.Contains(NamedByInstance(&vmis[i]), revision.Name) {
+			return fmt.Sprintf("virtual machine instance %s runs with it", vmis[i].Name)
+		}
+	}
+	return ""
+}
+
+// statusNames are the revisions that the status of vm names.
+func statusNames(vm *vmv1alpha1.VirtualMachine) []string {
+	var names []string
 	for _, role := range roles {
 		if ref := StatusRef(vm, role); ref != nil && ref.ControllerRevisionRef != nil {
-			names[ref.ControllerRevisionRef.Name] = true
-		}
-		if m := matcher(&vm.Spec, role); m != nil {
-			names[pin(m)] = true
-			names[m.RevisionName] = true
+			names = append(names, ref.ControllerRevisionRef.Name)
 		}
 	}
+	return names
 }
 
-// captureOutstanding reports whether a reference of vm, which is not being deleted,
-// has no revision yet.
-func captureOutstanding(vm *vmv1alpha1.VirtualMachine) bool {
-	if vm.DeletionTimestamp != nil {
-		return false
+// awaited is the status reference of vm that a refresh has left without a revision; nil
+// when there is none, or vm is being deleted.
+func awaited(vm *vmv1alpha1.VirtualMachine, role Role) *vmv1alpha1.InstancetypeRef {
+	ref := StatusRef(vm, role)
+	if vm.DeletionTimestamp != nil || ref == nil || ref.Name == "" || ref.ControllerRevisionRef != nil {
+		return nil
 	}
-	for _, role := range roles {
-		ref, m := StatusRef(vm, role), matcher(&vm.Spec, role)
-		if ref != nil && ref.ControllerRevisionRef != nil {
-			continue
-		}
-		if ref != nil && ref.Name != "" || m != nil && !ignores(m) {
-			return true
-		}
-	}
-	return false
-}
-
-// holdsObject reports whether revision is one of an instance type or
-// preference. Old formats have no label of ours.
-func holdsObject(revision *appsv1.ControllerRevision) bool {
-	if revision.Labels[LabelObjectKind] != "" {
-		return true
-	}
-	_, err := decodeAny(revision)
-	return err == nil
-}
-
-// OwnedBy reports whether vm itself, not an earlier virtual machine of the same
-// name, is among the owners of revision.
-func OwnedBy(revision *appsv1.ControllerRevision, vm *vmv1alpha1.VirtualMachine) bool {
-	for i := range revision.OwnerReferences {
-		if revision.OwnerReferences[i].UID == vm.UID {
-			return true
-		}
-	}
-	return false
-}
-
-// AddOwner makes vm an owner of revision, so that it lives as long as vm: the
-// controlling one where there is none yet. It reports whether vm was not one before.
-func AddOwner(revision *appsv1.ControllerRevision, vm *vmv1alpha1.VirtualMachine) bool {
-	if OwnedBy(revision, vm) {
-		return false
-	}
-	owner := *metav1.NewControllerRef(vm, vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachine"))
-	if metav1.GetControllerOf(revision) != nil {
-		owner.Controller = nil
-	}
-	revision.OwnerReferences = append(revision.OwnerReferences, owner)
-	return true
+	return ref
 }

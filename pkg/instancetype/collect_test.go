@@ -4,144 +4,134 @@
 package instancetype_test
 
 import (
+	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// owned is a virtual machine with a superseded and a current revision, and who else
-// may name them.
-type owned struct {
-	vm     *vmv1alpha1.VirtualMachine
-	vmi    *vmv1alpha1.VirtualMachineInstance
-	owned  []*appsv1.ControllerRevision
-	others []vmv1alpha1.VirtualMachine
-	keep   []string
+// shared is a namespace with two revisions of one instance type, of which its only
+// virtual machine uses the newer.
+type shared struct {
+	old, current *itv1alpha1.ControllerRevision
+	vms          []vmv1alpha1.VirtualMachine
+	vmis         []vmv1alpha1.VirtualMachineInstance
+	revisions    []itv1alpha1.ControllerRevision
 }
 
-// old is the name of the superseded revision.
-func (w *owned) old() string { return w.owned[0].Name }
+func newShared(t *testing.T) *shared {
+	t.Helper()
+	w := newWorld()
+	vm := vmOf(t, "{instancetype: {name: small}}")
+	s := &shared{
+		old:     w.store(t, vm, w.add(t, instancetype.KindClusterInstancetype, "small", "uid", 1, size(1))),
+		current: w.captured(t, vm, w.add(t, instancetype.KindClusterInstancetype, "small", "uid", 2, size(2))),
+	}
+	s.vms, s.revisions = []vmv1alpha1.VirtualMachine{*vm}, []itv1alpha1.ControllerRevision{*s.old, *s.current}
+	return s
+}
 
-// anotherVM is a second virtual machine of the namespace.
-func anotherVM(t testing.TB, spec string) *vmv1alpha1.VirtualMachine {
+// another adds a second virtual machine.
+func (s *shared) another(t *testing.T, spec string) *vmv1alpha1.VirtualMachine {
 	vm := vmOf(t, spec)
 	vm.Name, vm.UID = "another", "another"
-	return vm
+	s.vms = append(s.vms, *vm)
+	return &s.vms[len(s.vms)-1]
 }
 
-func (w *owned) with(other *vmv1alpha1.VirtualMachine) { w.others = append(w.others, *other) }
-
-// unreferencedCase says which of the two revisions are unreferenced after a change.
-type unreferencedCase struct {
-	name   string
-	change func(t *testing.T, w *owned)
-	want   []int
+func (s *shared) keeps(revision *itv1alpha1.ControllerRevision) string {
+	return instancetype.Keeps(revision, s.vms, s.vmis, s.revisions)
 }
 
-func checkUnreferenced(t *testing.T, cases []unreferencedCase) {
-	t.Helper()
-	for _, tc := range cases {
+func TestARevisionStaysWhileSomethingNeedsIt(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		change func(t *testing.T, s *shared)
+		// old is a part of why the superseded revision stays, empty when it goes.
+		old string
+	}{
+		{"F48 a superseded one goes", func(*testing.T, *shared) {}, ""},
+		{"F48 F141 not while an instance runs with it", func(_ *testing.T, s *shared) {
+			vmi := vmv1alpha1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Name: "vm"}}
+			vmi.Spec.Instancetype = &vmv1alpha1.AppliedRevision{RevisionName: s.old.Name}
+			s.vmis = append(s.vmis, vmi)
+		}, "instance vm runs with it"},
+		{"F48 not while spec pins it", func(_ *testing.T, s *shared) {
+			s.vms[0].Spec.Instancetype.ControllerRevisionRef = &vmv1alpha1.ControllerRevisionRef{Name: s.old.Name}
+		}, "vm names it"},
+		{"F48 not while another virtual machine pins it by the deprecated field", func(t *testing.T, s *shared) {
+			s.another(t, "{preference: {revisionName: "+s.old.Name+"}}")
+		}, "another names it"},
+		{"F48 not while both fields pin, the one that is not obeyed included", func(t *testing.T, s *shared) {
+			s.another(t, "{instancetype: {controllerRevisionRef: {name: x}, revisionName: "+s.old.Name+"}}")
+		}, "another names it"},
+		{"F48 not while the status of another virtual machine names it", func(t *testing.T, s *shared) {
+			s.another(t, "{}").Status.PreferenceRef = &vmv1alpha1.PreferenceRef{ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: s.old.Name}}
+		}, "another names it"},
+		{"F48 not while its object is captured anew", func(_ *testing.T, s *shared) {
+			s.vms[0].Status.InstancetypeRef.ControllerRevisionRef = nil
+		}, `vm has yet to capture virtualmachineclusterinstancetype "small" anew`},
+		{"F48 whatever is captured of another object", func(t *testing.T, s *shared) {
+			s.another(t, "{}").Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{Name: "big"}
+		}, ""},
+		{"F48 whatever another virtual machine has yet to capture for the first time", func(t *testing.T, s *shared) {
+			s.another(t, "{instancetype: {name: small}}")
+		}, ""},
+		{"F47 F132 of a removed matcher it goes", func(_ *testing.T, s *shared) {
+			s.vms[0].Spec.Instancetype, s.vms[0].Status.InstancetypeRef = nil, nil
+		}, ""},
+		{"F58 not before a virtual machine that names it is gone", func(_ *testing.T, s *shared) {
+			s.vms[0].DeletionTimestamp = &metav1.Time{}
+			s.vms[0].Status.InstancetypeRef.ControllerRevisionRef.Name = s.old.Name
+		}, "vm names it"},
+		{"F8 not while what a status names is not there", func(_ *testing.T, s *shared) {
+			s.revisions = s.revisions[:1]
+		}, "cannot be read"},
+		{"F8 not while what a status names cannot be read", func(_ *testing.T, s *shared) {
+			s.revisions[1].Data.Raw = []byte("{")
+		}, "cannot be read"},
+		{"F8 whatever spec pins that was never there", func(t *testing.T, s *shared) {
+			s.another(t, "{instancetype: {revisionName: nonsense}}")
+		}, ""},
+		{"F135 old formats too", func(_ *testing.T, s *shared) { s.old.Labels = nil }, ""},
+		{"one that cannot be read and that nobody names goes", func(_ *testing.T, s *shared) { s.old.Data.Raw = nil }, ""},
+	} {
 		t.Run(tc.name, func(t *testing.T) {
-			all := newWorld()
-			vm := vmOf(t, "{instancetype: {name: small}}")
-			old := all.store(t, vm, all.add(t, instancetype.KindClusterInstancetype, "small", "uid", 1, size(1)))
-			current := all.captured(t, vm, all.add(t, instancetype.KindClusterInstancetype, "small", "uid", 2, size(2)))
-			w := &owned{vm: vm, owned: []*appsv1.ControllerRevision{old, current}}
-			tc.change(t, w)
-			var want []string
-			for _, i := range tc.want {
-				want = append(want, w.owned[i].Name)
-			}
-			if diff := cmp.Diff(want, instancetype.Unreferenced(w.vm, w.vmi, w.owned, w.others, w.keep...)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
+			s := newShared(t)
+			tc.change(t, s)
+			if why := s.keeps(s.old); (why == "") != (tc.old == "") || !strings.Contains(why, tc.old) {
+				t.Errorf("the superseded revision stays because %q, want %q", why, tc.old)
 			}
 		})
 	}
 }
 
-func TestUnreferenced(t *testing.T) {
-	checkUnreferenced(t, []unreferencedCase{
-		{"F48 a superseded revision", func(*testing.T, *owned) {}, []int{0}},
-		{"F48 F141 not while the running instance uses it", func(_ *testing.T, w *owned) {
-			w.vmi = &vmv1alpha1.VirtualMachineInstance{}
-			w.vmi.Spec.Instancetype = &vmv1alpha1.AppliedRevision{RevisionName: w.old()}
-		}, nil},
-		{"F48 not while spec pins it", func(_ *testing.T, w *owned) {
-			w.vm.Spec.Instancetype.RevisionName = w.old()
-		}, nil},
-		{"F48 not while somebody else keeps it", func(_ *testing.T, w *owned) { w.keep = []string{w.old()} }, nil},
-		{"F48 nothing while a capture is outstanding", func(_ *testing.T, w *owned) {
-			w.vm.Status.InstancetypeRef.ControllerRevisionRef = nil
-		}, nil},
-		{"F48 nothing before the first status", func(_ *testing.T, w *owned) { w.vm.Status.InstancetypeRef = nil }, nil},
-		{"F47 F132 all once the matcher is removed", func(_ *testing.T, w *owned) {
-			w.vm.Spec.Instancetype, w.vm.Status.InstancetypeRef = nil, nil
-		}, []int{0, 1}},
-		{"never a revision of another virtual machine", func(_ *testing.T, w *owned) { w.vm.UID = "another" }, nil},
-		{"never a revision of something else", func(_ *testing.T, w *owned) {
-			w.owned[0].Labels, w.owned[0].Data.Raw = nil, []byte(`{"spec":{}}`)
-		}, nil},
-		{"F135 old formats too", func(_ *testing.T, w *owned) { w.owned[0].Labels = nil }, []int{0}},
-	})
+func TestARevisionInUseStaysUntilTheLastVirtualMachineIsGone(t *testing.T) {
+	s := newShared(t)
+	if s.keeps(s.current) == "" {
+		t.Error("F48 the revision that status names goes")
+	}
+	s.vms = nil
+	if why := s.keeps(s.current); why != "" {
+		t.Errorf("F58 with no virtual machine left it stays because %s", why)
+	}
 }
 
-func TestUnreferencedAmongOthers(t *testing.T) {
-	checkUnreferenced(t, []unreferencedCase{
-		{"F48 not while another virtual machine pins it", func(t *testing.T, w *owned) {
-			w.with(anotherVM(t, "{instancetype: {controllerRevisionRef: {name: "+w.old()+"}}}"))
-		}, nil},
-		{"F48 not while another virtual machine pins it by the deprecated field", func(t *testing.T, w *owned) {
-			w.with(anotherVM(t, "{preference: {revisionName: "+w.old()+"}}"))
-		}, nil},
-		{"F48 not while the status of another virtual machine names it", func(t *testing.T, w *owned) {
-			other := anotherVM(t, "{instancetype: {name: small}}")
-			other.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: w.old()}}
-			w.with(other)
-		}, nil},
-		{"F48 whatever another virtual machine has yet to capture", func(t *testing.T, w *owned) {
-			w.with(anotherVM(t, "{instancetype: {name: small}}"))
-		}, []int{0}},
-		{"F48 not what an older copy of itself names", func(t *testing.T, w *owned) {
-			older := w.vm.DeepCopy()
-			older.Status.InstancetypeRef.ControllerRevisionRef.Name = w.old()
-			w.with(older)
-		}, []int{0}},
-		{"F47 F132 of a removed matcher only what nobody else names", func(t *testing.T, w *owned) {
-			w.vm.Spec.Instancetype, w.vm.Status.InstancetypeRef = nil, nil
-			w.with(anotherVM(t, "{instancetype: {revisionName: "+w.old()+"}}"))
-		}, []int{1}},
-		{"one that it owns beside another virtual machine", func(t *testing.T, w *owned) {
-			revision := w.owned[0]
-			revision.OwnerReferences = nil
-			instancetype.AddOwner(revision, anotherVM(t, "{}"))
-			instancetype.AddOwner(revision, w.vm)
-		}, []int{0}},
-		{"F58 of one that is being deleted all, whatever it names itself", func(_ *testing.T, w *owned) {
-			w.vm.DeletionTimestamp = &metav1.Time{}
-		}, []int{0, 1}},
-		{"F58 of one that is being deleted only what nobody else names", func(t *testing.T, w *owned) {
-			w.vm.DeletionTimestamp = &metav1.Time{}
-			w.with(anotherVM(t, "{instancetype: {revisionName: "+w.old()+"}}"))
-		}, []int{1}},
-	})
-}
-
-func TestFirstOwnerOfARevisionControlsIt(t *testing.T) {
-	revision := &appsv1.ControllerRevision{}
-	first, second := vmOf(t, "{}"), vmOf(t, "{}")
-	second.Name, second.UID = "second", "second"
-	if !instancetype.AddOwner(revision, first) || !instancetype.AddOwner(revision, second) || instancetype.AddOwner(revision, second) {
-		t.Error("an owner was not added, or added twice")
+func TestAwaitsIsAboutRefreshedReferences(t *testing.T) {
+	s := newShared(t)
+	if instancetype.Awaits(&s.vms[0]) {
+		t.Error("one that has captured awaits a capture")
 	}
-	if controller := metav1.GetControllerOf(revision); controller == nil || controller.UID != first.UID {
-		t.Errorf("controller %v, want the first owner", controller)
+	refreshed := instancetype.ClearPins(&s.vms[0], it)
+	if !instancetype.Awaits(refreshed) {
+		t.Error("one that was refreshed awaits none")
 	}
-	if !instancetype.OwnedBy(revision, first) || !instancetype.OwnedBy(revision, second) || len(revision.OwnerReferences) != 2 {
-		t.Errorf("owners %v, want both", revision.OwnerReferences)
+	refreshed.DeletionTimestamp = &metav1.Time{}
+	if instancetype.Awaits(refreshed) {
+		t.Error("one that is being deleted awaits a capture")
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"context"
 	"fmt"
 
-	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
@@ -21,9 +21,6 @@ type Found struct {
 	// Revision names the ControllerRevision that it came from; empty for the
 	// live object, which is not captured yet.
 	Revision string
-	// foreign is true when the virtual machine is no owner of Revision: then the
-	// revision does not live as long as the virtual machine needs it.
-	foreign bool
 	// upgrade is true when the revision was captured by the controller in a
 	// format of an older version.
 	upgrade bool
@@ -88,7 +85,7 @@ func find(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, r Reade
 func findPinned(
 	ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, m *vmv1alpha1.InstancetypeMatcher, name string, r Reader,
 ) (*Found, error) {
-	revision, object, err := readRevision(ctx, vm, name, role, r)
+	_, object, err := readRevision(ctx, vm, name, role, r)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +99,7 @@ func findPinned(
 				object.Kind, object.Meta.Name, role, want.kind, want.name)}
 		}
 	}
-	return &Found{Object: object, Revision: name, foreign: !OwnedBy(revision, vm)}, nil
+	return &Found{Object: object, Revision: name}, nil
 }
 
 // findCaptured reads the revision that the status names; nil when it names none
@@ -121,7 +118,7 @@ func findCaptured(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role,
 		return nil, nil
 	}
 	return &Found{
-		Object: object, Revision: name, foreign: !OwnedBy(revision, vm),
+		Object: object, Revision: name,
 		upgrade: revision.Labels[LabelObjectVersion] != objectVersion,
 	}, nil
 }
@@ -145,7 +142,7 @@ func findLive(ctx context.Context, vm *vmv1alpha1.VirtualMachine, want identity,
 
 // readRevision returns the revision and what it holds. The error is a *LostError when
 // there is no such revision, or it is of no use.
-func readRevision(ctx context.Context, vm *vmv1alpha1.VirtualMachine, name string, role Role, r Reader) (*appsv1.ControllerRevision, *Object, error) {
+func readRevision(ctx context.Context, vm *vmv1alpha1.VirtualMachine, name string, role Role, r Reader) (*itv1alpha1.ControllerRevision, *Object, error) {
 	captured, err := r.Revision(ctx, vm.Namespace, name)
 	switch {
 	case apierrors.IsNotFound(err): // it names kind and object already

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
@@ -78,13 +77,13 @@ func FuzzDecodeRevision(f *testing.F) {
 	f.Add([]byte(`{"apiVersion":"instancetype.kubevirt.io/v1beta1","kind":"VirtualMachineClusterPreference","metadata":{"name":"a"},"spec":{"cpu":{}}}`))
 	f.Add([]byte(`{"apiVersion":"instancetype.kubevirt.io/v1alpha1","spec":"e30="}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		revision := &appsv1.ControllerRevision{Data: runtime.RawExtension{Raw: raw}}
+		revision := &itv1alpha1.ControllerRevision{Data: runtime.RawExtension{Raw: raw}}
 		for _, role := range []instancetype.Role{it, pref} {
 			object, err := instancetype.Decode(revision).Object(role)
 			if err != nil {
 				continue
 			}
-			again, err := instancetype.NewRevision(&vmv1alpha1.VirtualMachine{}, object)
+			again, err := instancetype.NewRevision("", object)
 			if err != nil {
 				t.Fatalf("capturing what was decoded: %v", err)
 			}

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -34,7 +33,7 @@ var quantities = cmp.Comparer(func(a, b resource.Quantity) bool { return a.Cmp(b
 // world is a Reader over values.
 type world struct {
 	sources   map[string]*instancetype.Object
-	revisions map[string]*appsv1.ControllerRevision
+	revisions map[string]*itv1alpha1.ControllerRevision
 	classes   map[string]*vmv1alpha1.VirtualMachineClass
 	images    map[string]*vmv1alpha1.VirtualMachineImage
 	claims    map[string]*corev1.PersistentVolumeClaim
@@ -45,7 +44,7 @@ type world struct {
 func newWorld() *world {
 	return &world{
 		sources:   map[string]*instancetype.Object{},
-		revisions: map[string]*appsv1.ControllerRevision{},
+		revisions: map[string]*itv1alpha1.ControllerRevision{},
 		classes:   map[string]*vmv1alpha1.VirtualMachineClass{},
 		images:    map[string]*vmv1alpha1.VirtualMachineImage{},
 		claims:    map[string]*corev1.PersistentVolumeClaim{},
@@ -114,7 +113,7 @@ func (w *world) remove(o *instancetype.Object) {
 }
 
 // captured stores the revision of o for vm and names it in the status of vm.
-func (w *world) captured(t testing.TB, vm *vmv1alpha1.VirtualMachine, o *instancetype.Object) *appsv1.ControllerRevision {
+func (w *world) captured(t testing.TB, vm *vmv1alpha1.VirtualMachine, o *instancetype.Object) *itv1alpha1.ControllerRevision {
 	t.Helper()
 	revision := w.store(t, vm, o)
 	instancetype.SetStatusRef(vm, o.Kind.Role(), &vmv1alpha1.InstancetypeRef{
@@ -125,9 +124,9 @@ func (w *world) captured(t testing.TB, vm *vmv1alpha1.VirtualMachine, o *instanc
 }
 
 // store stores the revision of o for vm.
-func (w *world) store(t testing.TB, vm *vmv1alpha1.VirtualMachine, o *instancetype.Object) *appsv1.ControllerRevision {
+func (w *world) store(t testing.TB, vm *vmv1alpha1.VirtualMachine, o *instancetype.Object) *itv1alpha1.ControllerRevision {
 	t.Helper()
-	revision, err := instancetype.NewRevision(vm, o)
+	revision, err := instancetype.NewRevision(vm.Namespace, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +193,7 @@ func planRefresh(
 	return instancetype.PlanRefresh(vm, role, running, instancetype.GatherLatest(context.Background(), vm, w))
 }
 
-func capture(vm *vmv1alpha1.VirtualMachine, role instancetype.Role, w *world) (*vmv1alpha1.InstancetypeRef, *appsv1.ControllerRevision, error) {
+func capture(vm *vmv1alpha1.VirtualMachine, role instancetype.Role, w *world) (*vmv1alpha1.InstancetypeRef, *itv1alpha1.ControllerRevision, error) {
 	c, err := instancetype.GatherLive(context.Background(), vm, w).Capture(vm, role)
 	if c == nil || err != nil {
 		return nil, nil, err

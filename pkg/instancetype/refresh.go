@@ -130,7 +130,7 @@ func describe(vm *vmv1alpha1.VirtualMachine, role Role, latest *Object) *vmv1alp
 	result := &vmv1alpha1.RefreshResult{
 		SourceName:    latest.Meta.Name,
 		SourceKind:    string(latest.Kind),
-		NewRevision:   RevisionName(vm.Name, latest),
+		NewRevision:   RevisionName(latest),
 		NewGeneration: latest.Meta.Generation,
 	}
 	result.Name, result.Namespace = vm.Name, vm.Namespace

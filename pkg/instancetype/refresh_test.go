@@ -42,8 +42,8 @@ func TestRefreshMovesToTheNewGeneration(t *testing.T) {
 	}
 	want := &vmv1alpha1.RefreshResult{
 		SourceName: "small", SourceKind: string(clusterIT), OldSourceName: "small", OldSourceKind: string(clusterIT),
-		OldRevision: "vm-small-v1alpha1-it-uid-1", OldGeneration: 1,
-		NewRevision: "vm-small-v1alpha1-it-uid-2", NewGeneration: 2,
+		OldRevision: "small-v1alpha1-it-uid-1", OldGeneration: 1,
+		NewRevision: "small-v1alpha1-it-uid-2", NewGeneration: 2,
 		Changed: true,
 		Fields: []vmv1alpha1.RefreshField{
 			{Path: "cpu.sockets", Old: "2", New: "4", Effect: vmv1alpha1.RefreshEffectLive},

@@ -8,13 +8,11 @@ import (
 	"fmt"
 	"strconv"
 
-	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
-	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 // Labels of a ControllerRevision that say what it holds.
@@ -43,10 +41,11 @@ type stored struct {
 	Spec              any `json:"spec"`
 }
 
-// NewRevision returns the ControllerRevision that captures o for vm: owned by
-// the virtual machine, labelled, with the object but for its labels,
-// annotations, finalizers, owners and managed fields.
-func NewRevision(vm *vmv1alpha1.VirtualMachine, o *Object) (*appsv1.ControllerRevision, error) {
+// NewRevision returns the ControllerRevision that captures o in a namespace, for all
+// virtual machines there: labelled, with the object but for its labels,
+// annotations, finalizers, owners and managed fields. It has no owner: it goes when
+// nothing names it, and never because a part of the API could not be seen.
+func NewRevision(namespace string, o *Object) (*itv1alpha1.ControllerRevision, error) {
 	content := stored{
 		TypeMeta: metav1.TypeMeta{
 			APIVersion: itv1alpha1.SchemeGroupVersion.String(),
@@ -66,12 +65,10 @@ func NewRevision(vm *vmv1alpha1.VirtualMachine, o *Object) (*appsv1.ControllerRe
 	if err != nil {
 		return nil, fmt.Errorf("encoding %s %q for its revision: %w", o.Kind, o.Meta.Name, err)
 	}
-	owner := metav1.NewControllerRef(vm, vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachine"))
-	return &appsv1.ControllerRevision{
+	return &itv1alpha1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{
-			Name:            RevisionName(vm.Name, o),
-			Namespace:       vm.Namespace,
-			OwnerReferences: []metav1.OwnerReference{*owner},
+			Name:      RevisionName(o),
+			Namespace: namespace,
 			Labels: map[string]string{
 				LabelObjectName:       labelValue(o.Meta.Name),
 				LabelObjectKind:       o.Kind.TypeName(),
@@ -80,7 +77,8 @@ func NewRevision(vm *vmv1alpha1.VirtualMachine, o *Object) (*appsv1.ControllerRe
 				LabelObjectVersion:    objectVersion,
 			},
 		},
-		Data: runtime.RawExtension{Raw: raw},
+		Data:     runtime.RawExtension{Raw: raw},
+		Revision: o.Meta.Generation,
 	}, nil
 }
 
@@ -94,7 +92,7 @@ func (o *Object) spec() any {
 
 // EqualRevisions reports whether two revisions hold the same kind of object
 // with the same spec. Metadata does not count.
-func EqualRevisions(a, b *appsv1.ControllerRevision) (bool, error) {
+func EqualRevisions(a, b *itv1alpha1.ControllerRevision) (bool, error) {
 	left, err := decodeAny(a)
 	if err != nil {
 		return false, err
@@ -104,4 +102,17 @@ func EqualRevisions(a, b *appsv1.ControllerRevision) (bool, error) {
 		return false, err
 	}
 	return left.Kind == right.Kind && equality.Semantic.DeepEqual(left.spec(), right.spec()), nil
+}
+
+// Same returns an error unless existing, which has the name of wanted, holds what wanted
+// holds.
+func Same(existing, wanted *itv1alpha1.ControllerRevision) error {
+	equal, err := EqualRevisions(existing, wanted)
+	if err != nil {
+		return fmt.Errorf("comparing ControllerRevision %q: %w", existing.Name, err)
+	}
+	if !equal {
+		return fmt.Errorf("found existing ControllerRevision with unexpected data: %s", existing.Name)
+	}
+	return nil
 }

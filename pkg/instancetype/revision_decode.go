@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strconv"
 
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -31,14 +30,14 @@ type envelope struct {
 // Captured is a ControllerRevision together with what it holds. It is not changed.
 type Captured struct {
 	// Revision is as it was read.
-	Revision *appsv1.ControllerRevision
+	Revision *itv1alpha1.ControllerRevision
 	object   *Object
 	err      error
 }
 
 // Decode reads what revision holds, in any format that this project or KubeVirt
 // wrote. It always succeeds; the failure is that of Object.
-func Decode(revision *appsv1.ControllerRevision) *Captured {
+func Decode(revision *itv1alpha1.ControllerRevision) *Captured {
 	object, err := decodeAny(revision)
 	return &Captured{Revision: revision, object: object, err: err}
 }
@@ -56,7 +55,7 @@ func (c *Captured) Object(role Role) (*Object, error) {
 	return c.object, nil
 }
 
-func decodeAny(revision *appsv1.ControllerRevision) (*Object, error) {
+func decodeAny(revision *itv1alpha1.ControllerRevision) (*Object, error) {
 	fail := func(format string, args ...any) (*Object, error) {
 		return nil, &RevisionError{Name: revision.Name, Message: fmt.Sprintf(format, args...)}
 	}
@@ -126,3 +125,6 @@ func (o *Object) decodeSpec(raw json.RawMessage) error {
 	o.Instancetype = &itv1alpha1.VirtualMachineInstancetypeSpec{}
 	return json.Unmarshal(raw, o.Instancetype)
 }
+
+// Valid reports whether the revision holds an instance type or a preference.
+func (c *Captured) Valid() bool { return c.err == nil }

@@ -18,13 +18,12 @@ const (
 	labelHashLength = 10
 )
 
-// RevisionName is the name of the revision that captures o for the virtual
-// machine vmName: both names, API version, UID and generation. A name beyond
-// the 253 characters that Kubernetes allows keeps its beginning and gets a hash
-// of the whole instead of its end.
-func RevisionName(vmName string, o *Object) string {
+// RevisionName is the name of the revision that captures o: its name, API version, UID
+// and generation. A name beyond the 253 characters that Kubernetes allows keeps its
+// beginning and gets a hash of the whole instead of its end.
+func RevisionName(o *Object) string {
 	full := strings.Join([]string{
-		vmName, o.Meta.Name, objectVersion, string(o.Meta.UID), strconv.FormatInt(o.Meta.Generation, 10),
+		o.Meta.Name, objectVersion, string(o.Meta.UID), strconv.FormatInt(o.Meta.Generation, 10),
 	}, "-")
 	return shorten(full, validation.DNS1123SubdomainMaxLength, nameHashLength)
 }

@@ -10,11 +10,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
@@ -35,11 +35,11 @@ func TestNewRevisionHoldsTheStrippedObject(t *testing.T) {
 			o.Meta.OwnerReferences = []metav1.OwnerReference{{Name: "o"}}
 			o.Meta.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m"}}
 			o.Meta.ResourceVersion = "17"
-			revision, err := instancetype.NewRevision(vm, o)
+			revision, err := instancetype.NewRevision(vm.Namespace, o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := "vm-u1.medium-v1alpha1-0444161e-0000-0000-0000-000000000001-3"; revision.Name != want || revision.Namespace != "default" {
+			if want := "u1.medium-v1alpha1-0444161e-0000-0000-0000-000000000001-3"; revision.Name != want || revision.Namespace != "default" {
 				t.Errorf("name %s/%s, want default/%s", revision.Namespace, revision.Name, want)
 			}
 			wantLabels := map[string]string{
@@ -50,12 +50,8 @@ func TestNewRevisionHoldsTheStrippedObject(t *testing.T) {
 			if diff := cmp.Diff(wantLabels, revision.Labels); diff != "" {
 				t.Errorf("labels (-want +got):\n%s", diff)
 			}
-			yes := true
-			wantOwner := []metav1.OwnerReference{{
-				APIVersion: "vm.slipway.dev/v1alpha1", Kind: "VirtualMachine", Name: "vm", UID: "vm-uid", Controller: &yes, BlockOwnerDeletion: &yes,
-			}}
-			if diff := cmp.Diff(wantOwner, revision.OwnerReferences); diff != "" {
-				t.Errorf("owner (-want +got):\n%s", diff)
+			if revision.OwnerReferences != nil || revision.Revision != 3 {
+				t.Errorf("owners %v, revision %d; want none and the generation", revision.OwnerReferences, revision.Revision)
 			}
 			got, err := instancetype.Decode(revision).Object(kind.Role())
 			if err != nil {
@@ -72,13 +68,11 @@ func TestNewRevisionHoldsTheStrippedObject(t *testing.T) {
 
 func TestLongNamesAreShortenedAndStayApart(t *testing.T) {
 	w := newWorld()
-	long := strings.Repeat("a", 200)
+	long := strings.Repeat("a", 240)
 	names := map[string]bool{}
 	for _, name := range []string{long + "x", long + "y", strings.Repeat("b-", 100) + "b", "short"} {
 		for generation := int64(1); generation <= 2; generation++ {
-			vm := vmOf(t, "{}")
-			vm.Name = strings.Repeat("v", 63)
-			revision, err := instancetype.NewRevision(vm, w.add(t, instancetype.KindInstancetype, name, "0444161e-0000-0000-0000-000000000001", generation, size(1)))
+			revision, err := instancetype.NewRevision("default", w.add(t, instancetype.KindInstancetype, name, "0444161e-0000-0000-0000-000000000001", generation, size(1)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,13 +94,13 @@ func TestLongNamesAreShortenedAndStayApart(t *testing.T) {
 
 func TestEqualRevisionsComparesSpecsOnly(t *testing.T) {
 	w, vm := newWorld(), vmOf(t, "{}")
-	revision := func(uid, spec string) *appsv1.ControllerRevision {
+	revision := func(uid, spec string) *itv1alpha1.ControllerRevision {
 		return w.store(t, vm, w.add(t, instancetype.KindInstancetype, "small", uid, 1, spec))
 	}
 	base := revision("a", "{cpu: {guest: 1}, memory: {guest: 1Gi}}")
 	for _, tc := range []struct {
 		name  string
-		other *appsv1.ControllerRevision
+		other *itv1alpha1.ControllerRevision
 		want  bool
 	}{
 		{"F30 same spec of another UID", revision("b", "{cpu: {guest: 1}, memory: {guest: 1Gi}}"), true},
@@ -133,7 +127,7 @@ func TestDecodeRevisionReadsOlderFormats(t *testing.T) {
 		{"F135 spec only, in base64", `{"apiVersion":"instancetype.kubevirt.io/v1alpha1","spec":"` + base64.StdEncoding.EncodeToString([]byte(spec)) + `"}`, labels},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			revision := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: "r", Labels: tc.labels}, Data: runtime.RawExtension{Raw: []byte(tc.raw)}}
+			revision := &itv1alpha1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: "r", Labels: tc.labels}, Data: runtime.RawExtension{Raw: []byte(tc.raw)}}
 			got, err := instancetype.Decode(revision).Object(it)
 			if err != nil {
 				t.Fatal(err)
@@ -156,7 +150,7 @@ func TestDecodeRevisionRefusesWhatItDoesNotKnow(t *testing.T) {
 		{"F136 a spec of another shape", `{"apiVersion":"instancetype.slipway.dev/v1alpha1","kind":"VirtualMachineInstancetype","metadata":{"name":"x"},"spec":[]}`, "spec cannot be read"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := instancetype.Decode(&appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: "r"}, Data: runtime.RawExtension{Raw: json.RawMessage(tc.raw)}}).Object(it)
+			_, err := instancetype.Decode(&itv1alpha1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: "r"}, Data: runtime.RawExtension{Raw: json.RawMessage(tc.raw)}}).Object(it)
 			if err == nil || !strings.Contains(err.Error(), tc.want) || instancetype.Reason(err) != vmv1alpha1.ReasonInvalid {
 				t.Errorf("error %v with reason %s, want Invalid with %q", err, instancetype.Reason(err), tc.want)
 			}

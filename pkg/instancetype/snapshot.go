@@ -7,9 +7,9 @@ import (
 	"context"
 	"fmt"
 
-	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
@@ -65,25 +65,16 @@ func refFromPin(spec *vmv1alpha1.VirtualMachineSpec, role Role) (*vmv1alpha1.Ins
 	}, nil
 }
 
-// Adoption is a revision that a restored or cloned virtual machine needs as its own.
-type Adoption struct {
-	// Revision is to be created.
-	Revision *appsv1.ControllerRevision
-	// Replaces has the name of Revision, and another owner or other content. It must
-	// be deleted first, with its UID as precondition. Nil when the name is free.
-	Replaces *appsv1.ControllerRevision
-}
-
-// Adopt returns what a restored or cloned virtual machine needs to stand alone:
-// for every revision that its spec pins and that it does not own with that
-// content, a copy owned by vm, and the copy of vm whose spec pins these. saved
-// are the revisions as they were at the snapshot; a pinned one that is not among
-// them is read. The adoptions must be made before the returned vm is used.
+// Adopt returns what a restored or cloned virtual machine needs in its namespace: the
+// revisions that its spec pins and that are not there, and the copy of vm whose spec
+// pins these. saved are the revisions as they were at the snapshot; a pinned one that
+// is not among them is read. The revisions must be created before the returned vm is
+// used.
 func Adopt(
-	ctx context.Context, vm *vmv1alpha1.VirtualMachine, saved []*appsv1.ControllerRevision, r Reader,
-) (*vmv1alpha1.VirtualMachine, []Adoption, error) {
+	ctx context.Context, vm *vmv1alpha1.VirtualMachine, saved []*itv1alpha1.ControllerRevision, r Reader,
+) (*vmv1alpha1.VirtualMachine, []*itv1alpha1.ControllerRevision, error) {
 	out := vm.DeepCopy()
-	var adoptions []Adoption
+	var missing []*itv1alpha1.ControllerRevision
 	for _, role := range roles {
 		m := matcher(&out.Spec, role)
 		if m == nil || pin(m) == "" {
@@ -93,30 +84,29 @@ func Adopt(
 		if err != nil {
 			return nil, nil, err
 		}
-		own, err := NewRevision(vm, object)
+		needed, err := NewRevision(vm.Namespace, object)
 		if err != nil {
 			return nil, nil, err
 		}
 		m.RevisionName = ""
-		m.ControllerRevisionRef = &vmv1alpha1.ControllerRevisionRef{Name: own.Name}
-		existing, err := r.Revision(ctx, vm.Namespace, own.Name)
-		if apierrors.IsNotFound(err) {
-			adoptions = append(adoptions, Adoption{Revision: own})
-			continue
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("reading ControllerRevision %q: %w", own.Name, err)
-		}
-		// One that cannot be decoded is not equal either.
-		if equal, err := EqualRevisions(existing.Revision, own); err != nil || !equal || !OwnedBy(existing.Revision, vm) {
-			adoptions = append(adoptions, Adoption{Revision: own, Replaces: existing.Revision})
+		m.ControllerRevisionRef = &vmv1alpha1.ControllerRevisionRef{Name: needed.Name}
+		existing, err := r.Revision(ctx, vm.Namespace, needed.Name)
+		switch {
+		case apierrors.IsNotFound(err):
+			missing = append(missing, needed)
+		case err != nil:
+			return nil, nil, fmt.Errorf("reading ControllerRevision %q: %w", needed.Name, err)
+		default:
+			if err := Same(existing.Revision, needed); err != nil {
+				return nil, nil, err
+			}
 		}
 	}
-	return out, adoptions, nil
+	return out, missing, nil
 }
 
 // pinnedObject is what the revision called name holds, or held when it was saved.
-func pinnedObject(ctx context.Context, namespace, name string, role Role, saved []*appsv1.ControllerRevision, r Reader) (*Object, error) {
+func pinnedObject(ctx context.Context, namespace, name string, role Role, saved []*itv1alpha1.ControllerRevision, r Reader) (*Object, error) {
 	for _, revision := range saved {
 		if revision.Name == name {
 			return Decode(revision).Object(role)

@@ -4,11 +4,12 @@
 package instancetype_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
 
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
@@ -37,8 +38,8 @@ func snapshotted(t *testing.T, sourcesGone bool) (*world, *vmv1alpha1.VirtualMac
 
 func TestPinnedSpecHoldsNamesKindsAndRevisions(t *testing.T) {
 	_, vm, spec := snapshotted(t, false)
-	want := vmOf(t, `{instancetype: {name: small, kind: virtualmachineclusterinstancetype, controllerRevisionRef: {name: vm-small-v1alpha1-it-uid-1}},
-	  preference: {name: linux, kind: virtualmachineclusterpreference, inferFromVolume: image, inferFromVolumeFailurePolicy: Reject, controllerRevisionRef: {name: vm-linux-v1alpha1-p-uid-1}}, image: {name: boot}}`).Spec
+	want := vmOf(t, `{instancetype: {name: small, kind: virtualmachineclusterinstancetype, controllerRevisionRef: {name: small-v1alpha1-it-uid-1}},
+	  preference: {name: linux, kind: virtualmachineclusterpreference, inferFromVolume: image, inferFromVolumeFailurePolicy: Reject, controllerRevisionRef: {name: linux-v1alpha1-p-uid-1}}, image: {name: boot}}`).Spec
 	if diff := cmp.Diff(&want, spec, quantities); diff != "" {
 		t.Errorf("F144 (-want +got):\n%s", diff)
 	}
@@ -76,75 +77,86 @@ func TestRestoreUsesTheSnapshottedRevisions(t *testing.T) {
 	}
 }
 
+// A clone in the same namespace shares the revisions; in another it needs them there.
 func TestCloneGetsItsOwnRevisions(t *testing.T) {
 	for _, power := range []vmv1alpha1.PowerState{vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff} {
-		w, _, spec := snapshotted(t, true)
+		w, original, spec := snapshotted(t, true)
+		var saved []*itv1alpha1.ControllerRevision
+		for _, role := range []instancetype.Role{it, pref} {
+			saved = append(saved, w.revisions["default/"+instancetype.StatusRef(original, role).ControllerRevisionRef.Name])
+		}
 		clone := vmOf(t, "{}")
 		clone.Spec, clone.Name, clone.UID = *spec, "clone", "clone-uid"
 		clone.Spec.PowerState = power
-		out, adoptions, err := instancetype.Adopt(t.Context(), clone, nil, w)
-		if err != nil || len(adoptions) != 2 {
-			t.Fatalf("%d revisions to create, %v; want 2", len(adoptions), err)
+		if out, missing, err := instancetype.Adopt(t.Context(), clone, nil, w); err != nil || missing != nil || !cmp.Equal(clone, out, quantities) {
+			t.Errorf("F145 in its own namespace it needs %v, %v; want what is there", missing, err)
 		}
-		olds := []*vmv1alpha1.ControllerRevisionRef{spec.Instancetype.ControllerRevisionRef, spec.Preference.ControllerRevisionRef}
+		clone.Namespace = "elsewhere"
+		out, missing, err := instancetype.Adopt(t.Context(), clone, saved, w)
+		if err != nil || len(missing) != 2 {
+			t.Fatalf("F145 %d revisions to create, %v; want 2", len(missing), err)
+		}
 		for i, m := range []*vmv1alpha1.ControllerRevisionRef{out.Spec.Instancetype.ControllerRevisionRef, out.Spec.Preference.ControllerRevisionRef} {
-			own := adoptions[i].Revision
-			if m.Name != own.Name || m.Name == olds[i].Name || !instancetype.OwnedBy(own, clone) || adoptions[i].Replaces != nil {
-				t.Errorf("F145 pin %s, adoption %+v", m.Name, adoptions[i])
+			if m.Name != missing[i].Name || missing[i].Namespace != "elsewhere" {
+				t.Errorf("F145 pin %s, revision %+v", m.Name, missing[i])
 			}
-			if equal, err := instancetype.EqualRevisions(own, w.revisions["default/"+olds[i].Name]); err != nil || !equal {
-				t.Errorf("F145 the copy of %s is not equal: %v", olds[i].Name, err)
+			if err := instancetype.Same(missing[i], saved[i]); err != nil {
+				t.Errorf("F145 the copy of %s: %v", saved[i].Name, err)
 			}
-			w.revisions["default/"+own.Name] = own
+			w.revisions["elsewhere/"+missing[i].Name] = missing[i]
 		}
-		if again, adoptions, err := instancetype.Adopt(t.Context(), out, nil, w); err != nil || adoptions != nil || !cmp.Equal(out, again, quantities) {
-			t.Errorf("F145 a second adoption makes %v, %v", adoptions, err)
+		if again, missing, err := instancetype.Adopt(t.Context(), out, nil, w); err != nil || missing != nil || !cmp.Equal(out, again, quantities) {
+			t.Errorf("F145 a second time it needs %v, %v", missing, err)
 		}
 	}
 }
 
-func TestRestoreReplacesRevisionsThatAreNotThoseOfTheSnapshot(t *testing.T) {
-	const name = "vm-small-v1alpha1-it-uid-1"
+func TestRestoreBringsBackTheRevisionsOfTheSnapshot(t *testing.T) {
+	const name = "small-v1alpha1-it-uid-1"
 	// saved is what the snapshot keeps; change is what happened to the revision since.
 	for _, tc := range []struct {
-		name              string
-		change            func(t *testing.T, w *world, restored *vmv1alpha1.VirtualMachine)
-		creates, replaces bool
+		name    string
+		change  func(t *testing.T, w *world, restored *vmv1alpha1.VirtualMachine)
+		creates bool
+		want    string
 	}{
-		{"F144 untouched", func(*testing.T, *world, *vmv1alpha1.VirtualMachine) {}, false, false},
+		{"F144 untouched", func(*testing.T, *world, *vmv1alpha1.VirtualMachine) {}, false, ""},
 		{"F146 other content", func(t *testing.T, w *world, vm *vmv1alpha1.VirtualMachine) {
 			w.store(t, vm, w.add(t, clusterIT, "small", "it-uid", 1, size(8)))
-		}, true, true},
+		}, false, "unexpected data"},
 		{"F146 content that cannot be read", func(_ *testing.T, w *world, _ *vmv1alpha1.VirtualMachine) {
 			w.revisions["default/"+name].Data.Raw = []byte("{")
-		}, true, true},
-		{"F146 of a deleted virtual machine of the same name", func(_ *testing.T, _ *world, vm *vmv1alpha1.VirtualMachine) {
+		}, false, "cannot be used"},
+		{"F146 a virtual machine of the same name that was made again", func(_ *testing.T, _ *world, vm *vmv1alpha1.VirtualMachine) {
 			vm.UID = "made-again"
-		}, true, true},
+		}, false, ""},
 		{"F147 gone", func(_ *testing.T, w *world, _ *vmv1alpha1.VirtualMachine) {
 			delete(w.revisions, "default/"+name)
-		}, true, false},
+		}, true, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w, vm, spec := snapshotted(t, true)
 			spec.Preference = nil
-			saved := []*appsv1.ControllerRevision{w.revisions["default/"+name].DeepCopy()}
+			saved := []*itv1alpha1.ControllerRevision{w.revisions["default/"+name].DeepCopy()}
 			restored := vm.DeepCopy()
 			restored.Spec = *spec
 			tc.change(t, w, restored)
-			out, adoptions, err := instancetype.Adopt(t.Context(), restored, saved, w)
+			out, missing, err := instancetype.Adopt(t.Context(), restored, saved, w)
+			if tc.want != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("error %v, want one with %q", err, tc.want)
+				}
+				return
+			}
 			if err != nil || out.Spec.Instancetype.ControllerRevisionRef.Name != name {
 				t.Fatalf("%+v, %v; want the pin %s", out, err, name)
 			}
-			if (len(adoptions) == 1) != tc.creates || len(adoptions) > 1 {
-				t.Fatalf("adoptions %+v, want one: %t", adoptions, tc.creates)
+			if (len(missing) == 1) != tc.creates || len(missing) > 1 {
+				t.Fatalf("to create are %+v, want one: %t", missing, tc.creates)
 			}
-			for _, a := range adoptions {
-				if equal, err := instancetype.EqualRevisions(a.Revision, saved[0]); err != nil || !equal || !instancetype.OwnedBy(a.Revision, restored) {
-					t.Errorf("revision %+v is not the restored VM's copy of the snapshot's: %v", a.Revision, err)
-				}
-				if (a.Replaces != nil) != tc.replaces || tc.replaces && a.Replaces != w.revisions["default/"+name] {
-					t.Errorf("replaces %+v, want the existing one: %t", a.Replaces, tc.replaces)
+			for _, revision := range missing {
+				if err := instancetype.Same(revision, saved[0]); err != nil {
+					t.Errorf("not what the snapshot has: %v", err)
 				}
 			}
 		})

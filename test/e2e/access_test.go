@@ -114,9 +114,11 @@ func TestServerHasOnlyTheRightsThatItNeeds(t *testing.T) {
 		"list secrets":                            "no",
 		"update secrets":                          "no",
 		"list persistentvolumeclaims":             "no",
-		"create controllerrevisions.apps":         "yes",
-		"update controllerrevisions.apps":         "yes", // to be owned by one VM more
-		"patch controllerrevisions.apps":          "no",
+		"get controllerrevisions.apps":            "yes", // to take over those of before
+		"list controllerrevisions.apps":           "no",
+		"create controllerrevisions.apps":         "no",
+		"update controllerrevisions.apps":         "no",
+		"delete controllerrevisions.apps":         "no",
 		"get virtualmachines.vm.slipway.dev":      "no",
 		"delete namespaces":                       "no",
 		"create leases.coordination.k8s.io":       "no", // in this namespace

@@ -66,7 +66,7 @@ func TestStorySwitchCapturesTheNewInstanceTypeAndGrowsTheRunningVM(t *testing.T)
 
 	u.kubectl("patch", "vm/vm", "--type=merge", "-p", `{"spec":{"instancetype":{"name":"`+foo+`-new"}}}`)
 	u.wants("vm/vm", ".status.instancetypeRef.name", foo+"-new")
-	u.wants("controllerrevision/"+old, ".metadata.name", "")
+	u.wants("vmrev/"+old, ".metadata.name", "")
 	eventually(t, long, "the running VM grows", func() error {
 		hw := inventory(t, u.namespace)["vm"].Config.Hardware
 		if hw.NumCPU != 2 || hw.MemoryMB != 2048 {
@@ -230,10 +230,10 @@ func TestPinnedRevisionOutlivesTheRefreshAndTheDeletionOfItsOwner(t *testing.T) 
 
 	u.virtctl("restart", "pins")
 	u.restarted("pins")
-	u.kubectl("get", "controllerrevisions/"+revision)
+	u.kubectl("get", "vmrev/"+revision)
 	u.kubectl("delete", "vm/pins", "--timeout=90s")
 	eventually(t, long, "the revision goes with the last who names it", func() error {
-		if _, errOut, err := u.try("", "kubectl", "get", "controllerrevisions/"+revision); err == nil || !strings.Contains(errOut, "not found") {
+		if _, errOut, err := u.try("", "kubectl", "get", "vmrev/"+revision); err == nil || !strings.Contains(errOut, "not found") {
 			return errorf("the revision is left although nobody names it: %v %s", err, errOut)
 		}
 		return nil

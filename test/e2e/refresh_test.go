@@ -15,7 +15,7 @@ func TestRefreshMovesAVirtualMachineToTheNewGeneration(t *testing.T) {
 	u.apply(catalogue + vmManifest("web"))
 	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
 	old := u.get("vm/web", ".status.instancetypeRef.controllerRevisionRef.name")
-	if got := u.get("controllerrevision/"+old, ".metadata.name"); old == "" || got != old {
+	if got := u.get("vmrev/"+old, ".metadata.name"); old == "" || got != old {
 		t.Fatalf("status names the revision %q, and the cluster has %q", old, got)
 	}
 	spec := u.get("vm/web", ".spec")
@@ -62,7 +62,7 @@ func TestRefreshMovesAVirtualMachineToTheNewGeneration(t *testing.T) {
 	if hw := inventory(t, u.namespace)["web"].Config.Hardware; hw.NumCPU != 4 || hw.MemoryMB != 4096 {
 		t.Errorf("after refresh and restart the vCenter has %d vCPUs and %d MB, want 4 and 4096", hw.NumCPU, hw.MemoryMB)
 	}
-	u.wants("controllerrevision/"+old, ".metadata.name", "")
+	u.wants("vmrev/"+old, ".metadata.name", "")
 	if got := u.get("vm/web", ".status.restartRequired"); got != "" {
 		t.Errorf("status.restartRequired is %s after the restart", got)
 	}

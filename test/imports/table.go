@@ -69,6 +69,10 @@ var table = []rule{
 	},
 	{tree: "pkg/controller/priorityqueue", ours: only, never: []string{govmomi}, why: "a queue knows no keys"},
 	{
+		tree: "pkg/controller/controllerrevision", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/generated", "pkg/controller"},
+		never: []string{govmomi}, why: "what is collected is named in the API alone; vSphere knows nothing of it",
+	},
+	{
 		tree: "pkg/controller/virtualmachine", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/provider", "pkg/generated", "pkg/controller"},
 		never: []string{govmomi}, why: "a controller reaches the server like any client, and vSphere by the provider",
 	},

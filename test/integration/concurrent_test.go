@@ -19,13 +19,13 @@ import (
 // the new instance type, or it is refused and the refresh is of the old one.
 func TestRefreshAndSwitchAtOnceHaveOneWinner(t *testing.T) {
 	const rounds = 20
-	c, host := startWithHost(t)
+	c := startWithHost(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	small := createClusterInstancetype(t, c, "small", 2, "2Gi")
 	createClusterInstancetype(t, c, "big", 8, "8Gi")
 	var before []*vmv1alpha1.VirtualMachine
 	for i := range rounds {
-		before = append(before, capture(t, c, host, createVM(t, c, typedVM(fmt.Sprintf("vm-%d", i), "small")), small))
+		before = append(before, capture(t, c, createVM(t, c, typedVM(fmt.Sprintf("vm-%d", i), "small")), small))
 	}
 	grow(t, c, small)
 
@@ -63,7 +63,7 @@ func TestRefreshAndSwitchAtOnceHaveOneWinner(t *testing.T) {
 				t.Errorf("the refresh let go of %q, status names %+v; want %q and none", result.OldRevision, after.Status.InstancetypeRef, old)
 			}
 			// Until the next capture is written the old one must be there.
-			if _, err := host.AppsV1().ControllerRevisions(namespace).Get(t.Context(), old, metav1.GetOptions{}); err != nil {
+			if _, err := c.InstancetypeV1alpha1().ControllerRevisions(namespace).Get(t.Context(), old, metav1.GetOptions{}); err != nil {
 				t.Errorf("the old revision: %v", err)
 			}
 		})
@@ -72,10 +72,10 @@ func TestRefreshAndSwitchAtOnceHaveOneWinner(t *testing.T) {
 
 // F158: a status that was computed before a refresh cannot bring the old revision back.
 func TestStatusFromBeforeARefreshIsRefused(t *testing.T) {
-	c, host := startWithHost(t)
+	c := startWithHost(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	small := createClusterInstancetype(t, c, "small", 2, "2Gi")
-	stale := capture(t, c, host, createVM(t, c, typedVM("web", "small")), small)
+	stale := capture(t, c, createVM(t, c, typedVM("web", "small")), small)
 	grow(t, c, small)
 	if _, err := vms.RefreshInstancetype(t.Context(), "web", &vmv1alpha1.RefreshOptions{}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)

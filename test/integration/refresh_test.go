@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/slipway-dev/slipway/cmd/slipway-apiserver/app"
@@ -22,15 +21,16 @@ import (
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-// capture does what the controller does when it captures source: a revision in the
-// host cluster, and a status that names it.
-func capture(t *testing.T, c versioned.Interface, host kubernetes.Interface, vm *vmv1alpha1.VirtualMachine, source *instancetypev1alpha1.VirtualMachineClusterInstancetype) *vmv1alpha1.VirtualMachine {
+// capture does what the controller does when it captures source: a revision, which may
+// be there already, and a status that names it.
+func capture(t *testing.T, c versioned.Interface, vm *vmv1alpha1.VirtualMachine, source *instancetypev1alpha1.VirtualMachineClusterInstancetype) *vmv1alpha1.VirtualMachine {
 	t.Helper()
-	revision, err := instancetype.NewRevision(vm, instancetype.FromClusterInstancetype(source))
+	revision, err := instancetype.NewRevision(vm.Namespace, instancetype.FromClusterInstancetype(source))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := host.AppsV1().ControllerRevisions(namespace).Create(t.Context(), revision, metav1.CreateOptions{}); err != nil {
+	_, err = c.InstancetypeV1alpha1().ControllerRevisions(namespace).Create(t.Context(), revision, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
 	vm = vm.DeepCopy()
@@ -46,11 +46,9 @@ func capture(t *testing.T, c versioned.Interface, host kubernetes.Interface, vm 
 }
 
 // startWithHost starts a server that reads from an empty host cluster.
-func startWithHost(t *testing.T) (versioned.Interface, kubernetes.Interface) {
+func startWithHost(t *testing.T) versioned.Interface {
 	t.Helper()
-	host := fake.NewClientset()
-	s := framework.StartStandaloneIn(t, t.TempDir(), func(o *app.Options) { o.Host = host })
-	return s.Client(t), host
+	return framework.StartStandaloneIn(t, t.TempDir(), func(o *app.Options) { o.Host = fake.NewClientset() }).Client(t)
 }
 
 func grow(t *testing.T, c versioned.Interface, source *instancetypev1alpha1.VirtualMachineClusterInstancetype) {
@@ -64,10 +62,10 @@ func grow(t *testing.T, c versioned.Interface, source *instancetypev1alpha1.Virt
 
 // F150 F155 F157 F159: nothing else changes, so no power state either.
 func TestRefreshLetsGoOfTheRevisionInSpecAndStatusAtOnce(t *testing.T) {
-	c, host := startWithHost(t)
+	c := startWithHost(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	source := createClusterInstancetype(t, c, "small", 2, "2Gi")
-	vm := capture(t, c, host, createVM(t, c, typedVM("pinned", "small")), source)
+	vm := capture(t, c, createVM(t, c, typedVM("pinned", "small")), source)
 	oldRevision := vm.Status.InstancetypeRef.ControllerRevisionRef.Name
 	vm.Spec.Instancetype.ControllerRevisionRef = &vmv1alpha1.ControllerRevisionRef{Name: oldRevision}
 	before, err := vms.Update(t.Context(), vm, metav1.UpdateOptions{})
@@ -124,9 +122,9 @@ func TestRefreshLetsGoOfTheRevisionInSpecAndStatusAtOnce(t *testing.T) {
 
 // F151
 func TestRefreshOfTheNewestRevisionWritesNothing(t *testing.T) {
-	c, host := startWithHost(t)
+	c := startWithHost(t)
 	source := createClusterInstancetype(t, c, "small", 2, "2Gi")
-	before := capture(t, c, host, createVM(t, c, typedVM("newest", "small")), source)
+	before := capture(t, c, createVM(t, c, typedVM("newest", "small")), source)
 	result, err := c.VmV1alpha1().VirtualMachines(namespace).RefreshInstancetype(t.Context(), "newest", &vmv1alpha1.RefreshOptions{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)

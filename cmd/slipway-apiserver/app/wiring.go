@@ -19,6 +19,7 @@ import (
 
 	"github.com/slipway-dev/slipway/pkg/apiserver"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/controllerrevision"
 	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
 	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue/exposition"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine"
@@ -58,6 +59,11 @@ type runnable interface {
 // nothing.
 var makers = []func(*shared) (runnable, error){
 	newVirtualMachines,
+	newControllerRevisions,
+}
+
+func newControllerRevisions(s *shared) (runnable, error) {
+	return controllerrevision.New(controllerrevision.Deps{Client: s.client, Informers: s.informers})
 }
 
 func newVirtualMachines(s *shared) (runnable, error) {
@@ -175,6 +181,7 @@ func informersSynced(f externalversions.SharedInformerFactory) func() bool {
 		vm.VirtualMachineInstances().Informer().HasSynced,
 		vm.VirtualMachineClasses().Informer().HasSynced,
 		vm.VirtualMachineImages().Informer().HasSynced,
+		f.Instancetype().V1alpha1().ControllerRevisions().Informer().HasSynced,
 	}
 	return func() bool {
 		for _, hasSynced := range synced {

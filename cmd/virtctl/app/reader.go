@@ -46,7 +46,7 @@ func newClusterReader(client versioned.Interface, host kubernetes.Interface) *cl
 
 // Revision implements instancetype.Reader.
 func (r *clusterReader) Revision(ctx context.Context, namespace, name string) (*instancetype.Captured, error) {
-	revision, err := r.host.AppsV1().ControllerRevisions(namespace).Get(ctx, name, metav1.GetOptions{})
+	revision, err := r.client.InstancetypeV1alpha1().ControllerRevisions(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ type Controller struct {
 	enqueuer  *enqueuer
 	loop      *controller.Controller[types.NamespacedName]
 	vmis      controller.Store[*vmv1alpha1.VirtualMachineInstance]
-	revisions *revisionStore
+	revisions cache.InformerSynced
 }
 
 // reconciler makes the passes.
@@ -70,10 +70,7 @@ func New(d Deps) (*Controller, error) {
 	if err := vmInformer.AddIndexers(indexers); err != nil {
 		return nil, fmt.Errorf("indexing virtual machines: %w", err)
 	}
-	revisions, err := newRevisionStore(d.Host)
-	if err != nil {
-		return nil, fmt.Errorf("indexing revisions: %w", err)
-	}
+	revisions := newRevisionStore(d.Client.InstancetypeV1alpha1(), d.Informers, d.Host.AppsV1())
 	vms := controller.NewStore[*vmv1alpha1.VirtualMachine](vmInformer, false)
 	vmis := controller.NewStore[*vmv1alpha1.VirtualMachineInstance](informers.VirtualMachineInstances().Informer(), true)
 	queue := controller.NewQueue(Name, d.Queue)
@@ -108,7 +105,8 @@ func New(d Deps) (*Controller, error) {
 		Permit:     d.Permit,
 		Priority:   e.Again,
 	})
-	return &Controller{deps: d, queue: queue, enqueuer: e, loop: loop, vmis: vmis, revisions: revisions}, nil
+	return &Controller{deps: d, queue: queue, enqueuer: e, loop: loop, vmis: vmis,
+		revisions: d.Informers.Instancetype().V1alpha1().ControllerRevisions().Informer().HasSynced}, nil
 }
 
 // Queue returns the queue, for looking into it.
@@ -129,13 +127,12 @@ func (c *Controller) Run(ctx context.Context) error {
 	defer all.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	all.Go(func() { c.revisions.informer.RunWithContext(ctx) })
 
 	synced, err := c.register()
 	if err != nil {
 		return err
 	}
-	if !cache.WaitForCacheSync(ctx.Done(), append(synced, c.revisions.informer.HasSynced)...) {
+	if !cache.WaitForCacheSync(ctx.Done(), append(synced, c.revisions)...) {
 		return fmt.Errorf("virtual machine controller stopped before its caches were filled: %w", context.Cause(ctx))
 	}
 	all.Go(func() { c.enqueuer.Resync(ctx, c.deps.ResyncPeriod) })

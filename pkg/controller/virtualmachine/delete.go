@@ -14,8 +14,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// reconcileDelete removes the vSphere virtual machine, the running instance and the
-// revisions, then the finalizer. Nothing that the virtual machine refers to is looked at, so
+// reconcileDelete removes the vSphere virtual machine and the running instance, then
+// the finalizer. Nothing that the virtual machine refers to is looked at, so
 // nothing that is missing can hold the deletion up.
 func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
 	if isPaused(p.vm) {
@@ -55,7 +55,6 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
 			return err
 		}
 	}
-	r.dropRevisions(ctx, p)
 	p.vm.Finalizers = slices.DeleteFunc(p.vm.Finalizers, func(f string) bool {
 		return f == vmv1alpha1.VirtualMachineFinalizer
 	})

@@ -62,35 +62,6 @@ func TestDeletionRemovesVSphereVMInstanceAndFinalizer(t *testing.T) {
 	}
 }
 
-func TestDeletionTakesTheRevisionsAlongUnlessTheyAreToBeOrphaned(t *testing.T) {
-	for name, tc := range map[string]struct {
-		finalizers []string
-		pinned     bool
-		kept       bool
-	}{
-		"deleted":                         {nil, false, false},
-		"orphaned":                        {[]string{metav1.FinalizerOrphanDependents}, false, true},
-		"pinned by another VM (F48, F58)": {nil, true, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
-				vm.Finalizers = append(vm.Finalizers, tc.finalizers...)
-			}), photon())
-			if tc.pinned {
-				h.another(func(vm *vmv1alpha1.VirtualMachine) {
-					vm.Spec.Preference = &vmv1alpha1.PreferenceMatcher{Name: "linux", RevisionName: "rev"}
-				})
-			}
-			h.revision("rev", h.vm())
-			h.api.markDeleted("vm")
-			h.pass()
-			if _, err := h.revisions.Get(t.Context(), "ns", "rev"); (err == nil) != tc.kept {
-				t.Errorf("reading the revision: %v, want it kept: %v", err, tc.kept)
-			}
-		})
-	}
-}
-
 func TestDeletionOfPausedVMDoesNothing(t *testing.T) {
 	h := newHarness(t, running(annotated(vmv1alpha1.AnnotationPaused)))
 	h.api.markDeleted("vm")

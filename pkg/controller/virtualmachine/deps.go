@@ -35,7 +35,8 @@ type Deps struct {
 	// They must have no resync of their own and be in the form that the server
 	// has returned; only controller.WithoutManagedFields may be applied.
 	Informers externalversions.SharedInformerFactory
-	// Host is the cluster that has Secrets, claims and ControllerRevisions.
+	// Host is the cluster that has Secrets, claims, and the ControllerRevisions of
+	// versions before they were objects of our own API.
 	Host kubernetes.Interface
 	// Provider talks to the hypervisor.
 	Provider provider.Provider

@@ -199,6 +199,8 @@ type harness struct {
 	caches map[string]cache.Indexer
 	// sizes is the cache of instance types, which is empty unless the test fills it.
 	sizes cache.Indexer
+	// captured is the cache of revisions, which passes read through.
+	captured cache.Indexer
 }
 
 func newHarness(t testing.TB, objects ...runtime.Object) *harness {
@@ -220,10 +222,8 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		"virtualmachineclasses":   vms.VirtualMachineClasses().Informer().GetIndexer(),
 	}
 	h.sizes = informers.Instancetype().V1alpha1().VirtualMachineInstancetypes().Informer().GetIndexer()
-	revisions, err := newRevisionStore(h.host)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h.captured = informers.Instancetype().V1alpha1().ControllerRevisions().Informer().GetIndexer()
+	revisions := newRevisionStore(h.api.InstancetypeV1alpha1(), informers, h.host.AppsV1())
 	h.reconciler = &reconciler{
 		vms:       controller.NewStore[*vmv1alpha1.VirtualMachine](vms.VirtualMachines().Informer(), false),
 		vmis:      controller.NewStore[*vmv1alpha1.VirtualMachineInstance](vms.VirtualMachineInstances().Informer(), true),

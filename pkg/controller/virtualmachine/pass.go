@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 )
@@ -24,6 +25,8 @@ type pass struct {
 	vmi *vmv1alpha1.VirtualMachineInstance
 	// effective is nil when the size or a preference could not be resolved.
 	effective *vmv1alpha1.VirtualMachineInstanceSpec
+	// captured are the revisions that the status names only since this pass.
+	captured []*itv1alpha1.ControllerRevision
 	// settled is true when the provider compared the virtual machine with its spec and
 	// had nothing to start.
 	settled bool

@@ -36,13 +36,12 @@ func stablePass(t testing.TB, sized bool) *harness {
 	for range 3 {
 		h.pass()
 	}
-	revisions, err := h.host.AppsV1().ControllerRevisions("ns").List(context.Background(), metav1.ListOptions{})
+	revisions, err := h.api.InstancetypeV1alpha1().ControllerRevisions("ns").List(context.Background(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range revisions.Items {
-		revisions.Items[i].UID = "of the server"
-		if err := h.revisions.informer.GetIndexer().Add(&revisions.Items[i]); err != nil {
+		if err := h.captured.Add(&revisions.Items[i]); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -15,12 +15,13 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
 )
 
 // persist writes what the pass changed: at most one Update and one UpdateStatus,
-// none when nothing changed. Then, since status no longer names them, it deletes
-// the revisions that nothing refers to, and reports what happened as events. A
-// virtual machine that is gone needs no writing.
+// none when nothing changed. Then it makes sure of the revisions that status names from
+// now on, and reports what happened as events. A virtual machine that is gone needs no
+// writing.
 func (r *reconciler) persist(ctx context.Context, p *pass) error {
 	stored, err := r.writeMain(ctx, p.original, p.vm)
 	if err != nil {
@@ -34,10 +35,12 @@ func (r *reconciler) persist(ctx context.Context, p *pass) error {
 		return ignoreGone(err)
 	}
 	r.emit(p.original, p.vm)
-	if p.vm.DeletionTimestamp != nil || isPaused(p.vm) {
-		return nil // revisions are owned by the virtual machine and go with it
+	for _, revision := range p.captured {
+		if err := synchronizer.Ensure(ctx, r.revisions, revision); err != nil {
+			return fmt.Errorf("making sure of what virtual machine %s has captured: %w", p.key(), err)
+		}
 	}
-	return r.collectRevisions(ctx, p)
+	return nil
 }
 
 // writeMain updates metadata and spec when they changed and returns the stored

@@ -64,7 +64,7 @@ func TestRevisionIsDecodedOnceUntilItChanges(t *testing.T) {
 	}
 	changed := first.Revision.DeepCopy()
 	changed.ResourceVersion = "2"
-	if err := h.revisions.informer.GetIndexer().Update(changed); err != nil {
+	if err := h.captured.Update(changed); err != nil {
 		t.Fatal(err)
 	}
 	if again := read(); again == first || again.Revision.ResourceVersion != "2" {

@@ -117,7 +117,7 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
 // is shown in conditions; only what a retry can cure is returned.
 func (r *reconciler) synchronize(ctx context.Context, p *pass) error {
 	synced, err := r.chain.Sync(ctx, p.vm, p.vmi)
-	p.vm, p.effective = synced.VM, synced.Effective
+	p.vm, p.effective, p.captured = synced.VM, synced.Effective, synced.Captured
 	if instancetype.IsMissing(err) && refersToUnwatched(p.vm) {
 		p.again(lookAgainDelay)
 	}

@@ -4,148 +4,214 @@
 package virtualmachine
 
 import (
-	"context"
+	"errors"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clienttesting "k8s.io/client-go/testing"
 
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// revision stores a revision of an instance type with these owners.
-func (h *harness) revision(name string, owners ...*vmv1alpha1.VirtualMachine) {
+var revisionResource = itv1alpha1.SchemeGroupVersion.WithResource("controllerrevisions")
+
+// small is an instance type of the namespace.
+func small() *itv1alpha1.VirtualMachineInstancetype {
+	size := &itv1alpha1.VirtualMachineInstancetype{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "small", UID: "s", Generation: 1}}
+	size.Spec.CPU.Guest, size.Spec.Memory.Guest = 2, resource.MustParse("4Gi")
+	return size
+}
+
+// revision stores the revision of small, under another name unless that is empty.
+func (h *harness) revision(name string) *itv1alpha1.ControllerRevision {
 	h.t.Helper()
-	r := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: "uid-x",
-		Labels: map[string]string{instancetype.LabelObjectUID: "u", instancetype.LabelObjectKind: string(instancetype.KindInstancetype)}}}
-	for _, vm := range owners {
-		instancetype.AddOwner(r, vm)
-	}
-	if _, err := h.revisions.Create(context.Background(), r); err != nil {
+	revision, err := instancetype.NewRevision("ns", instancetype.FromInstancetype(small()))
+	if err != nil {
 		h.t.Fatal(err)
 	}
-	if err := h.revisions.informer.GetIndexer().Add(r); err != nil {
+	if name != "" {
+		revision.Name = name
+	}
+	stored, err := h.revisions.Create(h.t.Context(), revision)
+	if err != nil {
 		h.t.Fatal(err)
 	}
-}
-
-// revisionsLeft tells which of the names are still there.
-func (h *harness) revisionsLeft(names ...string) []string {
-	h.t.Helper()
-	var left []string
-	for _, name := range names {
-		if _, err := h.revisions.Get(context.Background(), "ns", name); err == nil {
-			left = append(left, name)
-		}
-	}
-	return left
-}
-
-// another stores a second virtual machine of the namespace.
-func (h *harness) another(change func(*vmv1alpha1.VirtualMachine)) {
-	h.t.Helper()
-	vm := fresh(change)
-	vm.Name, vm.UID = "another", "uid-another"
-	if err := h.api.Tracker().Create(vmResource, vm, "ns"); err != nil {
+	if err := h.captured.Add(stored); err != nil {
 		h.t.Fatal(err)
 	}
+	return stored
 }
 
-// uses lets a virtual machine have captured the revision called name.
-func uses(name string) func(*vmv1alpha1.VirtualMachine) {
-	return func(vm *vmv1alpha1.VirtualMachine) {
-		vm.Spec.Instancetype = &vmv1alpha1.InstancetypeMatcher{Name: "small"}
-		vm.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{Name: "small", Kind: string(instancetype.KindClusterInstancetype), ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: name}}
-	}
-}
-
-// refreshed is a harness with a virtual machine that captures rev-2 in its next pass
-// and had rev-1.
-func refreshed(t *testing.T) *harness {
+// capturing is a harness whose virtual machine refers to small, with the synchronizers
+// of the product.
+func capturing(t *testing.T, change ...func(*vmv1alpha1.VirtualMachine)) *harness {
 	t.Helper()
-	h := newHarness(t, running(uses("rev-1"), power(vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOff)), photon())
-	h.revision("rev-1", h.vm())
-	h.revision("rev-2", h.vm())
-	h.syncs(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
-		vm = vm.DeepCopy()
-		uses("rev-2")(vm)
-		return vm, nil
-	})
+	sized := func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Spec.CPU, vm.Spec.Memory = nil, nil
+		vm.Spec.Instancetype = &vmv1alpha1.InstancetypeMatcher{Name: "small", Kind: "VirtualMachineInstancetype"}
+	}
+	h := newHarness(t, fresh(append([]func(*vmv1alpha1.VirtualMachine){sized}, change...)...), photon(), small())
+	if err := h.sizes.Add(small()); err != nil {
+		t.Fatal(err)
+	}
+	h.chain = synchronizer.New(synchronizer.Options{Reader: h.reader, Revisions: h.revisions, Policy: synchronizer.PolicyReference,
+		Now: func() metav1.Time { return metav1.NewTime(h.clock.Truncate(time.Second)) }})
 	return h
 }
 
-// F48
-func TestRevisionIsDeletedOnlyAfterStatusNamesAnother(t *testing.T) {
-	h := refreshed(t)
-	h.api.fail["update virtualmachines/status"] = errTest
-	_, _ = h.tryPass()
-	if left := h.revisionsLeft("rev-1", "rev-2"); len(left) != 2 {
-		t.Fatalf("revisions %v after a failed write, want both", left)
+// hostCalls are the calls of the apps API of the host cluster.
+func (h *harness) hostCalls() []string {
+	var calls []string
+	for _, action := range h.host.Actions() {
+		if action.GetResource().Group == appsv1.GroupName {
+			calls = append(calls, action.GetVerb()+" "+action.GetResource().Resource)
+		}
 	}
-	delete(h.api.fail, "update virtualmachines/status")
-	_, _ = h.tryPass()
-	if left := h.revisionsLeft("rev-1", "rev-2"); len(left) != 1 || left[0] != "rev-2" {
-		t.Errorf("revisions %v, want the one that status names", left)
+	return calls
+}
+
+func TestF3CapturingCallsNothingOfTheHostCluster(t *testing.T) {
+	h := capturing(t)
+	h.pass()
+	h.pass()
+	ref := h.vm().Status.InstancetypeRef
+	if ref == nil || ref.ControllerRevisionRef == nil {
+		t.Fatalf("reference %+v, want a captured one", ref)
+	}
+	if _, err := h.revisions.Get(t.Context(), "ns", ref.ControllerRevisionRef.Name); err != nil {
+		t.Errorf("the captured revision: %v", err)
+	}
+	if calls := h.hostCalls(); calls != nil {
+		t.Errorf("calls %v, want none", calls)
 	}
 }
 
-// F48
-func TestRevisionThatAnotherVMNamesOutlivesTheRefreshOfItsOwner(t *testing.T) {
-	for name, names := range map[string]func(*vmv1alpha1.VirtualMachine){
-		"pinned": func(vm *vmv1alpha1.VirtualMachine) {
-			vm.Spec.Instancetype = &vmv1alpha1.InstancetypeMatcher{Name: "small", ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "rev-1"}}
+// The collector had marked the revision, and seen that nothing names it, before the
+// status was written.
+func TestF8WhatIsCollectedWhileItIsCapturedIsMadeAgain(t *testing.T) {
+	for name, during := range map[string]func(*harness, string) error{
+		"deleted": func(h *harness, name string) error {
+			return h.api.Tracker().Delete(revisionResource, "ns", name)
 		},
-		"in status": uses("rev-1"),
+		"marked": func(h *harness, name string) error {
+			// Through the tracker: a fake client that makes a call cannot be called.
+			obj, err := h.api.Tracker().Get(revisionResource, "ns", name)
+			if err != nil {
+				return err
+			}
+			revision := obj.DeepCopyObject().(*itv1alpha1.ControllerRevision)
+			metav1.SetMetaDataAnnotation(&revision.ObjectMeta, itv1alpha1.AnnotationCollecting, "true")
+			return h.api.Tracker().Update(revisionResource, revision, "ns")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := refreshed(t)
-			h.another(names)
+			h := capturing(t)
+			captured := h.revision("").Name
+			done := false
+			h.api.PrependReactor("update", "virtualmachines", func(action clienttesting.Action) (bool, runtime.Object, error) {
+				if action.GetSubresource() == "status" && !done {
+					done = true
+					if err := during(h, captured); err != nil {
+						t.Errorf("collecting: %v", err)
+					}
+				}
+				return false, nil, nil
+			})
 			h.pass()
-			if left := h.revisionsLeft("rev-1", "rev-2"); len(left) != 2 {
-				t.Errorf("revisions %v, want both", left)
+			if ref := h.vm().Status.InstancetypeRef; !done || ref == nil || ref.ControllerRevisionRef.Name != captured {
+				t.Fatalf("status names %+v, want %s", ref, captured)
 			}
-			h.api.edit("another", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Instancetype, vm.Status.InstancetypeRef = nil, nil })
-			h.pass()
-			if left := h.revisionsLeft("rev-1", "rev-2"); len(left) != 1 || left[0] != "rev-2" {
-				t.Errorf("revisions %v after nobody names the old one, want the new one", left)
+			kept, err := h.revisions.Get(t.Context(), "ns", captured)
+			if err != nil {
+				t.Fatalf("what the status names: %v", err)
+			}
+			if _, marked := kept.Annotations[itv1alpha1.AnnotationCollecting]; marked {
+				t.Error("what the status names is still about to be collected")
 			}
 		})
 	}
 }
 
-func TestNoRevisionIsDeletedWhileItIsUnknownWhoNamesIt(t *testing.T) {
-	h := refreshed(t)
-	h.api.fail["list virtualmachines"] = errTest
-	h.behind = true
-	if _, err := h.tryPass(); err == nil {
-		t.Error("the pass has no error, want one, so that it is tried again")
-	}
-	if left := h.revisionsLeft("rev-1", "rev-2"); len(left) != 2 {
-		t.Errorf("revisions %v, want both", left)
-	}
-}
-
-func TestAdoptedRevisionHasOneMoreOwner(t *testing.T) {
-	h := newHarness(t, fresh(), photon())
-	h.another(func(*vmv1alpha1.VirtualMachine) {})
-	h.revision("rev", h.api.vm("another"))
-	for range 2 {
-		if err := h.revisions.Adopt(context.Background(), h.vm(), "rev"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	stored, err := h.host.AppsV1().ControllerRevisions("ns").Get(context.Background(), "rev", metav1.GetOptions{})
+// before is the harness of the first start after an upgrade: the status names a revision
+// that is in the host cluster.
+func before(t *testing.T) (*harness, *appsv1.ControllerRevision) {
+	t.Helper()
+	h := capturing(t, func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{Name: "small", Kind: string(instancetype.KindInstancetype),
+			ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "vm-small-v1alpha1-s-1"}}
+	})
+	captured, err := instancetype.NewRevision("ns", instancetype.FromInstancetype(small()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !instancetype.OwnedBy(stored, h.vm()) || !instancetype.OwnedBy(stored, h.api.vm("another")) || len(stored.OwnerReferences) != 2 {
-		t.Errorf("owners %v, want both virtual machines once", stored.OwnerReferences)
-	}
-	if err := h.revisions.informer.GetIndexer().Update(stored); err != nil {
+	old := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "vm-small-v1alpha1-s-1", Labels: captured.Labels}, Data: captured.Data}
+	if err := h.host.Tracker().Add(old); err != nil {
 		t.Fatal(err)
 	}
-	if owned, err := h.revisions.owned(h.vm().UID); err != nil || len(owned) != 1 {
-		t.Errorf("revisions of the adopter: %v, %v; want the adopted one", owned, err)
+	return h, old
+}
+
+func TestF3RevisionsOfTheHostClusterAreTakenOverByName(t *testing.T) {
+	h, old := before(t)
+	h.pass()
+	taken, err := h.revisions.Get(t.Context(), "ns", old.Name)
+	if err != nil {
+		t.Fatalf("the revision in our own API: %v", err)
+	}
+	if diff := cmp.Diff(old.Data.Raw, taken.Data.Raw); diff != "" || !cmp.Equal(old.Labels, taken.Labels) || taken.OwnerReferences != nil {
+		t.Errorf("taken over as %+v, want data and labels of the old one, and no owner", taken)
+	}
+	if got := h.vm().Status.InstancetypeRef.ControllerRevisionRef.Name; got != old.Name {
+		t.Errorf("status names %s, want %s as before", got, old.Name)
+	}
+	if _, err := h.host.AppsV1().ControllerRevisions("ns").Get(t.Context(), old.Name, metav1.GetOptions{}); err != nil {
+		t.Errorf("the old one, which a return to the version before needs: %v", err)
+	}
+	h.host.ClearActions()
+	h.pass()
+	if calls := h.hostCalls(); calls != nil {
+		t.Errorf("calls %v once it is taken over, want none", calls)
+	}
+}
+
+func TestF8WhatTheHostClusterDoesNotTellIsNotTakenForAbsent(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err    error
+		absent bool
+	}{
+		"unreachable":                     {errors.New("connection refused"), false},
+		"nothing there":                   {apierrors.NewNotFound(schema.GroupResource{Resource: "controllerrevisions"}, "rev"), true},
+		"the right to look is taken away": {apierrors.NewForbidden(schema.GroupResource{Resource: "controllerrevisions"}, "rev", nil), true},
+	} {
+		h, _ := before(t)
+		h.host.PrependReactor("get", "controllerrevisions", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, tc.err })
+		if _, err := h.reader.Revision(t.Context(), "ns", "vm-small-v1alpha1-s-1"); err == nil || apierrors.IsNotFound(err) != tc.absent {
+			t.Errorf("%s: error %v, want NotFound: %t", name, err, tc.absent)
+		}
+	}
+}
+
+func TestOnlyInstanceTypesAndPreferencesAreTakenOver(t *testing.T) {
+	h, _ := before(t)
+	other := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-5d4"}, Data: runtime.RawExtension{Raw: []byte(`{"spec":{}}`)}}
+	if err := h.host.Tracker().Add(other); err != nil {
+		t.Fatal(err)
+	}
+	captured, err := h.reader.Revision(t.Context(), "ns", other.Name)
+	if err != nil || captured.Valid() {
+		t.Errorf("%+v, %v; want what says why it is of no use", captured, err)
+	}
+	if _, err := h.revisions.Get(t.Context(), "ns", other.Name); !apierrors.IsNotFound(err) {
+		t.Errorf("the revision of another workload in our own API: %v, want none", err)
 	}
 }

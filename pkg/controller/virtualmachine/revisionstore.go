@@ -5,32 +5,31 @@ package virtualmachine
 
 import (
 	"context"
+	"fmt"
 
-	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
 	appsv1client "k8s.io/client-go/kubernetes/typed/apps/v1"
-	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/lru"
 
-	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/controller"
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
+	itclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/instancetype/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+	itlisters "github.com/slipway-dev/slipway/pkg/generated/listers/instancetype/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// ownerIndex finds revisions by the UIDs of the virtual machines that own them.
-const ownerIndex = "owner"
-
-// revisionStore reads and writes the ControllerRevisions of the host cluster that
-// hold captured instance types and preferences. Their content never changes, so a
-// cached one is as good as a read one; only what the cache lacks is read.
+// revisionStore reads and writes captured instance types and preferences. What a
+// revision holds never changes, so a cached one is as good as a read one; only what the
+// cache lacks is read.
 type revisionStore struct {
-	client   appsv1client.ControllerRevisionsGetter
-	informer cache.SharedIndexInformer
+	client itclient.ControllerRevisionsGetter
+	lister itlisters.ControllerRevisionLister
+	// before has the revisions of versions that kept them in the host cluster.
+	before appsv1client.ControllerRevisionsGetter
 	// decoded are the revisions that passes have read, by decodedKey.
 	decoded *lru.Cache
 }
@@ -47,36 +46,26 @@ type decodedKey struct {
 
 var _ synchronizer.RevisionStore = (*revisionStore)(nil)
 
-// newRevisionStore makes a store that watches our revisions, and none of the many
-// that the workloads of the host cluster have.
-func newRevisionStore(client kubernetes.Interface) (*revisionStore, error) {
-	factory := informers.NewSharedInformerFactoryWithOptions(client, 0,
-		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = instancetype.LabelObjectUID }),
-		informers.WithTransform(controller.WithoutManagedFields))
-	informer := factory.Apps().V1().ControllerRevisions().Informer()
-	err := informer.AddIndexers(cache.Indexers{ownerIndex: func(obj any) ([]string, error) {
-		var owners []string
-		for _, owner := range obj.(*appsv1.ControllerRevision).OwnerReferences {
-			if owner.Kind == "VirtualMachine" && owner.APIVersion == vmv1alpha1.SchemeGroupVersion.String() {
-				owners = append(owners, string(owner.UID))
-			}
-		}
-		return owners, nil
-	}})
-	return &revisionStore{client: client.AppsV1(), informer: informer, decoded: lru.New(decodedSize)}, err
+func newRevisionStore(
+	client itclient.ControllerRevisionsGetter, informers externalversions.SharedInformerFactory, before appsv1client.ControllerRevisionsGetter,
+) *revisionStore {
+	revisions := informers.Instancetype().V1alpha1().ControllerRevisions()
+	revisions.Informer() // which registers it
+	return &revisionStore{client: client, lister: revisions.Lister(), before: before, decoded: lru.New(decodedSize)}
 }
 
-// captured returns a revision, decoded, from the cache, or else from the host cluster.
+// captured returns a revision, decoded: from the cache, or else from the API, or else
+// from those of before, which are taken over at this.
 func (s *revisionStore) captured(ctx context.Context, namespace, name string) (*instancetype.Captured, error) {
-	obj, ok, err := s.informer.GetStore().GetByKey(namespace + "/" + name)
+	revision, err := s.lister.ControllerRevisions(namespace).Get(name)
+	if apierrors.IsNotFound(err) {
+		revision, err = s.Get(ctx, namespace, name)
+	}
+	if apierrors.IsNotFound(err) {
+		revision, err = s.takeOver(ctx, namespace, name, err)
+	}
 	if err != nil {
 		return nil, err
-	}
-	revision, ok := obj.(*appsv1.ControllerRevision)
-	if !ok {
-		if revision, err = s.Get(ctx, namespace, name); err != nil {
-			return nil, err
-		}
 	}
 	key := decodedKey{revision.UID, revision.ResourceVersion}
 	if known, ok := s.decoded.Get(key); ok {
@@ -89,52 +78,56 @@ func (s *revisionStore) captured(ctx context.Context, namespace, name string) (*
 	return captured, nil
 }
 
-// owned returns the cached revisions of a virtual machine.
-func (s *revisionStore) owned(vm types.UID) ([]*appsv1.ControllerRevision, error) {
-	objs, err := s.informer.GetIndexer().ByIndex(ownerIndex, string(vm))
+// takeOver copies a revision that an earlier version, or KubeVirt, left in the host
+// cluster, under its name, since spec and status have that. The original stays, for a
+// return to that version. missing is the error when there is none, also for a server
+// that has no right any more to look: who took it away says that none are left.
+func (s *revisionStore) takeOver(ctx context.Context, namespace, name string, missing error) (*itv1alpha1.ControllerRevision, error) {
+	get, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	before, err := s.before.ControllerRevisions(namespace).Get(get, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		return nil, missing
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("looking for revision %s/%s of an earlier version in the host cluster: %w", namespace, name, err)
 	}
-	revisions := make([]*appsv1.ControllerRevision, 0, len(objs))
-	for _, obj := range objs {
-		revisions = append(revisions, obj.(*appsv1.ControllerRevision))
+	revision := &itv1alpha1.ControllerRevision{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: before.Labels},
+		Data:       before.Data,
+		Revision:   before.Revision,
 	}
-	return revisions, nil
+	if !instancetype.Decode(revision).Valid() {
+		return revision, nil // what reads it says what is wrong with it
+	}
+	taken, err := s.Create(ctx, revision)
+	if apierrors.IsAlreadyExists(err) {
+		return s.Get(ctx, namespace, name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("taking revision %s/%s over from the host cluster: %w", namespace, name, err)
+	}
+	klog.FromContext(ctx).Info("Took a revision over from the host cluster", "revision", klog.KRef(namespace, name))
+	return taken, nil
 }
 
-// Get reads a revision from the host cluster.
-func (s *revisionStore) Get(ctx context.Context, namespace, name string) (*appsv1.ControllerRevision, error) {
+// Get reads a revision from the API.
+func (s *revisionStore) Get(ctx context.Context, namespace, name string) (*itv1alpha1.ControllerRevision, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return s.client.ControllerRevisions(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
-// Create stores a revision in the host cluster.
-func (s *revisionStore) Create(ctx context.Context, revision *appsv1.ControllerRevision) (*appsv1.ControllerRevision, error) {
+// Create stores a revision.
+func (s *revisionStore) Create(ctx context.Context, revision *itv1alpha1.ControllerRevision) (*itv1alpha1.ControllerRevision, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return s.client.ControllerRevisions(revision.Namespace).Create(ctx, revision, metav1.CreateOptions{})
 }
 
-// Adopt makes vm an owner of the revision called name, which exists already.
-func (s *revisionStore) Adopt(ctx context.Context, vm *vmv1alpha1.VirtualMachine, name string) error {
+// Update replaces the metadata of a revision.
+func (s *revisionStore) Update(ctx context.Context, revision *itv1alpha1.ControllerRevision) (*itv1alpha1.ControllerRevision, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	client := s.client.ControllerRevisions(vm.Namespace)
-	live, err := client.Get(ctx, name, metav1.GetOptions{})
-	if err != nil || !instancetype.AddOwner(live, vm) {
-		return err
-	}
-	_, err = client.Update(ctx, live, metav1.UpdateOptions{})
-	return err
-}
-
-// delete removes exactly the revision that was seen.
-func (s *revisionStore) delete(ctx context.Context, revision *appsv1.ControllerRevision) error {
-	err := s.client.ControllerRevisions(revision.Namespace).Delete(ctx, revision.Name,
-		metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(revision.UID))})
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil
-	}
-	return err
+	return s.client.ControllerRevisions(revision.Namespace).Update(ctx, revision, metav1.UpdateOptions{})
 }

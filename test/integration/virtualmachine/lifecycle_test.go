@@ -129,7 +129,7 @@ func poweredOff(vm *vmv1alpha1.VirtualMachine) bool {
 
 func (w *world) revisions() []string {
 	w.t.Helper()
-	list, err := w.host.AppsV1().ControllerRevisions(namespace).List(w.t.Context(), metav1.ListOptions{})
+	list, err := w.InstancetypeV1alpha1().ControllerRevisions(namespace).List(w.t.Context(), metav1.ListOptions{})
 	if err != nil {
 		w.t.Fatal(err)
 	}

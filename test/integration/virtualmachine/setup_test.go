@@ -26,6 +26,7 @@ import (
 	"github.com/slipway-dev/slipway/cmd/slipway-apiserver/app"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/controllerrevision"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
@@ -152,11 +153,16 @@ func (w *world) run(server *framework.Server) func() {
 	config := server.Config()
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &countWrites{next, w.apiWrites} })
 	client := framework.Client(w.t, config)
+	informers := externalversions.NewSharedInformerFactory(client, 0)
 	c, err := virtualmachine.New(virtualmachine.Deps{
-		Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0),
+		Client: client, Informers: informers,
 		Host: w.host, Provider: platform, Recorder: w.events, Queue: controller.QueueOptions{Aging: 2 * time.Second, Fairness: true},
 		Policy: w.policy, Blocking: w.blocking,
 	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	collector, err := controllerrevision.New(controllerrevision.Deps{Client: client, Informers: informers})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -166,6 +172,11 @@ func (w *world) run(server *framework.Server) func() {
 	all.Go(func() {
 		if err := c.Run(ctx); err != nil {
 			w.t.Errorf("the controller ended with: %v", err)
+		}
+	})
+	all.Go(func() {
+		if err := collector.Run(ctx); err != nil {
+			w.t.Errorf("the collector of revisions ended with: %v", err)
 		}
 	})
 	stop := sync.OnceFunc(func() { cancel(); all.Wait() })

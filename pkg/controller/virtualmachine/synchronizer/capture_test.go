@@ -5,16 +5,18 @@ package synchronizer_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
@@ -40,11 +42,11 @@ func TestFirstSyncCapturesBothReferences(t *testing.T) {
 			size := &vmv1alpha1.VirtualMachineResources{VCPUs: 2, Memory: &memory}
 			wantIT := &vmv1alpha1.InstancetypeRef{
 				Name: "small", Kind: string(tc.itKind), SourceUID: "it-uid", SourceGeneration: 4, LatestGeneration: 4,
-				ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "vm-small-v1alpha1-it-uid-4"}, Resources: size,
+				ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "small-v1alpha1-it-uid-4"}, Resources: size,
 			}
 			wantPref := &vmv1alpha1.PreferenceRef{
 				Name: "linux", Kind: string(tc.prefKind), SourceUID: "p-uid", SourceGeneration: 1, LatestGeneration: 1,
-				ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "vm-linux-v1alpha1-p-uid-1"}, Resources: size,
+				ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "linux-v1alpha1-p-uid-1"}, Resources: size,
 			}
 			if diff := cmp.Diff(wantIT, out.Status.InstancetypeRef, quantities); diff != "" {
 				t.Errorf("instance type (-want +got):\n%s", diff)
@@ -52,7 +54,7 @@ func TestFirstSyncCapturesBothReferences(t *testing.T) {
 			if diff := cmp.Diff(wantPref, out.Status.PreferenceRef, quantities); diff != "" {
 				t.Errorf("preference (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff([]string{"vm-small-v1alpha1-it-uid-4", "vm-linux-v1alpha1-p-uid-1"}, w.created); diff != "" {
+			if diff := cmp.Diff([]string{"small-v1alpha1-it-uid-4", "linux-v1alpha1-p-uid-1"}, w.created); diff != "" {
 				t.Errorf("created (-want +got):\n%s", diff)
 			}
 			want := map[string]string{"InstancetypeReady": "True Succeeded", "PreferenceReady": "True Succeeded", "Synchronized": "True Succeeded"}
@@ -98,19 +100,19 @@ func TestReferencesStayAndMove(t *testing.T) {
 		}
 	}
 	steps := []step{
-		{"captured", func(*testing.T, *world, *vmv1alpha1.VirtualMachine) {}, "vm-small-v1alpha1-s-1", 1},
+		{"captured", func(*testing.T, *world, *vmv1alpha1.VirtualMachine) {}, "small-v1alpha1-s-1", 1},
 		{"F57 the source changes: pinned, and marked", func(t *testing.T, w *world, _ *vmv1alpha1.VirtualMachine) {
 			w.add(t, clusterIT, "small", "s", 2, big)
-		}, "vm-small-v1alpha1-s-1", 1},
-		{"F45 another spelling of the kind", matcher("{name: small, kind: VIRTUALMACHINECLUSTERINSTANCETYPES}"), "vm-small-v1alpha1-s-1", 1},
-		{"F45 the kind written out", matcher("{name: small, kind: VirtualMachineClusterInstancetype}"), "vm-small-v1alpha1-s-1", 1},
-		{"F46 another scope", matcher("{name: small, kind: VirtualMachineInstancetype}"), "vm-small-v1alpha1-n-1", 2},
-		{"F46 the kind removed", matcher("{name: small}"), "vm-small-v1alpha1-s-2", 3},
-		{"F44 another name", matcher("{name: big}"), "vm-big-v1alpha1-b-1", 4},
-		{"F44 and back: the newest", matcher("{name: small}"), "vm-small-v1alpha1-s-2", 4},
-		{"F28 a pin is mirrored, nothing is created", matcher("{name: small, revisionName: vm-small-v1alpha1-s-1}"), "vm-small-v1alpha1-s-1", 4},
-		{"F28 the newer kind of pin", matcher("{name: small, controllerRevisionRef: {name: vm-small-v1alpha1-s-2}}"), "vm-small-v1alpha1-s-2", 4},
-		{"the pin is removed: what it pinned stays", matcher("{name: small}"), "vm-small-v1alpha1-s-2", 4},
+		}, "small-v1alpha1-s-1", 1},
+		{"F45 another spelling of the kind", matcher("{name: small, kind: VIRTUALMACHINECLUSTERINSTANCETYPES}"), "small-v1alpha1-s-1", 1},
+		{"F45 the kind written out", matcher("{name: small, kind: VirtualMachineClusterInstancetype}"), "small-v1alpha1-s-1", 1},
+		{"F46 another scope", matcher("{name: small, kind: VirtualMachineInstancetype}"), "small-v1alpha1-n-1", 2},
+		{"F46 the kind removed", matcher("{name: small}"), "small-v1alpha1-s-2", 3},
+		{"F44 another name", matcher("{name: big}"), "big-v1alpha1-b-1", 4},
+		{"F44 and back: the newest", matcher("{name: small}"), "small-v1alpha1-s-2", 4},
+		{"F28 a pin is mirrored, nothing is created", matcher("{name: small, revisionName: small-v1alpha1-s-1}"), "small-v1alpha1-s-1", 4},
+		{"F28 the newer kind of pin", matcher("{name: small, controllerRevisionRef: {name: small-v1alpha1-s-2}}"), "small-v1alpha1-s-2", 4},
+		{"the pin is removed: what it pinned stays", matcher("{name: small}"), "small-v1alpha1-s-2", 4},
 		{"F47 the matcher is removed", func(t *testing.T, _ *world, vm *vmv1alpha1.VirtualMachine) {
 			vm.Spec.Instancetype = nil
 			vm.Spec.CPU, vm.Spec.Memory = parse[vmv1alpha1.VirtualMachineCPU](t, "{sockets: 1}"), parse[vmv1alpha1.VirtualMachineMemory](t, "{guest: 1Gi}")
@@ -149,17 +151,17 @@ func TestTheSourceOfTheDayIsCapturedByEachVirtualMachine(t *testing.T) {
 	second := vmOf(t, "{instancetype: {name: small}}")
 	second.Name, second.UID = "second", "second-uid"
 	second = mustSync(t, w, second)
-	if got := second.Status.InstancetypeRef; got.ControllerRevisionRef.Name != "second-small-v1alpha1-s-2" || got.SourceGeneration != 2 || got.Outdated {
+	if got := second.Status.InstancetypeRef; got.ControllerRevisionRef.Name != "small-v1alpha1-s-2" || got.SourceGeneration != 2 || got.Outdated {
 		t.Errorf("F57 the second virtual machine captured %+v, want generation 2", got)
 	}
-	if equal, err := instancetype.EqualRevisions(w.revisions["vm-small-v1alpha1-s-1"], w.revisions["second-small-v1alpha1-s-2"]); err != nil || equal {
-		t.Errorf("F57 both revisions hold the same: %v", err)
+	if instancetype.Same(w.revisions["small-v1alpha1-s-1"], w.revisions["small-v1alpha1-s-2"]) == nil {
+		t.Error("F57 both revisions hold the same")
 	}
 	for _, power := range []vmv1alpha1.PowerState{vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOn} {
 		first = first.DeepCopy()
 		first.Spec.PowerState, first.Status.PowerState = power, power
 		first = mustSync(t, w, first)
-		if got := first.Status.InstancetypeRef.ControllerRevisionRef.Name; got != "vm-small-v1alpha1-s-1" || first.Status.Resources.VCPUs != 2 {
+		if got := first.Status.InstancetypeRef.ControllerRevisionRef.Name; got != "small-v1alpha1-s-1" || first.Status.Resources.VCPUs != 2 {
 			t.Errorf("F57 %s, the first has revision %s and %d vCPUs, want the old one", power, got, first.Status.Resources.VCPUs)
 		}
 	}
@@ -215,21 +217,18 @@ func TestExistingRevisions(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name   string
-		change func(t *testing.T, revision *appsv1.ControllerRevision, vm *vmv1alpha1.VirtualMachine, s subject)
+		change func(t *testing.T, revision *itv1alpha1.ControllerRevision, vm *vmv1alpha1.VirtualMachine, s subject)
 		want   string
 	}{
-		{"F30 F40 F52 an equal one is reused", func(*testing.T, *appsv1.ControllerRevision, *vmv1alpha1.VirtualMachine, subject) {}, ""},
-		{"F31 F41 an unequal one is refused", func(t *testing.T, revision *appsv1.ControllerRevision, vm *vmv1alpha1.VirtualMachine, s subject) {
-			other, err := instancetype.NewRevision(vm, newWorld().add(t, instancetype.Kind(s.kind), "small", "s", 1, s.other))
+		{"F30 F40 F52 an equal one is reused", func(*testing.T, *itv1alpha1.ControllerRevision, *vmv1alpha1.VirtualMachine, subject) {}, ""},
+		{"F31 F41 an unequal one is refused", func(t *testing.T, revision *itv1alpha1.ControllerRevision, vm *vmv1alpha1.VirtualMachine, s subject) {
+			other, err := instancetype.NewRevision(vm.Namespace, newWorld().add(t, instancetype.Kind(s.kind), "small", "s", 1, s.other))
 			if err != nil {
 				t.Fatal(err)
 			}
 			revision.Data = other.Data
-		}, "found existing ControllerRevision with unexpected data: vm-small-v1alpha1-s-1"},
-		{"one of an earlier virtual machine of the same name is refused", func(_ *testing.T, revision *appsv1.ControllerRevision, _ *vmv1alpha1.VirtualMachine, _ subject) {
-			revision.OwnerReferences[0].UID = "earlier"
-		}, "belongs to another owner"},
-		{"one that is being deleted is refused", func(_ *testing.T, revision *appsv1.ControllerRevision, _ *vmv1alpha1.VirtualMachine, _ subject) {
+		}, "found existing ControllerRevision with unexpected data: small-v1alpha1-s-1"},
+		{"one that is being deleted is refused", func(_ *testing.T, revision *itv1alpha1.ControllerRevision, _ *vmv1alpha1.VirtualMachine, _ subject) {
 			revision.DeletionTimestamp = &metav1.Time{}
 		}, "is being deleted"},
 	} {
@@ -239,7 +238,7 @@ func TestExistingRevisions(t *testing.T) {
 				w.add(t, instancetype.Kind(s.kind), "small", "s", 1, s.content)
 				vm := vmOf(t, s.vm)
 				mustSync(t, w, vm)
-				tc.change(t, w.revisions["vm-small-v1alpha1-s-1"], vm, s)
+				tc.change(t, w.revisions["small-v1alpha1-s-1"], vm, s)
 				out, err := sync(t, w, vm)
 				ref := instancetype.StatusRef(out, role)
 				if tc.want == "" {
@@ -308,10 +307,10 @@ func TestACaptureThatWaitsForTheOtherReferenceSaysSo(t *testing.T) {
 }
 
 func TestPinOfAPreferenceIsMirrored(t *testing.T) {
-	for _, pin := range []string{"revisionName: vm-linux-v1alpha1-l-1", "controllerRevisionRef: {name: vm-linux-v1alpha1-l-1}"} {
+	for _, pin := range []string{"revisionName: linux-v1alpha1-l-1", "controllerRevisionRef: {name: linux-v1alpha1-l-1}"} {
 		w := newWorld()
 		vm := vmOf(t, "{cpu: {sockets: 1}, memory: {guest: 1Gi}, preference: {name: linux, "+pin+"}}")
-		revision, err := instancetype.NewRevision(vm, w.add(t, clusterPref, "linux", "l", 1, "{}"))
+		revision, err := instancetype.NewRevision(vm.Namespace, w.add(t, clusterPref, "linux", "l", 1, "{}"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -328,7 +327,7 @@ func TestOldRevisionsAreUpgraded(t *testing.T) {
 	w := newWorld()
 	o := w.add(t, clusterIT, "small", "s", 1, small)
 	vm := vmOf(t, "{instancetype: {name: small}}")
-	old, err := instancetype.NewRevision(vm, o)
+	old, err := instancetype.NewRevision(vm.Namespace, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -338,7 +337,7 @@ func TestOldRevisionsAreUpgraded(t *testing.T) {
 
 	for _, name := range []string{"F135 upgraded", "F135 repeated when the status was not written"} {
 		out := mustSync(t, w, vm)
-		if got := out.Status.InstancetypeRef.ControllerRevisionRef.Name; got != "vm-small-v1alpha1-s-1" || len(w.created) != 1 {
+		if got := out.Status.InstancetypeRef.ControllerRevisionRef.Name; got != "small-v1alpha1-s-1" || len(w.created) != 1 {
 			t.Errorf("%s: revision %s after %d creates", name, got, len(w.created))
 		}
 	}
@@ -348,38 +347,51 @@ func TestOldRevisionsAreUpgraded(t *testing.T) {
 	}
 }
 
-// A revision without owner is the form that a restore brings back.
-func TestRevisionThatAVMDidNotCaptureItselfGetsItAsAnOwner(t *testing.T) {
-	for name, owners := range map[string][]*vmv1alpha1.VirtualMachine{
-		"of another virtual machine": {{ObjectMeta: metav1.ObjectMeta{Name: "other", UID: "other"}}},
-		"without owner":              nil,
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld()
-			vm := vmOf(t, "{instancetype: {name: small, controllerRevisionRef: {name: rev}}}")
-			revision, err := instancetype.NewRevision(vm, w.add(t, clusterIT, "small", "s", 1, small))
-			if err != nil {
-				t.Fatal(err)
-			}
-			revision.Name, revision.OwnerReferences = "rev", nil
-			for _, owner := range owners {
-				instancetype.AddOwner(revision, owner)
-			}
-			w.revisions["rev"] = revision
+// A revision that another virtual machine captured, or that a restore brought back, is
+// used as it is.
+func TestRevisionThatAVMDidNotCaptureItselfIsShared(t *testing.T) {
+	w := newWorld()
+	vm := vmOf(t, "{instancetype: {name: small, controllerRevisionRef: {name: rev}}}")
+	revision, err := instancetype.NewRevision(vm.Namespace, w.add(t, clusterIT, "small", "s", 1, small))
+	if err != nil {
+		t.Fatal(err)
+	}
+	revision.Name = "rev"
+	w.revisions["rev"] = revision
+	out := mustSync(t, w, vm)
+	if ref := out.Status.InstancetypeRef; len(w.created) != 0 || ref == nil || ref.ControllerRevisionRef.Name != "rev" {
+		t.Errorf("created %v, reference %+v; want the one that is there", w.created, ref)
+	}
+}
 
-			w.broken = errors.New("forbidden")
-			if out, err := sync(t, w, vm); err == nil || reasons(out)[vmv1alpha1.ConditionInstancetypeReady] != "False Error" {
-				t.Errorf("adopting failed: error %v, conditions %v; want it shown", err, reasons(out))
-			}
-			w.broken = nil
-			vm.Status = mustSync(t, w, vm).Status
-			if len(w.created) != 0 || !instancetype.OwnedBy(revision, vm) || len(revision.OwnerReferences) != len(owners)+1 {
-				t.Errorf("created %v, owners %v; want the virtual machine as one more owner", w.created, revision.OwnerReferences)
-			}
-			mustSync(t, w, vm)
-			if diff := cmp.Diff([]string{"rev"}, w.adopted); diff != "" {
-				t.Errorf("adoptions (-want +got):\n%s", diff)
-			}
-		})
+func TestVirtualMachinesOfANamespaceShareWhatTheyCaptured(t *testing.T) {
+	w := newWorld()
+	w.add(t, clusterIT, "small", "s", 1, small)
+	for _, name := range []string{"one", "two", "three"} {
+		vm := vmOf(t, "{instancetype: {name: small}}")
+		vm.Name, vm.UID = name, types.UID(name)
+		if got := mustSync(t, w, vm).Status.InstancetypeRef.ControllerRevisionRef.Name; got != "small-v1alpha1-s-1" {
+			t.Errorf("%s captured %s", name, got)
+		}
+	}
+	if diff := cmp.Diff([]string{"small-v1alpha1-s-1"}, w.created); diff != "" {
+		t.Errorf("created (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhoCapturesWhatIsAboutToBeCollectedKeepsIt(t *testing.T) {
+	w := newWorld()
+	w.add(t, clusterIT, "small", "s", 1, small)
+	mustSync(t, w, vmOf(t, "{instancetype: {name: small}}"))
+	const name = "small-v1alpha1-s-1"
+	metav1.SetMetaDataAnnotation(&w.revisions[name].ObjectMeta, itv1alpha1.AnnotationCollecting, "true")
+	w.broken = errors.New("conflict")
+	if out, err := sync(t, w, vmOf(t, "{instancetype: {name: small}}")); !strings.Contains(fmt.Sprint(err), "about to be collected") || out.Status.InstancetypeRef != nil {
+		t.Errorf("error %v, reference %+v; want no capture of what may go at any time", err, out.Status.InstancetypeRef)
+	}
+	w.broken = nil
+	mustSync(t, w, vmOf(t, "{instancetype: {name: small}}"))
+	if _, marked := w.revisions[name].Annotations[itv1alpha1.AnnotationCollecting]; marked {
+		t.Error("the captured revision is still marked")
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"context"
 	"errors"
 
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
@@ -24,13 +24,12 @@ type Synchronizer interface {
 // RevisionStore creates and keeps the revisions that status refers to.
 type RevisionStore interface {
 	// Get returns the revision as the API has it now, uncached.
-	Get(ctx context.Context, namespace, name string) (*appsv1.ControllerRevision, error)
+	Get(ctx context.Context, namespace, name string) (*itv1alpha1.ControllerRevision, error)
 	// Create creates the revision; apierrors.IsAlreadyExists recognises the
 	// error when the name is taken.
-	Create(ctx context.Context, revision *appsv1.ControllerRevision) (*appsv1.ControllerRevision, error)
-	// Adopt makes vm an owner of the revision of its namespace called name, so that
-	// it lives as long as vm. One that is an owner already is no error.
-	Adopt(ctx context.Context, vm *vmv1alpha1.VirtualMachine, name string) error
+	Create(ctx context.Context, revision *itv1alpha1.ControllerRevision) (*itv1alpha1.ControllerRevision, error)
+	// Update replaces the metadata of the revision, if it is still as it was read.
+	Update(ctx context.Context, revision *itv1alpha1.ControllerRevision) (*itv1alpha1.ControllerRevision, error)
 }
 
 // Policy says what becomes of references to instance types and preferences.
@@ -74,6 +73,9 @@ type Result struct {
 	// Effective is its effective spec; nil when there is none, for the reason that the
 	// error and the conditions give.
 	Effective *vmv1alpha1.VirtualMachineInstanceSpec
+	// Captured are the revisions that VM names by its status only since this pass. They
+	// exist, and Ensure has to be called again once the status is written.
+	Captured []*itv1alpha1.ControllerRevision
 }
 
 // Sync runs all synchronizers on vm, which is the caller's own copy and is changed,
@@ -99,5 +101,5 @@ func (c Chain) Sync(
 	}
 	err := errors.Join(failures...)
 	setCondition(vm, vmv1alpha1.ConditionSynchronized, err, c.options.Now)
-	return Result{VM: vm, Effective: instancetypes.effective}, err
+	return Result{VM: vm, Effective: instancetypes.effective, Captured: instancetypes.captured}, err
 }

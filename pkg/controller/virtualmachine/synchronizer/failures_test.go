@@ -101,7 +101,7 @@ func TestAFailingSwitchKeepsTheCapturedRevision(t *testing.T) {
 	for _, m := range []string{"{name: odd}", "{name: gone}", "{name: small, revisionName: nowhere}", "{name: small, kind: Foo}"} {
 		vm.Spec.Instancetype = parse[vmv1alpha1.InstancetypeMatcher](t, m)
 		out, err := sync(t, w, vm)
-		if err == nil || out.Status.InstancetypeRef.ControllerRevisionRef.Name != "vm-small-v1alpha1-s-1" || out.Status.PreferenceRef == nil {
+		if err == nil || out.Status.InstancetypeRef.ControllerRevisionRef.Name != "small-v1alpha1-s-1" || out.Status.PreferenceRef == nil {
 			t.Errorf("%s: references %+v, %+v, error %v", m, out.Status.InstancetypeRef, out.Status.PreferenceRef, err)
 		}
 		if got := condition(t, out, "InstancetypeReady"); got.Status != metav1.ConditionFalse {

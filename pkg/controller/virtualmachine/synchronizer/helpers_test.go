@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -36,18 +35,17 @@ var quantities = cmp.Comparer(func(a, b resource.Quantity) bool { return a.Cmp(b
 // world is a Reader and a RevisionStore over values.
 type world struct {
 	sources   map[string]*instancetype.Object
-	revisions map[string]*appsv1.ControllerRevision
+	revisions map[string]*itv1alpha1.ControllerRevision
 	classes   map[string]*vmv1alpha1.VirtualMachineClass
 	images    map[string]*vmv1alpha1.VirtualMachineImage
 	created   []string
-	adopted   []string
 	broken    error
 }
 
 func newWorld() *world {
 	return &world{
 		sources:   map[string]*instancetype.Object{},
-		revisions: map[string]*appsv1.ControllerRevision{},
+		revisions: map[string]*itv1alpha1.ControllerRevision{},
 		classes:   map[string]*vmv1alpha1.VirtualMachineClass{},
 		images:    map[string]*vmv1alpha1.VirtualMachineImage{},
 	}
@@ -84,11 +82,11 @@ func (w *world) PersistentVolumeClaim(_ context.Context, _, name string) (*corev
 	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "persistentvolumeclaims"}, name)
 }
 
-func (w *world) Get(_ context.Context, _, name string) (*appsv1.ControllerRevision, error) {
+func (w *world) Get(_ context.Context, _, name string) (*itv1alpha1.ControllerRevision, error) {
 	return lookUp(w.revisions, "controllerrevisions", name)
 }
 
-func (w *world) Create(_ context.Context, revision *appsv1.ControllerRevision) (*appsv1.ControllerRevision, error) {
+func (w *world) Create(_ context.Context, revision *itv1alpha1.ControllerRevision) (*itv1alpha1.ControllerRevision, error) {
 	if w.broken != nil {
 		return nil, w.broken
 	}
@@ -100,15 +98,12 @@ func (w *world) Create(_ context.Context, revision *appsv1.ControllerRevision) (
 	return revision, nil
 }
 
-func (w *world) Adopt(ctx context.Context, vm *vmv1alpha1.VirtualMachine, name string) error {
-	revision, err := w.Get(ctx, vm.Namespace, name)
-	if err == nil && w.broken != nil {
-		err = w.broken
+func (w *world) Update(_ context.Context, revision *itv1alpha1.ControllerRevision) (*itv1alpha1.ControllerRevision, error) {
+	if w.broken != nil {
+		return nil, w.broken
 	}
-	if err == nil && instancetype.AddOwner(revision, vm) {
-		w.adopted = append(w.adopted, name)
-	}
-	return err
+	w.revisions[revision.Name] = revision
+	return revision, nil
 }
 
 func (w *world) add(t testing.TB, kind instancetype.Kind, name, uid string, generation int64, spec string) *instancetype.Object {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
@@ -32,6 +33,8 @@ type Instancetype struct {
 	effective *vmv1alpha1.VirtualMachineInstanceSpec
 	// problems are why there is none although everything was found.
 	problems *apply.Error
+	// captured are the revisions that Sync made the status name.
+	captured []*itv1alpha1.ControllerRevision
 }
 
 // Sync implements Synchronizer.
@@ -110,8 +113,8 @@ func hasRevision(vm *vmv1alpha1.VirtualMachine, role instancetype.Role) bool {
 	return ref != nil && ref.ControllerRevisionRef != nil
 }
 
-// capture writes the status reference of vm for role, after its revision exists and
-// is its own. blocked is why no effective spec can be computed: then only facts
+// capture writes the status reference of vm for role, after its revision exists.
+// blocked is why no effective spec can be computed: then only facts
 // about the revision in use are brought up to date, and its size stays.
 func (s *Instancetype) capture(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role instancetype.Role, blocked error) error {
 	if !hasMatcher(vm, role) {
@@ -133,8 +136,11 @@ func (s *Instancetype) capture(ctx context.Context, vm *vmv1alpha1.VirtualMachin
 	if blocked != nil && !(hasRevision(vm, role) && s.revision(role) == old.ControllerRevisionRef.Name) {
 		return nil
 	}
-	if err := ensure(ctx, s.revisions, vm, capture); err != nil {
-		return &instancetype.RoleError{Role: role, Err: err}
+	if capture.Create != nil {
+		if err := Ensure(ctx, s.revisions, capture.Create); err != nil {
+			return &instancetype.RoleError{Role: role, Err: err}
+		}
+		s.captured = append(s.captured, capture.Create)
 	}
 	capture.Ref.Resources = instancetype.Resources(s.effective)
 	if capture.Ref.Resources == nil && old != nil {

@@ -29,11 +29,12 @@ import (
 
 // Readers reads for requests. All fields must be set but Host.
 type Readers struct {
-	// Instancetypes are the stores of instance types and preferences.
+	// Instancetypes are the stores of instance types and preferences, and of their
+	// revisions.
 	Instancetypes *instancetyperest.Stores
 	// Instances, Classes and Images are the stores of these kinds.
 	Instances, Classes, Images *standard.REST
-	// Host has revisions and claims.
+	// Host has claims.
 	Host kubernetes.Interface
 }
 
@@ -76,10 +77,7 @@ func (r *Readers) Image(ctx context.Context, namespace, name string) (*vmv1alpha
 
 // Revision implements instancetype.Reader.
 func (r *Readers) Revision(ctx context.Context, namespace, name string) (*instancetype.Captured, error) {
-	if r.Host == nil {
-		return nil, errNoHost
-	}
-	revision, err := r.Host.AppsV1().ControllerRevisions(namespace).Get(ctx, name, metav1.GetOptions{})
+	revision, err := read(ctx, r.Instancetypes.Revisions, namespace, name, &instancetypev1alpha1.ControllerRevision{})
 	if err != nil {
 		return nil, err
 	}

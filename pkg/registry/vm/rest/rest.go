@@ -29,9 +29,10 @@ import (
 type Dependencies struct {
 	// Owners records who set what through a subresource.
 	Owners storage.FieldOwners
-	// Instancetypes are the stores of instance types and preferences.
+	// Instancetypes are the stores of instance types and preferences, and of their
+	// revisions.
 	Instancetypes *instancetyperest.Stores
-	// Host has revisions and claims. It may be nil: then they are unknown.
+	// Host has claims. It may be nil: then they are unknown.
 	Host kubernetes.Interface
 }
 

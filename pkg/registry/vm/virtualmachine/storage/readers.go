@@ -11,7 +11,7 @@ import (
 )
 
 // Readers makes what a request reads other objects with: instance types, preferences,
-// classes, images, and the revisions and claims of the host cluster.
+// classes, images, revisions, and the claims of the host cluster.
 type Readers interface {
 	instancetype.Reader
 	// Instance returns what a VM runs with; apierrors.IsNotFound recognises the error
