@@ -24,7 +24,7 @@ type sight struct {
 	// folders are the paths below the managed folder, directories those of machines on
 	// datastores.
 	folders, directories []string
-	// revisions are the ControllerRevisions of the host cluster, by namespace/name.
+	// revisions are the captured instance types and preferences, by namespace/name.
 	revisions map[string]bool
 }
 

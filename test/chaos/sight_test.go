@@ -43,7 +43,7 @@ func (s *storm) look(ctx context.Context) (sight, error) {
 	if err := s.lookAtVSphere(ctx, &seen); err != nil {
 		return seen, err
 	}
-	if err := s.lookAtHost(ctx, &seen); err != nil {
+	if err := s.lookAtRevisions(ctx, &seen); err != nil {
 		return seen, err
 	}
 	return seen, s.lookAtAPI(ctx, &seen)
@@ -97,9 +97,9 @@ func objectOf(o *vmv1alpha1.VirtualMachine) object {
 	return seen
 }
 
-func (s *storm) lookAtHost(ctx context.Context, seen *sight) error {
+func (s *storm) lookAtRevisions(ctx context.Context, seen *sight) error {
 	seen.revisions = map[string]bool{}
-	revisions, err := s.host.AppsV1().ControllerRevisions("").List(ctx, metav1.ListOptions{})
+	revisions, err := s.api.InstancetypeV1alpha1().ControllerRevisions("").List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("listing revisions: %w", err)
 	}

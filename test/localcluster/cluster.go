@@ -110,6 +110,9 @@ func (c *Cluster) KillSlipway() error {
 	return nil
 }
 
+// SlipwayDataDir is where slipway-apiserver keeps its store.
+func (c *Cluster) SlipwayDataDir() string { return c.dir.slipwayData() }
+
 // RestartSlipway stops slipway-apiserver if it runs, starts it on its data, and
 // returns when it is ready and its API is served through kube-apiserver.
 func (c *Cluster) RestartSlipway(ctx context.Context) error {
