@@ -141,6 +141,10 @@ func (s *Instancetype) capture(ctx context.Context, vm *vmv1alpha1.VirtualMachin
 			return &instancetype.RoleError{Role: role, Err: err}
 		}
 		s.captured = append(s.captured, capture.Create)
+		if applied := s.applied(role); applied != nil {
+			// What it comes from is captured now: the instance says so from the beginning.
+			applied.RevisionName = capture.Create.Name
+		}
 	}
 	capture.Ref.Resources = instancetype.Resources(s.effective)
 	if capture.Ref.Resources == nil && old != nil {
@@ -148,6 +152,17 @@ func (s *Instancetype) capture(ctx context.Context, vm *vmv1alpha1.VirtualMachin
 	}
 	instancetype.SetStatusRef(vm, role, capture.Ref)
 	return nil
+}
+
+// applied is where the effective spec says what it comes from; nil when there is none.
+func (s *Instancetype) applied(role instancetype.Role) *vmv1alpha1.AppliedRevision {
+	switch {
+	case s.effective == nil:
+		return nil
+	case role == instancetype.RolePreference:
+		return s.effective.Preference
+	}
+	return s.effective.Instancetype
 }
 
 // revision is the one that was found for role; empty for the live object.
