@@ -40,9 +40,7 @@ func (p *pass) remove(ctx context.Context, s driver.Sighting) error {
 		}
 		return provider.ErrReconcileInProgress
 	}
-	if s.State != driver.Unknown {
-		p.seen(s.State)
-	}
+	p.seen(s.State)
 	switch s.State {
 	case driver.Unknown:
 		return p.unknown(s)

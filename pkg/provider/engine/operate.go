@@ -35,9 +35,10 @@ func (p *pass) start(ctx context.Context, op driver.Operation) error {
 		return context.Canceled
 	case rec.running != nil || rec.uid != p.uid():
 		return provider.ErrReconcileInProgress
-	case c == creates && !e.places[c].take(p.key, p.req.Priority, e.opts.Now()):
+	case c == "" || e.places[c].take(p.key, p.req.Priority, e.opts.Now()):
+	case c == creates:
 		return provider.ErrTooManyCreates
-	case c != "" && c != creates && !e.places[c].take(p.key, p.req.Priority, e.opts.Now()):
+	default:
 		return provider.ErrTooManyOperations
 	}
 	opCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))

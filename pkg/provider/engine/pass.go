@@ -34,9 +34,7 @@ func (e *Engine) newPass(req *provider.Request) *pass {
 
 // reconcile brings what was seen towards the request.
 func (p *pass) reconcile(ctx context.Context, s driver.Sighting) error {
-	if s.State != driver.Unknown {
-		p.seen(s.State)
-	}
+	p.seen(s.State)
 	switch s.State {
 	case driver.Absent:
 		return p.absent(ctx)
@@ -52,7 +50,7 @@ func (p *pass) reconcile(ctx context.Context, s driver.Sighting) error {
 
 // seen ends the wait for the hypervisor, and what was known of an absence.
 func (p *pass) seen(s driver.State) {
-	if !p.rec.awaits && (s == driver.Absent || p.rec.absent == nil) {
+	if s == driver.Unknown || !p.rec.awaits && (s == driver.Absent || p.rec.absent == nil) {
 		return
 	}
 	p.engine.change(p.key, p.uid(), func(r *record) {
