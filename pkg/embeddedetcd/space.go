@@ -75,14 +75,15 @@ func (s Space) level() level {
 
 // Err says what is scarce, nil while nothing is.
 func (s Space) Err() error {
-	switch {
-	case s.Full:
+	switch s.level() {
+	case full:
 		return fmt.Errorf("the embedded etcd is full and takes no writes: %s", s)
-	case s.Size >= s.percent(reservePercent):
+	case reserved:
 		return fmt.Errorf("the embedded etcd has room for updates and deletions only: %s", s)
-	case s.Size >= s.percent(warnPercent):
-		return fmt.Errorf("the embedded etcd is nearly full: %s", s)
-	case s.DiskFree < DiskMargin:
+	case scarce:
+		if s.Size >= s.percent(warnPercent) {
+			return fmt.Errorf("the embedded etcd is nearly full: %s", s)
+		}
 		return fmt.Errorf("the file system of the embedded etcd is nearly full, and the server ends when it is: %s", s)
 	default:
 		return nil

@@ -112,10 +112,10 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	if err != nil {
 		return err
 	}
-	d.health.set(informersSynced(informers), map[string]func(context.Context) error{d.options.VCenter.Host(): hypervisor.Healthy})
+	vcenter := d.options.VCenter.Host()
+	d.health.set(informersSynced(informers), map[string]func(context.Context) error{vcenter: hypervisor.Healthy})
 	orphans := findOrphans(hypervisor, informers)
 	d.orphans.find.Store(&orphans)
-	vcenter := d.options.VCenter.Host()
 	expose(d.mux, all, append(missingCollectors(vcenter, hypervisor.Missing), engine.NewCollector(hypervisor, vcenter, orphans))...)
 
 	running, ctx := errgroup.WithContext(ctx)

@@ -6,10 +6,13 @@ package inventory
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 )
 
@@ -78,16 +81,20 @@ func (i *Inventory) workedOn() []types.ManagedObjectReference {
 // that never had it.
 func (i *Inventory) verify(ctx context.Context, c *vim25.Client) error {
 	i.mu.Lock()
-	refs := make([]types.ManagedObjectReference, 0, len(i.direct))
-	for ref := range i.direct {
-		refs = append(refs, ref)
-	}
+	refs := slices.Collect(maps.Keys(i.direct))
 	clear(i.direct)
 	i.mu.Unlock()
 	vms, err := read(ctx, c, refs)
 	if err != nil {
 		return fmt.Errorf("reading new virtual machines again: %w", err)
 	}
+	_, err = i.keep(ctx, refs, vms)
+	return err
+}
+
+// keep stores what was read of virtual machines, and follows those that are there, which
+// it returns.
+func (i *Inventory) keep(ctx context.Context, refs []types.ManagedObjectReference, vms map[types.ManagedObjectReference]*mo.VirtualMachine) ([]types.ManagedObjectReference, error) {
 	var there []types.ManagedObjectReference
 	for _, ref := range refs {
 		i.store(ref, vms[ref])
@@ -95,5 +102,5 @@ func (i *Inventory) verify(ctx context.Context, c *vim25.Client) error {
 			there = append(there, ref)
 		}
 	}
-	return i.Follow(ctx, there...)
+	return there, i.Follow(ctx, there...)
 }

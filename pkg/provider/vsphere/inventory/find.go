@@ -58,8 +58,8 @@ func (i *Inventory) Find(n Names) Found {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if ref := vmRef(n.UniqueID); i.vms[ref] != nil {
-		vm, had := i.vms[ref], i.names.names[ref]
-		_, known := i.names.names[ref]
+		vm := i.vms[ref]
+		had, known := i.names.names[ref]
 		if !known || had.instanceUUID == n.InstanceUUID || n.OwnerUID != "" && had.owner.UID == n.OwnerUID {
 			if !observe.Readable(vm) {
 				i.names.claimed[ref] = struct{}{}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/vmware/govmomi/vim25"
@@ -168,10 +169,7 @@ func (i *Inventory) watch(ctx context.Context, c *vim25.Client, view types.Manag
 func (i *Inventory) resumeFollowing(ctx context.Context, c *vim25.Client, view types.ManagedObjectReference) error {
 	i.mu.Lock()
 	i.places.view = &view
-	refs := make([]types.ManagedObjectReference, 0, len(i.places.followed))
-	for ref := range i.places.followed {
-		refs = append(refs, ref)
-	}
+	refs := slices.Collect(maps.Keys(i.places.followed))
 	i.mu.Unlock()
 	if len(refs) == 0 {
 		return nil
@@ -195,17 +193,10 @@ func (i *Inventory) departed(ctx context.Context, c *vim25.Client, refs []types.
 	if err != nil {
 		return nil, fmt.Errorf("reading virtual machines that the stream lost: %w", err)
 	}
-	var there []types.ManagedObjectReference
 	i.mu.Lock()
 	for _, ref := range refs {
 		delete(i.places.followed, ref) // If it was in the list, it no longer is.
 	}
 	i.mu.Unlock()
-	for _, ref := range refs {
-		i.store(ref, vms[ref])
-		if vms[ref] != nil {
-			there = append(there, ref)
-		}
-	}
-	return there, i.Follow(ctx, there...)
+	return i.keep(ctx, refs, vms)
 }

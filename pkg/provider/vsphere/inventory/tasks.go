@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -168,10 +170,7 @@ func readTask(ctx context.Context, c *vim25.Client, ref types.ManagedObjectRefer
 func (i *Inventory) resumeTasks(ctx context.Context, c *vim25.Client, view types.ManagedObjectReference) error {
 	i.mu.Lock()
 	i.tasks.view, i.tasks.ended = &view, nil
-	refs := make([]types.ManagedObjectReference, 0, len(i.tasks.waiting))
-	for ref := range i.tasks.waiting {
-		refs = append(refs, ref)
-	}
+	refs := slices.Collect(maps.Keys(i.tasks.waiting))
 	i.mu.Unlock()
 	if len(refs) == 0 {
 		return nil
