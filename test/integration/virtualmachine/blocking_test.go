@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/test/simulated"
 )
 
 func TestWorkersThatWaitForVSphereDoTheSame(t *testing.T) {
@@ -25,7 +26,7 @@ func TestWorkersThatWaitForVSphereDoTheSame(t *testing.T) {
 	if err := vms.Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the virtual machine is gone", func() bool { return w.vm("web") == nil })
+	simulated.Eventually(t, "the virtual machine is gone", func() bool { return w.vm("web") == nil })
 	if names := w.inVCenter(); len(names) != 0 {
 		t.Errorf("vCenter has %q, want none", names)
 	}

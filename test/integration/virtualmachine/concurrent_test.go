@@ -15,6 +15,7 @@ import (
 
 	instancetypev1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/test/simulated"
 )
 
 // F158: refreshes and switches that come while the controller captures leave every
@@ -65,12 +66,12 @@ func TestRefreshesAndSwitchesAtOnceEndWithTheRevisionOfTheSpec(t *testing.T) {
 		want = append(want, vm.Status.InstancetypeRef.ControllerRevisionRef.Name)
 	}
 	for i, name := range names {
-		eventually(t, name+": the instance has the new size", func() bool {
+		simulated.Eventually(t, name+": the instance has the new size", func() bool {
 			vmi := w.vmi(name)
 			return vmi != nil && vmi.Spec.Instancetype.RevisionName == want[i] && vmi.Spec.Memory.Guest.String() == "2Gi"
 		})
 	}
 	slices.Sort(want)
 	want = slices.Compact(want)
-	eventually(t, "only the revisions in use are left", func() bool { return slices.Equal(want, slices.Sorted(slices.Values(w.revisions()))) })
+	simulated.Eventually(t, "only the revisions in use are left", func() bool { return slices.Equal(want, slices.Sorted(slices.Values(w.revisions()))) })
 }

@@ -16,6 +16,7 @@ import (
 
 	instancetypev1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/test/simulated"
 )
 
 const namespace = "team-a"
@@ -103,7 +104,7 @@ func (w *world) until(name, what string, cond func(*vmv1alpha1.VirtualMachine) b
 			w.t.Logf("virtual machine: %s\ninstance: %s", asJSON(vm), asJSON(w.vmi(name)))
 		}
 	}()
-	eventually(w.t, name+": "+what, func() bool {
+	simulated.Eventually(w.t, name+": "+what, func() bool {
 		vm = w.vm(name)
 		return vm != nil && cond(vm)
 	})
@@ -149,7 +150,7 @@ func TestVMLivesFromCreateToDelete(t *testing.T) {
 	if vm.Status.Phase != vmv1alpha1.PhaseRunning || vm.Status.Network.PrimaryIP4 == "" || vm.Status.NodeName == "" || vm.Status.UniqueID == "" {
 		t.Errorf("status %+v, want a running one with address, host and ID", vm.Status)
 	}
-	eventually(t, "the instance shows the address", func() bool {
+	simulated.Eventually(t, "the instance shows the address", func() bool {
 		vmi := w.vmi("web")
 		return vmi != nil && vmi.Status.Network != nil && vmi.Status.Network.PrimaryIP4 == vm.Status.Network.PrimaryIP4 && vmi.Spec.CPU.Sockets*vmi.Spec.CPU.Cores == 2
 	})
@@ -162,14 +163,14 @@ func TestVMLivesFromCreateToDelete(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.until("web", "is powered off", poweredOff)
-	eventually(t, "the instance is gone", func() bool { return w.vmi("web") == nil })
+	simulated.Eventually(t, "the instance is gone", func() bool { return w.vmi("web") == nil })
 
 	if err := vms.Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the virtual machine is gone", func() bool { return w.vm("web") == nil })
+	simulated.Eventually(t, "the virtual machine is gone", func() bool { return w.vm("web") == nil })
 	want := []string{"Created", "PoweredOn", "PoweredOff", "Deleted"}
-	eventually(t, "the deletion is reported", func() bool { return len(w.events.of("web")) >= len(want) })
+	simulated.Eventually(t, "the deletion is reported", func() bool { return len(w.events.of("web")) >= len(want) })
 	if diff := cmp.Diff(want, w.events.of("web")); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
@@ -180,7 +181,7 @@ func TestVMLivesFromCreateToDelete(t *testing.T) {
 func (w *world) refresh(name string, cpus int32, memory string) (before, after string) {
 	w.t.Helper()
 	before = w.until(name, "is ready", ready).Status.InstancetypeRef.ControllerRevisionRef.Name
-	eventually(w.t, "there is an instance", func() bool { return w.vmi(name) != nil })
+	simulated.Eventually(w.t, "there is an instance", func() bool { return w.vmi(name) != nil })
 	w.size(cpus, memory)
 	w.until(name, "is outdated", func(vm *vmv1alpha1.VirtualMachine) bool { return vm.Status.InstancetypeRef.Outdated })
 	_, err := w.VmV1alpha1().VirtualMachines(namespace).RefreshInstancetype(w.t.Context(), name, &vmv1alpha1.RefreshOptions{}, metav1.CreateOptions{})
@@ -198,12 +199,12 @@ func (w *world) refresh(name string, cpus int32, memory string) (before, after s
 // is left.
 func (w *world) runsWith(name string, cpus int32, memory, revision string) {
 	w.t.Helper()
-	eventually(w.t, name+": the instance has the new size", func() bool {
+	simulated.Eventually(w.t, name+": the instance has the new size", func() bool {
 		vmi := w.vmi(name)
 		return vmi != nil && vmi.Spec.Instancetype.RevisionName == revision &&
 			vmi.Spec.CPU.Sockets == cpus && vmi.Spec.Memory.Guest.String() == memory
 	})
-	eventually(w.t, "only the new revision is left", func() bool { return cmp.Equal([]string{revision}, w.revisions()) })
+	simulated.Eventually(w.t, "only the new revision is left", func() bool { return cmp.Equal([]string{revision}, w.revisions()) })
 }
 
 // F48 F137 F142 F150: live growth, and the old revision goes.
@@ -288,7 +289,7 @@ func TestRestartOfTheControllerInTheMiddleOfCreatesMakesNoneTwice(t *testing.T) 
 	for i := range count {
 		w.create(fmt.Sprintf("web-%02d", i))
 	}
-	eventually(t, "the first is created", func() bool {
+	simulated.Eventually(t, "the first is created", func() bool {
 		list, err := w.VmV1alpha1().VirtualMachines(namespace).List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
+	"github.com/slipway-dev/slipway/test/simulated"
 )
 
 // inlineSize is what the spec itself says of the size.
@@ -54,5 +55,5 @@ func TestPoliciesExpandReferencesAsTheyPromise(t *testing.T) {
 	if cpus, memory := inlineSize(vm); cpus != 2 || memory != "2Gi" {
 		t.Errorf("the expanded spec has %d CPUs and %q, want 2 and 2Gi", cpus, memory)
 	}
-	eventually(t, "no revision is left", func() bool { return cmp.Equal([]string(nil), w.revisions()) })
+	simulated.Eventually(t, "no revision is left", func() bool { return cmp.Equal([]string(nil), w.revisions()) })
 }

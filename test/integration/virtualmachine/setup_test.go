@@ -5,16 +5,9 @@ package virtualmachine
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/http"
-	"os"
-	"os/exec"
-	"os/signal"
-	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -34,75 +27,12 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere"
 	"github.com/slipway-dev/slipway/test/integration/framework"
+	"github.com/slipway-dev/slipway/test/simulated"
 	"github.com/slipway-dev/slipway/test/vcenter"
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
-const (
-	// waitTimeout bounds one wait; nothing takes a tenth of it on a quiet machine.
-	waitTimeout = 2 * time.Minute
-	// asVCenter makes the test binary a simulated vCenter in a directory: the
-	// simulator can crash and belongs into a process of its own.
-	asVCenter = "SLIPWAY_TEST_VCENTER_DIR"
-)
-
-func TestMain(m *testing.M) {
-	dir := os.Getenv(asVCenter)
-	if dir == "" {
-		os.Exit(m.Run())
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	err := vcenter.Run(ctx, vcenter.Options{StateDir: dir, ReadyFile: filepath.Join(dir, "ready.json"), GuestBootDelay: 50 * time.Millisecond})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
-
-// startVCenter starts a simulated vCenter that stops with the test.
-func startVCenter(t *testing.T) vcenter.Ready {
-	t.Helper()
-	dir := t.TempDir()
-	cmd := exec.Command(os.Args[0], "-test.run=^$")
-	cmd.Env = append(os.Environ(), asVCenter+"="+dir)
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() { _ = cmd.Wait(); close(ended) }()
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		select {
-		case <-ended:
-		case <-time.After(10 * time.Second):
-			_ = cmd.Process.Kill()
-			<-ended
-		}
-	})
-	var ready vcenter.Ready
-	eventually(t, "the simulated vCenter is ready", func() bool {
-		b, err := os.ReadFile(filepath.Join(dir, "ready.json"))
-		return err == nil && json.Unmarshal(b, &ready) == nil
-	})
-	return ready
-}
-
-// eventually waits for a condition that no event announces.
-func eventually(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(waitTimeout)
-	for !cond() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("timed out: %s", what)
-		}
-	}
-}
+func TestMain(m *testing.M) { simulated.Main(m) }
 
 // world is a server, a vCenter and a controller between them.
 type world struct {
@@ -125,7 +55,7 @@ type world struct {
 
 func newWorld(t *testing.T, options ...func(*world)) *world {
 	t.Helper()
-	ready := startVCenter(t)
+	ready := simulated.Start(t)
 	host := hostfake.NewClientset()
 	server := framework.StartStandaloneIn(t, t.TempDir(), func(o *app.Options) { o.Host = host })
 	w := &world{Interface: server.Client(t), t: t, host: host, apiWrites: &counter{}, events: &journal{}, ready: ready}
@@ -182,7 +112,7 @@ func (w *world) run(server *framework.Server) func() {
 	stop := sync.OnceFunc(func() { cancel(); all.Wait() })
 	w.t.Cleanup(stop)
 	// Before that, virtual machines wait for vCenter and show it, which is a write more.
-	eventually(w.t, "the provider has read vCenter", func() bool { return platform.Healthy(ctx) == nil })
+	simulated.Eventually(w.t, "the provider has read vCenter", func() bool { return platform.Healthy(ctx) == nil })
 	return stop
 }
 
