@@ -136,6 +136,12 @@ func (s *storm) leavesNothing(limit time.Duration) {
 	if err := s.cluster.RestartSlipway(ctx); err != nil {
 		s.t.Fatal(err)
 	}
+	err = s.until(ctx, limit, "the fresh process works", func(ctx context.Context) error {
+		return s.works(ctx, len(s.fleet.wanted()))
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	s.settled(limit, "after a restart")
 	fresh, err := s.settledUse(ctx)
 	if err != nil {

@@ -6,14 +6,14 @@ package chaos
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/mo"
-	"k8s.io/client-go/rest"
 
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
@@ -65,24 +65,7 @@ func (s *storm) settledUse(ctx context.Context) (use, error) {
 }
 
 func (s *storm) use(ctx context.Context) (use, error) {
-	config, err := s.cluster.DirectConfig("slipway-admin", "system:masters")
-	if err != nil {
-		return use{}, err
-	}
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return use{}, err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+"/debug/pprof/goroutine?debug=1", nil)
-	if err != nil {
-		return use{}, err
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return use{}, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	page, err := io.ReadAll(resp.Body)
+	page, err := s.admin.Get().RequestURI("/debug/pprof/goroutine?debug=1").DoRaw(ctx)
 	if err != nil {
 		return use{}, err
 	}
@@ -101,6 +84,27 @@ func (s *storm) use(ctx context.Context) (use, error) {
 	}
 	u.opened, err = s.opened(ctx, u.sessions)
 	return u, err
+}
+
+var passesPattern = regexp.MustCompile(`(?m)^workqueue_work_duration_seconds_count{name="virtualmachine"} (\d+)$`)
+
+// works fails until the controllers of the process have gone through n machines: a
+// process that does not lead yet holds next to nothing.
+func (s *storm) works(ctx context.Context, n int) error {
+	page, err := s.admin.Get().RequestURI("/metrics").DoRaw(ctx)
+	if err != nil {
+		return err
+	}
+	passes := 0
+	if found := passesPattern.FindSubmatch(page); found != nil {
+		if passes, err = strconv.Atoi(string(found[1])); err != nil {
+			return err
+		}
+	}
+	if passes < n {
+		return fmt.Errorf("%d of %d passes", passes, n)
+	}
+	return nil
 }
 
 // own counts the goroutines of a profile that are in code of ours or of govmomi, those

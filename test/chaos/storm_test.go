@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/test/localcluster"
@@ -33,6 +34,7 @@ type storm struct {
 	cluster *localcluster.Cluster
 	api     versioned.Interface
 	host    kubernetes.Interface
+	admin   rest.Interface // straight to the server, for its pages
 	random  *rand.Rand
 	fleet   *fleet
 	// orders are those that are not accepted yet.
@@ -63,6 +65,15 @@ func (s *storm) prepare(ctx context.Context) error {
 	if s.host, err = kubernetes.NewForConfig(s.cluster.RestConfig()); err != nil {
 		return err
 	}
+	direct, err := s.cluster.DirectConfig("slipway-admin", "system:masters")
+	if err != nil {
+		return err
+	}
+	admin, err := kubernetes.NewForConfig(direct)
+	if err != nil {
+		return err
+	}
+	s.admin = admin.RESTClient()
 	for i := range namespaces {
 		if err := s.cluster.Apply(ctx, fmt.Appendf(nil, catalogue, namespaceName(i))); err != nil {
 			return err
