@@ -7,11 +7,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
 // event is something that goes wrong.
@@ -93,24 +94,9 @@ func (s *storm) ordered(method, path string) func(context.Context) error {
 
 // control gives an order to the simulated vCenter and decodes its answer.
 func (s *storm) control(ctx context.Context, method, path string, into any) error {
-	req, err := http.NewRequestWithContext(ctx, method, s.cluster.VCenter().ControlURL+path, nil)
-	if err != nil {
+	body, err := vsphereclient.Order(ctx, s.cluster.VCenter().ControlURL, method, path)
+	if err != nil || into == nil {
 		return err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return fmt.Errorf("%s %s: %w", method, path, err)
-	}
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s %s: %s: %.300s", method, path, resp.Status, body)
-	}
-	if into == nil {
-		return nil
 	}
 	return json.Unmarshal(body, into)
 }

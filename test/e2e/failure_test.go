@@ -76,17 +76,6 @@ func TestCrowdSurvivesTheLossOfTheVCenterSession(t *testing.T) {
 	u := admin(t)
 	u.apply(crowdManifest())
 	someCreated(t, u)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, cluster.VCenter().ControlURL+"/sessions/drop", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = resp.Body.Close()
-	if resp.StatusCode >= 300 {
-		t.Fatalf("dropping the sessions: %s", resp.Status)
-	}
+	orderVCenter(t, http.MethodPost, "/sessions/drop")
 	allRun(t, u)
 }

@@ -14,22 +14,15 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
-// orderVCenter gives an order to the simulated vCenter.
+// orderVCenter gives an order to the simulated vCenter, also when the test has ended.
 func orderVCenter(t *testing.T, method, path string) {
 	t.Helper()
-	req, err := http.NewRequest(method, cluster.VCenter().ControlURL+path, nil)
-	if err != nil {
+	if _, err := vsphereclient.Order(context.Background(), cluster.VCenter().ControlURL, method, path); err != nil {
 		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		t.Fatalf("%s %s: %s", method, path, resp.Status)
 	}
 }
 

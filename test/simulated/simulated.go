@@ -13,8 +13,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -124,18 +122,9 @@ func Eventually(t testing.TB, what string, cond func() bool) {
 // Control orders the simulated vCenter to do something, and returns its answer.
 func Control(t testing.TB, ready vcenter.Ready, method, path string) []byte {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, ready.ControlURL+path, nil)
+	body, err := vsphereclient.Order(t.Context(), ready.ControlURL, method, path)
 	if err != nil {
 		t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = res.Body.Close() }()
-	body, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode != http.StatusOK {
-		t.Fatalf("%s %s: %s %s %v", method, path, res.Status, body, err)
 	}
 	return body
 }

@@ -22,6 +22,8 @@ import (
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/property"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
 // asCommand makes the test program act as "slipway-dev vcenter".
@@ -221,23 +223,14 @@ func untilSaved(ctx context.Context, t *testing.T, state, text string) {
 	}
 }
 
-func order(t *testing.T, method, url string) map[string]float64 {
+func (p *program) order(t *testing.T, method, path string) map[string]float64 {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	body, err := vsphereclient.Order(t.Context(), p.ready.ControlURL, method, path)
 	if err != nil {
 		t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		body, _ := io.ReadAll(res.Body)
-		t.Fatalf("%s %s: %s: %s", method, url, res.Status, body)
 	}
 	answer := map[string]float64{}
-	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
+	if err := json.Unmarshal(body, &answer); err != nil {
 		t.Fatal(err)
 	}
 	return answer
@@ -249,14 +242,14 @@ func TestControlsOfProgram(t *testing.T) {
 	c := connect(ctx, t, &Server{ready: p.ready})
 	at := findPlaces(ctx, t, c)
 
-	before := order(t, http.MethodGet, p.ready.ControlURL+"/calls")
+	before := p.order(t, http.MethodGet, "/calls")
 	create(ctx, t, c, at, machine("counted"))
-	after := order(t, http.MethodGet, p.ready.ControlURL+"/calls")
+	after := p.order(t, http.MethodGet, "/calls")
 	if n := after["CreateVM_Task"] - before["CreateVM_Task"]; n != 1 {
 		t.Errorf("%v calls of CreateVM_Task were counted, want 1", n)
 	}
 
-	order(t, http.MethodPut, p.ready.ControlURL+"/taskdelay?method=CreateVm&ms=3600000")
+	p.order(t, http.MethodPut, "/taskdelay?method=CreateVm&ms=3600000")
 	task, err := at.folder.CreateVM(ctx, machine("delayed"), at.pool, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -274,17 +267,17 @@ func TestControlsOfProgram(t *testing.T) {
 		t.Errorf("%d children of the folder, error %v", len(children), err)
 	}
 
-	if n := order(t, http.MethodPost, p.ready.ControlURL+"/sessions/drop")["dropped"]; n == 0 {
+	if n := p.order(t, http.MethodPost, "/sessions/drop")["dropped"]; n == 0 {
 		t.Error("no session was dropped")
 	}
 	if active, err := c.SessionManager.UserSession(ctx); err == nil && active != nil {
 		t.Error("the session outlived the drop")
 	}
-	order(t, http.MethodPost, p.ready.ControlURL+"/outage?seconds=3600")
+	p.order(t, http.MethodPost, "/outage?seconds=3600")
 	if err := c.Login(ctx, account()); err == nil {
 		t.Error("a login during the outage succeeded")
 	}
-	order(t, http.MethodPost, p.ready.ControlURL+"/outage?seconds=0")
+	p.order(t, http.MethodPost, "/outage?seconds=0")
 	if err := c.Login(ctx, account()); err != nil {
 		t.Errorf("a login after the outage: %v", err)
 	}

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package vsphereclient is how tests look at a vCenter beside the product: with a
-// session of their own, and the certificate verified.
+// session of their own, and the certificate verified; and how they give orders to a
+// simulated one.
 package vsphereclient
 
 import (

@@ -7,13 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/test/simulated"
 	"github.com/slipway-dev/slipway/test/vcenter"
 	"github.com/slipway-dev/slipway/test/vcenter/events"
 )
@@ -21,26 +21,13 @@ import (
 // control orders the simulated vCenter to misbehave.
 func control(t *testing.T, ready vcenter.Ready, method, path string) {
 	t.Helper()
-	ask(t, ready, method, path)
+	simulated.Control(t, ready, method, path)
 }
 
 // ask is control with the answer.
 func ask(t *testing.T, ready vcenter.Ready, method, path string) string {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, ready.ControlURL+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode != http.StatusOK {
-		t.Fatalf("%s %s: %s: %s (%v)", method, path, res.Status, body, err)
-	}
-	return string(body)
+	return string(simulated.Control(t, ready, method, path))
 }
 
 // vmsOf lists the VMs of vCenter, whatever clients see, but no templates.

@@ -13,23 +13,15 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/test/simulated"
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
 // served returns how often vCenter has served a method, for whomever.
 func served(t *testing.T, ready vcenter.Ready, method string) int {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, ready.ControlURL+"/calls", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
 	calls := map[string]int{}
-	if err := json.NewDecoder(res.Body).Decode(&calls); err != nil {
+	if err := json.Unmarshal(simulated.Control(t, ready, http.MethodGet, "/calls"), &calls); err != nil {
 		t.Fatal(err)
 	}
 	return calls[method]

@@ -6,17 +6,14 @@ package vsphere
 import (
 	"context"
 	"maps"
-	"net/url"
 	"sync"
 	"testing"
 
 	"github.com/vmware/govmomi"
-	"github.com/vmware/govmomi/session"
-	"github.com/vmware/govmomi/vim25"
-	"github.com/vmware/govmomi/vim25/soap"
 
 	"github.com/slipway-dev/slipway/test/simulated"
 	"github.com/slipway-dev/slipway/test/vcenter"
+	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
 // testTimeout bounds one test; nothing here takes a tenth of it on a quiet machine.
@@ -64,23 +61,11 @@ func (c *calls) snapshot() map[string]int {
 // admin is a second client, with which a test looks at vCenter and changes it.
 func admin(t *testing.T, ready vcenter.Ready) *govmomi.Client {
 	t.Helper()
-	u, err := soap.ParseURL(ready.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sc := soap.NewClient(u, false)
-	if err := sc.SetRootCAs(ready.CAFile); err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
-	vim, err := vim25.NewClient(ctx, sc)
+	c, err := vsphereclient.Login(ctx, ready.URL, ready.CAFile, vcenter.DefaultUsername, vcenter.DefaultPassword)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := session.NewManager(vim)
-	if err := m.Login(ctx, url.UserPassword(vcenter.DefaultUsername, vcenter.DefaultPassword)); err != nil {
-		t.Fatal(err)
-	}
-	return &govmomi.Client{Client: vim, SessionManager: m}
+	return c
 }

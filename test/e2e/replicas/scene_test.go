@@ -222,20 +222,12 @@ func (s *scene) powered(name string, state vimtypes.VirtualMachinePowerState) {
 // order gives an order to the simulated vCenter.
 func (s *scene) order(method, path string, into any) {
 	s.Helper()
-	req, err := http.NewRequestWithContext(s.Context(), method, s.VCenter().ControlURL+path, nil)
+	body, err := vsphereclient.Order(s.Context(), s.VCenter().ControlURL, method, path)
 	if err != nil {
 		s.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		s.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK {
-		s.Fatalf("%s %s: %s", method, path, resp.Status)
 	}
 	if into != nil {
-		if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
+		if err := json.Unmarshal(body, into); err != nil {
 			s.Fatal(err)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/test/localcluster"
+	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
 // environment is what is measured.
@@ -102,15 +103,12 @@ func newSource(config *rest.Config) (source, error) {
 
 // read returns a page.
 func (s source) read(ctx context.Context, path string) ([]byte, error) {
-	return fetch(ctx, s.client, http.MethodGet, s.url+path)
-}
-
-func fetch(ctx context.Context, client *http.Client, method, url string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, method, url, nil)
+	url := s.url + path
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := client.Do(req)
+	resp, err := s.client.Do(req)
 	if err != nil {
 		return nil, err
 	}
@@ -120,14 +118,14 @@ func fetch(ctx context.Context, client *http.Client, method, url string) ([]byte
 		return nil, fmt.Errorf("reading %s: %w", url, err)
 	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s %s: %s: %.300s", method, url, resp.Status, body)
+		return nil, fmt.Errorf("GET %s: %s: %.300s", url, resp.Status, body)
 	}
 	return body, nil
 }
 
 // control orders something of the simulated vCenter, or asks it.
 func (e *environment) control(ctx context.Context, method, path string) ([]byte, error) {
-	return fetch(ctx, http.DefaultClient, method, e.cluster.VCenter().ControlURL+path)
+	return vsphereclient.Order(ctx, e.cluster.VCenter().ControlURL, method, path)
 }
 
 // record takes a CPU profile of slipway-apiserver, from when it serves, into the file
