@@ -6,6 +6,7 @@ package vcenter
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/uuid"
@@ -66,6 +67,32 @@ func TestASecondOperationOnABusyMachineIsRefused(t *testing.T) {
 	}
 	if info := stateOf(ctx, t, c, first); info.State != types.TaskInfoStateError {
 		t.Errorf("the cancelled task is %s", info.State)
+	}
+}
+
+func TestTasksThatRunStayOnTheListOfRecentOnes(t *testing.T) {
+	ctx := testContext(t)
+	s := startServer(t, Options{})
+	c := connect(ctx, t, s)
+	p := findPlaces(ctx, t, c)
+	vm, other := create(ctx, t, c, p, machine("db")), create(ctx, t, c, p, machine("web"))
+	s.TaskDelays().Set("PowerOnVM_Task", 10*60*1000)
+	runs, err := vm.PowerOn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const completed = 200 // are on the list at most
+	for i := range completed + 20 {
+		task, err := other.Reconfigure(ctx, types.VirtualMachineConfigSpec{NumCPUs: int32(1 + i%2)})
+		wait(ctx, t, task, err)
+	}
+	var m mo.TaskManager
+	if err := property.DefaultCollector(c.Client).RetrieveOne(ctx, *c.ServiceContent.TaskManager, []string{"recentTask"}, &m); err != nil {
+		t.Fatal(err)
+	}
+	// Those that ended since the last one began are still to go.
+	if !slices.Contains(m.RecentTask, runs.Reference()) || len(m.RecentTask) > completed+10 {
+		t.Errorf("%d tasks are listed, want about %d completed ones and %v", len(m.RecentTask), completed, runs.Reference())
 	}
 }
 

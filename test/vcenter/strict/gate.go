@@ -117,6 +117,7 @@ func Install(registry *simulator.Registry, guests Rebooter, seen *sight.Sight, o
 	g.Self = gateRef
 	registry.Put(g)
 	registry.AddHandler(g)
+	keepRecent(registry)
 	registry.Handler = g.direct
 	return g
 }

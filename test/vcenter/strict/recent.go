@@ -1,0 +1,62 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package strict
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// recentTasks is how many completed tasks the list of recent ones holds at most. Those
+// that run or are queued are on it all the same (vSphere Web Services API, TaskManager,
+// recentTask); the simulator counts them too.
+const recentTasks = 200
+
+// recent keeps the list of recent tasks in the place of the simulator's task manager.
+type recent struct {
+	*simulator.TaskManager
+
+	mu   sync.Mutex
+	list []types.ManagedObjectReference        // oldest first
+	runs map[types.ManagedObjectReference]bool // of the list
+}
+
+func keepRecent(registry *simulator.Registry) {
+	for _, e := range registry.AllReference("TaskManager") {
+		if m, ok := e.(*simulator.TaskManager); ok {
+			registry.AddHandler(&recent{TaskManager: m, runs: map[types.ManagedObjectReference]bool{}})
+		}
+	}
+}
+
+// PutObject enters a new task.
+func (r *recent) PutObject(ctx *simulator.Context, obj mo.Reference) {
+	task, ok := obj.(*simulator.Task)
+	if !ok {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.TaskManager.PutObject(ctx, obj)
+	r.list, r.runs[task.Self] = append(r.list, task.Self), true
+	for range len(r.list) - len(r.runs) - recentTasks {
+		oldest := slices.IndexFunc(r.list, func(ref types.ManagedObjectReference) bool { return !r.runs[ref] })
+		r.list = slices.Delete(r.list, oldest, oldest+1)
+	}
+	ctx.Update(r.TaskManager, []types.PropertyChange{{Name: "recentTask", Val: slices.Clone(r.list)}})
+}
+
+// UpdateObject is told of the ends of tasks.
+func (r *recent) UpdateObject(ctx *simulator.Context, obj mo.Reference, changes []types.PropertyChange) {
+	if task, ok := obj.(*mo.Task); ok && ended(task.Info) {
+		r.mu.Lock()
+		delete(r.runs, task.Self)
+		r.mu.Unlock()
+	}
+	r.TaskManager.UpdateObject(ctx, obj, changes)
+}
