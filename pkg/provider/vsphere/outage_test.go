@@ -66,6 +66,27 @@ func TestAnOutageOfVCenterIsUnknownAndThenMadeUpFor(t *testing.T) {
 	}
 }
 
+func TestAStreamThatAnOutageEndsLeavesNothingAtVCenter(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	opened := func() int {
+		var all []any
+		if err := json.Unmarshal([]byte(ask(t, ready, http.MethodGet, "/opened")), &all); err != nil {
+			t.Fatal(err)
+		}
+		return len(all)
+	}
+	eventually(t, "a stream is there", p.inventory.Synced)
+	before := opened()
+	for range 2 {
+		control(t, ready, http.MethodPost, "/outage?seconds=60")
+		eventually(t, "the loss of the stream is noticed", func() bool { return !p.inventory.Synced() })
+		control(t, ready, http.MethodPost, "/outage?seconds=0")
+		eventually(t, "a stream is there again", p.inventory.Synced)
+	}
+	eventually(t, "what the lost streams had open is closed", func() bool { return opened() == before })
+}
+
 func TestADeleteDuringALongCreateLeavesNothing(t *testing.T) {
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)

@@ -63,6 +63,10 @@ type Inventory struct {
 	watchers map[types.ManagedObjectReference]map[chan struct{}]struct{}
 	tasks    tasks
 	places   places
+
+	// abandoned are the collectors of streams that ended while vCenter could not be told;
+	// only Run uses it.
+	abandoned []*collector
 }
 
 // New returns an Inventory; Run fills it.

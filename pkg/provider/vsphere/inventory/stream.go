@@ -6,12 +6,15 @@ package inventory
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
 // Run keeps the inventory until ctx is done.
@@ -75,10 +78,15 @@ func (i *Inventory) stream(ctx context.Context) error {
 		return fmt.Errorf("finding the managed folder: %w", err)
 	}
 	col := &collector{client: c, folder: folder}
-	defer col.destroy()
+	defer func() {
+		if !col.destroy() {
+			i.abandoned = append(i.abandoned, col)
+		}
+	}()
 	if err := i.build(ctx, col); err != nil {
 		return err
 	}
+	i.abandoned = slices.DeleteFunc(i.abandoned, (*collector).destroy)
 	err = i.follow(ctx, col)
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -172,14 +180,21 @@ func viewObject(view types.ManagedObjectReference) types.ObjectSpec {
 	}
 }
 
-// destroy removes what lives in the server; a session that is gone has done so.
-func (col *collector) destroy() {
+// destroy removes what lives in the server, and is true when nothing of it is left: a
+// session that is gone has removed it too.
+func (col *collector) destroy() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
+	gone := func(err error) bool { return err == nil || vimfault.Refused(err) }
 	if col.ref.Value != "" {
-		_, _ = methods.DestroyPropertyCollector(ctx, col.client, &types.DestroyPropertyCollector{This: col.ref})
+		if _, err := methods.DestroyPropertyCollector(ctx, col.client, &types.DestroyPropertyCollector{This: col.ref}); !gone(err) {
+			return false
+		}
 	}
 	for _, v := range col.views {
-		_, _ = methods.DestroyView(ctx, col.client, &types.DestroyView{This: v})
+		if _, err := methods.DestroyView(ctx, col.client, &types.DestroyView{This: v}); !gone(err) {
+			return false
+		}
 	}
+	return true
 }
