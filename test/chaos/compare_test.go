@@ -6,6 +6,7 @@ package chaos
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // healthy is one machine as wanted, and one that is not ours.
@@ -106,7 +107,35 @@ func TestGoroutinesOfOthersAndOfRequestsDoNotCount(t *testing.T) {
 3 @ 0x6
 #	0x6	github.com/vmware/govmomi/property.(*Collector).WaitForUpdatesEx+0x1	collector.go:1
 `
-	if n, stacks := own(profile); n != 10 || strings.Contains(stacks, "Reflector") || !strings.Contains(stacks, "7 @ 0x1") {
-		t.Errorf("%d goroutines are ours, want 10:\n%s", n, stacks)
+	n, stacks := own(profile)
+	if n != 10 {
+		t.Errorf("%d goroutines are ours, want 10: %v", n, stacks)
+	}
+	fewer := strings.Replace(profile, "7 @ 0x1", "2 @ 0x1", 1)
+	_, fresh := own(fewer)
+	const want = `5 more at 0x1 0x2
+#	0x1	github.com/slipway-dev/slipway/pkg/controller.(*Controller).Run+0x1	controller.go:1
+`
+	if got := more(stacks, fresh); got != want {
+		t.Errorf("what is more:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+func TestWhatAProcessHasLeftIsNamed(t *testing.T) {
+	start := time.Now()
+	fresh := use{goroutines: 40, files: 50, opened: 7}
+	ended := map[string]time.Time{"of a process before": start.Add(-time.Second), "soap": start, "rest": start}
+	if err := (use{goroutines: 50, files: 150, opened: 7, sessions: ended}).left(fresh, start); err != nil {
+		t.Errorf("within the slack: %v", err)
+	}
+	for want, u := range map[string]use{
+		"left: 51 goroutines, there were 40:\n11 more at somewhere": {goroutines: 51, stacks: map[string]int{"somewhere": 11}},
+		"left: 151 open files":               {files: 151},
+		"left: 8 views":                      {opened: 8},
+		"left: the server has 3 sessions at": {sessions: map[string]time.Time{"a": start, "b": start, "c": start.Add(time.Second)}},
+	} {
+		if err := u.left(fresh, start); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
 	}
 }

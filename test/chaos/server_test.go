@@ -5,10 +5,13 @@ package chaos
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,17 +25,49 @@ import (
 type use struct {
 	// goroutines that run or wait in code of ours or of govmomi, and open files.
 	goroutines, files int
+	// stacks are those goroutines by where they are, as the profile prints it.
+	stacks map[string]int
 	// sessions at the vCenter, and what is open in them.
 	sessions map[string]time.Time
 	opened   int
-	// stacks are those of the goroutines, as the profile counts them.
-	stacks string
 	// all are the goroutines with those of Kubernetes' libraries.
 	all int
 }
 
 func (u use) String() string {
 	return fmt.Sprintf("the server has %d goroutines of %d, %d files, %d views and filters; the vCenter lists %d sessions", u.goroutines, u.all, u.files, u.opened, len(u.sessions))
+}
+
+// slack and slackFiles are by how many goroutines and files a process that went through
+// a storm may be above what it was: connections come and go.
+const slack, slackFiles = 10, 100
+
+// ownSessions is how many sessions one process of the server may have in the list of
+// the vCenter: that of SOAP, and that of REST where it is listed.
+const ownSessions = 2
+
+// left says what u has more than the process had when it was fresh; it began at started.
+func (u use) left(fresh use, started time.Time) error {
+	var errs []error
+	if u.goroutines > fresh.goroutines+slack {
+		errs = append(errs, fmt.Errorf("left: %d goroutines, there were %d:\n%s", u.goroutines, fresh.goroutines, more(u.stacks, fresh.stacks)))
+	}
+	if u.files > fresh.files+slackFiles {
+		errs = append(errs, fmt.Errorf("left: %d open files, there were %d", u.files, fresh.files))
+	}
+	if u.opened > fresh.opened {
+		errs = append(errs, fmt.Errorf("left: %d views, collectors and filters at the vCenter, there were %d", u.opened, fresh.opened))
+	}
+	own := 0
+	for _, at := range u.sessions {
+		if !at.Before(started) {
+			own++
+		}
+	}
+	if own > ownSessions {
+		errs = append(errs, fmt.Errorf("left: the server has %d sessions at the vCenter, want at most %d", own, ownSessions))
+	}
+	return errors.Join(errs...)
 }
 
 // settledUse is the least of several looks: what requests of the moment hold is not
@@ -46,7 +81,7 @@ func (s *storm) settledUse(ctx context.Context) (use, error) {
 		if err != nil {
 			return u, err
 		}
-		if least.stacks == "" || u.goroutines < least.goroutines {
+		if least.stacks == nil || u.goroutines < least.goroutines {
 			least.goroutines, least.stacks, least.all = u.goroutines, u.stacks, u.all
 		}
 		if least.sessions == nil || u.opened < least.opened {
@@ -110,7 +145,8 @@ func (s *storm) works(ctx context.Context, n int) error {
 // own counts the goroutines of a profile that are in code of ours or of govmomi, those
 // that serve a request left out: how many there are depends on who asks, as the number
 // of the connections of Kubernetes' clients does.
-func own(profile string) (n int, stacks string) {
+func own(profile string) (n int, stacks map[string]int) {
+	stacks = map[string]int{}
 	for block := range strings.SplitSeq(profile, "\n\n") {
 		ours := strings.Contains(block, "github.com/slipway-dev/slipway/") || strings.Contains(block, "github.com/vmware/govmomi/")
 		if !ours || strings.Contains(block, "net/http.HandlerFunc.ServeHTTP") {
@@ -119,13 +155,29 @@ func own(profile string) (n int, stacks string) {
 		if strings.HasPrefix(block, "goroutine profile:") {
 			_, block, _ = strings.Cut(block, "\n")
 		}
-		count := 0
-		if _, err := fmt.Sscanf(block, "%d @", &count); err == nil {
+		number, stack, _ := strings.Cut(block, " @ ")
+		if count, err := strconv.Atoi(number); err == nil {
 			n += count
-			stacks += block + "\n\n"
+			stacks[stack] += count
 		}
 	}
 	return n, stacks
+}
+
+// more lists the stacks at which the first have more goroutines than the second, most
+// first.
+func more(first, second map[string]int) string {
+	over := map[string]int{}
+	for stack, n := range first {
+		if n -= second[stack]; n > 0 {
+			over[stack] = n
+		}
+	}
+	var b strings.Builder
+	for _, stack := range slices.SortedFunc(maps.Keys(over), func(a, b string) int { return over[b] - over[a] }) {
+		fmt.Fprintf(&b, "%d more at %s\n", over[stack], stack)
+	}
+	return b.String()
 }
 
 // sessions are those that the server has at the vCenter: when each began, by key.

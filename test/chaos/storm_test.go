@@ -171,7 +171,8 @@ func (s *storm) round(ctx context.Context, round int, names []string) error {
 	s.happening = nil
 	var passing []func(context.Context) error
 	// A larger fleet meets more of them.
-	for range 1 + s.random.IntN(2+len(s.fleet.machines)/50) {
+	draws := 1 + s.random.IntN(2+len(s.fleet.machines)/50)
+	for range min(draws, draws*len(names)) {
 		name := s.pick(names)
 		if events[name].begin == nil {
 			continue
