@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 // maxSharedFieldSets bounds the field sets that are known at a time. Those of one kind
@@ -50,9 +50,9 @@ func (c *sharingCodec) Decode(data []byte, defaults *schema.GroupVersionKind, in
 		}
 	}
 	switch o := obj.(type) {
-	case *vm.VirtualMachine:
+	case *vmv1alpha1.VirtualMachine:
 		o.Status.Conditions = sharedConditions(o.Status.Conditions)
-	case *vm.VirtualMachineInstance:
+	case *vmv1alpha1.VirtualMachineInstance:
 		o.Status.Conditions = sharedConditions(o.Status.Conditions)
 	}
 	return obj, kind, nil

@@ -12,15 +12,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 // managed is a virtual machine with managed fields.
-func managed(name, fields string) *vm.VirtualMachine {
-	return &vm.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Name: name, ManagedFields: []metav1.ManagedFieldsEntry{
+func managed(name, fields string) *vmv1alpha1.VirtualMachine {
+	return &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Name: name, ManagedFields: []metav1.ManagedFieldsEntry{
 		{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply, APIVersion: "vm.slipway.dev/v1alpha1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)},
 		{Manager: "nobody"},
-	}}, Status: vm.VirtualMachineStatus{Conditions: []metav1.Condition{
+	}}, Status: vmv1alpha1.VirtualMachineStatus{Conditions: []metav1.Condition{
 		{Type: "Ready", Status: metav1.ConditionFalse, Reason: "Waiting", Message: name},
 		{Type: "Created", Status: metav1.ConditionTrue, Reason: "Succeeded"},
 		{Type: "Synchronized", Status: metav1.ConditionUnknown},
@@ -28,7 +28,7 @@ func managed(name, fields string) *vm.VirtualMachine {
 }
 
 // stored returns obj as it is after a way through the store.
-func stored(t *testing.T, codec runtime.Codec, obj *vm.VirtualMachine) *vm.VirtualMachine {
+func stored(t *testing.T, codec runtime.Codec, obj *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachine {
 	t.Helper()
 	data, err := runtime.Encode(codec, obj)
 	if err != nil {
@@ -38,7 +38,7 @@ func stored(t *testing.T, codec runtime.Codec, obj *vm.VirtualMachine) *vm.Virtu
 	if err != nil {
 		t.Fatal(err)
 	}
-	return got.(*vm.VirtualMachine)
+	return got.(*vmv1alpha1.VirtualMachine)
 }
 
 func TestStoredObjectsShareWhatIsEqual(t *testing.T) {
@@ -48,7 +48,7 @@ func TestStoredObjectsShareWhatIsEqual(t *testing.T) {
 	if a.ManagedFields[0].FieldsV1 != b.ManagedFields[0].FieldsV1 {
 		t.Error("two objects hold a copy each of one field set")
 	}
-	for v, want := range map[*vm.VirtualMachine]*vm.VirtualMachine{a: managed("a", same), b: managed("b", same), c: managed("c", other)} {
+	for v, want := range map[*vmv1alpha1.VirtualMachine]*vmv1alpha1.VirtualMachine{a: managed("a", same), b: managed("b", same), c: managed("c", other)} {
 		want.Spec = v.Spec // has defaults
 		if diff := cmp.Diff(want, v); diff != "" {
 			t.Errorf("%s is stored otherwise (-want +got):\n%s", want.Name, diff)
@@ -71,7 +71,7 @@ func TestStoredObjectsDoNotSayWhatTheyAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got vm.VirtualMachine
+	var got vmv1alpha1.VirtualMachine
 	if err := runtime.DecodeInto(codec, data, &got); err != nil {
 		t.Fatal(err)
 	}

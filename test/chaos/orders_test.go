@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	typed "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
+	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
 )
 
 // catalogue is what the machines of a namespace refer to.
@@ -97,7 +97,7 @@ func (s *storm) give(ctx context.Context, o order, m wish) error {
 
 // createOnce takes a machine of that name for its own if it is not being deleted: the
 // answer to an earlier try may have been lost.
-func createOnce(ctx context.Context, vms typed.VirtualMachineInterface, m wish) error {
+func createOnce(ctx context.Context, vms vmclient.VirtualMachineInterface, m wish) error {
 	_, err := vms.Create(ctx, manifest(m), metav1.CreateOptions{})
 	if !apierrors.IsAlreadyExists(err) {
 		return err

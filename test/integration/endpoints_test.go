@@ -18,7 +18,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
-	applyvm "github.com/slipway-dev/slipway/pkg/generated/applyconfiguration/vm/v1alpha1"
+	vmapply "github.com/slipway-dev/slipway/pkg/generated/applyconfiguration/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
@@ -134,22 +134,22 @@ func TestStatusEndpointKeepsEverythingElse(t *testing.T) {
 func TestApplyMergesByKeyReportsConflictsAndOwnsNoStatus(t *testing.T) {
 	c := framework.StartStandalone(t).Client(t)
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
-	apply := func(manager string, spec *applyvm.VirtualMachineSpecApplyConfiguration) (*vmv1alpha1.VirtualMachine, error) {
-		config := applyvm.VirtualMachine("applied", namespace).WithSpec(spec).
-			WithStatus(applyvm.VirtualMachineStatus().WithNodeName("mine"))
+	apply := func(manager string, spec *vmapply.VirtualMachineSpecApplyConfiguration) (*vmv1alpha1.VirtualMachine, error) {
+		config := vmapply.VirtualMachine("applied", namespace).WithSpec(spec).
+			WithStatus(vmapply.VirtualMachineStatus().WithNodeName("mine"))
 		return vms.Apply(t.Context(), config, metav1.ApplyOptions{FieldManager: manager})
 	}
-	size := func() *applyvm.VirtualMachineSpecApplyConfiguration {
-		return applyvm.VirtualMachineSpec().WithCPU(applyvm.VirtualMachineCPU().WithSockets(2)).
-			WithMemory(applyvm.VirtualMachineMemory().WithGuest(resource.MustParse("1Gi")))
+	size := func() *vmapply.VirtualMachineSpecApplyConfiguration {
+		return vmapply.VirtualMachineSpec().WithCPU(vmapply.VirtualMachineCPU().WithSockets(2)).
+			WithMemory(vmapply.VirtualMachineMemory().WithGuest(resource.MustParse("1Gi")))
 	}
-	nic := func(name string) *applyvm.VirtualMachineNetworkInterfaceApplyConfiguration {
-		return applyvm.VirtualMachineNetworkInterface().WithName(name)
+	nic := func(name string) *vmapply.VirtualMachineNetworkInterfaceApplyConfiguration {
+		return vmapply.VirtualMachineNetworkInterface().WithName(name)
 	}
-	if _, err := apply("first", size().WithNetwork(applyvm.VirtualMachineNetworkSpec().WithInterfaces(nic("a")))); err != nil {
+	if _, err := apply("first", size().WithNetwork(vmapply.VirtualMachineNetworkSpec().WithInterfaces(nic("a")))); err != nil {
 		t.Fatal(err)
 	}
-	vm, err := apply("second", applyvm.VirtualMachineSpec().WithNetwork(applyvm.VirtualMachineNetworkSpec().WithInterfaces(nic("b"))))
+	vm, err := apply("second", vmapply.VirtualMachineSpec().WithNetwork(vmapply.VirtualMachineNetworkSpec().WithInterfaces(nic("b"))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestApplyMergesByKeyReportsConflictsAndOwnsNoStatus(t *testing.T) {
 			t.Errorf("%s owns status by way of %q: %s", entry.Manager, entry.Subresource, entry.FieldsV1.GetRawString())
 		}
 	}
-	_, err = apply("second", applyvm.VirtualMachineSpec().WithCPU(applyvm.VirtualMachineCPU().WithSockets(4)))
+	_, err = apply("second", vmapply.VirtualMachineSpec().WithCPU(vmapply.VirtualMachineCPU().WithSockets(4)))
 	if !apierrors.IsConflict(err) {
 		t.Errorf("applying a field of another manager: %v, want a conflict", err)
 	}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
-	instancetypev1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/scheme"
@@ -59,13 +59,13 @@ func getVM(t *testing.T, c versioned.Interface, name string) *vmv1alpha1.Virtual
 	return vm
 }
 
-func createClusterInstancetype(t *testing.T, c versioned.Interface, name string, vcpus int32, memory string) *instancetypev1alpha1.VirtualMachineClusterInstancetype {
+func createClusterInstancetype(t *testing.T, c versioned.Interface, name string, vcpus int32, memory string) *itv1alpha1.VirtualMachineClusterInstancetype {
 	t.Helper()
-	created, err := c.InstancetypeV1alpha1().VirtualMachineClusterInstancetypes().Create(t.Context(), &instancetypev1alpha1.VirtualMachineClusterInstancetype{
+	created, err := c.InstancetypeV1alpha1().VirtualMachineClusterInstancetypes().Create(t.Context(), &itv1alpha1.VirtualMachineClusterInstancetype{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: instancetypev1alpha1.VirtualMachineInstancetypeSpec{
-			CPU:    instancetypev1alpha1.CPUInstancetype{Guest: vcpus},
-			Memory: instancetypev1alpha1.MemoryInstancetype{Guest: resource.MustParse(memory)},
+		Spec: itv1alpha1.VirtualMachineInstancetypeSpec{
+			CPU:    itv1alpha1.CPUInstancetype{Guest: vcpus},
+			Memory: itv1alpha1.MemoryInstancetype{Guest: resource.MustParse(memory)},
 		},
 	}, metav1.CreateOptions{})
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/slipway-dev/slipway/cmd/slipway-apiserver/app"
-	instancetypev1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
@@ -23,7 +23,7 @@ import (
 
 // capture does what the controller does when it captures source: a revision, which may
 // be there already, and a status that names it.
-func capture(t *testing.T, c versioned.Interface, vm *vmv1alpha1.VirtualMachine, source *instancetypev1alpha1.VirtualMachineClusterInstancetype) *vmv1alpha1.VirtualMachine {
+func capture(t *testing.T, c versioned.Interface, vm *vmv1alpha1.VirtualMachine, source *itv1alpha1.VirtualMachineClusterInstancetype) *vmv1alpha1.VirtualMachine {
 	t.Helper()
 	revision, err := instancetype.NewRevision(vm.Namespace, instancetype.FromClusterInstancetype(source))
 	if err != nil {
@@ -51,7 +51,7 @@ func startWithHost(t *testing.T) versioned.Interface {
 	return framework.StartStandaloneIn(t, t.TempDir(), func(o *app.Options) { o.Host = fake.NewClientset() }).Client(t)
 }
 
-func grow(t *testing.T, c versioned.Interface, source *instancetypev1alpha1.VirtualMachineClusterInstancetype) {
+func grow(t *testing.T, c versioned.Interface, source *itv1alpha1.VirtualMachineClusterInstancetype) {
 	t.Helper()
 	source = source.DeepCopy()
 	source.Spec.CPU.Guest *= 2
@@ -142,7 +142,7 @@ func TestRefusedRefreshNamesTheFieldAndChangesNothing(t *testing.T) {
 	vms := c.VmV1alpha1().VirtualMachines(namespace)
 	source := createClusterInstancetype(t, c, "small", 2, "2Gi")
 	prefs := c.InstancetypeV1alpha1().VirtualMachineClusterPreferences()
-	preference, err := prefs.Create(t.Context(), &instancetypev1alpha1.VirtualMachineClusterPreference{ObjectMeta: metav1.ObjectMeta{Name: "modest"}}, metav1.CreateOptions{})
+	preference, err := prefs.Create(t.Context(), &itv1alpha1.VirtualMachineClusterPreference{ObjectMeta: metav1.ObjectMeta{Name: "modest"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,8 +151,8 @@ func TestRefusedRefreshNamesTheFieldAndChangesNothing(t *testing.T) {
 	for _, vm := range []*vmv1alpha1.VirtualMachine{poor, inlineVM("inline"), typedVM("gone", "gone")} {
 		createVM(t, c, vm)
 	}
-	preference.Spec.Requirements = &instancetypev1alpha1.PreferenceRequirements{
-		Memory: &instancetypev1alpha1.MemoryPreferenceRequirement{Guest: resource.MustParse("64Gi")},
+	preference.Spec.Requirements = &itv1alpha1.PreferenceRequirements{
+		Memory: &itv1alpha1.MemoryPreferenceRequirement{Guest: resource.MustParse("64Gi")},
 	}
 	if _, err := prefs.Update(t.Context(), preference, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)

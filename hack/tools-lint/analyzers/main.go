@@ -25,11 +25,21 @@ import (
 	"golang.org/x/tools/go/analysis/multichecker"
 )
 
+const ours = "github.com/slipway-dev/slipway/pkg/"
+
 // aliases are the names of packages that are imported under another than their own.
 var aliases = []string{
 	"k8s.io/apimachinery/pkg/api/errors:apierrors",
 	"k8s.io/apimachinery/pkg/apis/meta/v1:metav1",
 	"k8s.io/api/(apps|core|coordination|events|rbac)/v1:${1}v1",
+	ours + "apis/vm/v1alpha1:vmv1alpha1",
+	ours + "apis/instancetype/v1alpha1:itv1alpha1",
+	ours + "generated/clientset/versioned/typed/vm/v1alpha1:vmclient",
+	ours + "generated/clientset/versioned/typed/instancetype/v1alpha1:itclient",
+	ours + "generated/listers/vm/v1alpha1:vmlisters",
+	ours + "generated/listers/instancetype/v1alpha1:itlisters",
+	ours + "generated/applyconfiguration/vm/v1alpha1:vmapply",
+	ours + "generated/applyconfiguration/instancetype/v1alpha1:itapply",
 }
 
 // notExhaustive are enumerations of which a switch wants a few by nature.

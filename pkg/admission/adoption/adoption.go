@@ -21,7 +21,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
@@ -40,13 +40,13 @@ func New(privileged func(user.Info) bool) *Admission {
 
 // Validate refuses the request with a Forbidden that names the field.
 func (a *Admission) Validate(_ context.Context, request admission.Attributes, _ admission.ObjectInterfaces) error {
-	updated, ok := request.GetObject().(*vm.VirtualMachine)
+	updated, ok := request.GetObject().(*vmv1alpha1.VirtualMachine)
 	if !ok || a.privileged(request.GetUserInfo()) {
 		return nil
 	}
-	stored, ok := request.GetOldObject().(*vm.VirtualMachine)
+	stored, ok := request.GetOldObject().(*vmv1alpha1.VirtualMachine)
 	if !ok {
-		stored = &vm.VirtualMachine{}
+		stored = &vmv1alpha1.VirtualMachine{}
 	}
 	switch {
 	case updated.Spec.InstanceUUID != stored.Spec.InstanceUUID:
@@ -60,7 +60,7 @@ func (a *Admission) Validate(_ context.Context, request admission.Attributes, _ 
 }
 
 // biosUUID of v in lower case, empty if it has none.
-func biosUUID(v *vm.VirtualMachine) string {
+func biosUUID(v *vmv1alpha1.VirtualMachine) string {
 	if v.Spec.Firmware == nil {
 		return ""
 	}

@@ -15,17 +15,17 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
 func TestOnlyPrivilegedUsersNameAVMOfVSphere(t *testing.T) {
 	a := New(func(who user.Info) bool { return who.GetName() == "operator" })
 	machine := func(instanceUUID, providerID string) runtime.Object {
-		return &vm.VirtualMachine{Spec: vm.VirtualMachineSpec{InstanceUUID: instanceUUID, ProviderID: providerID}}
+		return &vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{InstanceUUID: instanceUUID, ProviderID: providerID}}
 	}
 	bios := func(uuid string, uid types.UID) runtime.Object {
-		return &vm.VirtualMachine{ObjectMeta: metav1.ObjectMeta{UID: uid}, Spec: vm.VirtualMachineSpec{Firmware: &vm.VirtualMachineFirmware{UUID: uuid}}}
+		return &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{UID: uid}, Spec: vmv1alpha1.VirtualMachineSpec{Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: uuid}}}
 	}
 	for name, tc := range map[string]struct {
 		updated, stored runtime.Object
@@ -41,8 +41,8 @@ func TestOnlyPrivilegedUsersNameAVMOfVSphere(t *testing.T) {
 		"creation with the server's":    {bios(apply.FirmwareUUID("uid"), "uid"), nil, ""},
 		"creation with another's":       {bios(apply.FirmwareUUID("other"), "uid"), nil, "spec.firmware.uuid"},
 		"update that keeps the UUID":    {bios("B", ""), bios("b", ""), ""},
-		"the body of a subresource":     {&vm.PowerOptions{}, nil, ""},
-		"an object of another resource": {&vm.VirtualMachineClass{}, nil, ""},
+		"the body of a subresource":     {&vmv1alpha1.PowerOptions{}, nil, ""},
+		"an object of another resource": {&vmv1alpha1.VirtualMachineClass{}, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			operation := admission.Create
@@ -51,7 +51,7 @@ func TestOnlyPrivilegedUsersNameAVMOfVSphere(t *testing.T) {
 			}
 			validate := func(who string) error {
 				return a.Validate(t.Context(), admission.NewAttributesRecord(tc.updated, tc.stored, schema.GroupVersionKind{}, "ns", "vm",
-					vm.SchemeGroupVersion.WithResource("virtualmachines"), "", operation, nil, false, &user.DefaultInfo{Name: who}), nil)
+					vmv1alpha1.SchemeGroupVersion.WithResource("virtualmachines"), "", operation, nil, false, &user.DefaultInfo{Name: who}), nil)
 			}
 			if err := validate("operator"); err != nil {
 				t.Errorf("as a privileged user: %v", err)

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 // Admission refuses the removal by ordinary users.
@@ -34,13 +34,15 @@ func New(privileged func(user.Info) bool) *Admission {
 
 // Validate refuses the request with a Forbidden that names the finalizer.
 func (a *Admission) Validate(_ context.Context, request admission.Attributes, _ admission.ObjectInterfaces) error {
-	updated, ok := request.GetObject().(*vm.VirtualMachine)
-	stored, was := request.GetOldObject().(*vm.VirtualMachine)
+	updated, ok := request.GetObject().(*vmv1alpha1.VirtualMachine)
+	stored, was := request.GetOldObject().(*vmv1alpha1.VirtualMachine)
 	if !ok || !was || a.privileged(request.GetUserInfo()) || !has(stored) || has(updated) {
 		return nil
 	}
 	return admission.NewForbidden(request, fmt.Errorf("only privileged users may remove metadata.finalizers[%s]: "+
-		"the server removes it when vSphere has the VM no more", vm.VirtualMachineFinalizer))
+		"the server removes it when vSphere has the VM no more", vmv1alpha1.VirtualMachineFinalizer))
 }
 
-func has(v *vm.VirtualMachine) bool { return slices.Contains(v.Finalizers, vm.VirtualMachineFinalizer) }
+func has(v *vmv1alpha1.VirtualMachine) bool {
+	return slices.Contains(v.Finalizers, vmv1alpha1.VirtualMachineFinalizer)
+}

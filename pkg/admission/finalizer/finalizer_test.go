@@ -14,15 +14,15 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 func TestOnlyPrivilegedUsersRemoveTheFinalizer(t *testing.T) {
 	a := New(func(who user.Info) bool { return who.GetName() == "operator" })
 	machine := func(finalizers ...string) runtime.Object {
-		return &vm.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Finalizers: finalizers}}
+		return &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Finalizers: finalizers}}
 	}
-	const ours, other = vm.VirtualMachineFinalizer, "example.com/other"
+	const ours, other = vmv1alpha1.VirtualMachineFinalizer, "example.com/other"
 	for name, tc := range map[string]struct {
 		updated, stored runtime.Object
 		refused         bool
@@ -32,13 +32,13 @@ func TestOnlyPrivilegedUsersRemoveTheFinalizer(t *testing.T) {
 		"kept":                   {machine(ours), machine(ours), false},
 		"another one removed":    {machine(ours), machine(other, ours), false},
 		"was not there":          {machine(), machine(other), false},
-		"body of a subresource":  {&vm.PowerOptions{}, machine(ours), false},
-		"object of another kind": {&vm.VirtualMachineClass{}, &vm.VirtualMachineClass{}, false},
+		"body of a subresource":  {&vmv1alpha1.PowerOptions{}, machine(ours), false},
+		"object of another kind": {&vmv1alpha1.VirtualMachineClass{}, &vmv1alpha1.VirtualMachineClass{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			validate := func(who string) error {
 				return a.Validate(t.Context(), admission.NewAttributesRecord(tc.updated, tc.stored, schema.GroupVersionKind{}, "ns", "vm",
-					vm.SchemeGroupVersion.WithResource("virtualmachines"), "", admission.Update, nil, false, &user.DefaultInfo{Name: who}), nil)
+					vmv1alpha1.SchemeGroupVersion.WithResource("virtualmachines"), "", admission.Update, nil, false, &user.DefaultInfo{Name: who}), nil)
 			}
 			if err := validate("operator"); err != nil {
 				t.Errorf("as a privileged user: %v", err)

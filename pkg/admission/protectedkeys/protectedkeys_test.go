@@ -14,7 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 func TestIsProtected(t *testing.T) {
@@ -55,7 +55,7 @@ func TestChangedKeys(t *testing.T) {
 }
 
 func TestWhoMayChangeProtectedKeys(t *testing.T) {
-	marked := &vm.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"x.protected/a": "1"}}}
+	marked := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"x.protected/a": "1"}}}
 	for name, tc := range map[string]struct {
 		who     user.Info
 		object  runtime.Object
@@ -65,8 +65,8 @@ func TestWhoMayChangeProtectedKeys(t *testing.T) {
 		"no user":               {nil, marked, false},
 		"named user":            {&user.DefaultInfo{Name: "operator"}, marked, true},
 		"member of masters":     {&user.DefaultInfo{Name: "alice", Groups: []string{user.SystemPrivilegedGroup}}, marked, true},
-		"no protected key":      {&user.DefaultInfo{Name: "alice"}, &vm.VirtualMachine{}, true},
-		"object without keys":   {&user.DefaultInfo{Name: "alice"}, &vm.ExpandOptions{}, true},
+		"no protected key":      {&user.DefaultInfo{Name: "alice"}, &vmv1alpha1.VirtualMachine{}, true},
+		"object without keys":   {&user.DefaultInfo{Name: "alice"}, &vmv1alpha1.ExpandOptions{}, true},
 		"request has no object": {&user.DefaultInfo{Name: "alice"}, nil, true},
 	} {
 		request := admission.NewAttributesRecord(tc.object, nil, schema.GroupVersionKind{}, "n", "v",

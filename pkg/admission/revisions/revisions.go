@@ -16,7 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
 
-	instancetype "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 )
 
 // Admission refuses revisions that ordinary users write.
@@ -34,7 +34,7 @@ func New(privileged func(user.Info) bool) *Admission {
 
 // Validate refuses the request with a Forbidden.
 func (a *Admission) Validate(_ context.Context, request admission.Attributes, _ admission.ObjectInterfaces) error {
-	if _, ok := request.GetObject().(*instancetype.ControllerRevision); !ok || a.privileged(request.GetUserInfo()) {
+	if _, ok := request.GetObject().(*itv1alpha1.ControllerRevision); !ok || a.privileged(request.GetUserInfo()) {
 		return nil
 	}
 	return admission.NewForbidden(request, errors.New("revisions are written by the server when it captures an instance type or a preference, and by privileged users"))

@@ -12,12 +12,12 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
 
-	instancetype "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 )
 
 func TestOnlyPrivilegedUsersWriteRevisions(t *testing.T) {
 	check := New(func(who user.Info) bool { return who.GetName() == "controllers" })
-	revision, size := &instancetype.ControllerRevision{}, &instancetype.VirtualMachineInstancetype{}
+	revision, size := &itv1alpha1.ControllerRevision{}, &itv1alpha1.VirtualMachineInstancetype{}
 	for name, tc := range map[string]struct {
 		who     string
 		object  runtime.Object

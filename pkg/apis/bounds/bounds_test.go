@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 func TestS2TextThatVSphereOrATerminalWouldChangeIsRefused(t *testing.T) {
@@ -52,7 +52,7 @@ func TestS2TextThatVSphereOrATerminalWouldChangeIsRefused(t *testing.T) {
 }
 
 func TestS2ValuesOfPropertiesAreQuotedInNoError(t *testing.T) {
-	spec := &vm.VirtualMachineSpec{Bootstrap: &vm.VirtualMachineBootstrap{VAppConfig: &vm.VAppConfigBootstrap{
+	spec := &vmv1alpha1.VirtualMachineSpec{Bootstrap: &vmv1alpha1.VirtualMachineBootstrap{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{
 		Properties: map[string]string{"password": "hunter2\u001b", "key\u001b": "x", "long": strings.Repeat("hunter2", MaxProperty)},
 	}}}
 	errs := Spec(spec, field.NewPath("spec"))
@@ -83,9 +83,9 @@ func TestS4ErrorsAreCounted(t *testing.T) {
 }
 
 func TestS4WalkStopsAtTheLastErrorThatIsReported(t *testing.T) {
-	spec := &vm.VirtualMachineSpec{}
+	spec := &vmv1alpha1.VirtualMachineSpec{}
 	for range 256 {
-		spec.Volumes = append(spec.Volumes, vm.VirtualMachineVolume{Name: "\x00", Bus: "\x00"})
+		spec.Volumes = append(spec.Volumes, vmv1alpha1.VirtualMachineVolume{Name: "\x00", Bus: "\x00"})
 	}
 	if got := Spec(spec, field.NewPath("spec")); len(got) != MaxErrors {
 		t.Errorf("%d errors, want %d", len(got), MaxErrors)
@@ -119,7 +119,7 @@ func TestS4MetadataIsBoundedUnlessItWasMoreBefore(t *testing.T) {
 func TestS4QuantitiesOfAnySizeAreRefusedAtOnce(t *testing.T) {
 	for text, refused := range map[string]bool{"1e999999999": true, "-1e999999999": true, strings.Repeat("9", 100_000): true, "1e30": false, "24Ti": false, "0.5": false} {
 		amount := resource.MustParse(text)
-		errs := Spec(&vm.VirtualMachineMemory{Guest: &amount}, field.NewPath("memory"))
+		errs := Spec(&vmv1alpha1.VirtualMachineMemory{Guest: &amount}, field.NewPath("memory"))
 		if (len(errs) == 1) != refused {
 			t.Errorf("%.20s: errors %v, want refused %t", text, errs, refused)
 		}

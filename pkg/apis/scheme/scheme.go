@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
-	instancetypev1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
@@ -37,14 +37,14 @@ func init() { Install(Scheme) }
 // if two types collide, which only a programming error can cause.
 func Install(s *runtime.Scheme) {
 	AddVersions(s)
-	addHub(s, instancetypev1alpha1.SchemeGroupVersion)
+	addHub(s, itv1alpha1.SchemeGroupVersion)
 	addHub(s, vmv1alpha1.SchemeGroupVersion)
 }
 
 // AddVersions adds what clients see to s: all groups, and what the server answers with
 // beside them.
 func AddVersions(s *runtime.Scheme) {
-	utilruntime.Must(instancetypev1alpha1.AddToScheme(s))
+	utilruntime.Must(itv1alpha1.AddToScheme(s))
 	utilruntime.Must(vmv1alpha1.AddToScheme(s))
 
 	// Options such as ListOptions are looked up in the core group's v1, and

@@ -10,12 +10,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/slipway-dev/slipway/pkg/apis/bounds"
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 func TestS5WhatWasTooLargeBeforeCanBeDeleted(t *testing.T) {
-	of := func(size int) *vm.VirtualMachineClass {
-		return &vm.VirtualMachineClass{Spec: vm.VirtualMachineClassSpec{Description: strings.Repeat("x", size)}}
+	of := func(size int) *vmv1alpha1.VirtualMachineClass {
+		return &vmv1alpha1.VirtualMachineClass{Spec: vmv1alpha1.VirtualMachineClassSpec{Description: strings.Repeat("x", size)}}
 	}
 	for name, tc := range map[string]struct {
 		old, now int

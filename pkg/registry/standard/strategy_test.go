@@ -11,47 +11,47 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineclass"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineinstance"
 )
 
-func instance(phase vm.VirtualMachinePhase, guestID string) *vm.VirtualMachineInstance {
-	return &vm.VirtualMachineInstance{
+func instance(phase vmv1alpha1.VirtualMachinePhase, guestID string) *vmv1alpha1.VirtualMachineInstance {
+	return &vmv1alpha1.VirtualMachineInstance{
 		ObjectMeta: metav1.ObjectMeta{Name: "i", Generation: 4, Labels: map[string]string{"g": guestID}},
-		Spec:       vm.VirtualMachineInstanceSpec{GuestID: guestID},
-		Status:     vm.VirtualMachineInstanceStatus{Phase: phase},
+		Spec:       vmv1alpha1.VirtualMachineInstanceSpec{GuestID: guestID},
+		Status:     vmv1alpha1.VirtualMachineInstanceStatus{Phase: phase},
 	}
 }
 
 func TestMainKeepsStatusAndCountsSpec(t *testing.T) {
 	s := standard.NewStrategy(scheme.Scheme, virtualmachineinstance.Kind())
-	got := instance(vm.PhaseFailed, "new")
-	s.PrepareForUpdate(t.Context(), got, instance(vm.PhaseRunning, "old"))
-	want := instance(vm.PhaseRunning, "new")
+	got := instance(vmv1alpha1.PhaseFailed, "new")
+	s.PrepareForUpdate(t.Context(), got, instance(vmv1alpha1.PhaseRunning, "old"))
+	want := instance(vmv1alpha1.PhaseRunning, "new")
 	want.Generation = 5
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("to be stored (-want +got):\n%s", diff)
 	}
-	got = instance(vm.PhaseFailed, "same")
-	s.PrepareForUpdate(t.Context(), got, instance(vm.PhaseRunning, "same"))
+	got = instance(vmv1alpha1.PhaseFailed, "same")
+	s.PrepareForUpdate(t.Context(), got, instance(vmv1alpha1.PhaseRunning, "same"))
 	if got.Generation != 4 {
 		t.Errorf("generation = %d though spec is the same, want 4", got.Generation)
 	}
 }
 
 func TestStatusKeepsSpecAndMetadata(t *testing.T) {
-	s := standard.StatusStrategy[*vm.VirtualMachineInstance]{Strategy: standard.NewStrategy(scheme.Scheme, virtualmachineinstance.Kind())}
-	got := instance(vm.PhaseFailed, "new")
-	s.PrepareForUpdate(t.Context(), got, instance(vm.PhaseRunning, "old"))
-	if diff := cmp.Diff(instance(vm.PhaseFailed, "old"), got); diff != "" {
+	s := standard.StatusStrategy[*vmv1alpha1.VirtualMachineInstance]{Strategy: standard.NewStrategy(scheme.Scheme, virtualmachineinstance.Kind())}
+	got := instance(vmv1alpha1.PhaseFailed, "new")
+	s.PrepareForUpdate(t.Context(), got, instance(vmv1alpha1.PhaseRunning, "old"))
+	if diff := cmp.Diff(instance(vmv1alpha1.PhaseFailed, "old"), got); diff != "" {
 		t.Errorf("to be stored (-want +got):\n%s", diff)
 	}
 }
 
 func TestCreationDropsStatus(t *testing.T) {
-	got := instance(vm.PhaseRunning, "x")
+	got := instance(vmv1alpha1.PhaseRunning, "x")
 	standard.NewStrategy(scheme.Scheme, virtualmachineinstance.Kind()).PrepareForCreate(t.Context(), got)
 	want := instance("", "x")
 	want.Generation = 1

@@ -10,20 +10,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-func convertor() *Convertor[*vm.VirtualMachineClass] {
+func convertor() *Convertor[*vmv1alpha1.VirtualMachineClass] {
 	return New(
-		Column[*vm.VirtualMachineClass]{Name: "Wide", Type: "string", Wide: true, Value: func(*vm.VirtualMachineClass) any { return "w" }},
-		Column[*vm.VirtualMachineClass]{Name: "Unset", Type: "string", Value: func(*vm.VirtualMachineClass) any { return nil }},
+		Column[*vmv1alpha1.VirtualMachineClass]{Name: "Wide", Type: "string", Wide: true, Value: func(*vmv1alpha1.VirtualMachineClass) any { return "w" }},
+		Column[*vmv1alpha1.VirtualMachineClass]{Name: "Unset", Type: "string", Value: func(*vmv1alpha1.VirtualMachineClass) any { return nil }},
 	)
 }
 
 func TestColumnsAreNameOwnAgeWide(t *testing.T) {
-	list := &vm.VirtualMachineClassList{
+	list := &vmv1alpha1.VirtualMachineClassList{
 		ListMeta: metav1.ListMeta{ResourceVersion: "9", Continue: "c"},
-		Items:    []vm.VirtualMachineClass{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, {ObjectMeta: metav1.ObjectMeta{Name: "b"}}},
+		Items:    []vmv1alpha1.VirtualMachineClass{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, {ObjectMeta: metav1.ObjectMeta{Name: "b"}}},
 	}
 	got, err := convertor().ConvertToTable(t.Context(), list, nil)
 	if err != nil {
@@ -53,7 +53,7 @@ func TestColumnsAreNameOwnAgeWide(t *testing.T) {
 }
 
 func TestSingleObjectAndNoHeaders(t *testing.T) {
-	one := &vm.VirtualMachineClass{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "3"}}
+	one := &vmv1alpha1.VirtualMachineClass{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "3"}}
 	got, err := convertor().ConvertToTable(t.Context(), one, &metav1.TableOptions{NoHeaders: true})
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestSingleObjectAndNoHeaders(t *testing.T) {
 }
 
 func TestOtherKindIsAnError(t *testing.T) {
-	var other runtime.Object = &vm.VirtualMachineImage{}
+	var other runtime.Object = &vmv1alpha1.VirtualMachineImage{}
 	if _, err := convertor().ConvertToTable(t.Context(), other, nil); err == nil {
 		t.Error("a table of another kind succeeded")
 	}

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	instancetypev1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/test/simulated"
 )
@@ -25,7 +25,7 @@ func TestRefreshesAndSwitchesAtOnceEndWithTheRevisionOfTheSpec(t *testing.T) {
 	w := newWorld(t)
 	w.image()
 	w.size(1, "1Gi")
-	large := &instancetypev1alpha1.VirtualMachineClusterInstancetype{ObjectMeta: metav1.ObjectMeta{Name: "large"}}
+	large := &itv1alpha1.VirtualMachineClusterInstancetype{ObjectMeta: metav1.ObjectMeta{Name: "large"}}
 	large.Spec.CPU.Guest, large.Spec.Memory.Guest = 2, resource.MustParse("2Gi")
 	large, err := w.InstancetypeV1alpha1().VirtualMachineClusterInstancetypes().Create(t.Context(), large, metav1.CreateOptions{})
 	if err != nil {

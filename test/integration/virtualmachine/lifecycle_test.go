@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	instancetypev1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/test/simulated"
 )
@@ -36,13 +36,13 @@ func (w *world) image() {
 func (w *world) size(cpus int32, memory string) {
 	w.t.Helper()
 	types := w.InstancetypeV1alpha1().VirtualMachineClusterInstancetypes()
-	spec := instancetypev1alpha1.VirtualMachineInstancetypeSpec{
-		CPU:    instancetypev1alpha1.CPUInstancetype{Guest: cpus},
-		Memory: instancetypev1alpha1.MemoryInstancetype{Guest: resource.MustParse(memory)},
+	spec := itv1alpha1.VirtualMachineInstancetypeSpec{
+		CPU:    itv1alpha1.CPUInstancetype{Guest: cpus},
+		Memory: itv1alpha1.MemoryInstancetype{Guest: resource.MustParse(memory)},
 	}
-	_, err := types.Create(w.t.Context(), &instancetypev1alpha1.VirtualMachineClusterInstancetype{ObjectMeta: metav1.ObjectMeta{Name: "small"}, Spec: spec}, metav1.CreateOptions{})
+	_, err := types.Create(w.t.Context(), &itv1alpha1.VirtualMachineClusterInstancetype{ObjectMeta: metav1.ObjectMeta{Name: "small"}, Spec: spec}, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
-		var small *instancetypev1alpha1.VirtualMachineClusterInstancetype
+		var small *itv1alpha1.VirtualMachineClusterInstancetype
 		if small, err = types.Get(w.t.Context(), "small", metav1.GetOptions{}); err == nil {
 			small.Spec = spec
 			_, err = types.Update(w.t.Context(), small, metav1.UpdateOptions{})

@@ -10,12 +10,12 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	instancetype "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 )
 
 // ValidateControllerRevision checks a new revision: that there is an object in it. What
 // object it is matters to those who read it.
-func ValidateControllerRevision(obj *instancetype.ControllerRevision) field.ErrorList {
+func ValidateControllerRevision(obj *itv1alpha1.ControllerRevision) field.ErrorList {
 	errs := validateMeta(&obj.ObjectMeta, true)
 	path := field.NewPath("data")
 	if len(obj.Data.Raw) == 0 {
@@ -27,7 +27,7 @@ func ValidateControllerRevision(obj *instancetype.ControllerRevision) field.Erro
 }
 
 // ValidateControllerRevisionUpdate refuses every change but of metadata.
-func ValidateControllerRevisionUpdate(obj, old *instancetype.ControllerRevision) field.ErrorList {
+func ValidateControllerRevisionUpdate(obj, old *itv1alpha1.ControllerRevision) field.ErrorList {
 	errs := append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta), ValidateControllerRevision(obj)...)
 	is, err := contentOf(obj)
 	was, oldErr := contentOf(old)
@@ -38,7 +38,7 @@ func ValidateControllerRevisionUpdate(obj, old *instancetype.ControllerRevision)
 	return append(errs, apivalidation.ValidateImmutableField(obj.Revision, old.Revision, field.NewPath("revision"))...)
 }
 
-func contentOf(obj *instancetype.ControllerRevision) (map[string]any, error) {
+func contentOf(obj *itv1alpha1.ControllerRevision) (map[string]any, error) {
 	var content map[string]any
 	err := json.Unmarshal(obj.Data.Raw, &content)
 	return content, err

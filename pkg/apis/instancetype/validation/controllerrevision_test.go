@@ -11,12 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	instancetype "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/instancetype/validation"
 )
 
-func revision(data string, generation int64) *instancetype.ControllerRevision {
-	return &instancetype.ControllerRevision{
+func revision(data string, generation int64) *itv1alpha1.ControllerRevision {
+	return &itv1alpha1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{Name: "r", Namespace: "n", ResourceVersion: "1"},
 		Data:       runtime.RawExtension{Raw: []byte(data)}, Revision: generation,
 	}
@@ -24,7 +24,7 @@ func revision(data string, generation int64) *instancetype.ControllerRevision {
 
 func TestARevisionHoldsAnObject(t *testing.T) {
 	for name, tc := range map[string]struct {
-		obj  *instancetype.ControllerRevision
+		obj  *itv1alpha1.ControllerRevision
 		want []string
 	}{
 		"an object":             {revision(`{"kind":"A"}`, 1), nil},
@@ -47,9 +47,9 @@ func TestARevisionHoldsAnObject(t *testing.T) {
 func TestARevisionCannotBeChanged(t *testing.T) {
 	old := revision(`{"a":1,"b":2}`, 1)
 	marked := revision(`{"b":2, "a":1}`, 1)
-	marked.Annotations = map[string]string{instancetype.AnnotationCollecting: ""}
+	marked.Annotations = map[string]string{itv1alpha1.AnnotationCollecting: ""}
 	for name, tc := range map[string]struct {
-		obj  *instancetype.ControllerRevision
+		obj  *itv1alpha1.ControllerRevision
 		want []string
 	}{
 		"metadata, and the order of the same fields": {marked, nil},

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	instancetype "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/limits"
 )
 
@@ -22,13 +22,13 @@ import (
 var realtimeMask = regexp.MustCompile(`^\^?[0-9]+(-[0-9]+)?(,\^?[0-9]+(-[0-9]+)?)*$`)
 
 // ValidateInstancetypeSpec checks the spec of an instance type of either scope.
-func ValidateInstancetypeSpec(spec *instancetype.VirtualMachineInstancetypeSpec, path *field.Path) field.ErrorList {
+func ValidateInstancetypeSpec(spec *itv1alpha1.VirtualMachineInstancetypeSpec, path *field.Path) field.ErrorList {
 	errs := validateCPU(&spec.CPU, path.Child("cpu"))
 	errs = append(errs, validateMemory(&spec.Memory, path.Child("memory"))...)
 	errs = append(errs, validateDeviceNames(spec, path)...)
 	if policy := spec.IOThreadsPolicy; policy != nil {
 		errs = append(errs, validateEnum(*policy, path.Child("ioThreadsPolicy"),
-			instancetype.IOThreadsPolicyShared, instancetype.IOThreadsPolicyAuto, instancetype.IOThreadsPolicySupplementalPool)...)
+			itv1alpha1.IOThreadsPolicyShared, itv1alpha1.IOThreadsPolicyAuto, itv1alpha1.IOThreadsPolicySupplementalPool)...)
 	}
 	if spec.IOThreads != nil && spec.IOThreads.SupplementalPoolThreadCount != nil {
 		errs = append(errs, validateAtLeast(int64(*spec.IOThreads.SupplementalPoolThreadCount), 1,
@@ -43,7 +43,7 @@ func ValidateInstancetypeSpec(spec *instancetype.VirtualMachineInstancetypeSpec,
 }
 
 // validateCPU checks the CPU part of an instance type.
-func validateCPU(cpu *instancetype.CPUInstancetype, path *field.Path) field.ErrorList {
+func validateCPU(cpu *itv1alpha1.CPUInstancetype, path *field.Path) field.ErrorList {
 	errs := validateVCPUs(cpu.Guest, path.Child("guest"))
 	if cpu.MaxSockets != nil {
 		errs = append(errs, validateRange(int64(*cpu.MaxSockets), 1, limits.MaxVCPUs, path.Child("maxSockets"))...)
@@ -64,7 +64,7 @@ func validateVCPUs(guest int32, path *field.Path) field.ErrorList {
 }
 
 // validateMemory checks the memory part of an instance type.
-func validateMemory(memory *instancetype.MemoryInstancetype, path *field.Path) field.ErrorList {
+func validateMemory(memory *itv1alpha1.MemoryInstancetype, path *field.Path) field.ErrorList {
 	errs := validateMemorySize(memory.Guest, path.Child("guest"))
 	if memory.OvercommitPercent != 0 {
 		errs = append(errs, validateRange(int64(memory.OvercommitPercent), 0, 100, path.Child("overcommitPercent"))...)
@@ -103,7 +103,7 @@ func validateMemorySize(size resource.Quantity, path *field.Path) field.ErrorLis
 }
 
 // validateDeviceNames checks GPUs and host devices.
-func validateDeviceNames(spec *instancetype.VirtualMachineInstancetypeSpec, path *field.Path) field.ErrorList {
+func validateDeviceNames(spec *itv1alpha1.VirtualMachineInstancetypeSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	names := sets.New[string]()
 	for i := range spec.GPUs {
@@ -135,7 +135,7 @@ func validateDevice(name, deviceName string, claimName *string, seen sets.Set[st
 }
 
 // validateLaunchSecurity checks that at most one technique is asked for.
-func validateLaunchSecurity(security *instancetype.LaunchSecurity, path *field.Path) field.ErrorList {
+func validateLaunchSecurity(security *itv1alpha1.LaunchSecurity, path *field.Path) field.ErrorList {
 	if security == nil {
 		return nil
 	}

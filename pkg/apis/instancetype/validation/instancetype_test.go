@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	instancetype "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 )
 
 // summaries reduces errors to type and field, in order.
@@ -25,8 +25,8 @@ func summaries(errs field.ErrorList) []string {
 }
 
 // validInstancetype returns a spec that is accepted, after change.
-func validInstancetype(change func(*instancetype.VirtualMachineInstancetypeSpec)) *instancetype.VirtualMachineInstancetypeSpec {
-	spec := &instancetype.VirtualMachineInstancetypeSpec{}
+func validInstancetype(change func(*itv1alpha1.VirtualMachineInstancetypeSpec)) *itv1alpha1.VirtualMachineInstancetypeSpec {
+	spec := &itv1alpha1.VirtualMachineInstancetypeSpec{}
 	spec.CPU.Guest = 2
 	spec.Memory.Guest = resource.MustParse("4Gi")
 	change(spec)
@@ -34,7 +34,7 @@ func validInstancetype(change func(*instancetype.VirtualMachineInstancetypeSpec)
 }
 
 func TestInstancetypeSpec(t *testing.T) {
-	type spec = instancetype.VirtualMachineInstancetypeSpec
+	type spec = itv1alpha1.VirtualMachineInstancetypeSpec
 	for _, tc := range []struct {
 		name   string
 		change func(*spec)
@@ -45,8 +45,8 @@ func TestInstancetypeSpec(t *testing.T) {
 		{"negative vCPUs are refused", func(s *spec) { s.CPU.Guest = -1 }, []string{"FieldValueInvalid spec.cpu.guest"}},
 		{"more vCPUs than vSphere has are refused", func(s *spec) { s.CPU.Guest = 769 }, []string{"FieldValueInvalid spec.cpu.guest"}},
 		{"no socket as maximum is refused", func(s *spec) { s.CPU.MaxSockets = ptr.To[int32](0) }, []string{"FieldValueInvalid spec.cpu.maxSockets"}},
-		{"a realtime mask is accepted", func(s *spec) { s.CPU.Realtime = &instancetype.Realtime{Mask: "0-3,^1"} }, nil},
-		{"a malformed realtime mask is refused", func(s *spec) { s.CPU.Realtime = &instancetype.Realtime{Mask: "all"} }, []string{"FieldValueInvalid spec.cpu.realtime.mask"}},
+		{"a realtime mask is accepted", func(s *spec) { s.CPU.Realtime = &itv1alpha1.Realtime{Mask: "0-3,^1"} }, nil},
+		{"a malformed realtime mask is refused", func(s *spec) { s.CPU.Realtime = &itv1alpha1.Realtime{Mask: "all"} }, []string{"FieldValueInvalid spec.cpu.realtime.mask"}},
 		{"F112 without memory is refused", func(s *spec) { s.Memory.Guest = resource.Quantity{} }, []string{"FieldValueRequired spec.memory.guest"}},
 		{"memory off the 4 MiB grid is accepted and rounded up later", func(s *spec) { s.Memory.Guest = resource.MustParse("1001Mi") }, nil},
 		{"memory in decimal units is accepted", func(s *spec) {
@@ -63,27 +63,27 @@ func TestInstancetypeSpec(t *testing.T) {
 		{"F113 overcommit above 100 percent is refused", func(s *spec) { s.Memory.OvercommitPercent = 101 }, []string{"FieldValueInvalid spec.memory.overcommitPercent"}},
 		{"F113 overcommit below 0 is refused", func(s *spec) { s.Memory.OvercommitPercent = -1 }, []string{"FieldValueInvalid spec.memory.overcommitPercent"}},
 		{"F114 overcommit together with large pages is refused", func(s *spec) {
-			s.Memory.OvercommitPercent, s.Memory.Hugepages = 15, &instancetype.Hugepages{PageSize: "2Mi"}
+			s.Memory.OvercommitPercent, s.Memory.Hugepages = 15, &itv1alpha1.Hugepages{PageSize: "2Mi"}
 		}, []string{"FieldValueForbidden spec.memory.overcommitPercent"}},
-		{"a malformed page size is refused", func(s *spec) { s.Memory.Hugepages = &instancetype.Hugepages{PageSize: "big"} }, []string{"FieldValueInvalid spec.memory.hugepages.pageSize"}},
+		{"a malformed page size is refused", func(s *spec) { s.Memory.Hugepages = &itv1alpha1.Hugepages{PageSize: "big"} }, []string{"FieldValueInvalid spec.memory.hugepages.pageSize"}},
 		{"two GPUs of one name are refused", func(s *spec) {
-			s.GPUs = []instancetype.GPU{{Name: "a", DeviceName: "x"}, {Name: "a", DeviceName: "y"}}
+			s.GPUs = []itv1alpha1.GPU{{Name: "a", DeviceName: "x"}, {Name: "a", DeviceName: "y"}}
 		}, []string{"FieldValueDuplicate spec.gpus[1].name"}},
 		{"a GPU and a host device may share a name", func(s *spec) {
-			s.GPUs = []instancetype.GPU{{Name: "a", DeviceName: "x"}}
-			s.HostDevices = []instancetype.HostDevice{{Name: "a", DeviceName: "x"}}
+			s.GPUs = []itv1alpha1.GPU{{Name: "a", DeviceName: "x"}}
+			s.HostDevices = []itv1alpha1.HostDevice{{Name: "a", DeviceName: "x"}}
 		}, nil},
-		{"a host device without names is refused", func(s *spec) { s.HostDevices = make([]instancetype.HostDevice, 1) }, []string{
+		{"a host device without names is refused", func(s *spec) { s.HostDevices = make([]itv1alpha1.HostDevice, 1) }, []string{
 			"FieldValueRequired spec.hostDevices[0].name", "FieldValueRequired spec.hostDevices[0].deviceName",
 		}},
-		{"a GPU by claim is accepted", func(s *spec) { s.GPUs = []instancetype.GPU{{Name: "a", ClaimName: ptr.To("c")}} }, nil},
-		{"an unknown thread policy is refused", func(s *spec) { s.IOThreadsPolicy = ptr.To(instancetype.IOThreadsPolicy("some")) }, []string{"FieldValueNotSupported spec.ioThreadsPolicy"}},
+		{"a GPU by claim is accepted", func(s *spec) { s.GPUs = []itv1alpha1.GPU{{Name: "a", ClaimName: ptr.To("c")}} }, nil},
+		{"an unknown thread policy is refused", func(s *spec) { s.IOThreadsPolicy = ptr.To(itv1alpha1.IOThreadsPolicy("some")) }, []string{"FieldValueNotSupported spec.ioThreadsPolicy"}},
 		{"an empty thread pool is refused", func(s *spec) {
-			s.IOThreads = &instancetype.DiskIOThreads{SupplementalPoolThreadCount: ptr.To[int32](0)}
+			s.IOThreads = &itv1alpha1.DiskIOThreads{SupplementalPoolThreadCount: ptr.To[int32](0)}
 		}, []string{"FieldValueInvalid spec.ioThreads.supplementalPoolThreadCount"}},
 		{"a malformed scheduler name is refused", func(s *spec) { s.SchedulerName = "A B" }, []string{"FieldValueInvalid spec.schedulerName"}},
 		{"two ways of launch security are refused", func(s *spec) {
-			s.LaunchSecurity = &instancetype.LaunchSecurity{SEV: &instancetype.SEV{}, TDX: &instancetype.TDX{}}
+			s.LaunchSecurity = &itv1alpha1.LaunchSecurity{SEV: &itv1alpha1.SEV{}, TDX: &itv1alpha1.TDX{}}
 		}, []string{"FieldValueInvalid spec.launchSecurity"}},
 		{"a malformed node label is refused", func(s *spec) { s.NodeSelector = map[string]string{"a b": "c"} }, []string{"FieldValueInvalid spec.nodeSelector"}},
 		{"a malformed annotation is refused", func(s *spec) { s.Annotations = map[string]string{"a b": "c"} }, []string{"FieldValueInvalid spec.annotations"}},
@@ -98,7 +98,7 @@ func TestInstancetypeSpec(t *testing.T) {
 }
 
 func TestObjectsOfEveryScope(t *testing.T) {
-	size := *validInstancetype(func(*instancetype.VirtualMachineInstancetypeSpec) {})
+	size := *validInstancetype(func(*itv1alpha1.VirtualMachineInstancetypeSpec) {})
 	inNamespace := metav1.ObjectMeta{Name: "small", Namespace: "dev"}
 	inCluster := metav1.ObjectMeta{Name: "small"}
 	for _, tc := range []struct {
@@ -106,12 +106,12 @@ func TestObjectsOfEveryScope(t *testing.T) {
 		got  field.ErrorList
 		want []string
 	}{
-		{"instance type with a namespace", ValidateInstancetype(&instancetype.VirtualMachineInstancetype{ObjectMeta: inNamespace, Spec: size}), nil},
-		{"instance type without a namespace", ValidateInstancetype(&instancetype.VirtualMachineInstancetype{ObjectMeta: inCluster, Spec: size}), []string{"FieldValueRequired metadata.namespace"}},
-		{"cluster instance type", ValidateClusterInstancetype(&instancetype.VirtualMachineClusterInstancetype{ObjectMeta: inCluster, Spec: size}), nil},
-		{"cluster instance type with a namespace", ValidateClusterInstancetype(&instancetype.VirtualMachineClusterInstancetype{ObjectMeta: inNamespace, Spec: size}), []string{"FieldValueForbidden metadata.namespace"}},
-		{"empty preference", ValidatePreference(&instancetype.VirtualMachinePreference{ObjectMeta: inNamespace}), nil},
-		{"empty cluster preference", ValidateClusterPreference(&instancetype.VirtualMachineClusterPreference{ObjectMeta: inCluster}), nil},
+		{"instance type with a namespace", ValidateInstancetype(&itv1alpha1.VirtualMachineInstancetype{ObjectMeta: inNamespace, Spec: size}), nil},
+		{"instance type without a namespace", ValidateInstancetype(&itv1alpha1.VirtualMachineInstancetype{ObjectMeta: inCluster, Spec: size}), []string{"FieldValueRequired metadata.namespace"}},
+		{"cluster instance type", ValidateClusterInstancetype(&itv1alpha1.VirtualMachineClusterInstancetype{ObjectMeta: inCluster, Spec: size}), nil},
+		{"cluster instance type with a namespace", ValidateClusterInstancetype(&itv1alpha1.VirtualMachineClusterInstancetype{ObjectMeta: inNamespace, Spec: size}), []string{"FieldValueForbidden metadata.namespace"}},
+		{"empty preference", ValidatePreference(&itv1alpha1.VirtualMachinePreference{ObjectMeta: inNamespace}), nil},
+		{"empty cluster preference", ValidateClusterPreference(&itv1alpha1.VirtualMachineClusterPreference{ObjectMeta: inCluster}), nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, summaries(tc.got)); diff != "" {
@@ -122,9 +122,9 @@ func TestObjectsOfEveryScope(t *testing.T) {
 }
 
 func TestSizeMayChangeButNameMayNot(t *testing.T) {
-	old := &instancetype.VirtualMachineInstancetype{
+	old := &itv1alpha1.VirtualMachineInstancetype{
 		ObjectMeta: metav1.ObjectMeta{Name: "small", Namespace: "dev", ResourceVersion: "1"},
-		Spec:       *validInstancetype(func(*instancetype.VirtualMachineInstancetypeSpec) {}),
+		Spec:       *validInstancetype(func(*itv1alpha1.VirtualMachineInstancetypeSpec) {}),
 	}
 	bigger := old.DeepCopy()
 	bigger.Spec.CPU.Guest = 8

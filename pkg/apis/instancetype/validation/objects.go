@@ -8,47 +8,47 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	instancetype "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 )
 
 // ValidateInstancetype checks a new instance type.
-func ValidateInstancetype(obj *instancetype.VirtualMachineInstancetype) field.ErrorList {
+func ValidateInstancetype(obj *itv1alpha1.VirtualMachineInstancetype) field.ErrorList {
 	return append(validateMeta(&obj.ObjectMeta, true), ValidateInstancetypeSpec(&obj.Spec, field.NewPath("spec"))...)
 }
 
 // ValidateInstancetypeUpdate checks the change from old to obj. Every part of
 // the spec may change: virtual machines hold on to the revision they captured.
-func ValidateInstancetypeUpdate(obj, old *instancetype.VirtualMachineInstancetype) field.ErrorList {
+func ValidateInstancetypeUpdate(obj, old *itv1alpha1.VirtualMachineInstancetype) field.ErrorList {
 	return append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta), ValidateInstancetype(obj)...)
 }
 
 // ValidateClusterInstancetype checks a new cluster-wide instance type.
-func ValidateClusterInstancetype(obj *instancetype.VirtualMachineClusterInstancetype) field.ErrorList {
+func ValidateClusterInstancetype(obj *itv1alpha1.VirtualMachineClusterInstancetype) field.ErrorList {
 	return append(validateMeta(&obj.ObjectMeta, false), ValidateInstancetypeSpec(&obj.Spec, field.NewPath("spec"))...)
 }
 
 // ValidateClusterInstancetypeUpdate checks the change from old to obj.
-func ValidateClusterInstancetypeUpdate(obj, old *instancetype.VirtualMachineClusterInstancetype) field.ErrorList {
+func ValidateClusterInstancetypeUpdate(obj, old *itv1alpha1.VirtualMachineClusterInstancetype) field.ErrorList {
 	return append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta), ValidateClusterInstancetype(obj)...)
 }
 
 // ValidatePreference checks a new preference.
-func ValidatePreference(obj *instancetype.VirtualMachinePreference) field.ErrorList {
+func ValidatePreference(obj *itv1alpha1.VirtualMachinePreference) field.ErrorList {
 	return append(validateMeta(&obj.ObjectMeta, true), ValidatePreferenceSpec(&obj.Spec, field.NewPath("spec"))...)
 }
 
 // ValidatePreferenceUpdate checks the change from old to obj.
-func ValidatePreferenceUpdate(obj, old *instancetype.VirtualMachinePreference) field.ErrorList {
+func ValidatePreferenceUpdate(obj, old *itv1alpha1.VirtualMachinePreference) field.ErrorList {
 	return append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta), ValidatePreference(obj)...)
 }
 
 // ValidateClusterPreference checks a new cluster-wide preference.
-func ValidateClusterPreference(obj *instancetype.VirtualMachineClusterPreference) field.ErrorList {
+func ValidateClusterPreference(obj *itv1alpha1.VirtualMachineClusterPreference) field.ErrorList {
 	return append(validateMeta(&obj.ObjectMeta, false), ValidatePreferenceSpec(&obj.Spec, field.NewPath("spec"))...)
 }
 
 // ValidateClusterPreferenceUpdate checks the change from old to obj.
-func ValidateClusterPreferenceUpdate(obj, old *instancetype.VirtualMachineClusterPreference) field.ErrorList {
+func ValidateClusterPreferenceUpdate(obj, old *itv1alpha1.VirtualMachineClusterPreference) field.ErrorList {
 	return append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta), ValidateClusterPreference(obj)...)
 }
 

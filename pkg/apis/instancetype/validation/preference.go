@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	instancetype "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/limits"
 )
 
@@ -19,7 +19,7 @@ import (
 const onlyCoresThreadsRatio = 2
 
 // ValidatePreferenceSpec checks the spec of a preference of either scope.
-func ValidatePreferenceSpec(spec *instancetype.VirtualMachinePreferenceSpec, path *field.Path) field.ErrorList {
+func ValidatePreferenceSpec(spec *itv1alpha1.VirtualMachinePreferenceSpec, path *field.Path) field.ErrorList {
 	errs := validateTopology(spec, path)
 	if spec.Clock != nil {
 		errs = append(errs, validateClock(spec.Clock, path.Child("clock"))...)
@@ -47,7 +47,7 @@ func ValidatePreferenceSpec(spec *instancetype.VirtualMachinePreferenceSpec, pat
 }
 
 // validateTopology checks how vCPUs are to be arranged.
-func validateTopology(spec *instancetype.VirtualMachinePreferenceSpec, path *field.Path) field.ErrorList {
+func validateTopology(spec *itv1alpha1.VirtualMachinePreferenceSpec, path *field.Path) field.ErrorList {
 	legacyPath := path.Child("preferSpreadSocketToCoreRatio")
 	errs := validateRange(int64(spec.PreferSpreadSocketToCoreRatio), 0, limits.MaxVCPUs, legacyPath)
 	if spec.CPU == nil {
@@ -56,16 +56,16 @@ func validateTopology(spec *instancetype.VirtualMachinePreferenceSpec, path *fie
 	path = path.Child("cpu")
 	if spec.CPU.PreferredCPUTopology != nil {
 		errs = append(errs, validateEnum(*spec.CPU.PreferredCPUTopology, path.Child("preferredCPUTopology"),
-			instancetype.Sockets, instancetype.Cores, instancetype.Threads, instancetype.Spread, instancetype.Any,
-			instancetype.DeprecatedPreferSockets, instancetype.DeprecatedPreferCores, instancetype.DeprecatedPreferThreads,
-			instancetype.DeprecatedPreferSpread, instancetype.DeprecatedPreferAny)...)
+			itv1alpha1.Sockets, itv1alpha1.Cores, itv1alpha1.Threads, itv1alpha1.Spread, itv1alpha1.Any,
+			itv1alpha1.DeprecatedPreferSockets, itv1alpha1.DeprecatedPreferCores, itv1alpha1.DeprecatedPreferThreads,
+			itv1alpha1.DeprecatedPreferSpread, itv1alpha1.DeprecatedPreferAny)...)
 	}
 	if spread := spec.CPU.SpreadOptions; spread != nil {
 		spreadPath := path.Child("spreadOptions")
 		if spread.Across != nil {
 			errs = append(errs, validateEnum(*spread.Across, spreadPath.Child("across"),
-				instancetype.SpreadAcrossSocketsCoresThreads, instancetype.SpreadAcrossSocketsCores,
-				instancetype.SpreadAcrossCoresThreads)...)
+				itv1alpha1.SpreadAcrossSocketsCoresThreads, itv1alpha1.SpreadAcrossSocketsCores,
+				itv1alpha1.SpreadAcrossCoresThreads)...)
 		}
 		if spread.Ratio != nil {
 			errs = append(errs, validateRange(int64(*spread.Ratio), 1, limits.MaxVCPUs, spreadPath.Child("ratio"))...)
@@ -77,11 +77,11 @@ func validateTopology(spec *instancetype.VirtualMachinePreferenceSpec, path *fie
 
 // validateCoresThreads refuses a ratio other than 2 across CoresThreads, in
 // whichever field gives the ratio.
-func validateCoresThreads(spec *instancetype.VirtualMachinePreferenceSpec, path, legacyPath *field.Path) field.ErrorList {
+func validateCoresThreads(spec *itv1alpha1.VirtualMachinePreferenceSpec, path, legacyPath *field.Path) field.ErrorList {
 	spread := spec.CPU.SpreadOptions
 	topology := spec.CPU.PreferredCPUTopology
-	if spread.Across == nil || *spread.Across != instancetype.SpreadAcrossCoresThreads || topology == nil ||
-		(*topology != instancetype.Spread && *topology != instancetype.DeprecatedPreferSpread) {
+	if spread.Across == nil || *spread.Across != itv1alpha1.SpreadAcrossCoresThreads || topology == nil ||
+		(*topology != itv1alpha1.Spread && *topology != itv1alpha1.DeprecatedPreferSpread) {
 		return nil
 	}
 	const allowed = "must be 2 across CoresThreads, because a core has two threads"
@@ -98,7 +98,7 @@ func validateCoresThreads(spec *instancetype.VirtualMachinePreferenceSpec, path,
 }
 
 // validateCPUFeatures checks names and policies of CPU features.
-func validateCPUFeatures(features []instancetype.CPUFeature, path *field.Path) field.ErrorList {
+func validateCPUFeatures(features []itv1alpha1.CPUFeature, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := sets.New[string]()
 	for i, feature := range features {
@@ -117,7 +117,7 @@ func validateCPUFeatures(features []instancetype.CPUFeature, path *field.Path) f
 }
 
 // validateRequirements checks what a guest needs at least.
-func validateRequirements(requirements *instancetype.PreferenceRequirements, path *field.Path) field.ErrorList {
+func validateRequirements(requirements *itv1alpha1.PreferenceRequirements, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if requirements.CPU != nil {
 		errs = append(errs, validateVCPUs(requirements.CPU.Guest, path.Child("cpu", "guest"))...)

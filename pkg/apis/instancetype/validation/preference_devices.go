@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	instancetype "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 )
 
 const (
@@ -23,9 +23,9 @@ const (
 )
 
 // diskBuses are the buses of KubeVirt and the controllers of vSphere.
-var diskBuses = []instancetype.DiskBus{
-	instancetype.DiskBusSCSI, instancetype.DiskBusSATA, instancetype.DiskBusVirtio, instancetype.DiskBusUSB,
-	instancetype.DiskBusNVME, "pvscsi", "lsilogic", "lsilogicsas", "ide",
+var diskBuses = []itv1alpha1.DiskBus{
+	itv1alpha1.DiskBusSCSI, itv1alpha1.DiskBusSATA, itv1alpha1.DiskBusVirtio, itv1alpha1.DiskBusUSB,
+	itv1alpha1.DiskBusNVME, "pvscsi", "lsilogic", "lsilogicsas", "ide",
 }
 
 // interfaceModels are the adapters of vSphere, followed by those of KubeVirt.
@@ -37,22 +37,22 @@ var foreignModels = []string{"igb", "ne2k_pci", "pcnet", "rtl8139"}
 var interfaceModels = append([]string{"vmxnet3", "e1000e", "e1000", "sriov", "virtio"}, foreignModels...)
 
 // validateDevicePreferences checks the preferred virtual devices.
-func validateDevicePreferences(devices *instancetype.DevicePreferences, path *field.Path) field.ErrorList {
+func validateDevicePreferences(devices *itv1alpha1.DevicePreferences, path *field.Path) field.ErrorList {
 	errs := validateOptionalEnum(devices.PreferredInputBus, path.Child("preferredInputBus"),
-		instancetype.InputBusUSB, instancetype.InputBusVirtio)
+		itv1alpha1.InputBusUSB, itv1alpha1.InputBusVirtio)
 	errs = append(errs, validateOptionalEnum(devices.PreferredInputType, path.Child("preferredInputType"),
-		instancetype.InputTypeTablet, instancetype.InputTypeKeyboard)...)
+		itv1alpha1.InputTypeTablet, itv1alpha1.InputTypeKeyboard)...)
 	errs = append(errs, validateOptionalEnum(devices.PreferredDiskBus, path.Child("preferredDiskBus"), diskBuses...)...)
 	errs = append(errs, validateOptionalEnum(devices.PreferredLunBus, path.Child("preferredLunBus"), diskBuses...)...)
 	errs = append(errs, validateOptionalEnum(devices.PreferredCdromBus, path.Child("preferredCdromBus"), diskBuses...)...)
 	errs = append(errs, validateOptionalEnum(devices.PreferredDiskCache, path.Child("preferredDiskCache"),
-		instancetype.CacheNone, instancetype.CacheWriteThrough, instancetype.CacheWriteBack)...)
+		itv1alpha1.CacheNone, itv1alpha1.CacheWriteThrough, itv1alpha1.CacheWriteBack)...)
 	errs = append(errs, validateOptionalEnum(devices.PreferredDiskIO, path.Child("preferredDiskIO"),
-		instancetype.IODefault, instancetype.IONative, instancetype.IOThreads)...)
+		itv1alpha1.IODefault, itv1alpha1.IONative, itv1alpha1.IOThreads)...)
 	errs = append(errs, validateOptionalEnum(devices.PreferredInterfaceModel, path.Child("preferredInterfaceModel"), interfaceModels...)...)
 	if devices.PreferredPanicDeviceModel != nil {
 		errs = append(errs, validateEnum(*devices.PreferredPanicDeviceModel, path.Child("preferredPanicDeviceModel"),
-			instancetype.PanicDeviceModelHyperv, instancetype.PanicDeviceModelISA, instancetype.PanicDeviceModelPvpanic)...)
+			itv1alpha1.PanicDeviceModelHyperv, itv1alpha1.PanicDeviceModelISA, itv1alpha1.PanicDeviceModelPvpanic)...)
 	}
 	if devices.PreferredDiskBlockSize != nil {
 		errs = append(errs, validateBlockSize(devices.PreferredDiskBlockSize, path.Child("preferredDiskBlockSize"))...)
@@ -61,7 +61,7 @@ func validateDevicePreferences(devices *instancetype.DevicePreferences, path *fi
 }
 
 // validateBlockSize checks the block size of disks.
-func validateBlockSize(size *instancetype.BlockSize, path *field.Path) field.ErrorList {
+func validateBlockSize(size *itv1alpha1.BlockSize, path *field.Path) field.ErrorList {
 	if size.Custom == nil {
 		return nil
 	}
@@ -89,7 +89,7 @@ func validateBlockSize(size *instancetype.BlockSize, path *field.Path) field.Err
 }
 
 // validateClock checks the preferred clock.
-func validateClock(clock *instancetype.ClockPreferences, path *field.Path) field.ErrorList {
+func validateClock(clock *itv1alpha1.ClockPreferences, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if offset := clock.PreferredClockOffset; offset != nil {
 		offsetPath := path.Child("preferredClockOffset")
@@ -107,24 +107,24 @@ func validateClock(clock *instancetype.ClockPreferences, path *field.Path) field
 	path = path.Child("preferredTimer")
 	if timer.HPET != nil {
 		errs = append(errs, validateOptionalEnum(timer.HPET.TickPolicy, path.Child("hpet", "tickPolicy"),
-			instancetype.HPETTickPolicyDelay, instancetype.HPETTickPolicyCatchup,
-			instancetype.HPETTickPolicyMerge, instancetype.HPETTickPolicyDiscard)...)
+			itv1alpha1.HPETTickPolicyDelay, itv1alpha1.HPETTickPolicyCatchup,
+			itv1alpha1.HPETTickPolicyMerge, itv1alpha1.HPETTickPolicyDiscard)...)
 	}
 	if timer.PIT != nil {
 		errs = append(errs, validateOptionalEnum(timer.PIT.TickPolicy, path.Child("pit", "tickPolicy"),
-			instancetype.PITTickPolicyDelay, instancetype.PITTickPolicyCatchup, instancetype.PITTickPolicyDiscard)...)
+			itv1alpha1.PITTickPolicyDelay, itv1alpha1.PITTickPolicyCatchup, itv1alpha1.PITTickPolicyDiscard)...)
 	}
 	if timer.RTC != nil {
 		errs = append(errs, validateOptionalEnum(timer.RTC.TickPolicy, path.Child("rtc", "tickPolicy"),
-			instancetype.RTCTickPolicyDelay, instancetype.RTCTickPolicyCatchup)...)
+			itv1alpha1.RTCTickPolicyDelay, itv1alpha1.RTCTickPolicyCatchup)...)
 		errs = append(errs, validateOptionalEnum(timer.RTC.Track, path.Child("rtc", "track"),
-			instancetype.RTCTimerTrackGuest, instancetype.RTCTimerTrackWall)...)
+			itv1alpha1.RTCTimerTrackGuest, itv1alpha1.RTCTimerTrackWall)...)
 	}
 	return errs
 }
 
 // validateHyperv checks those enlightenments that have a value.
-func validateHyperv(hyperv *instancetype.FeatureHyperv, path *field.Path) field.ErrorList {
+func validateHyperv(hyperv *itv1alpha1.FeatureHyperv, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if hyperv.Spinlocks != nil && hyperv.Spinlocks.Retries != nil {
 		errs = append(errs, validateRange(*hyperv.Spinlocks.Retries, minSpinlockRetries, 1<<32-1, path.Child("spinlocks", "spinlocks"))...)

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	instancetype "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/limits"
 )
 
@@ -23,12 +23,12 @@ const foreignDevice = "is no device of vSphere, and a virtual machine with it is
 	"name a vGPU profile, for example grid_a100-10c, or vendor:device in hexadecimal, for example 10de:2231"
 
 // topologyNames are the names that replace the deprecated ones.
-var topologyNames = map[instancetype.PreferredCPUTopology]instancetype.PreferredCPUTopology{
-	instancetype.DeprecatedPreferSockets: instancetype.Sockets,
-	instancetype.DeprecatedPreferCores:   instancetype.Cores,
-	instancetype.DeprecatedPreferThreads: instancetype.Threads,
-	instancetype.DeprecatedPreferSpread:  instancetype.Spread,
-	instancetype.DeprecatedPreferAny:     instancetype.Any,
+var topologyNames = map[itv1alpha1.PreferredCPUTopology]itv1alpha1.PreferredCPUTopology{
+	itv1alpha1.DeprecatedPreferSockets: itv1alpha1.Sockets,
+	itv1alpha1.DeprecatedPreferCores:   itv1alpha1.Cores,
+	itv1alpha1.DeprecatedPreferThreads: itv1alpha1.Threads,
+	itv1alpha1.DeprecatedPreferSpread:  itv1alpha1.Spread,
+	itv1alpha1.DeprecatedPreferAny:     itv1alpha1.Any,
 }
 
 // warnings collects warnings that begin with the path of a field.
@@ -43,7 +43,7 @@ func (w *warnings) add(set bool, path *field.Path, text string) {
 
 // InstancetypeWarnings returns what the author of an instance type should know:
 // fields that are deprecated or that vSphere cannot honour.
-func InstancetypeWarnings(spec *instancetype.VirtualMachineInstancetypeSpec, path *field.Path) []string {
+func InstancetypeWarnings(spec *itv1alpha1.VirtualMachineInstancetypeSpec, path *field.Path) []string {
 	var w warnings
 	w.add(spec.LaunchSecurity != nil, path.Child("launchSecurity"), "deprecated; set preferredLaunchSecurity of a preference")
 	w.add(spec.SchedulerName != "", path.Child("schedulerName"), noMeaning)
@@ -79,7 +79,7 @@ func InstancetypeWarnings(spec *instancetype.VirtualMachineInstancetypeSpec, pat
 }
 
 // PreferenceWarnings returns what the author of a preference should know.
-func PreferenceWarnings(spec *instancetype.VirtualMachinePreferenceSpec, path *field.Path) []string {
+func PreferenceWarnings(spec *itv1alpha1.VirtualMachinePreferenceSpec, path *field.Path) []string {
 	var w warnings
 	if spec.CPU != nil {
 		if topology := spec.CPU.PreferredCPUTopology; topology != nil {
@@ -134,7 +134,7 @@ func PreferenceWarnings(spec *instancetype.VirtualMachinePreferenceSpec, path *f
 }
 
 // addDevices adds the warnings about preferred devices.
-func (w *warnings) addDevices(devices *instancetype.DevicePreferences, path *field.Path) {
+func (w *warnings) addDevices(devices *itv1alpha1.DevicePreferences, path *field.Path) {
 	for _, f := range []struct {
 		set  bool
 		name string
@@ -146,7 +146,7 @@ func (w *warnings) addDevices(devices *instancetype.DevicePreferences, path *fie
 		{devices.PreferredUseVirtioTransitional != nil, "preferredUseVirtioTransitional"},
 		{devices.PreferredInputBus != "", "preferredInputBus"},
 		{devices.PreferredInputType != "", "preferredInputType"},
-		{devices.PreferredDiskBus == instancetype.DiskBusUSB, "preferredDiskBus"},
+		{devices.PreferredDiskBus == itv1alpha1.DiskBusUSB, "preferredDiskBus"},
 		{devices.PreferredLunBus != "", "preferredLunBus"},
 		{devices.PreferredCdromBus != "", "preferredCdromBus"},
 		{devices.PreferredDiskDedicatedIoThread != nil, "preferredDiskDedicatedIoThread"},

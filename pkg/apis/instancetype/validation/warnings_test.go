@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
-	instancetype "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 )
 
 // warned returns the paths of warnings.
@@ -24,18 +24,18 @@ func warned(warnings []string) []string {
 	return paths
 }
 
-func parseSize(t *testing.T, manifest string) *instancetype.VirtualMachineInstancetypeSpec {
+func parseSize(t *testing.T, manifest string) *itv1alpha1.VirtualMachineInstancetypeSpec {
 	t.Helper()
-	out := &instancetype.VirtualMachineInstancetypeSpec{}
+	out := &itv1alpha1.VirtualMachineInstancetypeSpec{}
 	if err := yaml.UnmarshalStrict([]byte(manifest), out); err != nil {
 		t.Fatal(err)
 	}
 	return out
 }
 
-func parsePreference(t *testing.T, manifest string) *instancetype.VirtualMachinePreferenceSpec {
+func parsePreference(t *testing.T, manifest string) *itv1alpha1.VirtualMachinePreferenceSpec {
 	t.Helper()
-	out := &instancetype.VirtualMachinePreferenceSpec{}
+	out := &itv1alpha1.VirtualMachinePreferenceSpec{}
 	if err := yaml.UnmarshalStrict([]byte(manifest), out); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 )
 
 // validateBootstrap checks that at most one provider configures the guest.
-func validateBootstrap(bootstrap *vm.VirtualMachineBootstrap, path *field.Path) field.ErrorList {
+func validateBootstrap(bootstrap *vmv1alpha1.VirtualMachineBootstrap, path *field.Path) field.ErrorList {
 	if bootstrap == nil {
 		return nil
 	}
@@ -59,7 +59,7 @@ func validateBootstrap(bootstrap *vm.VirtualMachineBootstrap, path *field.Path) 
 }
 
 // validateSecretKey checks a reference to a key of a Secret, if there is one.
-func validateSecretKey(selector *vm.SecretKeySelector, path *field.Path) field.ErrorList {
+func validateSecretKey(selector *vmv1alpha1.SecretKeySelector, path *field.Path) field.ErrorList {
 	if selector == nil {
 		return nil
 	}
@@ -71,7 +71,7 @@ func validateSecretKey(selector *vm.SecretKeySelector, path *field.Path) field.E
 }
 
 // validateProbe checks that exactly one action decides readiness.
-func validateProbe(probe *vm.VirtualMachineReadinessProbe, path *field.Path) field.ErrorList {
+func validateProbe(probe *vmv1alpha1.VirtualMachineReadinessProbe, path *field.Path) field.ErrorList {
 	if probe == nil {
 		return nil
 	}
@@ -84,7 +84,7 @@ func validateProbe(probe *vm.VirtualMachineReadinessProbe, path *field.Path) fie
 	if probe.GuestHeartbeat != nil {
 		set = append(set, "guestHeartbeat")
 		errs = append(errs, validateEnum(probe.GuestHeartbeat.ThresholdStatus, path.Child("guestHeartbeat", "thresholdStatus"),
-			vm.GuestHeartbeatYellow, vm.GuestHeartbeatGreen)...)
+			vmv1alpha1.GuestHeartbeatYellow, vmv1alpha1.GuestHeartbeatGreen)...)
 	}
 	if len(probe.GuestInfo) > 0 {
 		set = append(set, "guestInfo")
@@ -102,7 +102,7 @@ func validateProbe(probe *vm.VirtualMachineReadinessProbe, path *field.Path) fie
 }
 
 // validateTCPSocket checks where to connect to.
-func validateTCPSocket(action *vm.TCPSocketAction, path *field.Path) field.ErrorList {
+func validateTCPSocket(action *vmv1alpha1.TCPSocketAction, path *field.Path) field.ErrorList {
 	errs := validateRange(int64(action.Port), 1, maxPort, path.Child("port"))
 	if action.Host == "" {
 		return errs
@@ -114,7 +114,7 @@ func validateTCPSocket(action *vm.TCPSocketAction, path *field.Path) field.Error
 }
 
 // validateGuestInfo checks keys and patterns.
-func validateGuestInfo(actions []vm.GuestInfoAction, path *field.Path) field.ErrorList {
+func validateGuestInfo(actions []vmv1alpha1.GuestInfoAction, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := sets.New[string]()
 	for i, action := range actions {

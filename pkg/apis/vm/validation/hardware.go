@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/slipway-dev/slipway/pkg/apis/limits"
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 const (
@@ -27,7 +27,7 @@ const (
 )
 
 // validateCPU checks the virtual CPUs, if there are any.
-func validateCPU(cpu *vm.VirtualMachineCPU, path *field.Path) field.ErrorList {
+func validateCPU(cpu *vmv1alpha1.VirtualMachineCPU, path *field.Path) field.ErrorList {
 	if cpu == nil {
 		return nil
 	}
@@ -42,7 +42,7 @@ func validateCPU(cpu *vm.VirtualMachineCPU, path *field.Path) field.ErrorList {
 		errs = append(errs, validateRange(int64(*cpu.MaxSockets), sockets, limits.MaxVCPUs, path.Child("maxSockets"))...)
 	}
 	errs = append(errs, validateEnum(cpu.LatencySensitivity, path.Child("latencySensitivity"),
-		vm.LatencySensitivityNormal, vm.LatencySensitivityHigh)...)
+		vmv1alpha1.LatencySensitivityNormal, vmv1alpha1.LatencySensitivityHigh)...)
 	errs = append(errs, validateQuantity(cpu.Reservation, limits.Megahertz, 0, maxHertz, allowedHertz, path.Child("reservation"))...)
 	errs = append(errs, validateQuantity(cpu.Limit, limits.Megahertz, limits.Megahertz, maxHertz, allowedHertz+", and more than 0", path.Child("limit"))...)
 	errs = append(errs, validateOrder(cpu.Reservation, cpu.Limit, "limit", path.Child("reservation"))...)
@@ -50,7 +50,7 @@ func validateCPU(cpu *vm.VirtualMachineCPU, path *field.Path) field.ErrorList {
 }
 
 // validateCPUGiven checks that the CPUs are counted.
-func validateCPUGiven(cpu *vm.VirtualMachineCPU, path *field.Path) field.ErrorList {
+func validateCPUGiven(cpu *vmv1alpha1.VirtualMachineCPU, path *field.Path) field.ErrorList {
 	if cpu.Sockets == 0 && cpu.Cores == 0 && cpu.Threads == 0 {
 		return field.ErrorList{field.Required(path, "one of sockets, cores or threads must be at least 1")}
 	}
@@ -58,7 +58,7 @@ func validateCPUGiven(cpu *vm.VirtualMachineCPU, path *field.Path) field.ErrorLi
 }
 
 // validateMemory checks the memory, if there is any.
-func validateMemory(memory *vm.VirtualMachineMemory, path *field.Path) field.ErrorList {
+func validateMemory(memory *vmv1alpha1.VirtualMachineMemory, path *field.Path) field.ErrorList {
 	if memory == nil {
 		return nil
 	}
@@ -74,7 +74,7 @@ func validateMemory(memory *vm.VirtualMachineMemory, path *field.Path) field.Err
 }
 
 // validateMemoryGiven checks that the guest has memory.
-func validateMemoryGiven(memory *vm.VirtualMachineMemory, path *field.Path) field.ErrorList {
+func validateMemoryGiven(memory *vmv1alpha1.VirtualMachineMemory, path *field.Path) field.ErrorList {
 	if memory.Guest == nil {
 		return field.ErrorList{field.Required(path.Child("guest"), allowedGuestMemory)}
 	}
@@ -82,19 +82,19 @@ func validateMemoryGiven(memory *vm.VirtualMachineMemory, path *field.Path) fiel
 }
 
 // validateShares checks the weight under contention.
-func validateShares(shares *vm.Shares, path *field.Path) field.ErrorList {
+func validateShares(shares *vmv1alpha1.Shares, path *field.Path) field.ErrorList {
 	if shares == nil {
 		return nil
 	}
-	levels := []vm.SharesLevel{vm.SharesLow, vm.SharesNormal, vm.SharesHigh, vm.SharesCustom}
+	levels := []vmv1alpha1.SharesLevel{vmv1alpha1.SharesLow, vmv1alpha1.SharesNormal, vmv1alpha1.SharesHigh, vmv1alpha1.SharesCustom}
 	number := path.Child("shares")
 	switch {
 	case shares.Level == "":
 		return field.ErrorList{field.Required(path.Child("level"), "must be Low, Normal, High or Custom")}
-	case shares.Level != vm.SharesCustom && shares.Shares != nil:
+	case shares.Level != vmv1alpha1.SharesCustom && shares.Shares != nil:
 		return append(validateEnum(shares.Level, path.Child("level"), levels...),
 			field.Forbidden(number, fmt.Sprintf("%d may be set with level Custom only, not with %s", *shares.Shares, shares.Level)))
-	case shares.Level != vm.SharesCustom:
+	case shares.Level != vmv1alpha1.SharesCustom:
 		return validateEnum(shares.Level, path.Child("level"), levels...)
 	case shares.Shares == nil:
 		return field.ErrorList{field.Required(number, fmt.Sprintf("must be from 1 to %d with level Custom", maxShares))}
@@ -104,12 +104,12 @@ func validateShares(shares *vm.Shares, path *field.Path) field.ErrorList {
 }
 
 // validateFirmware checks the firmware.
-func validateFirmware(firmware *vm.VirtualMachineFirmware, path *field.Path) field.ErrorList {
+func validateFirmware(firmware *vmv1alpha1.VirtualMachineFirmware, path *field.Path) field.ErrorList {
 	if firmware == nil {
 		return nil
 	}
-	errs := validateEnum(firmware.Bootloader, path.Child("bootloader"), vm.BootloaderBIOS, vm.BootloaderEFI)
-	if firmware.Bootloader == vm.BootloaderBIOS && firmware.SecureBoot != nil && *firmware.SecureBoot {
+	errs := validateEnum(firmware.Bootloader, path.Child("bootloader"), vmv1alpha1.BootloaderBIOS, vmv1alpha1.BootloaderEFI)
+	if firmware.Bootloader == vmv1alpha1.BootloaderBIOS && firmware.SecureBoot != nil && *firmware.SecureBoot {
 		errs = append(errs, field.Invalid(path.Child("secureBoot"), true, "needs bootloader EFI, not BIOS"))
 	}
 	return append(errs, validateUUID(firmware.UUID, path.Child("uuid"))...)
@@ -118,7 +118,7 @@ func validateFirmware(firmware *vm.VirtualMachineFirmware, path *field.Path) fie
 // validateNewBIOSUUID refuses the UUIDs that say of a machine that it has none: all bits
 // 0 or 1 (System Management BIOS Reference Specification, 7.2.1). A VM that was stored
 // with one must be able to change in other ways, and to go.
-func validateNewBIOSUUID(firmware *vm.VirtualMachineFirmware, path *field.Path) field.ErrorList {
+func validateNewBIOSUUID(firmware *vmv1alpha1.VirtualMachineFirmware, path *field.Path) field.ErrorList {
 	if firmware == nil || firmware.UUID == "" || strings.Trim(firmware.UUID, "0-") != "" && strings.Trim(firmware.UUID, "fF-") != "" {
 		return nil
 	}
@@ -126,7 +126,7 @@ func validateNewBIOSUUID(firmware *vm.VirtualMachineFirmware, path *field.Path) 
 }
 
 // validateDevices checks GPUs and host devices.
-func validateDevices(devices *vm.VirtualMachineDevices, path *field.Path) field.ErrorList {
+func validateDevices(devices *vmv1alpha1.VirtualMachineDevices, path *field.Path) field.ErrorList {
 	if devices == nil {
 		return nil
 	}
@@ -135,7 +135,7 @@ func validateDevices(devices *vm.VirtualMachineDevices, path *field.Path) field.
 }
 
 // validateDeviceList checks names of devices.
-func validateDeviceList(devices []vm.VirtualMachineDevice, path *field.Path) field.ErrorList {
+func validateDeviceList(devices []vmv1alpha1.VirtualMachineDevice, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := sets.New[string]()
 	for i, device := range devices {
@@ -149,9 +149,9 @@ func validateDeviceList(devices []vm.VirtualMachineDevice, path *field.Path) fie
 }
 
 // validateTPM checks that a TPM meets EFI.
-func validateTPM(devices *vm.VirtualMachineDevices, firmware *vm.VirtualMachineFirmware, path *field.Path) field.ErrorList {
+func validateTPM(devices *vmv1alpha1.VirtualMachineDevices, firmware *vmv1alpha1.VirtualMachineFirmware, path *field.Path) field.ErrorList {
 	if devices == nil || devices.TPM == nil || (devices.TPM.Enabled != nil && !*devices.TPM.Enabled) ||
-		firmware == nil || firmware.Bootloader != vm.BootloaderBIOS {
+		firmware == nil || firmware.Bootloader != vmv1alpha1.BootloaderBIOS {
 		return nil
 	}
 	return field.ErrorList{field.Forbidden(path, "needs spec.firmware.bootloader EFI, not BIOS")}

@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 // inferFromImage is the value of inferFromVolume that stands for the boot image.
@@ -25,12 +25,12 @@ var (
 // matcher is what instance type and preference matchers have in common.
 type matcher struct {
 	name, kind, revisionName, inferFromVolume string
-	revisionRef                               *vm.ControllerRevisionRef
-	failurePolicy                             *vm.InferFromVolumeFailurePolicy
+	revisionRef                               *vmv1alpha1.ControllerRevisionRef
+	failurePolicy                             *vmv1alpha1.InferFromVolumeFailurePolicy
 }
 
 // instancetypeMatcher returns m in common form, or nil.
-func instancetypeMatcher(m *vm.InstancetypeMatcher) *matcher {
+func instancetypeMatcher(m *vmv1alpha1.InstancetypeMatcher) *matcher {
 	if m == nil {
 		return nil
 	}
@@ -38,7 +38,7 @@ func instancetypeMatcher(m *vm.InstancetypeMatcher) *matcher {
 }
 
 // preferenceMatcher returns m in common form, or nil.
-func preferenceMatcher(m *vm.PreferenceMatcher) *matcher {
+func preferenceMatcher(m *vmv1alpha1.PreferenceMatcher) *matcher {
 	if m == nil {
 		return nil
 	}
@@ -46,7 +46,7 @@ func preferenceMatcher(m *vm.PreferenceMatcher) *matcher {
 }
 
 // validateInstancetypeMatcher checks a reference to an instance type.
-func validateInstancetypeMatcher(m *vm.InstancetypeMatcher, volumes []vm.VirtualMachineVolume, path *field.Path) field.ErrorList {
+func validateInstancetypeMatcher(m *vmv1alpha1.InstancetypeMatcher, volumes []vmv1alpha1.VirtualMachineVolume, path *field.Path) field.ErrorList {
 	if m == nil {
 		return nil
 	}
@@ -54,7 +54,7 @@ func validateInstancetypeMatcher(m *vm.InstancetypeMatcher, volumes []vm.Virtual
 }
 
 // validatePreferenceMatcher checks a reference to a preference.
-func validatePreferenceMatcher(m *vm.PreferenceMatcher, volumes []vm.VirtualMachineVolume, path *field.Path) field.ErrorList {
+func validatePreferenceMatcher(m *vmv1alpha1.PreferenceMatcher, volumes []vmv1alpha1.VirtualMachineVolume, path *field.Path) field.ErrorList {
 	if m == nil {
 		return nil
 	}
@@ -63,7 +63,7 @@ func validatePreferenceMatcher(m *vm.PreferenceMatcher, volumes []vm.VirtualMach
 
 // validateMatcher checks a reference whose kind is one of kinds. Whether the
 // object exists is not asked: it may be created later.
-func validateMatcher(m *matcher, kinds []string, volumes []vm.VirtualMachineVolume, path *field.Path) field.ErrorList {
+func validateMatcher(m *matcher, kinds []string, volumes []vmv1alpha1.VirtualMachineVolume, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if m.name == "" && m.inferFromVolume == "" {
 		errs = append(errs, field.Required(path.Child("name"), "one of name and inferFromVolume must be set"))
@@ -88,14 +88,14 @@ func validateMatcher(m *matcher, kinds []string, volumes []vm.VirtualMachineVolu
 		if *policy == "" {
 			errs = append(errs, field.Required(policyPath, "must be Reject or Ignore, or be absent"))
 		}
-		errs = append(errs, validateEnum(*policy, policyPath, vm.InferFromVolumeFailureReject, vm.InferFromVolumeFailureIgnore)...)
+		errs = append(errs, validateEnum(*policy, policyPath, vmv1alpha1.InferFromVolumeFailureReject, vmv1alpha1.InferFromVolumeFailureIgnore)...)
 	}
 	return errs
 }
 
 // validateInference checks that what is inferred is not given too, but in the
 // form that a restore leaves behind, and that the volume is one of this machine.
-func validateInference(m *matcher, volumes []vm.VirtualMachineVolume, path *field.Path) field.ErrorList {
+func validateInference(m *matcher, volumes []vmv1alpha1.VirtualMachineVolume, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if m.revisionRef == nil {
 		const detail = "may be set together with inferFromVolume only if controllerRevisionRef is set too"

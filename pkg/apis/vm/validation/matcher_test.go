@@ -10,47 +10,47 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 // matcherCases are preference matchers; those of instance types follow the same
 // rules with their kinds.
 var matcherCases = []struct {
 	name    string
-	matcher vm.PreferenceMatcher
+	matcher vmv1alpha1.PreferenceMatcher
 	want    []string
 }{
-	{"F122 a name", vm.PreferenceMatcher{Name: "linux"}, nil},
-	{"a name and the kind", vm.PreferenceMatcher{Name: "linux", Kind: "VirtualMachinePreference"}, nil},
-	{"the kind in another letter case", vm.PreferenceMatcher{Name: "linux", Kind: "virtualMACHINEclusterpreference"}, nil},
-	{"the kind in plural", vm.PreferenceMatcher{Name: "linux", Kind: "virtualmachinepreferences"}, nil},
-	{"another kind", vm.PreferenceMatcher{Name: "linux", Kind: "Preference"}, []string{"NotSupported m.kind"}},
-	{"F122 neither name nor volume", vm.PreferenceMatcher{Kind: "VirtualMachinePreference"}, []string{"Required m.name"}},
-	{"a malformed name", vm.PreferenceMatcher{Name: "Linux!"}, []string{"Invalid m.name"}},
-	{"F122 inferring from a volume", vm.PreferenceMatcher{InferFromVolume: "root"}, nil},
-	{"inferring from the image", vm.PreferenceMatcher{InferFromVolume: "image"}, nil},
-	{"inferring from a volume that is not there", vm.PreferenceMatcher{InferFromVolume: "other"}, []string{"Invalid m.inferFromVolume"}},
-	{"F122 inferring a given name", vm.PreferenceMatcher{InferFromVolume: "root", Name: "linux"}, []string{"Invalid m.name"}},
-	{"F122 inferring a given kind", vm.PreferenceMatcher{InferFromVolume: "root", Kind: "VirtualMachinePreference"}, []string{"Invalid m.kind"}},
-	{"F122 inferring a given name and kind", vm.PreferenceMatcher{InferFromVolume: "root", Name: "linux", Kind: "VirtualMachinePreference"}, []string{"Invalid m.name", "Invalid m.kind"}},
-	{"the form that a restore leaves behind", vm.PreferenceMatcher{InferFromVolume: "root", Name: "linux", Kind: "VirtualMachinePreference", ControllerRevisionRef: &vm.ControllerRevisionRef{Name: "r"}}, nil},
-	{"a failure policy", vm.PreferenceMatcher{InferFromVolume: "root", InferFromVolumeFailurePolicy: ptr.To(vm.InferFromVolumeFailureIgnore)}, nil},
-	{"F122 an unknown failure policy", vm.PreferenceMatcher{InferFromVolume: "root", InferFromVolumeFailurePolicy: ptr.To(vm.InferFromVolumeFailurePolicy("Panic"))}, []string{"NotSupported m.inferFromVolumeFailurePolicy"}},
-	{"F122 an empty failure policy", vm.PreferenceMatcher{InferFromVolume: "root", InferFromVolumeFailurePolicy: ptr.To(vm.InferFromVolumeFailurePolicy(""))}, []string{"Required m.inferFromVolumeFailurePolicy"}},
-	{"a pin without name", vm.PreferenceMatcher{Name: "linux", ControllerRevisionRef: &vm.ControllerRevisionRef{}}, []string{"Required m.controllerRevisionRef.name"}},
-	{"two pins that agree", vm.PreferenceMatcher{Name: "linux", RevisionName: "r", ControllerRevisionRef: &vm.ControllerRevisionRef{Name: "r"}}, nil},
-	{"two pins that disagree", vm.PreferenceMatcher{Name: "linux", RevisionName: "q", ControllerRevisionRef: &vm.ControllerRevisionRef{Name: "r"}}, []string{"Invalid m.revisionName"}},
+	{"F122 a name", vmv1alpha1.PreferenceMatcher{Name: "linux"}, nil},
+	{"a name and the kind", vmv1alpha1.PreferenceMatcher{Name: "linux", Kind: "VirtualMachinePreference"}, nil},
+	{"the kind in another letter case", vmv1alpha1.PreferenceMatcher{Name: "linux", Kind: "virtualMACHINEclusterpreference"}, nil},
+	{"the kind in plural", vmv1alpha1.PreferenceMatcher{Name: "linux", Kind: "virtualmachinepreferences"}, nil},
+	{"another kind", vmv1alpha1.PreferenceMatcher{Name: "linux", Kind: "Preference"}, []string{"NotSupported m.kind"}},
+	{"F122 neither name nor volume", vmv1alpha1.PreferenceMatcher{Kind: "VirtualMachinePreference"}, []string{"Required m.name"}},
+	{"a malformed name", vmv1alpha1.PreferenceMatcher{Name: "Linux!"}, []string{"Invalid m.name"}},
+	{"F122 inferring from a volume", vmv1alpha1.PreferenceMatcher{InferFromVolume: "root"}, nil},
+	{"inferring from the image", vmv1alpha1.PreferenceMatcher{InferFromVolume: "image"}, nil},
+	{"inferring from a volume that is not there", vmv1alpha1.PreferenceMatcher{InferFromVolume: "other"}, []string{"Invalid m.inferFromVolume"}},
+	{"F122 inferring a given name", vmv1alpha1.PreferenceMatcher{InferFromVolume: "root", Name: "linux"}, []string{"Invalid m.name"}},
+	{"F122 inferring a given kind", vmv1alpha1.PreferenceMatcher{InferFromVolume: "root", Kind: "VirtualMachinePreference"}, []string{"Invalid m.kind"}},
+	{"F122 inferring a given name and kind", vmv1alpha1.PreferenceMatcher{InferFromVolume: "root", Name: "linux", Kind: "VirtualMachinePreference"}, []string{"Invalid m.name", "Invalid m.kind"}},
+	{"the form that a restore leaves behind", vmv1alpha1.PreferenceMatcher{InferFromVolume: "root", Name: "linux", Kind: "VirtualMachinePreference", ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "r"}}, nil},
+	{"a failure policy", vmv1alpha1.PreferenceMatcher{InferFromVolume: "root", InferFromVolumeFailurePolicy: ptr.To(vmv1alpha1.InferFromVolumeFailureIgnore)}, nil},
+	{"F122 an unknown failure policy", vmv1alpha1.PreferenceMatcher{InferFromVolume: "root", InferFromVolumeFailurePolicy: ptr.To(vmv1alpha1.InferFromVolumeFailurePolicy("Panic"))}, []string{"NotSupported m.inferFromVolumeFailurePolicy"}},
+	{"F122 an empty failure policy", vmv1alpha1.PreferenceMatcher{InferFromVolume: "root", InferFromVolumeFailurePolicy: ptr.To(vmv1alpha1.InferFromVolumeFailurePolicy(""))}, []string{"Required m.inferFromVolumeFailurePolicy"}},
+	{"a pin without name", vmv1alpha1.PreferenceMatcher{Name: "linux", ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{}}, []string{"Required m.controllerRevisionRef.name"}},
+	{"two pins that agree", vmv1alpha1.PreferenceMatcher{Name: "linux", RevisionName: "r", ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "r"}}, nil},
+	{"two pins that disagree", vmv1alpha1.PreferenceMatcher{Name: "linux", RevisionName: "q", ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "r"}}, []string{"Invalid m.revisionName"}},
 }
 
 func TestMatchers(t *testing.T) {
-	volumes := []vm.VirtualMachineVolume{{Name: "root"}}
+	volumes := []vmv1alpha1.VirtualMachineVolume{{Name: "root"}}
 	path := field.NewPath("m")
 	for _, tc := range matcherCases {
 		t.Run("preference with "+tc.name, func(t *testing.T) {
 			check(t, tc.want, validatePreferenceMatcher(&tc.matcher, volumes, path))
 		})
 		t.Run("instance type with "+tc.name, func(t *testing.T) {
-			m := vm.InstancetypeMatcher(tc.matcher)
+			m := vmv1alpha1.InstancetypeMatcher(tc.matcher)
 			m.Kind = strings.NewReplacer("preference", "instancetype", "Preference", "Instancetype").Replace(m.Kind)
 			check(t, tc.want, validateInstancetypeMatcher(&m, volumes, path))
 		})
@@ -62,22 +62,22 @@ func TestMatchers(t *testing.T) {
 		"VirtualMachineClusterPreference":    {"NotSupported m.kind"},
 	} {
 		t.Run("instance type of kind "+kind, func(t *testing.T) {
-			check(t, want, validateInstancetypeMatcher(&vm.InstancetypeMatcher{Name: "small", Kind: kind}, nil, path))
+			check(t, want, validateInstancetypeMatcher(&vmv1alpha1.InstancetypeMatcher{Name: "small", Kind: kind}, nil, path))
 		})
 	}
 }
 
 // The numbers of both roles: their matchers have the same fields.
 func TestMatcherUpdates(t *testing.T) {
-	pinned := func(name, revision string) *vm.InstancetypeMatcher {
-		return &vm.InstancetypeMatcher{Name: name, RevisionName: revision}
+	pinned := func(name, revision string) *vmv1alpha1.InstancetypeMatcher {
+		return &vmv1alpha1.InstancetypeMatcher{Name: name, RevisionName: revision}
 	}
-	referring := func(name, revision string) *vm.InstancetypeMatcher {
-		return &vm.InstancetypeMatcher{Name: name, ControllerRevisionRef: &vm.ControllerRevisionRef{Name: revision}}
+	referring := func(name, revision string) *vmv1alpha1.InstancetypeMatcher {
+		return &vmv1alpha1.InstancetypeMatcher{Name: name, ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: revision}}
 	}
 	for _, tc := range []struct {
 		name     string
-		old, new *vm.InstancetypeMatcher
+		old, new *vmv1alpha1.InstancetypeMatcher
 		want     []string
 	}{
 		{"F123 nothing changed", pinned("a", "r"), pinned("a", "r"), nil},
@@ -96,7 +96,7 @@ func TestMatcherUpdates(t *testing.T) {
 			check(t, tc.want, validateMatcherUpdate(instancetypeMatcher(tc.new), instancetypeMatcher(tc.old), field.NewPath("m")))
 		})
 		t.Run("preference: "+tc.name, func(t *testing.T) {
-			next, old := preferenceMatcher((*vm.PreferenceMatcher)(tc.new)), preferenceMatcher((*vm.PreferenceMatcher)(tc.old))
+			next, old := preferenceMatcher((*vmv1alpha1.PreferenceMatcher)(tc.new)), preferenceMatcher((*vmv1alpha1.PreferenceMatcher)(tc.old))
 			check(t, tc.want, validateMatcherUpdate(next, old, field.NewPath("m")))
 		})
 	}

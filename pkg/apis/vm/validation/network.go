@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/slipway-dev/slipway/pkg/apis/limits"
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 )
 
 // validateNetwork checks interfaces and the guest's network.
-func validateNetwork(network *vm.VirtualMachineNetworkSpec, path *field.Path) field.ErrorList {
+func validateNetwork(network *vmv1alpha1.VirtualMachineNetworkSpec, path *field.Path) field.ErrorList {
 	if network == nil {
 		return nil
 	}
@@ -77,7 +77,7 @@ func validateMAC(address string, seen sets.Set[string], path *field.Path) field.
 }
 
 // validateInterface checks one interface but its name and hardware address.
-func validateInterface(nic *vm.VirtualMachineNetworkInterface, path *field.Path) field.ErrorList {
+func validateInterface(nic *vmv1alpha1.VirtualMachineNetworkInterface, path *field.Path) field.ErrorList {
 	errs := validateEnum(nic.Model, path.Child("model"), "vmxnet3", "e1000e", "e1000", "sriov", "virtio")
 	if nic.MTU != nil {
 		errs = append(errs, validateRange(int64(*nic.MTU), minMTU, maxMTU, path.Child("mtu"))...)

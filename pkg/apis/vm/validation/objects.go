@@ -12,11 +12,11 @@ import (
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 // ValidateVirtualMachineClass checks a new class.
-func ValidateVirtualMachineClass(obj *vm.VirtualMachineClass) field.ErrorList {
+func ValidateVirtualMachineClass(obj *vmv1alpha1.VirtualMachineClass) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := validateMeta(&obj.ObjectMeta)
 	errs = append(errs, validateCPUGiven(&obj.Spec.CPU, path.Child("cpu"))...)
@@ -28,12 +28,12 @@ func ValidateVirtualMachineClass(obj *vm.VirtualMachineClass) field.ErrorList {
 }
 
 // ValidateVirtualMachineClassUpdate checks the change from old to obj.
-func ValidateVirtualMachineClassUpdate(obj, old *vm.VirtualMachineClass) field.ErrorList {
+func ValidateVirtualMachineClassUpdate(obj, old *vmv1alpha1.VirtualMachineClass) field.ErrorList {
 	return append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta), ValidateVirtualMachineClass(obj)...)
 }
 
 // ValidateVirtualMachineImage checks a new image.
-func ValidateVirtualMachineImage(obj *vm.VirtualMachineImage) field.ErrorList {
+func ValidateVirtualMachineImage(obj *vmv1alpha1.VirtualMachineImage) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := validateMeta(&obj.ObjectMeta)
 	var set []string
@@ -57,7 +57,7 @@ func ValidateVirtualMachineImage(obj *vm.VirtualMachineImage) field.ErrorList {
 
 // ValidateVirtualMachineImageUpdate checks the change from old to obj: the spec
 // is immutable.
-func ValidateVirtualMachineImageUpdate(obj, old *vm.VirtualMachineImage) field.ErrorList {
+func ValidateVirtualMachineImageUpdate(obj, old *vmv1alpha1.VirtualMachineImage) field.ErrorList {
 	errs := validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta)
 	if !apiequality.Semantic.DeepEqual(obj.Spec, old.Spec) {
 		errs = append(errs, field.Invalid(field.NewPath("spec"), imageSource(&obj.Spec),
@@ -67,7 +67,7 @@ func ValidateVirtualMachineImageUpdate(obj, old *vm.VirtualMachineImage) field.E
 }
 
 // imageSource puts the source of an image in words.
-func imageSource(spec *vm.VirtualMachineImageSpec) string {
+func imageSource(spec *vmv1alpha1.VirtualMachineImageSpec) string {
 	switch {
 	case spec.ContentLibrary != nil:
 		return fmt.Sprintf("contentLibrary %s/%s", spec.ContentLibrary.Library, spec.ContentLibrary.Item)
@@ -79,14 +79,14 @@ func imageSource(spec *vm.VirtualMachineImageSpec) string {
 }
 
 // ValidateVirtualMachineImageStatusUpdate checks a change of status.
-func ValidateVirtualMachineImageStatusUpdate(obj, old *vm.VirtualMachineImage) field.ErrorList {
+func ValidateVirtualMachineImageStatusUpdate(obj, old *vmv1alpha1.VirtualMachineImage) field.ErrorList {
 	return append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta),
 		metav1validation.ValidateConditions(obj.Status.Conditions, field.NewPath("status", "conditions"))...)
 }
 
 // ValidateVirtualMachineInstance checks a new running instance. The controller
 // writes it, so that only what would break the provider is looked at.
-func ValidateVirtualMachineInstance(obj *vm.VirtualMachineInstance) field.ErrorList {
+func ValidateVirtualMachineInstance(obj *vmv1alpha1.VirtualMachineInstance) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := apivalidation.ValidateObjectMeta(&obj.ObjectMeta, true, validateVMName, field.NewPath("metadata"))
 	errs = append(errs, validateCPU(obj.Spec.CPU, path.Child("cpu"))...)
@@ -97,7 +97,7 @@ func ValidateVirtualMachineInstance(obj *vm.VirtualMachineInstance) field.ErrorL
 }
 
 // ValidateVirtualMachineInstanceUpdate checks the change from old to obj.
-func ValidateVirtualMachineInstanceUpdate(obj, old *vm.VirtualMachineInstance) field.ErrorList {
+func ValidateVirtualMachineInstanceUpdate(obj, old *vmv1alpha1.VirtualMachineInstance) field.ErrorList {
 	errs := validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta)
 	if apiequality.Semantic.DeepEqual(obj.Spec, old.Spec) {
 		return errs
@@ -106,7 +106,7 @@ func ValidateVirtualMachineInstanceUpdate(obj, old *vm.VirtualMachineInstance) f
 }
 
 // ValidateVirtualMachineInstanceStatusUpdate checks a change of status.
-func ValidateVirtualMachineInstanceStatusUpdate(obj, old *vm.VirtualMachineInstance) field.ErrorList {
+func ValidateVirtualMachineInstanceStatusUpdate(obj, old *vmv1alpha1.VirtualMachineInstance) field.ErrorList {
 	return append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta),
 		metav1validation.ValidateConditions(obj.Status.Conditions, field.NewPath("status", "conditions"))...)
 }

@@ -12,47 +12,47 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 func TestVirtualMachineUpdate(t *testing.T) {
 	const uuid, other = "420f3c1a-6f5b-4b8e-9d1c-2f6a7e8b9c0d", "420f3c1a-6f5b-4b8e-9d1c-2f6a7e8b9c0e"
-	identified := func(change func(*vm.VirtualMachine)) *vm.VirtualMachine {
-		return inlineVM(func(obj *vm.VirtualMachine) {
-			obj.Spec.Firmware = &vm.VirtualMachineFirmware{UUID: uuid}
+	identified := func(change func(*vmv1alpha1.VirtualMachine)) *vmv1alpha1.VirtualMachine {
+		return inlineVM(func(obj *vmv1alpha1.VirtualMachine) {
+			obj.Spec.Firmware = &vmv1alpha1.VirtualMachineFirmware{UUID: uuid}
 			obj.Spec.InstanceUUID, obj.Spec.ProviderID = uuid, "vsphere://"+uuid
 			change(obj)
 		})
 	}
-	same := func(*vm.VirtualMachine) {}
+	same := func(*vmv1alpha1.VirtualMachine) {}
 	for _, tc := range []struct {
 		name     string
-		old, new *vm.VirtualMachine
+		old, new *vmv1alpha1.VirtualMachine
 		want     []string
 	}{
 		{"nothing", identified(same), identified(same), nil},
-		{"the size", identified(same), identified(func(o *vm.VirtualMachine) { o.Spec.CPU.Sockets = 4 }), nil},
-		{"the image", identified(same), identified(func(o *vm.VirtualMachine) { o.Spec.Image.Name = "ubuntu" }), []string{"Invalid spec.image"}},
-		{"the image, by removing it", identified(same), identified(func(o *vm.VirtualMachine) { o.Spec.Image = nil }), []string{"Invalid spec.image"}},
-		{"the image, by naming one at last", inlineVM(func(o *vm.VirtualMachine) { o.Spec.Image = nil }), inlineVM(nil), nil},
-		{"the firmware UUID", identified(same), identified(func(o *vm.VirtualMachine) { o.Spec.Firmware.UUID = other }), []string{"Invalid spec.firmware.uuid"}},
-		{"the firmware UUID, by removing the firmware", identified(same), identified(func(o *vm.VirtualMachine) { o.Spec.Firmware = nil }), []string{"Invalid spec.firmware.uuid"}},
-		{"the firmware UUID, by naming one at last", inlineVM(nil), inlineVM(func(o *vm.VirtualMachine) { o.Spec.Firmware = &vm.VirtualMachineFirmware{UUID: uuid} }), nil},
-		{"the instance UUID", identified(same), identified(func(o *vm.VirtualMachine) { o.Spec.InstanceUUID = other }), []string{"Invalid spec.instanceUUID"}},
-		{"the instance UUID, by naming one", inlineVM(nil), inlineVM(func(o *vm.VirtualMachine) { o.Spec.InstanceUUID = uuid }), []string{"Invalid spec.instanceUUID"}},
-		{"the provider ID", identified(same), identified(func(o *vm.VirtualMachine) { o.Spec.ProviderID = "vsphere://x" }), []string{"Invalid spec.providerID"}},
-		{"the provider ID, by naming one at last", inlineVM(nil), inlineVM(func(o *vm.VirtualMachine) { o.Spec.ProviderID = "vsphere://x" }), nil},
+		{"the size", identified(same), identified(func(o *vmv1alpha1.VirtualMachine) { o.Spec.CPU.Sockets = 4 }), nil},
+		{"the image", identified(same), identified(func(o *vmv1alpha1.VirtualMachine) { o.Spec.Image.Name = "ubuntu" }), []string{"Invalid spec.image"}},
+		{"the image, by removing it", identified(same), identified(func(o *vmv1alpha1.VirtualMachine) { o.Spec.Image = nil }), []string{"Invalid spec.image"}},
+		{"the image, by naming one at last", inlineVM(func(o *vmv1alpha1.VirtualMachine) { o.Spec.Image = nil }), inlineVM(nil), nil},
+		{"the firmware UUID", identified(same), identified(func(o *vmv1alpha1.VirtualMachine) { o.Spec.Firmware.UUID = other }), []string{"Invalid spec.firmware.uuid"}},
+		{"the firmware UUID, by removing the firmware", identified(same), identified(func(o *vmv1alpha1.VirtualMachine) { o.Spec.Firmware = nil }), []string{"Invalid spec.firmware.uuid"}},
+		{"the firmware UUID, by naming one at last", inlineVM(nil), inlineVM(func(o *vmv1alpha1.VirtualMachine) { o.Spec.Firmware = &vmv1alpha1.VirtualMachineFirmware{UUID: uuid} }), nil},
+		{"the instance UUID", identified(same), identified(func(o *vmv1alpha1.VirtualMachine) { o.Spec.InstanceUUID = other }), []string{"Invalid spec.instanceUUID"}},
+		{"the instance UUID, by naming one", inlineVM(nil), inlineVM(func(o *vmv1alpha1.VirtualMachine) { o.Spec.InstanceUUID = uuid }), []string{"Invalid spec.instanceUUID"}},
+		{"the provider ID", identified(same), identified(func(o *vmv1alpha1.VirtualMachine) { o.Spec.ProviderID = "vsphere://x" }), []string{"Invalid spec.providerID"}},
+		{"the provider ID, by naming one at last", inlineVM(nil), inlineVM(func(o *vmv1alpha1.VirtualMachine) { o.Spec.ProviderID = "vsphere://x" }), nil},
 		{"the name of a pinned preference",
-			inlineVM(func(o *vm.VirtualMachine) {
-				o.Spec.Preference = &vm.PreferenceMatcher{Name: "a", RevisionName: "r"}
+			inlineVM(func(o *vmv1alpha1.VirtualMachine) {
+				o.Spec.Preference = &vmv1alpha1.PreferenceMatcher{Name: "a", RevisionName: "r"}
 			}),
-			inlineVM(func(o *vm.VirtualMachine) {
-				o.Spec.Preference = &vm.PreferenceMatcher{Name: "b", RevisionName: "r"}
+			inlineVM(func(o *vmv1alpha1.VirtualMachine) {
+				o.Spec.Preference = &vmv1alpha1.PreferenceMatcher{Name: "b", RevisionName: "r"}
 			}),
 			[]string{"Invalid spec.preference.revisionName"}},
 		{"labels under a spec that newer rules refuse",
-			inlineVM(func(o *vm.VirtualMachine) { o.Spec.CPU.Sockets = -1 }),
-			inlineVM(func(o *vm.VirtualMachine) {
+			inlineVM(func(o *vmv1alpha1.VirtualMachine) { o.Spec.CPU.Sockets = -1 }),
+			inlineVM(func(o *vmv1alpha1.VirtualMachine) {
 				o.Spec.CPU.Sockets = -1
 				o.Labels = map[string]string{"a": "b"}
 			}), nil},
@@ -65,8 +65,8 @@ func TestVirtualMachineUpdate(t *testing.T) {
 
 func TestVirtualMachineStatus(t *testing.T) {
 	old := inlineVM(nil)
-	obj := inlineVM(func(o *vm.VirtualMachine) {
-		o.Status.PowerState, o.Status.Phase = vm.PoweredOn, vm.PhaseRunning
+	obj := inlineVM(func(o *vmv1alpha1.VirtualMachine) {
+		o.Status.PowerState, o.Status.Phase = vmv1alpha1.PoweredOn, vmv1alpha1.PhaseRunning
 		o.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Succeeded", LastTransitionTime: metav1.NewTime(time.Unix(1, 0))}}
 	})
 	check(t, nil, ValidateVirtualMachineStatusUpdate(obj, old))
@@ -78,60 +78,60 @@ func TestVirtualMachineStatus(t *testing.T) {
 
 func TestClassesAndImages(t *testing.T) {
 	meta := metav1.ObjectMeta{Name: "x", Namespace: "dev", ResourceVersion: "1"}
-	class := &vm.VirtualMachineClass{ObjectMeta: meta, Spec: vm.VirtualMachineClassSpec{
-		CPU: vm.VirtualMachineCPU{Cores: 2}, Memory: vm.VirtualMachineMemory{Guest: quantity("2Gi")},
+	class := &vmv1alpha1.VirtualMachineClass{ObjectMeta: meta, Spec: vmv1alpha1.VirtualMachineClassSpec{
+		CPU: vmv1alpha1.VirtualMachineCPU{Cores: 2}, Memory: vmv1alpha1.VirtualMachineMemory{Guest: quantity("2Gi")},
 	}}
 	check(t, nil, ValidateVirtualMachineClass(class))
-	check(t, []string{"Required spec.cpu", "Required spec.memory.guest"}, ValidateVirtualMachineClass(&vm.VirtualMachineClass{ObjectMeta: meta}))
+	check(t, []string{"Required spec.cpu", "Required spec.memory.guest"}, ValidateVirtualMachineClass(&vmv1alpha1.VirtualMachineClass{ObjectMeta: meta}))
 
-	item := &vm.VirtualMachineImage{ObjectMeta: meta, Spec: vm.VirtualMachineImageSpec{
-		ContentLibrary: &vm.ContentLibraryImageSource{Library: "slipway", Item: "photon-5"},
+	item := &vmv1alpha1.VirtualMachineImage{ObjectMeta: meta, Spec: vmv1alpha1.VirtualMachineImageSpec{
+		ContentLibrary: &vmv1alpha1.ContentLibraryImageSource{Library: "slipway", Item: "photon-5"},
 	}}
-	template := &vm.VirtualMachineImage{ObjectMeta: meta, Spec: vm.VirtualMachineImageSpec{
-		Template: &vm.TemplateImageSource{InventoryPath: "templates/ubuntu-24.04"},
+	template := &vmv1alpha1.VirtualMachineImage{ObjectMeta: meta, Spec: vmv1alpha1.VirtualMachineImageSpec{
+		Template: &vmv1alpha1.TemplateImageSource{InventoryPath: "templates/ubuntu-24.04"},
 	}}
-	both := &vm.VirtualMachineImage{ObjectMeta: meta, Spec: vm.VirtualMachineImageSpec{
-		ContentLibrary: &vm.ContentLibraryImageSource{}, Template: template.Spec.Template,
+	both := &vmv1alpha1.VirtualMachineImage{ObjectMeta: meta, Spec: vmv1alpha1.VirtualMachineImageSpec{
+		ContentLibrary: &vmv1alpha1.ContentLibraryImageSource{}, Template: template.Spec.Template,
 	}}
 	check(t, nil, ValidateVirtualMachineImage(item))
 	check(t, nil, ValidateVirtualMachineImage(template))
-	check(t, []string{"Required spec"}, ValidateVirtualMachineImage(&vm.VirtualMachineImage{ObjectMeta: meta}))
+	check(t, []string{"Required spec"}, ValidateVirtualMachineImage(&vmv1alpha1.VirtualMachineImage{ObjectMeta: meta}))
 	check(t, []string{"Required spec.contentLibrary.library", "Required spec.contentLibrary.item", "Invalid spec"}, ValidateVirtualMachineImage(both))
 	check(t, nil, ValidateVirtualMachineImageUpdate(item, item.DeepCopy()))
 	check(t, []string{"Invalid spec"}, ValidateVirtualMachineImageUpdate(template, item))
 }
 
 func TestRunningInstances(t *testing.T) {
-	obj := &vm.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "dev", ResourceVersion: "1"}}
+	obj := &vmv1alpha1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "dev", ResourceVersion: "1"}}
 	check(t, nil, ValidateVirtualMachineInstance(obj))
 	broken := obj.DeepCopy()
-	broken.Spec.CPU = &vm.VirtualMachineCPU{Sockets: -1}
+	broken.Spec.CPU = &vmv1alpha1.VirtualMachineCPU{Sockets: -1}
 	check(t, []string{"Invalid spec.cpu.sockets"}, ValidateVirtualMachineInstanceUpdate(broken, obj))
 }
 
 func TestSubresourceBodies(t *testing.T) {
 	named := metav1.ObjectMeta{Name: "web"}
-	check(t, nil, ValidateRefreshOptions(&vm.RefreshOptions{}, "web"))
-	check(t, nil, ValidateRefreshOptions(&vm.RefreshOptions{ObjectMeta: named, DryRun: []string{"All"}}, "web"))
-	check(t, []string{"Invalid metadata.name"}, ValidateRefreshOptions(&vm.RefreshOptions{ObjectMeta: named}, "db"))
-	check(t, []string{"NotSupported dryRun"}, ValidateRefreshOptions(&vm.RefreshOptions{DryRun: []string{"Some"}}, "web"))
-	check(t, nil, ValidatePowerOptions(&vm.PowerOptions{Mode: vm.PowerOpModeHard}, "stop", "web"))
-	check(t, []string{"NotSupported mode"}, ValidatePowerOptions(&vm.PowerOptions{Mode: "Gentle"}, "stop", "web"))
-	check(t, []string{"Invalid mode"}, ValidatePowerOptions(&vm.PowerOptions{Mode: vm.PowerOpModeHard}, "start", "web"))
-	check(t, nil, ValidateExpandOptions(&vm.ExpandOptions{Generation: "latest"}))
-	check(t, []string{"NotSupported generation"}, ValidateExpandOptions(&vm.ExpandOptions{Generation: "newest"}))
+	check(t, nil, ValidateRefreshOptions(&vmv1alpha1.RefreshOptions{}, "web"))
+	check(t, nil, ValidateRefreshOptions(&vmv1alpha1.RefreshOptions{ObjectMeta: named, DryRun: []string{"All"}}, "web"))
+	check(t, []string{"Invalid metadata.name"}, ValidateRefreshOptions(&vmv1alpha1.RefreshOptions{ObjectMeta: named}, "db"))
+	check(t, []string{"NotSupported dryRun"}, ValidateRefreshOptions(&vmv1alpha1.RefreshOptions{DryRun: []string{"Some"}}, "web"))
+	check(t, nil, ValidatePowerOptions(&vmv1alpha1.PowerOptions{Mode: vmv1alpha1.PowerOpModeHard}, "stop", "web"))
+	check(t, []string{"NotSupported mode"}, ValidatePowerOptions(&vmv1alpha1.PowerOptions{Mode: "Gentle"}, "stop", "web"))
+	check(t, []string{"Invalid mode"}, ValidatePowerOptions(&vmv1alpha1.PowerOptions{Mode: vmv1alpha1.PowerOpModeHard}, "start", "web"))
+	check(t, nil, ValidateExpandOptions(&vmv1alpha1.ExpandOptions{Generation: "latest"}))
+	check(t, []string{"NotSupported generation"}, ValidateExpandOptions(&vmv1alpha1.ExpandOptions{Generation: "newest"}))
 }
 
 func TestVirtualMachineWarnings(t *testing.T) {
 	path := field.NewPath("spec")
-	if got := VirtualMachineWarnings(inlineSpec(func(*vm.VirtualMachineSpec) {}), path); len(got) != 0 {
+	if got := VirtualMachineWarnings(inlineSpec(func(*vmv1alpha1.VirtualMachineSpec) {}), path); len(got) != 0 {
 		t.Errorf("a plain virtual machine was answered with warnings: %q", got)
 	}
-	spec := inlineSpec(func(s *vm.VirtualMachineSpec) {
-		s.Preference = &vm.PreferenceMatcher{Name: "a", RevisionName: "r"}
+	spec := inlineSpec(func(s *vmv1alpha1.VirtualMachineSpec) {
+		s.Preference = &vmv1alpha1.PreferenceMatcher{Name: "a", RevisionName: "r"}
 		s.CPU.Model = "host"
 		s.CurrentSnapshotName, s.GroupName = "before", "all"
-		s.Devices = &vm.VirtualMachineDevices{Video: &vm.VirtualMachineVideo{Type: "vga"}, TPM: &vm.VirtualMachineTPM{Persistent: ptr.To(false)}}
+		s.Devices = &vmv1alpha1.VirtualMachineDevices{Video: &vmv1alpha1.VirtualMachineVideo{Type: "vga"}, TPM: &vmv1alpha1.VirtualMachineTPM{Persistent: ptr.To(false)}}
 	})
 	want := []string{
 		"spec.preference.revisionName: deprecated; use controllerRevisionRef",

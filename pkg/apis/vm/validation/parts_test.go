@@ -8,16 +8,18 @@ import (
 
 	"k8s.io/utils/ptr"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 // nics returns a change that gives the virtual machine these interfaces.
-func nics(list ...vm.VirtualMachineNetworkInterface) func(*vm.VirtualMachineSpec) {
-	return func(s *vm.VirtualMachineSpec) { s.Network = &vm.VirtualMachineNetworkSpec{Interfaces: list} }
+func nics(list ...vmv1alpha1.VirtualMachineNetworkInterface) func(*vmv1alpha1.VirtualMachineSpec) {
+	return func(s *vmv1alpha1.VirtualMachineSpec) {
+		s.Network = &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: list}
+	}
 }
 
 func TestSpecNetwork(t *testing.T) {
-	type nic = vm.VirtualMachineNetworkInterface
+	type nic = vmv1alpha1.VirtualMachineNetworkInterface
 	const at = "spec.network.interfaces[0]."
 	runSpecCases(t, []specCase{
 		{"a static interface", nics(nic{Name: "eth0", Model: "vmxnet3", MACAddress: "00:50:56:00:00:01", Addresses: []string{"192.0.2.5/24", "2001:db8::5/64"}, Gateway4: "192.0.2.1", Gateway6: "2001:db8::1", MTU: ptr.To[int32](9000)}), nil},
@@ -38,21 +40,21 @@ func TestSpecNetwork(t *testing.T) {
 		{"an MTU below 576", nics(nic{Name: "eth0", MTU: ptr.To[int32](575)}), []string{"Invalid " + at + "mtu"}},
 		{"an MTU above 9000", nics(nic{Name: "eth0", MTU: ptr.To[int32](9001)}), []string{"Invalid " + at + "mtu"}},
 		{"eleven interfaces", nics(nic{Name: "a"}, nic{Name: "b"}, nic{Name: "c"}, nic{Name: "d"}, nic{Name: "e"}, nic{Name: "f"}, nic{Name: "g"}, nic{Name: "h"}, nic{Name: "i"}, nic{Name: "j"}, nic{Name: "k"}), []string{"TooMany spec.network.interfaces"}},
-		{"malformed names of the guest", func(s *vm.VirtualMachineSpec) {
-			s.Network = &vm.VirtualMachineNetworkSpec{HostName: "a.b", DomainName: "-", Nameservers: []string{"dns"}, SearchDomains: []string{"a b"}}
+		{"malformed names of the guest", func(s *vmv1alpha1.VirtualMachineSpec) {
+			s.Network = &vmv1alpha1.VirtualMachineNetworkSpec{HostName: "a.b", DomainName: "-", Nameservers: []string{"dns"}, SearchDomains: []string{"a b"}}
 		}, []string{"Invalid spec.network.hostName", "Invalid spec.network.domainName", "Invalid spec.network.nameservers[0]", "Invalid spec.network.searchDomains[0]"}},
 	})
 }
 
 // volumes returns a change that gives the virtual machine these volumes.
-func volumes(list ...vm.VirtualMachineVolume) func(*vm.VirtualMachineSpec) {
-	return func(s *vm.VirtualMachineSpec) { s.Volumes = list }
+func volumes(list ...vmv1alpha1.VirtualMachineVolume) func(*vmv1alpha1.VirtualMachineSpec) {
+	return func(s *vmv1alpha1.VirtualMachineSpec) { s.Volumes = list }
 }
 
 func TestSpecVolumes(t *testing.T) {
-	type volume = vm.VirtualMachineVolume
-	claim := &vm.PersistentVolumeClaimVolumeSource{ClaimName: "data"}
-	disk := &vm.DiskVolumeSource{Capacity: quantity("10Gi")}
+	type volume = vmv1alpha1.VirtualMachineVolume
+	claim := &vmv1alpha1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}
+	disk := &vmv1alpha1.DiskVolumeSource{Capacity: quantity("10Gi")}
 	const at = "spec.volumes[0]"
 	runSpecCases(t, []specCase{
 		{"a claim and a disk", volumes(volume{Name: "a", PersistentVolumeClaim: claim, Bus: "nvme"}, volume{Name: "b", Disk: disk}), nil},
@@ -60,43 +62,43 @@ func TestSpecVolumes(t *testing.T) {
 		{"two sources", volumes(volume{Name: "a", PersistentVolumeClaim: claim, Disk: disk}), []string{"Invalid " + at}},
 		{"two volumes of one name", volumes(volume{Name: "a", Disk: disk}, volume{Name: "a", Disk: disk}), []string{"Duplicate spec.volumes[1].name"}},
 		{"one claim twice", volumes(volume{Name: "a", PersistentVolumeClaim: claim}, volume{Name: "b", PersistentVolumeClaim: claim}), []string{"Duplicate spec.volumes[1].persistentVolumeClaim.claimName"}},
-		{"a claim without name", volumes(volume{Name: "a", PersistentVolumeClaim: &vm.PersistentVolumeClaimVolumeSource{}}), []string{"Required " + at + ".persistentVolumeClaim.claimName"}},
-		{"a disk without size", volumes(volume{Name: "a", Disk: &vm.DiskVolumeSource{}}), []string{"Required " + at + ".disk.size"}},
-		{"a disk of a fraction of a mebibyte", volumes(volume{Name: "a", Disk: &vm.DiskVolumeSource{Capacity: quantity("1500Ki")}}), []string{"Invalid " + at + ".disk.size"}},
+		{"a claim without name", volumes(volume{Name: "a", PersistentVolumeClaim: &vmv1alpha1.PersistentVolumeClaimVolumeSource{}}), []string{"Required " + at + ".persistentVolumeClaim.claimName"}},
+		{"a disk without size", volumes(volume{Name: "a", Disk: &vmv1alpha1.DiskVolumeSource{}}), []string{"Required " + at + ".disk.size"}},
+		{"a disk of a fraction of a mebibyte", volumes(volume{Name: "a", Disk: &vmv1alpha1.DiskVolumeSource{Capacity: quantity("1500Ki")}}), []string{"Invalid " + at + ".disk.size"}},
 		{"an unknown bus", volumes(volume{Name: "a", Disk: disk, Bus: "floppy"}), []string{"NotSupported " + at + ".bus"}},
 	})
 }
 
 // bootstrap returns a change that sets the bootstrap.
-func bootstrap(b vm.VirtualMachineBootstrap) func(*vm.VirtualMachineSpec) {
-	return func(s *vm.VirtualMachineSpec) { s.Bootstrap = &b }
+func bootstrap(b vmv1alpha1.VirtualMachineBootstrap) func(*vmv1alpha1.VirtualMachineSpec) {
+	return func(s *vmv1alpha1.VirtualMachineSpec) { s.Bootstrap = &b }
 }
 
 // probe returns a change that sets the readiness probe.
-func probe(p vm.VirtualMachineReadinessProbe) func(*vm.VirtualMachineSpec) {
-	return func(s *vm.VirtualMachineSpec) { s.ReadinessProbe = &p }
+func probe(p vmv1alpha1.VirtualMachineReadinessProbe) func(*vmv1alpha1.VirtualMachineSpec) {
+	return func(s *vmv1alpha1.VirtualMachineSpec) { s.ReadinessProbe = &p }
 }
 
 func TestSpecGuest(t *testing.T) {
-	type b = vm.VirtualMachineBootstrap
-	type p = vm.VirtualMachineReadinessProbe
-	heartbeat := &vm.GuestHeartbeatAction{ThresholdStatus: vm.GuestHeartbeatYellow}
+	type b = vmv1alpha1.VirtualMachineBootstrap
+	type p = vmv1alpha1.VirtualMachineReadinessProbe
+	heartbeat := &vmv1alpha1.GuestHeartbeatAction{ThresholdStatus: vmv1alpha1.GuestHeartbeatYellow}
 	runSpecCases(t, []specCase{
 		{"no provider", bootstrap(b{WaitForTools: true}), nil},
-		{"cloud-init", bootstrap(b{CloudInit: &vm.CloudInitBootstrap{RawCloudConfig: &vm.SecretKeySelector{Name: "s", Key: "user-data"}}}), nil},
-		{"two providers", bootstrap(b{CloudInit: &vm.CloudInitBootstrap{}, LinuxPrep: &vm.LinuxPrepBootstrap{}}), []string{"Invalid spec.bootstrap"}},
-		{"a Secret without name", bootstrap(b{Sysprep: &vm.SysprepBootstrap{RawSysprep: &vm.SecretKeySelector{}}}), []string{"Required spec.bootstrap.sysprep.rawSysprep.name"}},
-		{"a malformed key", bootstrap(b{CloudInit: &vm.CloudInitBootstrap{RawCloudConfig: &vm.SecretKeySelector{Name: "s", Key: "a b"}}}), []string{"Invalid spec.bootstrap.cloudInit.rawCloudConfig.key"}},
-		{"properties from two places", bootstrap(b{VAppConfig: &vm.VAppConfigBootstrap{Properties: map[string]string{"a": "b"}, RawProperties: "s"}}), []string{"Invalid spec.bootstrap.vAppConfig.rawProperties"}},
-		{"a property without key", bootstrap(b{VAppConfig: &vm.VAppConfigBootstrap{Properties: map[string]string{"": "b"}}}), []string{"Invalid spec.bootstrap.vAppConfig.properties"}},
+		{"cloud-init", bootstrap(b{CloudInit: &vmv1alpha1.CloudInitBootstrap{RawCloudConfig: &vmv1alpha1.SecretKeySelector{Name: "s", Key: "user-data"}}}), nil},
+		{"two providers", bootstrap(b{CloudInit: &vmv1alpha1.CloudInitBootstrap{}, LinuxPrep: &vmv1alpha1.LinuxPrepBootstrap{}}), []string{"Invalid spec.bootstrap"}},
+		{"a Secret without name", bootstrap(b{Sysprep: &vmv1alpha1.SysprepBootstrap{RawSysprep: &vmv1alpha1.SecretKeySelector{}}}), []string{"Required spec.bootstrap.sysprep.rawSysprep.name"}},
+		{"a malformed key", bootstrap(b{CloudInit: &vmv1alpha1.CloudInitBootstrap{RawCloudConfig: &vmv1alpha1.SecretKeySelector{Name: "s", Key: "a b"}}}), []string{"Invalid spec.bootstrap.cloudInit.rawCloudConfig.key"}},
+		{"properties from two places", bootstrap(b{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{Properties: map[string]string{"a": "b"}, RawProperties: "s"}}), []string{"Invalid spec.bootstrap.vAppConfig.rawProperties"}},
+		{"a property without key", bootstrap(b{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{Properties: map[string]string{"": "b"}}}), []string{"Invalid spec.bootstrap.vAppConfig.properties"}},
 
 		{"a heartbeat probe", probe(p{GuestHeartbeat: heartbeat, PeriodSeconds: 10, TimeoutSeconds: 10}), nil},
 		{"a probe without action", probe(p{}), []string{"Required spec.readinessProbe"}},
-		{"a probe with two actions", probe(p{GuestHeartbeat: heartbeat, TCPSocket: &vm.TCPSocketAction{Port: 22}}), []string{"Invalid spec.readinessProbe"}},
-		{"a heartbeat that is always there", probe(p{GuestHeartbeat: &vm.GuestHeartbeatAction{ThresholdStatus: vm.GuestHeartbeatGray}}), []string{"NotSupported spec.readinessProbe.guestHeartbeat.thresholdStatus"}},
-		{"port 0", probe(p{TCPSocket: &vm.TCPSocketAction{}}), []string{"Invalid spec.readinessProbe.tcpSocket.port"}},
-		{"a malformed host", probe(p{TCPSocket: &vm.TCPSocketAction{Port: 22, Host: "a b"}}), []string{"Invalid spec.readinessProbe.tcpSocket.host"}},
-		{"variables without key, twice and with a malformed pattern", probe(p{GuestInfo: []vm.GuestInfoAction{{}, {Key: "a"}, {Key: "a"}, {Key: "b", Value: "("}}}), []string{
+		{"a probe with two actions", probe(p{GuestHeartbeat: heartbeat, TCPSocket: &vmv1alpha1.TCPSocketAction{Port: 22}}), []string{"Invalid spec.readinessProbe"}},
+		{"a heartbeat that is always there", probe(p{GuestHeartbeat: &vmv1alpha1.GuestHeartbeatAction{ThresholdStatus: vmv1alpha1.GuestHeartbeatGray}}), []string{"NotSupported spec.readinessProbe.guestHeartbeat.thresholdStatus"}},
+		{"port 0", probe(p{TCPSocket: &vmv1alpha1.TCPSocketAction{}}), []string{"Invalid spec.readinessProbe.tcpSocket.port"}},
+		{"a malformed host", probe(p{TCPSocket: &vmv1alpha1.TCPSocketAction{Port: 22, Host: "a b"}}), []string{"Invalid spec.readinessProbe.tcpSocket.host"}},
+		{"variables without key, twice and with a malformed pattern", probe(p{GuestInfo: []vmv1alpha1.GuestInfoAction{{}, {Key: "a"}, {Key: "a"}, {Key: "b", Value: "("}}}), []string{
 			"Required spec.readinessProbe.guestInfo[0].key", "Duplicate spec.readinessProbe.guestInfo[2].key", "Invalid spec.readinessProbe.guestInfo[3].value",
 		}},
 		{"times that are too short", probe(p{GuestHeartbeat: heartbeat, PeriodSeconds: -1, TimeoutSeconds: -1}), []string{"Invalid spec.readinessProbe.periodSeconds", "Invalid spec.readinessProbe.timeoutSeconds"}},

@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 // restartNow is the value of nextRestartTime that the server replaces with the
@@ -17,11 +17,11 @@ import (
 const restartNow = "now"
 
 // powerOpModes are the ways of a power operation.
-var powerOpModes = []vm.PowerOpMode{vm.PowerOpModeHard, vm.PowerOpModeSoft, vm.PowerOpModeTrySoft}
+var powerOpModes = []vmv1alpha1.PowerOpMode{vmv1alpha1.PowerOpModeHard, vmv1alpha1.PowerOpModeSoft, vmv1alpha1.PowerOpModeTrySoft}
 
 // validateSizeSource checks that exactly one source gives the size: className,
 // instancetype, or cpu and memory.
-func validateSizeSource(spec *vm.VirtualMachineSpec, path *field.Path) field.ErrorList {
+func validateSizeSource(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) field.ErrorList {
 	switch {
 	case spec.ClassName != "" && spec.Instancetype != nil:
 		return field.ErrorList{field.Forbidden(path.Child("instancetype"), fmt.Sprintf(
@@ -46,10 +46,10 @@ func validateSizeSource(spec *vm.VirtualMachineSpec, path *field.Path) field.Err
 // validateNoInlineSize refuses a size beside an instance type. Settings that are
 // no size, such as reservations, may be given; whether they conflict depends on
 // the instance type. A fallback is allowed where nothing may be inferred.
-func validateNoInlineSize(spec *vm.VirtualMachineSpec, path *field.Path) field.ErrorList {
+func validateNoInlineSize(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) field.ErrorList {
 	matcher := spec.Instancetype
 	if matcher.InferFromVolume != "" && matcher.InferFromVolumeFailurePolicy != nil &&
-		*matcher.InferFromVolumeFailurePolicy == vm.InferFromVolumeFailureIgnore {
+		*matcher.InferFromVolumeFailurePolicy == vmv1alpha1.InferFromVolumeFailureIgnore {
 		return nil
 	}
 	const detail = "may not be set together with instancetype, which gives the size"
@@ -71,7 +71,7 @@ func validateNoInlineSize(spec *vm.VirtualMachineSpec, path *field.Path) field.E
 }
 
 // validateInlineSize checks that cpu and memory give a size.
-func validateInlineSize(spec *vm.VirtualMachineSpec, path *field.Path) field.ErrorList {
+func validateInlineSize(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) field.ErrorList {
 	if spec.CPU == nil && spec.Memory == nil {
 		return field.ErrorList{field.Required(path, "one of className, instancetype, or cpu and memory must give the size")}
 	}
@@ -90,16 +90,16 @@ func validateInlineSize(spec *vm.VirtualMachineSpec, path *field.Path) field.Err
 }
 
 // validatePower checks power state, modes, restart and strategies.
-func validatePower(spec *vm.VirtualMachineSpec, path *field.Path) field.ErrorList {
-	errs := validateEnum(spec.PowerState, path.Child("powerState"), vm.PoweredOn, vm.PoweredOff, vm.Suspended)
+func validatePower(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) field.ErrorList {
+	errs := validateEnum(spec.PowerState, path.Child("powerState"), vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, vmv1alpha1.Suspended)
 	errs = append(errs, validateEnum(spec.PowerOffMode, path.Child("powerOffMode"), powerOpModes...)...)
 	errs = append(errs, validateEnum(spec.SuspendMode, path.Child("suspendMode"), powerOpModes...)...)
 	errs = append(errs, validateEnum(spec.RestartMode, path.Child("restartMode"), powerOpModes...)...)
 	errs = append(errs, validateEnum(spec.UpdateStrategy, path.Child("updateStrategy"),
-		vm.UpdateStrategyLiveUpdate, vm.UpdateStrategyStage)...)
+		vmv1alpha1.UpdateStrategyLiveUpdate, vmv1alpha1.UpdateStrategyStage)...)
 	errs = append(errs, validateEnum(spec.PromoteDisksMode, path.Child("promoteDisksMode"),
-		vm.PromoteDisksModeOnline, vm.PromoteDisksModeOffline, vm.PromoteDisksModeDisabled)...)
-	errs = append(errs, validateEnum(spec.WhenMissing, path.Child("whenMissing"), vm.WhenMissingWait, vm.WhenMissingRecreate)...)
+		vmv1alpha1.PromoteDisksModeOnline, vmv1alpha1.PromoteDisksModeOffline, vmv1alpha1.PromoteDisksModeDisabled)...)
+	errs = append(errs, validateEnum(spec.WhenMissing, path.Child("whenMissing"), vmv1alpha1.WhenMissingWait, vmv1alpha1.WhenMissingRecreate)...)
 	if seconds := spec.TerminationGracePeriodSeconds; seconds != nil {
 		errs = append(errs, validateRange(*seconds, 0, math.MaxInt32, path.Child("terminationGracePeriodSeconds"))...)
 	}

@@ -11,19 +11,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 // ValidateRefreshOptions checks the body of refresh-instancetype and
 // refresh-preference for the virtual machine called name.
-func ValidateRefreshOptions(options *vm.RefreshOptions, name string) field.ErrorList {
+func ValidateRefreshOptions(options *vmv1alpha1.RefreshOptions, name string) field.ErrorList {
 	return append(validateBodyName(&options.ObjectMeta, name),
 		metav1validation.ValidateDryRun(field.NewPath("dryRun"), options.DryRun)...)
 }
 
 // ValidatePowerOptions checks the body of the power subresource (start, stop,
 // restart or suspend) of the virtual machine called name.
-func ValidatePowerOptions(options *vm.PowerOptions, subresource, name string) field.ErrorList {
+func ValidatePowerOptions(options *vmv1alpha1.PowerOptions, subresource, name string) field.ErrorList {
 	errs := validateBodyName(&options.ObjectMeta, name)
 	errs = append(errs, metav1validation.ValidateDryRun(field.NewPath("dryRun"), options.DryRun)...)
 	path := field.NewPath("mode")
@@ -34,7 +34,7 @@ func ValidatePowerOptions(options *vm.PowerOptions, subresource, name string) fi
 }
 
 // ValidateExpandOptions checks the query parameters of expand-spec.
-func ValidateExpandOptions(options *vm.ExpandOptions) field.ErrorList {
+func ValidateExpandOptions(options *vmv1alpha1.ExpandOptions) field.ErrorList {
 	return validateEnum(options.Generation, field.NewPath("generation"), "stored", "latest")
 }
 
@@ -49,13 +49,13 @@ func validateBodyName(meta *metav1.ObjectMeta, name string) field.ErrorList {
 
 // VirtualMachineWarnings returns what the author of a virtual machine should
 // know: fields that are deprecated or that vSphere cannot honour.
-func VirtualMachineWarnings(spec *vm.VirtualMachineSpec, path *field.Path) []string {
+func VirtualMachineWarnings(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) []string {
 	const noMeaning = "has no meaning on vSphere; it is stored and not applied"
 	const deprecated = "deprecated; use controllerRevisionRef"
 	const unsupported = "this version does not support it; it is stored and not applied"
 	devices := spec.Devices
 	if devices == nil {
-		devices = &vm.VirtualMachineDevices{}
+		devices = &vmv1alpha1.VirtualMachineDevices{}
 	}
 	var out []string
 	for _, w := range []struct {

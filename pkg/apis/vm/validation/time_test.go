@@ -8,7 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 // oddTimes are RFC 3339 times that are none for us: no record can show them, so that
@@ -20,25 +20,25 @@ var oddTimes = []string{
 
 func TestS1RestartTimesAreThoseThatCanBeReadAgain(t *testing.T) {
 	for _, text := range oddTimes {
-		obj := inlineVM(func(v *vm.VirtualMachine) { v.Spec.NextRestartTime = text })
+		obj := inlineVM(func(v *vmv1alpha1.VirtualMachine) { v.Spec.NextRestartTime = text })
 		check(t, []string{"Invalid spec.nextRestartTime"}, ValidateVirtualMachine(obj))
 		check(t, []string{"Invalid spec.nextRestartTime"}, ValidateVirtualMachineUpdate(obj, inlineVM(nil)))
 	}
 	for _, text := range []string{"2000-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "2026-01-02T15:04:05.123456789+02:00"} {
-		check(t, nil, ValidateVirtualMachine(inlineVM(func(v *vm.VirtualMachine) { v.Spec.NextRestartTime = text })))
+		check(t, nil, ValidateVirtualMachine(inlineVM(func(v *vmv1alpha1.VirtualMachine) { v.Spec.NextRestartTime = text })))
 	}
 }
 
 func TestS1TimeOfPowerOnIsOneThatCanBeReadAgain(t *testing.T) {
-	const key = vm.AnnotationDelayedPowerOn
+	const key = vmv1alpha1.AnnotationDelayedPowerOn
 	want := []string{"Invalid metadata.annotations[" + key + "]"}
 	for _, text := range append(oddTimes, "soon", "") {
-		odd := inlineVM(func(v *vm.VirtualMachine) { metav1.SetMetaDataAnnotation(&v.ObjectMeta, key, text) })
+		odd := inlineVM(func(v *vmv1alpha1.VirtualMachine) { metav1.SetMetaDataAnnotation(&v.ObjectMeta, key, text) })
 		check(t, want, ValidateVirtualMachine(odd))
 		check(t, want, ValidateVirtualMachineUpdate(odd, inlineVM(nil)))
 		check(t, nil, ValidateVirtualMachineUpdate(odd, odd)) // What was stored before can be deleted.
 	}
-	check(t, nil, ValidateVirtualMachine(inlineVM(func(v *vm.VirtualMachine) {
+	check(t, nil, ValidateVirtualMachine(inlineVM(func(v *vmv1alpha1.VirtualMachine) {
 		metav1.SetMetaDataAnnotation(&v.ObjectMeta, key, "2026-01-02T15:04:05+02:00")
 	})))
 }

@@ -12,7 +12,7 @@ import (
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 // maxVMName is the most characters that vSphere shows and stores of the name of
@@ -20,7 +20,7 @@ import (
 const maxVMName = 80
 
 // ValidateVirtualMachine checks a new virtual machine.
-func ValidateVirtualMachine(obj *vm.VirtualMachine) field.ErrorList {
+func ValidateVirtualMachine(obj *vmv1alpha1.VirtualMachine) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&obj.ObjectMeta, true, validateVMName, field.NewPath("metadata"))
 	errs = append(errs, validateAnnotations(obj, nil)...)
 	errs = append(errs, ValidateVirtualMachineSpec(&obj.Spec, field.NewPath("spec"))...)
@@ -29,7 +29,7 @@ func ValidateVirtualMachine(obj *vm.VirtualMachine) field.ErrorList {
 
 // ValidateVirtualMachineUpdate checks the change from old to obj. A spec that
 // did not change is not looked at.
-func ValidateVirtualMachineUpdate(obj, old *vm.VirtualMachine) field.ErrorList {
+func ValidateVirtualMachineUpdate(obj, old *vmv1alpha1.VirtualMachine) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
 	errs = append(errs, validateAnnotations(obj, old)...)
 	if apiequality.Semantic.DeepEqual(obj.Spec, old.Spec) {
@@ -41,20 +41,20 @@ func ValidateVirtualMachineUpdate(obj, old *vm.VirtualMachine) field.ErrorList {
 }
 
 // ValidateVirtualMachineStatusUpdate checks a change of status from old to obj.
-func ValidateVirtualMachineStatusUpdate(obj, old *vm.VirtualMachine) field.ErrorList {
+func ValidateVirtualMachineStatusUpdate(obj, old *vmv1alpha1.VirtualMachine) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
 	path := field.NewPath("status")
-	errs = append(errs, validateEnum(obj.Status.PowerState, path.Child("powerState"), vm.PoweredOn, vm.PoweredOff, vm.Suspended)...)
+	errs = append(errs, validateEnum(obj.Status.PowerState, path.Child("powerState"), vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, vmv1alpha1.Suspended)...)
 	errs = append(errs, validateEnum(obj.Status.Phase, path.Child("phase"),
-		vm.PhasePending, vm.PhaseCreating, vm.PhaseStarting, vm.PhaseRunning, vm.PhaseStopping,
-		vm.PhaseStopped, vm.PhaseSuspended, vm.PhaseDeleting, vm.PhaseFailed, vm.PhaseUnknown)...)
+		vmv1alpha1.PhasePending, vmv1alpha1.PhaseCreating, vmv1alpha1.PhaseStarting, vmv1alpha1.PhaseRunning, vmv1alpha1.PhaseStopping,
+		vmv1alpha1.PhaseStopped, vmv1alpha1.PhaseSuspended, vmv1alpha1.PhaseDeleting, vmv1alpha1.PhaseFailed, vmv1alpha1.PhaseUnknown)...)
 	return append(errs, metav1validation.ValidateConditions(obj.Status.Conditions, path.Child("conditions"))...)
 }
 
 // validateAnnotations checks the annotations that have a format and are not as in old,
 // which may be nil.
-func validateAnnotations(obj, old *vm.VirtualMachine) field.ErrorList {
-	const key = vm.AnnotationDelayedPowerOn
+func validateAnnotations(obj, old *vmv1alpha1.VirtualMachine) field.ErrorList {
+	const key = vmv1alpha1.AnnotationDelayedPowerOn
 	value, ok := obj.Annotations[key]
 	if !ok {
 		return nil
@@ -80,7 +80,7 @@ func validateVMName(name string, prefix bool) []string {
 }
 
 // ValidateVirtualMachineSpec checks a spec on its own.
-func ValidateVirtualMachineSpec(spec *vm.VirtualMachineSpec, path *field.Path) field.ErrorList {
+func ValidateVirtualMachineSpec(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) field.ErrorList {
 	errs := validateSizeSource(spec, path)
 	errs = append(errs, validateCPU(spec.CPU, path.Child("cpu"))...)
 	errs = append(errs, validateMemory(spec.Memory, path.Child("memory"))...)
@@ -105,7 +105,7 @@ func ValidateVirtualMachineSpec(spec *vm.VirtualMachineSpec, path *field.Path) f
 }
 
 // validateImageRef checks the reference to the image.
-func validateImageRef(ref *vm.VirtualMachineImageRef, path *field.Path) field.ErrorList {
+func validateImageRef(ref *vmv1alpha1.VirtualMachineImageRef, path *field.Path) field.ErrorList {
 	if ref == nil {
 		return nil
 	}
@@ -114,7 +114,7 @@ func validateImageRef(ref *vm.VirtualMachineImageRef, path *field.Path) field.Er
 }
 
 // validateSpecUpdate checks what may not change.
-func validateSpecUpdate(spec, old *vm.VirtualMachineSpec, path *field.Path) field.ErrorList {
+func validateSpecUpdate(spec, old *vmv1alpha1.VirtualMachineSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if old.Image != nil && !apiequality.Semantic.DeepEqual(spec.Image, old.Image) {
 		given := "nothing"

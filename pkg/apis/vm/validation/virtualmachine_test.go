@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 // summaries reduces errors to type and field, in order.
@@ -39,14 +39,14 @@ func quantity(s string) *resource.Quantity {
 }
 
 // inlineVM returns a virtual machine that is accepted, after change.
-func inlineVM(change func(*vm.VirtualMachine)) *vm.VirtualMachine {
-	obj := &vm.VirtualMachine{
+func inlineVM(change func(*vmv1alpha1.VirtualMachine)) *vmv1alpha1.VirtualMachine {
+	obj := &vmv1alpha1.VirtualMachine{
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "dev", ResourceVersion: "1"},
-		Spec: vm.VirtualMachineSpec{
-			CPU:        &vm.VirtualMachineCPU{Sockets: 2},
-			Memory:     &vm.VirtualMachineMemory{Guest: quantity("4Gi")},
-			Image:      &vm.VirtualMachineImageRef{Kind: "VirtualMachineImage", Name: "photon"},
-			PowerState: vm.PoweredOn,
+		Spec: vmv1alpha1.VirtualMachineSpec{
+			CPU:        &vmv1alpha1.VirtualMachineCPU{Sockets: 2},
+			Memory:     &vmv1alpha1.VirtualMachineMemory{Guest: quantity("4Gi")},
+			Image:      &vmv1alpha1.VirtualMachineImageRef{Kind: "VirtualMachineImage", Name: "photon"},
+			PowerState: vmv1alpha1.PoweredOn,
 		},
 	}
 	if change != nil {
@@ -56,14 +56,14 @@ func inlineVM(change func(*vm.VirtualMachine)) *vm.VirtualMachine {
 }
 
 // inlineSpec returns a spec that is accepted, after change.
-func inlineSpec(change func(*vm.VirtualMachineSpec)) *vm.VirtualMachineSpec {
-	return &inlineVM(func(obj *vm.VirtualMachine) { change(&obj.Spec) }).Spec
+func inlineSpec(change func(*vmv1alpha1.VirtualMachineSpec)) *vmv1alpha1.VirtualMachineSpec {
+	return &inlineVM(func(obj *vmv1alpha1.VirtualMachine) { change(&obj.Spec) }).Spec
 }
 
 // specCase is a change of an accepted spec and the errors that follow from it.
 type specCase struct {
 	name   string
-	change func(*vm.VirtualMachineSpec)
+	change func(*vmv1alpha1.VirtualMachineSpec)
 	want   []string
 }
 
@@ -91,45 +91,45 @@ func TestVirtualMachineName(t *testing.T) {
 		{"", []string{"Required metadata.name"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			check(t, tc.want, ValidateVirtualMachine(inlineVM(func(obj *vm.VirtualMachine) { obj.Name = tc.name })))
+			check(t, tc.want, ValidateVirtualMachine(inlineVM(func(obj *vmv1alpha1.VirtualMachine) { obj.Name = tc.name })))
 		})
 	}
 }
 
 func TestExactlyOneSourceGivesTheSize(t *testing.T) {
-	noSize := func(s *vm.VirtualMachineSpec) { s.CPU, s.Memory = nil, nil }
+	noSize := func(s *vmv1alpha1.VirtualMachineSpec) { s.CPU, s.Memory = nil, nil }
 	runSpecCases(t, []specCase{
-		{"cpu and memory are accepted", func(*vm.VirtualMachineSpec) {}, nil},
-		{"a class is accepted", func(s *vm.VirtualMachineSpec) { noSize(s); s.ClassName = "small" }, nil},
-		{"an instance type is accepted", func(s *vm.VirtualMachineSpec) {
+		{"cpu and memory are accepted", func(*vmv1alpha1.VirtualMachineSpec) {}, nil},
+		{"a class is accepted", func(s *vmv1alpha1.VirtualMachineSpec) { noSize(s); s.ClassName = "small" }, nil},
+		{"an instance type is accepted", func(s *vmv1alpha1.VirtualMachineSpec) {
 			noSize(s)
-			s.Instancetype = &vm.InstancetypeMatcher{Name: "small"}
+			s.Instancetype = &vmv1alpha1.InstancetypeMatcher{Name: "small"}
 		}, nil},
 		{"no source is refused", noSize, []string{"Required spec"}},
-		{"cpu without memory is refused", func(s *vm.VirtualMachineSpec) { s.Memory = nil }, []string{"Required spec.memory"}},
-		{"memory without cpu is refused", func(s *vm.VirtualMachineSpec) { s.CPU = nil }, []string{"Required spec.cpu"}},
-		{"cpu without a number is refused", func(s *vm.VirtualMachineSpec) { s.CPU.Sockets = 0 }, []string{"Required spec.cpu"}},
-		{"memory without an amount is refused", func(s *vm.VirtualMachineSpec) { s.Memory.Guest = nil }, []string{"Required spec.memory.guest"}},
-		{"class and instance type are refused", func(s *vm.VirtualMachineSpec) {
+		{"cpu without memory is refused", func(s *vmv1alpha1.VirtualMachineSpec) { s.Memory = nil }, []string{"Required spec.memory"}},
+		{"memory without cpu is refused", func(s *vmv1alpha1.VirtualMachineSpec) { s.CPU = nil }, []string{"Required spec.cpu"}},
+		{"cpu without a number is refused", func(s *vmv1alpha1.VirtualMachineSpec) { s.CPU.Sockets = 0 }, []string{"Required spec.cpu"}},
+		{"memory without an amount is refused", func(s *vmv1alpha1.VirtualMachineSpec) { s.Memory.Guest = nil }, []string{"Required spec.memory.guest"}},
+		{"class and instance type are refused", func(s *vmv1alpha1.VirtualMachineSpec) {
 			noSize(s)
-			s.ClassName, s.Instancetype = "small", &vm.InstancetypeMatcher{Name: "small"}
+			s.ClassName, s.Instancetype = "small", &vmv1alpha1.InstancetypeMatcher{Name: "small"}
 		}, []string{"Forbidden spec.instancetype"}},
-		{"class, cpu and memory are refused", func(s *vm.VirtualMachineSpec) { s.ClassName = "small" }, []string{"Forbidden spec.cpu", "Forbidden spec.memory"}},
-		{"instance type, cpu and memory are refused", func(s *vm.VirtualMachineSpec) {
-			s.Instancetype = &vm.InstancetypeMatcher{Name: "small"}
+		{"class, cpu and memory are refused", func(s *vmv1alpha1.VirtualMachineSpec) { s.ClassName = "small" }, []string{"Forbidden spec.cpu", "Forbidden spec.memory"}},
+		{"instance type, cpu and memory are refused", func(s *vmv1alpha1.VirtualMachineSpec) {
+			s.Instancetype = &vmv1alpha1.InstancetypeMatcher{Name: "small"}
 		}, []string{"Forbidden spec.cpu.sockets", "Forbidden spec.memory.guest"}},
-		{"an instance type and a reservation are accepted", func(s *vm.VirtualMachineSpec) {
-			s.Instancetype = &vm.InstancetypeMatcher{Name: "small"}
-			s.CPU, s.Memory = &vm.VirtualMachineCPU{Reservation: quantity("1G")}, nil
+		{"an instance type and a reservation are accepted", func(s *vmv1alpha1.VirtualMachineSpec) {
+			s.Instancetype = &vmv1alpha1.InstancetypeMatcher{Name: "small"}
+			s.CPU, s.Memory = &vmv1alpha1.VirtualMachineCPU{Reservation: quantity("1G")}, nil
 		}, nil},
-		{"a fallback for an instance type that may be missing is accepted", func(s *vm.VirtualMachineSpec) {
-			s.Instancetype = &vm.InstancetypeMatcher{InferFromVolume: "image", InferFromVolumeFailurePolicy: ptr.To(vm.InferFromVolumeFailureIgnore)}
+		{"a fallback for an instance type that may be missing is accepted", func(s *vmv1alpha1.VirtualMachineSpec) {
+			s.Instancetype = &vmv1alpha1.InstancetypeMatcher{InferFromVolume: "image", InferFromVolumeFailurePolicy: ptr.To(vmv1alpha1.InferFromVolumeFailureIgnore)}
 		}, nil},
 	})
 }
 
 func TestSpecHardware(t *testing.T) {
-	type spec = vm.VirtualMachineSpec
+	type spec = vmv1alpha1.VirtualMachineSpec
 	runSpecCases(t, []specCase{
 		{"negative sockets", func(s *spec) { s.CPU.Sockets = -1 }, []string{"Invalid spec.cpu.sockets"}},
 		{"negative cores", func(s *spec) { s.CPU.Cores = -2 }, []string{"Invalid spec.cpu.cores"}},
@@ -138,14 +138,18 @@ func TestSpecHardware(t *testing.T) {
 		{"a fraction of a megahertz", func(s *spec) { s.CPU.Reservation = quantity("1500k") }, []string{"Invalid spec.cpu.reservation"}},
 		{"a CPU reservation above the limit", func(s *spec) { s.CPU.Reservation, s.CPU.Limit = quantity("3G"), quantity("2G") }, []string{"Invalid spec.cpu.reservation"}},
 		{"an unknown latency sensitivity", func(s *spec) { s.CPU.LatencySensitivity = "Extreme" }, []string{"NotSupported spec.cpu.latencySensitivity"}},
-		{"custom shares", func(s *spec) { s.CPU.Shares = &vm.Shares{Level: vm.SharesCustom, Shares: ptr.To[int32](500)} }, nil},
-		{"custom shares without number", func(s *spec) { s.CPU.Shares = &vm.Shares{Level: vm.SharesCustom} }, []string{"Required spec.cpu.shares.shares"}},
-		{"a number of normal shares", func(s *spec) { s.CPU.Shares = &vm.Shares{Level: vm.SharesNormal, Shares: ptr.To[int32](5)} }, []string{"Forbidden spec.cpu.shares.shares"}},
-		{"shares without level", func(s *spec) { s.Memory.Shares = &vm.Shares{} }, []string{"Required spec.memory.shares.level"}},
+		{"custom shares", func(s *spec) {
+			s.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesCustom, Shares: ptr.To[int32](500)}
+		}, nil},
+		{"custom shares without number", func(s *spec) { s.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesCustom} }, []string{"Required spec.cpu.shares.shares"}},
+		{"a number of normal shares", func(s *spec) {
+			s.CPU.Shares = &vmv1alpha1.Shares{Level: vmv1alpha1.SharesNormal, Shares: ptr.To[int32](5)}
+		}, []string{"Forbidden spec.cpu.shares.shares"}},
+		{"shares without level", func(s *spec) { s.Memory.Shares = &vmv1alpha1.Shares{} }, []string{"Required spec.memory.shares.level"}},
 		{"sizes with fractions", func(s *spec) {
 			s.Memory.Guest, s.Memory.Reservation, s.Memory.Limit = quantity("1.5Gi"), quantity("0.5Gi"), quantity("1.25Gi")
 			s.CPU.Reservation = quantity("1.5G")
-			s.Volumes = []vm.VirtualMachineVolume{{Name: "data", Disk: &vm.DiskVolumeSource{Capacity: quantity("0.5Gi")}}}
+			s.Volumes = []vmv1alpha1.VirtualMachineVolume{{Name: "data", Disk: &vmv1alpha1.DiskVolumeSource{Capacity: quantity("0.5Gi")}}}
 		}, nil},
 		{"memory off the 4 MiB grid", func(s *spec) { s.Memory.Guest = quantity("4097Mi") }, []string{"Invalid spec.memory.guest"}},
 		{"negative memory", func(s *spec) { s.Memory.Guest = quantity("-4Gi") }, []string{"Invalid spec.memory.guest"}},
@@ -153,24 +157,24 @@ func TestSpecHardware(t *testing.T) {
 		{"less memory at most than now", func(s *spec) { s.Memory.MaxGuest = quantity("2Gi") }, []string{"Invalid spec.memory.guest"}},
 		{"a reservation of more than there is", func(s *spec) { s.Memory.Reservation = quantity("5Gi") }, []string{"Invalid spec.memory.reservation"}},
 		{"an unknown page size", func(s *spec) { s.Memory.HugePageSize = "4Mi" }, []string{"NotSupported spec.memory.hugePageSize"}},
-		{"an unknown bootloader", func(s *spec) { s.Firmware = &vm.VirtualMachineFirmware{Bootloader: "GRUB"} }, []string{"NotSupported spec.firmware.bootloader"}},
+		{"an unknown bootloader", func(s *spec) { s.Firmware = &vmv1alpha1.VirtualMachineFirmware{Bootloader: "GRUB"} }, []string{"NotSupported spec.firmware.bootloader"}},
 		{"secure boot with BIOS", func(s *spec) {
-			s.Firmware = &vm.VirtualMachineFirmware{Bootloader: vm.BootloaderBIOS, SecureBoot: ptr.To(true)}
+			s.Firmware = &vmv1alpha1.VirtualMachineFirmware{Bootloader: vmv1alpha1.BootloaderBIOS, SecureBoot: ptr.To(true)}
 		}, []string{"Invalid spec.firmware.secureBoot"}},
 		{"a TPM with BIOS", func(s *spec) {
-			s.Firmware = &vm.VirtualMachineFirmware{Bootloader: vm.BootloaderBIOS}
-			s.Devices = &vm.VirtualMachineDevices{TPM: &vm.VirtualMachineTPM{}}
+			s.Firmware = &vmv1alpha1.VirtualMachineFirmware{Bootloader: vmv1alpha1.BootloaderBIOS}
+			s.Devices = &vmv1alpha1.VirtualMachineDevices{TPM: &vmv1alpha1.VirtualMachineTPM{}}
 		}, []string{"Forbidden spec.devices.tpm"}},
-		{"a malformed firmware UUID", func(s *spec) { s.Firmware = &vm.VirtualMachineFirmware{UUID: "42"} }, []string{"Invalid spec.firmware.uuid"}},
+		{"a malformed firmware UUID", func(s *spec) { s.Firmware = &vmv1alpha1.VirtualMachineFirmware{UUID: "42"} }, []string{"Invalid spec.firmware.uuid"}},
 		{"a firmware UUID", func(s *spec) {
-			s.Firmware = &vm.VirtualMachineFirmware{UUID: "420f3c1a-6f5b-4b8e-9d1c-2f6a7e8b9c0d"}
+			s.Firmware = &vmv1alpha1.VirtualMachineFirmware{UUID: "420f3c1a-6f5b-4b8e-9d1c-2f6a7e8b9c0d"}
 		}, nil},
 		{"a malformed instance UUID", func(s *spec) { s.InstanceUUID = "vm-42" }, []string{"Invalid spec.instanceUUID"}},
 		{"two GPUs of one name", func(s *spec) {
-			s.Devices = &vm.VirtualMachineDevices{GPUs: []vm.VirtualMachineDevice{{Name: "a", DeviceName: "x"}, {Name: "a", DeviceName: "y"}}}
+			s.Devices = &vmv1alpha1.VirtualMachineDevices{GPUs: []vmv1alpha1.VirtualMachineDevice{{Name: "a", DeviceName: "x"}, {Name: "a", DeviceName: "y"}}}
 		}, []string{"Duplicate spec.devices.gpus[1].name"}},
 		{"a host device without device", func(s *spec) {
-			s.Devices = &vm.VirtualMachineDevices{HostDevices: []vm.VirtualMachineDevice{{Name: "a"}}}
+			s.Devices = &vmv1alpha1.VirtualMachineDevices{HostDevices: []vmv1alpha1.VirtualMachineDevice{{Name: "a"}}}
 		}, []string{"Required spec.devices.hostDevices[0].deviceName"}},
 		{"a guest ID", func(s *spec) { s.GuestID = "windows2019srv_64Guest" }, nil},
 		{"a guest ID that is a name", func(s *spec) { s.GuestID = "Ubuntu Linux (64-bit)" }, []string{"Invalid spec.guestID"}},
@@ -181,7 +185,7 @@ func TestSpecHardware(t *testing.T) {
 }
 
 func TestSpecPowerAndReferences(t *testing.T) {
-	type spec = vm.VirtualMachineSpec
+	type spec = vmv1alpha1.VirtualMachineSpec
 	runSpecCases(t, []specCase{
 		{"an unknown power state", func(s *spec) { s.PowerState = "On" }, []string{"NotSupported spec.powerState"}},
 		{"an unknown mode", func(s *spec) { s.PowerOffMode, s.SuspendMode, s.RestartMode = "Gentle", "Gentle", "Gentle" }, []string{
@@ -204,7 +208,7 @@ func TestSpecPowerAndReferences(t *testing.T) {
 }
 
 func TestErrorsNameFieldValueAndWhatIsAllowed(t *testing.T) {
-	spec := inlineSpec(func(s *vm.VirtualMachineSpec) {
+	spec := inlineSpec(func(s *vmv1alpha1.VirtualMachineSpec) {
 		s.PowerState = "On"
 		s.Memory.Guest = quantity("4097Mi")
 	})

@@ -10,11 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/slipway-dev/slipway/pkg/apis/limits"
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 // validateVolumes checks the disks.
-func validateVolumes(volumes []vm.VirtualMachineVolume, path *field.Path) field.ErrorList {
+func validateVolumes(volumes []vmv1alpha1.VirtualMachineVolume, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	names, claims := sets.New[string](), sets.New[string]()
 	for i := range volumes {
@@ -29,7 +29,7 @@ func validateVolumes(volumes []vm.VirtualMachineVolume, path *field.Path) field.
 
 // validateVolumeSource checks that a volume has one source and adds its claim to
 // those already seen.
-func validateVolumeSource(volume *vm.VirtualMachineVolume, claims sets.Set[string], path *field.Path) field.ErrorList {
+func validateVolumeSource(volume *vmv1alpha1.VirtualMachineVolume, claims sets.Set[string], path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	var set []string
 	if claim := volume.PersistentVolumeClaim; claim != nil {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
 
-	instancetype "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/instancetype/validation"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 	"github.com/slipway-dev/slipway/pkg/registry/table"
@@ -22,54 +22,54 @@ import (
 const version = "instancetype.slipway.dev/v1alpha1"
 
 // Namespaced describes virtualmachineinstancetypes.
-func Namespaced() standard.Kind[*instancetype.VirtualMachineInstancetype] {
-	return standard.Kind[*instancetype.VirtualMachineInstancetype]{
-		Plural:         instancetype.Resource("virtualmachineinstancetypes"),
-		Singular:       instancetype.Resource("virtualmachineinstancetype"),
+func Namespaced() standard.Kind[*itv1alpha1.VirtualMachineInstancetype] {
+	return standard.Kind[*itv1alpha1.VirtualMachineInstancetype]{
+		Plural:         itv1alpha1.Resource("virtualmachineinstancetypes"),
+		Singular:       itv1alpha1.Resource("virtualmachineinstancetype"),
 		Version:        version,
 		Namespaced:     true,
 		ShortNames:     []string{"vminstancetype", "vminstancetypes", "vmf", "vmfs"},
 		Categories:     []string{"all", "slipway"},
-		New:            func() *instancetype.VirtualMachineInstancetype { return &instancetype.VirtualMachineInstancetype{} },
-		NewList:        func() runtime.Object { return &instancetype.VirtualMachineInstancetypeList{} },
-		Spec:           func(o *instancetype.VirtualMachineInstancetype) any { return o.Spec },
+		New:            func() *itv1alpha1.VirtualMachineInstancetype { return &itv1alpha1.VirtualMachineInstancetype{} },
+		NewList:        func() runtime.Object { return &itv1alpha1.VirtualMachineInstancetypeList{} },
+		Spec:           func(o *itv1alpha1.VirtualMachineInstancetype) any { return o.Spec },
 		Validate:       validation.ValidateInstancetype,
 		ValidateUpdate: validation.ValidateInstancetypeUpdate,
-		Warnings: func(o *instancetype.VirtualMachineInstancetype) []string {
+		Warnings: func(o *itv1alpha1.VirtualMachineInstancetype) []string {
 			return validation.InstancetypeWarnings(&o.Spec, field.NewPath("spec"))
 		},
-		Table: columns(func(o *instancetype.VirtualMachineInstancetype) *instancetype.VirtualMachineInstancetypeSpec {
+		Table: columns(func(o *itv1alpha1.VirtualMachineInstancetype) *itv1alpha1.VirtualMachineInstancetypeSpec {
 			return &o.Spec
 		}),
 	}
 }
 
 // Cluster describes virtualmachineclusterinstancetypes.
-func Cluster() standard.Kind[*instancetype.VirtualMachineClusterInstancetype] {
-	return standard.Kind[*instancetype.VirtualMachineClusterInstancetype]{
-		Plural:     instancetype.Resource("virtualmachineclusterinstancetypes"),
-		Singular:   instancetype.Resource("virtualmachineclusterinstancetype"),
+func Cluster() standard.Kind[*itv1alpha1.VirtualMachineClusterInstancetype] {
+	return standard.Kind[*itv1alpha1.VirtualMachineClusterInstancetype]{
+		Plural:     itv1alpha1.Resource("virtualmachineclusterinstancetypes"),
+		Singular:   itv1alpha1.Resource("virtualmachineclusterinstancetype"),
 		Version:    version,
 		ShortNames: []string{"vmclusterinstancetype", "vmclusterinstancetypes", "vmcf", "vmcfs"},
 		// Not in the category all, which is about what a namespace holds.
 		Categories: []string{"slipway"},
-		New: func() *instancetype.VirtualMachineClusterInstancetype {
-			return &instancetype.VirtualMachineClusterInstancetype{}
+		New: func() *itv1alpha1.VirtualMachineClusterInstancetype {
+			return &itv1alpha1.VirtualMachineClusterInstancetype{}
 		},
-		NewList:        func() runtime.Object { return &instancetype.VirtualMachineClusterInstancetypeList{} },
-		Spec:           func(o *instancetype.VirtualMachineClusterInstancetype) any { return o.Spec },
+		NewList:        func() runtime.Object { return &itv1alpha1.VirtualMachineClusterInstancetypeList{} },
+		Spec:           func(o *itv1alpha1.VirtualMachineClusterInstancetype) any { return o.Spec },
 		Validate:       validation.ValidateClusterInstancetype,
 		ValidateUpdate: validation.ValidateClusterInstancetypeUpdate,
-		Warnings: func(o *instancetype.VirtualMachineClusterInstancetype) []string {
+		Warnings: func(o *itv1alpha1.VirtualMachineClusterInstancetype) []string {
 			return validation.InstancetypeWarnings(&o.Spec, field.NewPath("spec"))
 		},
-		Table: columns(func(o *instancetype.VirtualMachineClusterInstancetype) *instancetype.VirtualMachineInstancetypeSpec {
+		Table: columns(func(o *itv1alpha1.VirtualMachineClusterInstancetype) *itv1alpha1.VirtualMachineInstancetypeSpec {
 			return &o.Spec
 		}),
 	}
 }
 
-func columns[T runtime.Object](spec func(T) *instancetype.VirtualMachineInstancetypeSpec) rest.TableConvertor {
+func columns[T runtime.Object](spec func(T) *itv1alpha1.VirtualMachineInstancetypeSpec) rest.TableConvertor {
 	type column = table.Column[T]
 	return table.New(
 		column{Name: "CPU", Type: "integer", Description: "Virtual CPUs.",

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
 
-	instancetype "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/instancetype/validation"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 	"github.com/slipway-dev/slipway/pkg/registry/table"
@@ -22,54 +22,54 @@ import (
 const version = "instancetype.slipway.dev/v1alpha1"
 
 // Namespaced describes virtualmachinepreferences.
-func Namespaced() standard.Kind[*instancetype.VirtualMachinePreference] {
-	return standard.Kind[*instancetype.VirtualMachinePreference]{
-		Plural:         instancetype.Resource("virtualmachinepreferences"),
-		Singular:       instancetype.Resource("virtualmachinepreference"),
+func Namespaced() standard.Kind[*itv1alpha1.VirtualMachinePreference] {
+	return standard.Kind[*itv1alpha1.VirtualMachinePreference]{
+		Plural:         itv1alpha1.Resource("virtualmachinepreferences"),
+		Singular:       itv1alpha1.Resource("virtualmachinepreference"),
 		Version:        version,
 		Namespaced:     true,
 		ShortNames:     []string{"vmpref", "vmprefs", "vmp", "vmps"},
 		Categories:     []string{"all", "slipway"},
-		New:            func() *instancetype.VirtualMachinePreference { return &instancetype.VirtualMachinePreference{} },
-		NewList:        func() runtime.Object { return &instancetype.VirtualMachinePreferenceList{} },
-		Spec:           func(o *instancetype.VirtualMachinePreference) any { return o.Spec },
+		New:            func() *itv1alpha1.VirtualMachinePreference { return &itv1alpha1.VirtualMachinePreference{} },
+		NewList:        func() runtime.Object { return &itv1alpha1.VirtualMachinePreferenceList{} },
+		Spec:           func(o *itv1alpha1.VirtualMachinePreference) any { return o.Spec },
 		Validate:       validation.ValidatePreference,
 		ValidateUpdate: validation.ValidatePreferenceUpdate,
-		Warnings: func(o *instancetype.VirtualMachinePreference) []string {
+		Warnings: func(o *itv1alpha1.VirtualMachinePreference) []string {
 			return validation.PreferenceWarnings(&o.Spec, field.NewPath("spec"))
 		},
-		Table: columns(func(o *instancetype.VirtualMachinePreference) *instancetype.VirtualMachinePreferenceSpec {
+		Table: columns(func(o *itv1alpha1.VirtualMachinePreference) *itv1alpha1.VirtualMachinePreferenceSpec {
 			return &o.Spec
 		}),
 	}
 }
 
 // Cluster describes virtualmachineclusterpreferences.
-func Cluster() standard.Kind[*instancetype.VirtualMachineClusterPreference] {
-	return standard.Kind[*instancetype.VirtualMachineClusterPreference]{
-		Plural:     instancetype.Resource("virtualmachineclusterpreferences"),
-		Singular:   instancetype.Resource("virtualmachineclusterpreference"),
+func Cluster() standard.Kind[*itv1alpha1.VirtualMachineClusterPreference] {
+	return standard.Kind[*itv1alpha1.VirtualMachineClusterPreference]{
+		Plural:     itv1alpha1.Resource("virtualmachineclusterpreferences"),
+		Singular:   itv1alpha1.Resource("virtualmachineclusterpreference"),
 		Version:    version,
 		ShortNames: []string{"vmclusterpref", "vmclusterprefs", "vmcp", "vmcps"},
 		// Not in the category all, which is about what a namespace holds.
 		Categories: []string{"slipway"},
-		New: func() *instancetype.VirtualMachineClusterPreference {
-			return &instancetype.VirtualMachineClusterPreference{}
+		New: func() *itv1alpha1.VirtualMachineClusterPreference {
+			return &itv1alpha1.VirtualMachineClusterPreference{}
 		},
-		NewList:        func() runtime.Object { return &instancetype.VirtualMachineClusterPreferenceList{} },
-		Spec:           func(o *instancetype.VirtualMachineClusterPreference) any { return o.Spec },
+		NewList:        func() runtime.Object { return &itv1alpha1.VirtualMachineClusterPreferenceList{} },
+		Spec:           func(o *itv1alpha1.VirtualMachineClusterPreference) any { return o.Spec },
 		Validate:       validation.ValidateClusterPreference,
 		ValidateUpdate: validation.ValidateClusterPreferenceUpdate,
-		Warnings: func(o *instancetype.VirtualMachineClusterPreference) []string {
+		Warnings: func(o *itv1alpha1.VirtualMachineClusterPreference) []string {
 			return validation.PreferenceWarnings(&o.Spec, field.NewPath("spec"))
 		},
-		Table: columns(func(o *instancetype.VirtualMachineClusterPreference) *instancetype.VirtualMachinePreferenceSpec {
+		Table: columns(func(o *itv1alpha1.VirtualMachineClusterPreference) *itv1alpha1.VirtualMachinePreferenceSpec {
 			return &o.Spec
 		}),
 	}
 }
 
-func columns[T runtime.Object](spec func(T) *instancetype.VirtualMachinePreferenceSpec) rest.TableConvertor {
+func columns[T runtime.Object](spec func(T) *itv1alpha1.VirtualMachinePreferenceSpec) rest.TableConvertor {
 	type column = table.Column[T]
 	return table.New(
 		column{Name: "Topology", Type: "string", Description: "How vCPUs are divided into sockets, cores and threads.",

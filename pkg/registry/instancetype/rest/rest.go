@@ -9,7 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 
-	instancetypeapi "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 	"github.com/slipway-dev/slipway/pkg/registry/instancetype/controllerrevision"
 	"github.com/slipway-dev/slipway/pkg/registry/instancetype/instancetype"
@@ -43,7 +43,7 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter) (*genericapiserver.APIGroup
 	if stores.Revisions, _, err = standard.NewREST(opts, scheme.Scheme, controllerrevision.Kind()); err != nil {
 		return nil, nil, err
 	}
-	info := genericapiserver.NewDefaultAPIGroupInfo(instancetypeapi.GroupName, scheme.Scheme, scheme.ParameterCodec, scheme.Codecs)
+	info := genericapiserver.NewDefaultAPIGroupInfo(itv1alpha1.GroupName, scheme.Scheme, scheme.ParameterCodec, scheme.Codecs)
 	info.VersionedResourcesStorageMap["v1alpha1"] = map[string]rest.Storage{
 		"virtualmachineinstancetypes":        stores.Instancetypes,
 		"virtualmachineclusterinstancetypes": stores.ClusterInstancetypes,

@@ -19,7 +19,7 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/client-go/kubernetes"
 
-	instancetypev1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
@@ -50,17 +50,17 @@ func (r *Readers) Instance(ctx context.Context, namespace, name string) (*vmv1al
 func (r *Readers) Source(ctx context.Context, kind instancetype.Kind, namespace, name string) (*instancetype.Object, error) {
 	stores := r.Instancetypes
 	return instancetype.Getters{
-		Instancetype: func(ctx context.Context, namespace, name string) (*instancetypev1alpha1.VirtualMachineInstancetype, error) {
-			return read(ctx, stores.Instancetypes, namespace, name, &instancetypev1alpha1.VirtualMachineInstancetype{})
+		Instancetype: func(ctx context.Context, namespace, name string) (*itv1alpha1.VirtualMachineInstancetype, error) {
+			return read(ctx, stores.Instancetypes, namespace, name, &itv1alpha1.VirtualMachineInstancetype{})
 		},
-		ClusterInstancetype: func(ctx context.Context, name string) (*instancetypev1alpha1.VirtualMachineClusterInstancetype, error) {
-			return read(ctx, stores.ClusterInstancetypes, "", name, &instancetypev1alpha1.VirtualMachineClusterInstancetype{})
+		ClusterInstancetype: func(ctx context.Context, name string) (*itv1alpha1.VirtualMachineClusterInstancetype, error) {
+			return read(ctx, stores.ClusterInstancetypes, "", name, &itv1alpha1.VirtualMachineClusterInstancetype{})
 		},
-		Preference: func(ctx context.Context, namespace, name string) (*instancetypev1alpha1.VirtualMachinePreference, error) {
-			return read(ctx, stores.Preferences, namespace, name, &instancetypev1alpha1.VirtualMachinePreference{})
+		Preference: func(ctx context.Context, namespace, name string) (*itv1alpha1.VirtualMachinePreference, error) {
+			return read(ctx, stores.Preferences, namespace, name, &itv1alpha1.VirtualMachinePreference{})
 		},
-		ClusterPreference: func(ctx context.Context, name string) (*instancetypev1alpha1.VirtualMachineClusterPreference, error) {
-			return read(ctx, stores.ClusterPreferences, "", name, &instancetypev1alpha1.VirtualMachineClusterPreference{})
+		ClusterPreference: func(ctx context.Context, name string) (*itv1alpha1.VirtualMachineClusterPreference, error) {
+			return read(ctx, stores.ClusterPreferences, "", name, &itv1alpha1.VirtualMachineClusterPreference{})
 		},
 	}.Source(ctx, kind, namespace, name)
 }
@@ -77,7 +77,7 @@ func (r *Readers) Image(ctx context.Context, namespace, name string) (*vmv1alpha
 
 // Revision implements instancetype.Reader.
 func (r *Readers) Revision(ctx context.Context, namespace, name string) (*instancetype.Captured, error) {
-	revision, err := read(ctx, r.Instancetypes.Revisions, namespace, name, &instancetypev1alpha1.ControllerRevision{})
+	revision, err := read(ctx, r.Instancetypes.Revisions, namespace, name, &itv1alpha1.ControllerRevision{})
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	instancetyperest "github.com/slipway-dev/slipway/pkg/registry/instancetype/rest"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/references"
@@ -58,7 +58,7 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 	if err != nil {
 		return nil, err
 	}
-	info := genericapiserver.NewDefaultAPIGroupInfo(vm.GroupName, scheme.Scheme, scheme.ParameterCodec, scheme.Codecs)
+	info := genericapiserver.NewDefaultAPIGroupInfo(vmv1alpha1.GroupName, scheme.Scheme, scheme.ParameterCodec, scheme.Codecs)
 	info.VersionedResourcesStorageMap["v1alpha1"] = map[string]rest.Storage{
 		"virtualmachines":                      machines.VirtualMachine,
 		"virtualmachines/status":               machines.Status,

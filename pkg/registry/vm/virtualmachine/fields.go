@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/registry/generic"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 // Fields that VMs can be selected by, beside name and namespace.
@@ -28,7 +28,7 @@ const (
 
 // getAttrs returns what selectors see of a VM.
 func getAttrs(obj runtime.Object) (labels.Set, fields.Set, error) {
-	v, ok := obj.(*vm.VirtualMachine)
+	v, ok := obj.(*vmv1alpha1.VirtualMachine)
 	if !ok {
 		return nil, nil, fmt.Errorf("reading the fields of a VirtualMachine: got a %T", obj)
 	}
@@ -46,14 +46,14 @@ func getAttrs(obj runtime.Object) (labels.Set, fields.Set, error) {
 
 // indexFields are the fields with many values: the others would match a large part of
 // all VMs anyway.
-func indexFields() map[string]func(*vm.VirtualMachine) string {
-	return map[string]func(*vm.VirtualMachine) string{
-		fieldNode:         func(v *vm.VirtualMachine) string { return v.Status.NodeName },
+func indexFields() map[string]func(*vmv1alpha1.VirtualMachine) string {
+	return map[string]func(*vmv1alpha1.VirtualMachine) string{
+		fieldNode:         func(v *vmv1alpha1.VirtualMachine) string { return v.Status.NodeName },
 		fieldInstancetype: instancetypeName,
 	}
 }
 
-func instancetypeName(v *vm.VirtualMachine) string {
+func instancetypeName(v *vmv1alpha1.VirtualMachine) string {
 	if v.Status.InstancetypeRef == nil {
 		return ""
 	}

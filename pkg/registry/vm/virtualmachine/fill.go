@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
 
@@ -17,7 +17,7 @@ const restartNow = "now"
 
 // fillAtCreation sets what a VM keeps for life, so that no controller has to write
 // it later. The UID is there already.
-func fillAtCreation(created *vm.VirtualMachine, now func() time.Time) {
+func fillAtCreation(created *vmv1alpha1.VirtualMachine, now func() time.Time) {
 	fillFinalizer(created)
 	if created.Spec.Firmware == nil || created.Spec.Firmware.UUID == "" {
 		setFirmwareUUID(&created.Spec, apply.FirmwareUUID(created.UID))
@@ -33,8 +33,8 @@ func fillAtCreation(created *vm.VirtualMachine, now func() time.Time) {
 // by its own manifest, knows nothing of it. While the VM is being deleted the finalizer is
 // not filled in, and admission refuses its removal: a client that removes it then does so
 // on purpose.
-func fillAtUpdate(updated, stored *vm.VirtualMachine, now func() time.Time) {
-	if stored.DeletionTimestamp == nil && slices.Contains(stored.Finalizers, vm.VirtualMachineFinalizer) {
+func fillAtUpdate(updated, stored *vmv1alpha1.VirtualMachine, now func() time.Time) {
+	if stored.DeletionTimestamp == nil && slices.Contains(stored.Finalizers, vmv1alpha1.VirtualMachineFinalizer) {
 		fillFinalizer(updated)
 	}
 	known := stored.Spec.Firmware != nil && stored.Spec.Firmware.UUID != ""
@@ -49,31 +49,31 @@ func fillAtUpdate(updated, stored *vm.VirtualMachine, now func() time.Time) {
 	fillRestartTime(&updated.Spec, now)
 }
 
-func fillFinalizer(v *vm.VirtualMachine) {
-	if !slices.Contains(v.Finalizers, vm.VirtualMachineFinalizer) {
-		v.Finalizers = append(v.Finalizers, vm.VirtualMachineFinalizer)
+func fillFinalizer(v *vmv1alpha1.VirtualMachine) {
+	if !slices.Contains(v.Finalizers, vmv1alpha1.VirtualMachineFinalizer) {
+		v.Finalizers = append(v.Finalizers, vmv1alpha1.VirtualMachineFinalizer)
 	}
 }
 
-func setFirmwareUUID(spec *vm.VirtualMachineSpec, uuid string) {
+func setFirmwareUUID(spec *vmv1alpha1.VirtualMachineSpec, uuid string) {
 	if spec.Firmware == nil {
-		spec.Firmware = &vm.VirtualMachineFirmware{}
+		spec.Firmware = &vmv1alpha1.VirtualMachineFirmware{}
 	}
 	spec.Firmware.UUID = uuid
 }
 
-func fillInterface(spec *vm.VirtualMachineSpec) {
+func fillInterface(spec *vmv1alpha1.VirtualMachineSpec) {
 	if spec.Network == nil {
-		spec.Network = &vm.VirtualMachineNetworkSpec{}
+		spec.Network = &vmv1alpha1.VirtualMachineNetworkSpec{}
 	}
 	if !spec.Network.Disabled && len(spec.Network.Interfaces) == 0 {
-		spec.Network.Interfaces = []vm.VirtualMachineNetworkInterface{apply.DefaultInterface()}
+		spec.Network.Interfaces = []vmv1alpha1.VirtualMachineNetworkInterface{apply.DefaultInterface()}
 	}
 }
 
 // fillRestartTime replaces the word now by the time of the request, in whole
 // seconds like status.lastRestartTime, which it is compared with.
-func fillRestartTime(spec *vm.VirtualMachineSpec, now func() time.Time) {
+func fillRestartTime(spec *vmv1alpha1.VirtualMachineSpec, now func() time.Time) {
 	if strings.EqualFold(spec.NextRestartTime, restartNow) {
 		spec.NextRestartTime = now().UTC().Format(time.RFC3339)
 	}

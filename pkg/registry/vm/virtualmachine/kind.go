@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/validation"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 )
@@ -19,30 +19,30 @@ import (
 const unobserved = -1
 
 // Kind describes virtualmachines. now is the clock.
-func Kind(now func() time.Time) standard.Kind[*vm.VirtualMachine] {
-	return standard.Kind[*vm.VirtualMachine]{
-		Plural:     vm.Resource("virtualmachines"),
-		Singular:   vm.Resource("virtualmachine"),
-		Version:    vm.SchemeGroupVersion.String(),
+func Kind(now func() time.Time) standard.Kind[*vmv1alpha1.VirtualMachine] {
+	return standard.Kind[*vmv1alpha1.VirtualMachine]{
+		Plural:     vmv1alpha1.Resource("virtualmachines"),
+		Singular:   vmv1alpha1.Resource("virtualmachine"),
+		Version:    vmv1alpha1.SchemeGroupVersion.String(),
 		Namespaced: true,
 		ShortNames: []string{"vm", "vms"},
 		Categories: []string{"all", "slipway"},
-		New:        func() *vm.VirtualMachine { return &vm.VirtualMachine{} },
-		NewList:    func() runtime.Object { return &vm.VirtualMachineList{} },
-		Spec:       func(v *vm.VirtualMachine) any { return &v.Spec },
-		Status: &standard.Status[*vm.VirtualMachine]{
-			Drop: func(v *vm.VirtualMachine) {
-				v.Status = vm.VirtualMachineStatus{ObservedGeneration: unobserved}
+		New:        func() *vmv1alpha1.VirtualMachine { return &vmv1alpha1.VirtualMachine{} },
+		NewList:    func() runtime.Object { return &vmv1alpha1.VirtualMachineList{} },
+		Spec:       func(v *vmv1alpha1.VirtualMachine) any { return &v.Spec },
+		Status: &standard.Status[*vmv1alpha1.VirtualMachine]{
+			Drop: func(v *vmv1alpha1.VirtualMachine) {
+				v.Status = vmv1alpha1.VirtualMachineStatus{ObservedGeneration: unobserved}
 			},
-			Keep:     func(v, stored *vm.VirtualMachine) { v.Status = stored.Status },
-			KeepSpec: func(v, stored *vm.VirtualMachine) { v.Spec = stored.Spec },
+			Keep:     func(v, stored *vmv1alpha1.VirtualMachine) { v.Status = stored.Status },
+			KeepSpec: func(v, stored *vmv1alpha1.VirtualMachine) { v.Spec = stored.Spec },
 			Validate: validation.ValidateVirtualMachineStatusUpdate,
 		},
-		PrepareForCreate: func(v *vm.VirtualMachine) { fillAtCreation(v, now) },
-		PrepareForUpdate: func(v, stored *vm.VirtualMachine) { fillAtUpdate(v, stored, now) },
+		PrepareForCreate: func(v *vmv1alpha1.VirtualMachine) { fillAtCreation(v, now) },
+		PrepareForUpdate: func(v, stored *vmv1alpha1.VirtualMachine) { fillAtUpdate(v, stored, now) },
 		Validate:         validation.ValidateVirtualMachine,
 		ValidateUpdate:   validation.ValidateVirtualMachineUpdate,
-		Warnings: func(v *vm.VirtualMachine) []string {
+		Warnings: func(v *vmv1alpha1.VirtualMachine) []string {
 			return validation.VirtualMachineWarnings(&v.Spec, field.NewPath("spec"))
 		},
 		Table:       newTable(),

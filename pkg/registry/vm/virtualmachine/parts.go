@@ -6,13 +6,13 @@ package virtualmachine
 import (
 	"time"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
 // Power is the part of start, stop, restart and suspend: the power fields of spec.
-func Power(now func() time.Time) func(v, stored *vm.VirtualMachine) {
-	return func(v, stored *vm.VirtualMachine) {
+func Power(now func() time.Time) func(v, stored *vmv1alpha1.VirtualMachine) {
+	return func(v, stored *vmv1alpha1.VirtualMachine) {
 		spec := *stored.Spec.DeepCopy()
 		spec.PowerState = v.Spec.PowerState
 		spec.PowerOffMode = v.Spec.PowerOffMode
@@ -27,8 +27,8 @@ func Power(now func() time.Time) func(v, stored *vm.VirtualMachine) {
 // Refresh is the part of refresh-instancetype and refresh-preference: the references to
 // the revision of role. They are in spec and in status, which no other endpoint changes
 // at once: a controller that saw only one half would capture the old revision again.
-func Refresh(role instancetype.Role) func(v, stored *vm.VirtualMachine) {
-	return func(v, stored *vm.VirtualMachine) {
+func Refresh(role instancetype.Role) func(v, stored *vmv1alpha1.VirtualMachine) {
+	return func(v, stored *vmv1alpha1.VirtualMachine) {
 		spec, status := *stored.Spec.DeepCopy(), *stored.Status.DeepCopy()
 		switch role {
 		case instancetype.RoleInstancetype:

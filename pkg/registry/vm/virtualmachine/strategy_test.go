@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 )
@@ -29,53 +29,53 @@ const (
 
 func clock() time.Time { return now }
 
-func strategy() standard.Strategy[*vm.VirtualMachine] {
+func strategy() standard.Strategy[*vmv1alpha1.VirtualMachine] {
 	return standard.NewStrategy(scheme.Scheme, Kind(clock))
 }
 
-func statusStrategy() standard.StatusStrategy[*vm.VirtualMachine] {
-	return standard.StatusStrategy[*vm.VirtualMachine]{Strategy: strategy()}
+func statusStrategy() standard.StatusStrategy[*vmv1alpha1.VirtualMachine] {
+	return standard.StatusStrategy[*vmv1alpha1.VirtualMachine]{Strategy: strategy()}
 }
 
-func powerStrategy() standard.PartStrategy[*vm.VirtualMachine] {
+func powerStrategy() standard.PartStrategy[*vmv1alpha1.VirtualMachine] {
 	return standard.NewPartStrategy(scheme.Scheme, Kind(clock), Power(clock))
 }
 
-func refreshStrategy(role instancetype.Role) standard.PartStrategy[*vm.VirtualMachine] {
+func refreshStrategy(role instancetype.Role) standard.PartStrategy[*vmv1alpha1.VirtualMachine] {
 	return standard.NewPartStrategy(scheme.Scheme, Kind(clock), Refresh(role))
 }
 
-func stored() *vm.VirtualMachine {
-	return &vm.VirtualMachine{
+func stored() *vmv1alpha1.VirtualMachine {
+	return &vmv1alpha1.VirtualMachine{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "v", Namespace: "n", Generation: 3, ResourceVersion: "7",
-			Labels: map[string]string{"l": "1"}, Annotations: map[string]string{"a": "1"}, Finalizers: []string{vm.VirtualMachineFinalizer},
+			Labels: map[string]string{"l": "1"}, Annotations: map[string]string{"a": "1"}, Finalizers: []string{vmv1alpha1.VirtualMachineFinalizer},
 		},
-		Spec: vm.VirtualMachineSpec{
-			Instancetype: &vm.InstancetypeMatcher{Name: "i", RevisionName: "old", ControllerRevisionRef: &vm.ControllerRevisionRef{Name: "r"}},
-			Preference:   &vm.PreferenceMatcher{Name: "p", ControllerRevisionRef: &vm.ControllerRevisionRef{Name: "rp"}},
-			PowerState:   vm.PoweredOn,
+		Spec: vmv1alpha1.VirtualMachineSpec{
+			Instancetype: &vmv1alpha1.InstancetypeMatcher{Name: "i", RevisionName: "old", ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "r"}},
+			Preference:   &vmv1alpha1.PreferenceMatcher{Name: "p", ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "rp"}},
+			PowerState:   vmv1alpha1.PoweredOn,
 			GuestID:      "ubuntu64Guest",
 		},
-		Status: vm.VirtualMachineStatus{
-			Phase:           vm.PhaseRunning,
-			InstancetypeRef: &vm.InstancetypeRef{Name: "i", ControllerRevisionRef: &vm.ControllerRevisionRef{Name: "r"}},
-			PreferenceRef:   &vm.PreferenceRef{Name: "p", ControllerRevisionRef: &vm.ControllerRevisionRef{Name: "rp"}},
+		Status: vmv1alpha1.VirtualMachineStatus{
+			Phase:           vmv1alpha1.PhaseRunning,
+			InstancetypeRef: &vmv1alpha1.InstancetypeRef{Name: "i", ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "r"}},
+			PreferenceRef:   &vmv1alpha1.PreferenceRef{Name: "p", ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "rp"}},
 		},
 	}
 }
 
 // everythingChanged is stored with every part changed, as a greedy client sends it.
-func everythingChanged() *vm.VirtualMachine {
+func everythingChanged() *vmv1alpha1.VirtualMachine {
 	v := stored()
 	v.Labels, v.Annotations = map[string]string{"l": "2"}, map[string]string{"a": "2"}
 	v.Finalizers, v.OwnerReferences = nil, []metav1.OwnerReference{{Name: "o"}}
-	v.Spec.GuestID, v.Spec.PowerState, v.Spec.PowerOffMode = "other", vm.PoweredOff, vm.PowerOpModeHard
-	v.Spec.Instancetype = &vm.InstancetypeMatcher{Name: "other"}
-	v.Spec.Preference = &vm.PreferenceMatcher{Name: "other"}
-	v.Status.Phase = vm.PhaseFailed
-	v.Status.InstancetypeRef = &vm.InstancetypeRef{Name: "other"}
-	v.Status.PreferenceRef = &vm.PreferenceRef{Name: "other"}
+	v.Spec.GuestID, v.Spec.PowerState, v.Spec.PowerOffMode = "other", vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeHard
+	v.Spec.Instancetype = &vmv1alpha1.InstancetypeMatcher{Name: "other"}
+	v.Spec.Preference = &vmv1alpha1.PreferenceMatcher{Name: "other"}
+	v.Status.Phase = vmv1alpha1.PhaseFailed
+	v.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{Name: "other"}
+	v.Status.PreferenceRef = &vmv1alpha1.PreferenceRef{Name: "other"}
 	return v
 }
 
@@ -84,27 +84,27 @@ func TestEachEndpointChangesOnlyWhatItOwns(t *testing.T) {
 	for name, tc := range map[string]struct {
 		strategy rest.RESTUpdateStrategy
 		// change makes of the stored object what must be stored.
-		change func(*vm.VirtualMachine)
+		change func(*vmv1alpha1.VirtualMachine)
 	}{
-		"main keeps status": {strategy(), func(v *vm.VirtualMachine) {
+		"main keeps status": {strategy(), func(v *vmv1alpha1.VirtualMachine) {
 			changed := everythingChanged()
 			v.ObjectMeta, v.Spec = changed.ObjectMeta, changed.Spec
 			v.Finalizers = stored().Finalizers // its manifest says nothing of it
 			v.Generation++
 		}},
-		"status keeps spec and metadata": {statusStrategy(), func(v *vm.VirtualMachine) {
+		"status keeps spec and metadata": {statusStrategy(), func(v *vmv1alpha1.VirtualMachine) {
 			v.Status = everythingChanged().Status
 		}},
-		"power keeps all but power": {powerStrategy(), func(v *vm.VirtualMachine) {
-			v.Spec.PowerState, v.Spec.PowerOffMode = vm.PoweredOff, vm.PowerOpModeHard
+		"power keeps all but power": {powerStrategy(), func(v *vmv1alpha1.VirtualMachine) {
+			v.Spec.PowerState, v.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeHard
 			v.Generation++
 		}},
-		"refresh of the instance type keeps all but its revision": {refreshStrategy(instancetype.RoleInstancetype), func(v *vm.VirtualMachine) {
+		"refresh of the instance type keeps all but its revision": {refreshStrategy(instancetype.RoleInstancetype), func(v *vmv1alpha1.VirtualMachine) {
 			v.Spec.Instancetype.ControllerRevisionRef, v.Spec.Instancetype.RevisionName = nil, ""
 			v.Status.InstancetypeRef.ControllerRevisionRef = nil
 			v.Generation++
 		}},
-		"refresh of the preference keeps all but its revision": {refreshStrategy(instancetype.RolePreference), func(v *vm.VirtualMachine) {
+		"refresh of the preference keeps all but its revision": {refreshStrategy(instancetype.RolePreference), func(v *vmv1alpha1.VirtualMachine) {
 			v.Spec.Preference.ControllerRevisionRef = nil
 			v.Status.PreferenceRef.ControllerRevisionRef = nil
 			v.Generation++
@@ -124,7 +124,7 @@ func TestEachEndpointChangesOnlyWhatItOwns(t *testing.T) {
 // That nothing was inferred is forgotten by a refresh, and by nothing else.
 func TestRefreshForgetsThatNothingWasInferred(t *testing.T) {
 	old := stored()
-	old.Status.InstancetypeRef, old.Status.PreferenceRef = &vm.InstancetypeRef{InferFromVolume: "image"}, &vm.PreferenceRef{InferFromVolume: "image"}
+	old.Status.InstancetypeRef, old.Status.PreferenceRef = &vmv1alpha1.InstancetypeRef{InferFromVolume: "image"}, &vmv1alpha1.PreferenceRef{InferFromVolume: "image"}
 	for role, want := range map[instancetype.Role][2]bool{instancetype.RoleInstancetype: {false, true}, instancetype.RolePreference: {true, false}} {
 		got := old.DeepCopy()
 		got.Status.InstancetypeRef, got.Status.PreferenceRef = nil, nil
@@ -148,7 +148,7 @@ func TestGenerationStaysWhileSpecStays(t *testing.T) {
 	} {
 		got := stored()
 		got.Labels = map[string]string{"l": "2"}
-		got.Status.Phase = vm.PhaseFailed
+		got.Status.Phase = vmv1alpha1.PhaseFailed
 		s.PrepareForUpdate(t.Context(), got, stored())
 		if got.Generation != 3 {
 			t.Errorf("%s: generation = %d, want 3", name, got.Generation)
@@ -158,46 +158,46 @@ func TestGenerationStaysWhileSpecStays(t *testing.T) {
 
 func TestCreationFillsOnlyWhatIsMissing(t *testing.T) {
 	for name, tc := range map[string]struct {
-		given, want vm.VirtualMachineSpec
+		given, want vmv1alpha1.VirtualMachineSpec
 	}{
 		"nothing given": {
-			want: vm.VirtualMachineSpec{
-				Firmware: &vm.VirtualMachineFirmware{UUID: uuid},
-				Network:  &vm.VirtualMachineNetworkSpec{Interfaces: []vm.VirtualMachineNetworkInterface{{Name: "eth0"}}},
+			want: vmv1alpha1.VirtualMachineSpec{
+				Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: uuid},
+				Network:  &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0"}}},
 			},
 		},
 		"UUID and interface given": {
-			given: vm.VirtualMachineSpec{
-				Firmware: &vm.VirtualMachineFirmware{UUID: "mine"},
-				Network:  &vm.VirtualMachineNetworkSpec{Interfaces: []vm.VirtualMachineNetworkInterface{{Name: "lan"}}},
+			given: vmv1alpha1.VirtualMachineSpec{
+				Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: "mine"},
+				Network:  &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "lan"}}},
 			},
-			want: vm.VirtualMachineSpec{
-				Firmware: &vm.VirtualMachineFirmware{UUID: "mine"},
-				Network:  &vm.VirtualMachineNetworkSpec{Interfaces: []vm.VirtualMachineNetworkInterface{{Name: "lan"}}},
+			want: vmv1alpha1.VirtualMachineSpec{
+				Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: "mine"},
+				Network:  &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "lan"}}},
 			},
 		},
 		"a preference, which may say that there is no interface (F95)": {
-			given: vm.VirtualMachineSpec{Preference: &vm.PreferenceMatcher{Name: "linux"}},
-			want:  vm.VirtualMachineSpec{Preference: &vm.PreferenceMatcher{Name: "linux"}, Firmware: &vm.VirtualMachineFirmware{UUID: uuid}},
+			given: vmv1alpha1.VirtualMachineSpec{Preference: &vmv1alpha1.PreferenceMatcher{Name: "linux"}},
+			want:  vmv1alpha1.VirtualMachineSpec{Preference: &vmv1alpha1.PreferenceMatcher{Name: "linux"}, Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: uuid}},
 		},
 		"bootloader without UUID, network disabled, restart now": {
-			given: vm.VirtualMachineSpec{
-				Firmware:        &vm.VirtualMachineFirmware{Bootloader: vm.BootloaderEFI},
-				Network:         &vm.VirtualMachineNetworkSpec{Disabled: true},
+			given: vmv1alpha1.VirtualMachineSpec{
+				Firmware:        &vmv1alpha1.VirtualMachineFirmware{Bootloader: vmv1alpha1.BootloaderEFI},
+				Network:         &vmv1alpha1.VirtualMachineNetworkSpec{Disabled: true},
 				NextRestartTime: "now",
 			},
-			want: vm.VirtualMachineSpec{
-				Firmware:        &vm.VirtualMachineFirmware{Bootloader: vm.BootloaderEFI, UUID: uuid},
-				Network:         &vm.VirtualMachineNetworkSpec{Disabled: true},
+			want: vmv1alpha1.VirtualMachineSpec{
+				Firmware:        &vmv1alpha1.VirtualMachineFirmware{Bootloader: vmv1alpha1.BootloaderEFI, UUID: uuid},
+				Network:         &vmv1alpha1.VirtualMachineNetworkSpec{Disabled: true},
 				NextRestartTime: "2026-01-02T03:04:05Z",
 			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := &vm.VirtualMachine{ObjectMeta: metav1.ObjectMeta{UID: uid}, Spec: tc.given, Status: vm.VirtualMachineStatus{Phase: vm.PhaseRunning}}
+			got := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{UID: uid}, Spec: tc.given, Status: vmv1alpha1.VirtualMachineStatus{Phase: vmv1alpha1.PhaseRunning}}
 			strategy().PrepareForCreate(t.Context(), got)
-			want := &vm.VirtualMachine{ObjectMeta: metav1.ObjectMeta{UID: uid, Generation: 1, Finalizers: []string{vm.VirtualMachineFinalizer}}, Spec: tc.want,
-				Status: vm.VirtualMachineStatus{ObservedGeneration: -1}}
+			want := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{UID: uid, Generation: 1, Finalizers: []string{vmv1alpha1.VirtualMachineFinalizer}}, Spec: tc.want,
+				Status: vmv1alpha1.VirtualMachineStatus{ObservedGeneration: -1}}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("to be stored (-want +got):\n%s", diff)
 			}
@@ -207,7 +207,7 @@ func TestCreationFillsOnlyWhatIsMissing(t *testing.T) {
 
 // F95: a preference said that there is no interface.
 func TestUpdateGivesNoInterfaceWhereThePreferenceLeftNone(t *testing.T) {
-	created := &vm.VirtualMachine{Spec: vm.VirtualMachineSpec{Preference: &vm.PreferenceMatcher{Name: "appliance"}, Network: &vm.VirtualMachineNetworkSpec{HostName: "a"}}}
+	created := &vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{Preference: &vmv1alpha1.PreferenceMatcher{Name: "appliance"}, Network: &vmv1alpha1.VirtualMachineNetworkSpec{HostName: "a"}}}
 	strategy().PrepareForCreate(t.Context(), created)
 	updated := created.DeepCopy()
 	updated.Spec.Network.HostName = "b"
@@ -219,29 +219,33 @@ func TestUpdateGivesNoInterfaceWhereThePreferenceLeftNone(t *testing.T) {
 
 // F149: an update does not lose the UUID.
 func TestUpdateKeepsWhatCreationFilled(t *testing.T) {
-	created := func() *vm.VirtualMachine {
-		v := &vm.VirtualMachine{ObjectMeta: metav1.ObjectMeta{UID: uid}}
+	created := func() *vmv1alpha1.VirtualMachine {
+		v := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{UID: uid}}
 		strategy().PrepareForCreate(t.Context(), v)
 		return v
 	}
 	for name, tc := range map[string]struct {
-		update func(*vm.VirtualMachineSpec)
-		want   func(*vm.VirtualMachineSpec)
+		update func(*vmv1alpha1.VirtualMachineSpec)
+		want   func(*vmv1alpha1.VirtualMachineSpec)
 	}{
-		"manifest without both": {func(s *vm.VirtualMachineSpec) { s.Firmware, s.Network = nil, nil }, func(*vm.VirtualMachineSpec) {}},
+		"manifest without both": {func(s *vmv1alpha1.VirtualMachineSpec) { s.Firmware, s.Network = nil, nil }, func(*vmv1alpha1.VirtualMachineSpec) {}},
 		"bootloader without UUID": {
-			func(s *vm.VirtualMachineSpec) {
-				s.Firmware = &vm.VirtualMachineFirmware{Bootloader: vm.BootloaderEFI}
+			func(s *vmv1alpha1.VirtualMachineSpec) {
+				s.Firmware = &vmv1alpha1.VirtualMachineFirmware{Bootloader: vmv1alpha1.BootloaderEFI}
 			},
-			func(s *vm.VirtualMachineSpec) { s.Firmware.Bootloader = vm.BootloaderEFI },
+			func(s *vmv1alpha1.VirtualMachineSpec) { s.Firmware.Bootloader = vmv1alpha1.BootloaderEFI },
 		},
 		"network turned off": {
-			func(s *vm.VirtualMachineSpec) { s.Network = &vm.VirtualMachineNetworkSpec{Disabled: true} },
-			func(s *vm.VirtualMachineSpec) { s.Network = &vm.VirtualMachineNetworkSpec{Disabled: true} },
+			func(s *vmv1alpha1.VirtualMachineSpec) {
+				s.Network = &vmv1alpha1.VirtualMachineNetworkSpec{Disabled: true}
+			},
+			func(s *vmv1alpha1.VirtualMachineSpec) {
+				s.Network = &vmv1alpha1.VirtualMachineNetworkSpec{Disabled: true}
+			},
 		},
 		"another UUID is left to validation": {
-			func(s *vm.VirtualMachineSpec) { s.Firmware.UUID = "other" },
-			func(s *vm.VirtualMachineSpec) { s.Firmware.UUID = "other" },
+			func(s *vmv1alpha1.VirtualMachineSpec) { s.Firmware.UUID = "other" },
+			func(s *vmv1alpha1.VirtualMachineSpec) { s.Firmware.UUID = "other" },
 		},
 	} {
 		got, want := created(), created()

@@ -9,42 +9,44 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/registry/table"
 )
 
 // newTable returns the columns of virtualmachines.
-func newTable() *table.Convertor[*vm.VirtualMachine] {
-	type column = table.Column[*vm.VirtualMachine]
+func newTable() *table.Convertor[*vmv1alpha1.VirtualMachine] {
+	type column = table.Column[*vmv1alpha1.VirtualMachine]
 	return table.New(
 		column{Name: "Status", Type: "string", Description: "What the VM does or lacks.",
-			Value: func(v *vm.VirtualMachine) any { return printableStatus(v) }},
+			Value: func(v *vmv1alpha1.VirtualMachine) any { return printableStatus(v) }},
 		column{Name: "Power", Type: "string", Description: "Power state that vSphere reports.",
-			Value: func(v *vm.VirtualMachine) any { return string(v.Status.PowerState) }},
+			Value: func(v *vmv1alpha1.VirtualMachine) any { return string(v.Status.PowerState) }},
 		column{Name: "Type", Type: "string", Description: "Instance type or class that gives the size.",
-			Value: func(v *vm.VirtualMachine) any { return sizeName(v) }},
+			Value: func(v *vmv1alpha1.VirtualMachine) any { return sizeName(v) }},
 		column{Name: "Outdated", Type: "string", Description: "Whether instance type or preference were changed since they were captured.",
-			Value: func(v *vm.VirtualMachine) any { return outdated(v) }},
+			Value: func(v *vmv1alpha1.VirtualMachine) any { return outdated(v) }},
 		column{Name: "CPU", Type: "string", Description: "Virtual CPUs that the VM has, and those that are wanted when these are others.", Value: vcpus},
 		column{Name: "Memory", Type: "string", Description: "Guest memory that the VM has, and what is wanted when that is another.", Value: memory},
 		column{Name: "IP", Type: "string", Description: "Primary IP address.",
-			Value: func(v *vm.VirtualMachine) any { return primaryIP(v) }},
+			Value: func(v *vmv1alpha1.VirtualMachine) any { return primaryIP(v) }},
 		column{Name: "Host", Type: "string", Description: "ESXi host.",
-			Value: func(v *vm.VirtualMachine) any { return v.Status.NodeName }},
+			Value: func(v *vmv1alpha1.VirtualMachine) any { return v.Status.NodeName }},
 		column{Name: "Ready", Type: "string", Wide: true, Description: "Condition Ready.",
-			Value: func(v *vm.VirtualMachine) any { return conditionStatus(v.Status.Conditions, vm.ConditionReady) }},
+			Value: func(v *vmv1alpha1.VirtualMachine) any {
+				return conditionStatus(v.Status.Conditions, vmv1alpha1.ConditionReady)
+			}},
 		column{Name: "Preference", Type: "string", Wide: true, Description: "Preference in use.",
-			Value: func(v *vm.VirtualMachine) any { return preferenceName(v) }},
+			Value: func(v *vmv1alpha1.VirtualMachine) any { return preferenceName(v) }},
 		column{Name: "Image", Type: "string", Wide: true, Description: "Image that the VM was created from.",
-			Value: func(v *vm.VirtualMachine) any { return imageName(v) }},
+			Value: func(v *vmv1alpha1.VirtualMachine) any { return imageName(v) }},
 		column{Name: "Zone", Type: "string", Wide: true, Description: "Failure domain.",
-			Value: func(v *vm.VirtualMachine) any { return v.Status.Zone }},
+			Value: func(v *vmv1alpha1.VirtualMachine) any { return v.Status.Zone }},
 		column{Name: "UUID", Type: "string", Wide: true, Description: "Instance UUID in vSphere.",
-			Value: func(v *vm.VirtualMachine) any { return v.Status.InstanceUUID }},
+			Value: func(v *vmv1alpha1.VirtualMachine) any { return v.Status.InstanceUUID }},
 	)
 }
 
-func printableStatus(v *vm.VirtualMachine) string {
+func printableStatus(v *vmv1alpha1.VirtualMachine) string {
 	switch {
 	case v.DeletionTimestamp != nil && v.Status.PrintableStatus == "":
 		return "Deleting"
@@ -56,7 +58,7 @@ func printableStatus(v *vm.VirtualMachine) string {
 }
 
 // sizeName is what status says is in use, else what spec asks for.
-func sizeName(v *vm.VirtualMachine) string {
+func sizeName(v *vmv1alpha1.VirtualMachine) string {
 	switch {
 	case v.Status.InstancetypeRef != nil:
 		return v.Status.InstancetypeRef.Name
@@ -67,7 +69,7 @@ func sizeName(v *vm.VirtualMachine) string {
 	}
 }
 
-func preferenceName(v *vm.VirtualMachine) string {
+func preferenceName(v *vmv1alpha1.VirtualMachine) string {
 	switch {
 	case v.Status.PreferenceRef != nil:
 		return v.Status.PreferenceRef.Name
@@ -78,7 +80,7 @@ func preferenceName(v *vm.VirtualMachine) string {
 	}
 }
 
-func imageName(v *vm.VirtualMachine) string {
+func imageName(v *vmv1alpha1.VirtualMachine) string {
 	if v.Spec.Image == nil {
 		return ""
 	}
@@ -87,7 +89,7 @@ func imageName(v *vm.VirtualMachine) string {
 
 // vcpus is the number that the VM has, or will have, and the one that it shall have while
 // that is another.
-func vcpus(v *vm.VirtualMachine) any {
+func vcpus(v *vmv1alpha1.VirtualMachine) any {
 	if r := v.Status.Resources; r != nil && r.VCPUs > 0 {
 		wanted := v.Status.DesiredResources
 		if wanted == nil || wanted.VCPUs == r.VCPUs {
@@ -104,7 +106,7 @@ func vcpus(v *vm.VirtualMachine) any {
 
 // memory is the size that the VM has, or will have, and the one that it shall have while
 // that is another.
-func memory(v *vm.VirtualMachine) any {
+func memory(v *vmv1alpha1.VirtualMachine) any {
 	if r := v.Status.Resources; r != nil && r.Memory != nil {
 		wanted := v.Status.DesiredResources
 		if wanted == nil || wanted.Memory == nil || wanted.Memory.Cmp(*r.Memory) == 0 {
@@ -118,7 +120,7 @@ func memory(v *vm.VirtualMachine) any {
 	return nil
 }
 
-func primaryIP(v *vm.VirtualMachine) string {
+func primaryIP(v *vmv1alpha1.VirtualMachine) string {
 	n := v.Status.Network
 	switch {
 	case n == nil:
@@ -130,7 +132,7 @@ func primaryIP(v *vm.VirtualMachine) string {
 	}
 }
 
-func outdated(v *vm.VirtualMachine) string {
+func outdated(v *vmv1alpha1.VirtualMachine) string {
 	it, p := v.Status.InstancetypeRef, v.Status.PreferenceRef
 	switch {
 	case it == nil && p == nil:

@@ -15,30 +15,30 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/registry/generic"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/validation"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 	"github.com/slipway-dev/slipway/pkg/registry/table"
 )
 
 // Kind describes virtualmachineinstances.
-func Kind() standard.Kind[*vm.VirtualMachineInstance] {
-	type column = table.Column[*vm.VirtualMachineInstance]
-	return standard.Kind[*vm.VirtualMachineInstance]{
-		Plural:     vm.Resource("virtualmachineinstances"),
-		Singular:   vm.Resource("virtualmachineinstance"),
+func Kind() standard.Kind[*vmv1alpha1.VirtualMachineInstance] {
+	type column = table.Column[*vmv1alpha1.VirtualMachineInstance]
+	return standard.Kind[*vmv1alpha1.VirtualMachineInstance]{
+		Plural:     vmv1alpha1.Resource("virtualmachineinstances"),
+		Singular:   vmv1alpha1.Resource("virtualmachineinstance"),
 		Version:    "vm.slipway.dev/v1alpha1",
 		Namespaced: true,
 		ShortNames: []string{"vmi", "vmis"},
 		Categories: []string{"all", "slipway"},
-		New:        func() *vm.VirtualMachineInstance { return &vm.VirtualMachineInstance{} },
-		NewList:    func() runtime.Object { return &vm.VirtualMachineInstanceList{} },
-		Spec:       func(i *vm.VirtualMachineInstance) any { return i.Spec },
+		New:        func() *vmv1alpha1.VirtualMachineInstance { return &vmv1alpha1.VirtualMachineInstance{} },
+		NewList:    func() runtime.Object { return &vmv1alpha1.VirtualMachineInstanceList{} },
+		Spec:       func(i *vmv1alpha1.VirtualMachineInstance) any { return i.Spec },
 		Derived:    true,
-		Status: &standard.Status[*vm.VirtualMachineInstance]{
-			Drop:     func(i *vm.VirtualMachineInstance) { i.Status = vm.VirtualMachineInstanceStatus{} },
-			Keep:     func(i, stored *vm.VirtualMachineInstance) { i.Status = stored.Status },
-			KeepSpec: func(i, stored *vm.VirtualMachineInstance) { i.Spec = stored.Spec },
+		Status: &standard.Status[*vmv1alpha1.VirtualMachineInstance]{
+			Drop:     func(i *vmv1alpha1.VirtualMachineInstance) { i.Status = vmv1alpha1.VirtualMachineInstanceStatus{} },
+			Keep:     func(i, stored *vmv1alpha1.VirtualMachineInstance) { i.Status = stored.Status },
+			KeepSpec: func(i, stored *vmv1alpha1.VirtualMachineInstance) { i.Spec = stored.Spec },
 			Validate: validation.ValidateVirtualMachineInstanceStatusUpdate,
 		},
 		Validate:       validation.ValidateVirtualMachineInstance,
@@ -46,10 +46,10 @@ func Kind() standard.Kind[*vm.VirtualMachineInstance] {
 		GetAttrs:       getAttrs,
 		Table: table.New(
 			column{Name: "Phase", Type: "string", Description: "Summary of the state.",
-				Value: func(i *vm.VirtualMachineInstance) any { return string(i.Status.Phase) }},
+				Value: func(i *vmv1alpha1.VirtualMachineInstance) any { return string(i.Status.Phase) }},
 			column{Name: "IP", Type: "string", Description: "Primary IP address.", Value: primaryIP},
 			column{Name: "Host", Type: "string", Description: "ESXi host.",
-				Value: func(i *vm.VirtualMachineInstance) any { return i.Status.NodeName }},
+				Value: func(i *vmv1alpha1.VirtualMachineInstance) any { return i.Status.NodeName }},
 			column{Name: "CPU", Type: "string", Wide: true, Description: "Virtual CPUs that the VM runs with.", Value: vcpus},
 			column{Name: "Memory", Type: "string", Wide: true, Description: "Guest memory that the VM runs with.", Value: memory},
 			column{Name: "Guest", Type: "string", Wide: true, Description: "Operating system that VMware Tools reports.", Value: guest},
@@ -58,7 +58,7 @@ func Kind() standard.Kind[*vm.VirtualMachineInstance] {
 }
 
 func getAttrs(obj runtime.Object) (labels.Set, fields.Set, error) {
-	i, ok := obj.(*vm.VirtualMachineInstance)
+	i, ok := obj.(*vmv1alpha1.VirtualMachineInstance)
 	if !ok {
 		return nil, nil, fmt.Errorf("reading the fields of a VirtualMachineInstance: got a %T", obj)
 	}
@@ -68,7 +68,7 @@ func getAttrs(obj runtime.Object) (labels.Set, fields.Set, error) {
 	return i.Labels, set, nil
 }
 
-func primaryIP(i *vm.VirtualMachineInstance) any {
+func primaryIP(i *vmv1alpha1.VirtualMachineInstance) any {
 	n := i.Status.Network
 	switch {
 	case n == nil:
@@ -80,7 +80,7 @@ func primaryIP(i *vm.VirtualMachineInstance) any {
 	}
 }
 
-func vcpus(i *vm.VirtualMachineInstance) any {
+func vcpus(i *vmv1alpha1.VirtualMachineInstance) any {
 	cpu := i.Spec.CPU
 	if cpu == nil {
 		return nil
@@ -88,14 +88,14 @@ func vcpus(i *vm.VirtualMachineInstance) any {
 	return int64(max(cpu.Sockets, 1)) * int64(max(cpu.Cores, 1)) * int64(max(cpu.Threads, 1))
 }
 
-func memory(i *vm.VirtualMachineInstance) any {
+func memory(i *vmv1alpha1.VirtualMachineInstance) any {
 	if i.Spec.Memory == nil || i.Spec.Memory.Guest == nil {
 		return nil
 	}
 	return i.Spec.Memory.Guest.String()
 }
 
-func guest(i *vm.VirtualMachineInstance) any {
+func guest(i *vmv1alpha1.VirtualMachineInstance) any {
 	if i.Status.Guest == nil {
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/registry/rest"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
@@ -55,7 +55,7 @@ func (r *REST) admit(ctx context.Context, obj, old runtime.Object) error {
 	if err != nil {
 		return err
 	}
-	var stored *vm.VirtualMachine
+	var stored *vmv1alpha1.VirtualMachine
 	if old != nil {
 		if stored, err = machine(old); err != nil {
 			return err
@@ -66,14 +66,14 @@ func (r *REST) admit(ctx context.Context, obj, old runtime.Object) error {
 		return statusError(updated.Name, fmt.Errorf("checking VirtualMachine %s/%s against what it refers to: %w", updated.Namespace, updated.Name, err))
 	}
 	if len(problems) > 0 {
-		return apierrors.NewInvalid(vm.Kind("VirtualMachine"), updated.Name, problems)
+		return apierrors.NewInvalid(vmv1alpha1.Kind("VirtualMachine"), updated.Name, problems)
 	}
 	return nil
 }
 
 // machine is obj, which admission hands over as any object.
-func machine(obj runtime.Object) (*vm.VirtualMachine, error) {
-	v, ok := obj.(*vm.VirtualMachine)
+func machine(obj runtime.Object) (*vmv1alpha1.VirtualMachine, error) {
+	v, ok := obj.(*vmv1alpha1.VirtualMachine)
 	if !ok {
 		return nil, fmt.Errorf("admitting a VirtualMachine: got a %T", obj)
 	}

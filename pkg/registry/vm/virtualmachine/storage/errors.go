@@ -9,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/instancetype/apply"
 )
@@ -31,23 +31,23 @@ func statusError(name string, err error) error {
 	)
 	switch spec := field.NewPath("spec"); {
 	case errors.As(err, &problems):
-		return apierrors.NewInvalid(vm.Kind("VirtualMachine"), name, problems.ErrorList())
+		return apierrors.NewInvalid(vmv1alpha1.Kind("VirtualMachine"), name, problems.ErrorList())
 	case errors.As(err, &none):
 		return invalid(name, field.Required(spec.Child(string(none.Role)), none.Error()))
 	case errors.As(err, &gone):
 		return invalid(name, field.Invalid(spec.Child(string(gone.Role)), "", gone.Error()))
 	case errors.As(err, &refused):
-		return apierrors.NewConflict(vm.Resource("virtualmachines"), name, refused)
+		return apierrors.NewConflict(vmv1alpha1.Resource("virtualmachines"), name, refused)
 	case errors.As(err, &kind):
 		return invalid(name, field.Invalid(spec.Child(string(kind.Role), "kind"), kind.Kind, kind.Error()))
 	case errors.As(err, &revision):
-		return apierrors.NewConflict(vm.Resource("virtualmachines"), name, revision)
+		return apierrors.NewConflict(vmv1alpha1.Resource("virtualmachines"), name, revision)
 	case errors.As(err, &infer) && !unread(err):
 		return invalid(name, field.Invalid(spec.Child(string(infer.Role), "inferFromVolume"), infer.Volume, infer.Error()))
 	case instancetype.IsMissing(err) && errors.As(err, &role):
 		return invalid(name, field.Invalid(spec.Child(string(role.Role)), "", role.Error()))
 	case instancetype.IsMissing(err):
-		return apierrors.NewConflict(vm.Resource("virtualmachines"), name, err)
+		return apierrors.NewConflict(vmv1alpha1.Resource("virtualmachines"), name, err)
 	case errors.As(err, &status):
 		// The server answers with the status itself only, not with one that is wrapped.
 		answer := status.Status()
@@ -59,7 +59,7 @@ func statusError(name string, err error) error {
 }
 
 func invalid(name string, err *field.Error) error {
-	return apierrors.NewInvalid(vm.Kind("VirtualMachine"), name, field.ErrorList{err})
+	return apierrors.NewInvalid(vmv1alpha1.Kind("VirtualMachine"), name, field.ErrorList{err})
 }
 
 // unread reports whether err is a read that failed for another reason than absence.

@@ -13,7 +13,7 @@ import (
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/validation"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
@@ -35,30 +35,30 @@ var (
 )
 
 // New returns an empty VirtualMachine.
-func (*ExpandREST) New() runtime.Object { return &vm.VirtualMachine{} }
+func (*ExpandREST) New() runtime.Object { return &vmv1alpha1.VirtualMachine{} }
 
 // Destroy does nothing: the main endpoint owns the store.
 func (*ExpandREST) Destroy() {}
 
 // NewGetOptions returns the query parameters.
 func (*ExpandREST) NewGetOptions() (runtime.Object, bool, string) {
-	return &vm.ExpandOptions{}, false, ""
+	return &vmv1alpha1.ExpandOptions{}, false, ""
 }
 
 // Get returns the expanded VM.
 func (r *ExpandREST) Get(ctx context.Context, name string, options runtime.Object) (runtime.Object, error) {
-	expand, ok := options.(*vm.ExpandOptions)
+	expand, ok := options.(*vmv1alpha1.ExpandOptions)
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("expand-spec takes ExpandOptions, not %T", options))
 	}
 	if errs := validation.ValidateExpandOptions(expand); len(errs) > 0 {
-		return nil, apierrors.NewInvalid(vm.Kind("ExpandOptions"), name, errs)
+		return nil, apierrors.NewInvalid(vmv1alpha1.Kind("ExpandOptions"), name, errs)
 	}
 	obj, err := r.store.Get(ctx, name, &metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}
-	current, ok := obj.(*vm.VirtualMachine)
+	current, ok := obj.(*vmv1alpha1.VirtualMachine)
 	if !ok {
 		return nil, fmt.Errorf("expanding VirtualMachine %s: the store returned a %T", name, obj)
 	}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/registry/rest"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/validation"
 )
 
@@ -42,7 +42,7 @@ var (
 )
 
 // New returns the body of a request.
-func (*PowerREST) New() runtime.Object { return &vm.PowerOptions{} }
+func (*PowerREST) New() runtime.Object { return &vmv1alpha1.PowerOptions{} }
 
 // Destroy does nothing: the main endpoint owns the store.
 func (*PowerREST) Destroy() {}
@@ -51,23 +51,23 @@ func (*PowerREST) Destroy() {}
 func (*PowerREST) ProducesMIMETypes(string) []string { return nil }
 
 // ProducesObject is what the server documents as the answer.
-func (*PowerREST) ProducesObject(string) any { return &vm.VirtualMachine{} }
+func (*PowerREST) ProducesObject(string) any { return &vmv1alpha1.VirtualMachine{} }
 
 // Create carries out the request on the VM called name and returns what answer tells.
 func (r *PowerREST) Create(ctx context.Context, name string, body runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
-	power, ok := body.(*vm.PowerOptions)
+	power, ok := body.(*vmv1alpha1.PowerOptions)
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s takes PowerOptions, not %T", r.verb, body))
 	}
 	if errs := validation.ValidatePowerOptions(power, string(r.verb), name); len(errs) > 0 {
-		return nil, apierrors.NewInvalid(vm.Kind("PowerOptions"), name, errs)
+		return nil, apierrors.NewInvalid(vmv1alpha1.Kind("PowerOptions"), name, errs)
 	}
 	if validate != nil {
 		if err := validate(ctx, power.DeepCopy()); err != nil {
 			return nil, err
 		}
 	}
-	changed, err := r.update.mutate(ctx, name, func(v *vm.VirtualMachine) error {
+	changed, err := r.update.mutate(ctx, name, func(v *vmv1alpha1.VirtualMachine) error {
 		return setPower(v, r.verb, power.Mode, r.now())
 	}, options, power.DryRun)
 	if err != nil {
@@ -80,10 +80,10 @@ func (r *PowerREST) Create(ctx context.Context, name string, body runtime.Object
 // may not read it: status and the power part of spec. Passwords can be in bootstrap, and
 // through kubectl apply in annotations. As an update it would be refused, for it lacks
 // the size, so that nobody removes by it what it does not show.
-func answer(v *vm.VirtualMachine) *vm.VirtualMachine {
-	shown := &vm.VirtualMachine{TypeMeta: v.TypeMeta, ObjectMeta: *v.ObjectMeta.DeepCopy(), Status: *v.Status.DeepCopy()}
+func answer(v *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachine {
+	shown := &vmv1alpha1.VirtualMachine{TypeMeta: v.TypeMeta, ObjectMeta: *v.ObjectMeta.DeepCopy(), Status: *v.Status.DeepCopy()}
 	shown.Annotations = nil
-	shown.Spec = vm.VirtualMachineSpec{
+	shown.Spec = vmv1alpha1.VirtualMachineSpec{
 		PowerState: v.Spec.PowerState, PowerOffMode: v.Spec.PowerOffMode, SuspendMode: v.Spec.SuspendMode,
 		RestartMode: v.Spec.RestartMode, NextRestartTime: v.Spec.NextRestartTime,
 	}
@@ -91,27 +91,27 @@ func answer(v *vm.VirtualMachine) *vm.VirtualMachine {
 }
 
 // setPower writes into spec what verb asks for.
-func setPower(v *vm.VirtualMachine, verb powerVerb, mode vm.PowerOpMode, now time.Time) error {
+func setPower(v *vmv1alpha1.VirtualMachine, verb powerVerb, mode vmv1alpha1.PowerOpMode, now time.Time) error {
 	if v.DeletionTimestamp != nil {
-		return apierrors.NewConflict(vm.Resource("virtualmachines"), v.Name, fmt.Errorf("cannot %s a virtual machine that is being deleted", verb))
+		return apierrors.NewConflict(vmv1alpha1.Resource("virtualmachines"), v.Name, fmt.Errorf("cannot %s a virtual machine that is being deleted", verb))
 	}
 	switch verb {
 	case verbStart:
-		v.Spec.PowerState = vm.PoweredOn
+		v.Spec.PowerState = vmv1alpha1.PoweredOn
 	case verbStop:
-		v.Spec.PowerState = vm.PoweredOff
+		v.Spec.PowerState = vmv1alpha1.PoweredOff
 		setMode(&v.Spec.PowerOffMode, mode)
 	case verbSuspend:
-		if v.Spec.PowerState == vm.PoweredOff {
-			return apierrors.NewConflict(vm.Resource("virtualmachines"), v.Name,
-				fmt.Errorf("cannot suspend a virtual machine whose spec.powerState is %s: only %s can be suspended", v.Spec.PowerState, vm.PoweredOn))
+		if v.Spec.PowerState == vmv1alpha1.PoweredOff {
+			return apierrors.NewConflict(vmv1alpha1.Resource("virtualmachines"), v.Name,
+				fmt.Errorf("cannot suspend a virtual machine whose spec.powerState is %s: only %s can be suspended", v.Spec.PowerState, vmv1alpha1.PoweredOn))
 		}
-		v.Spec.PowerState = vm.Suspended
+		v.Spec.PowerState = vmv1alpha1.Suspended
 		setMode(&v.Spec.SuspendMode, mode)
 	case verbRestart:
-		if v.Spec.PowerState != vm.PoweredOn {
-			return apierrors.NewConflict(vm.Resource("virtualmachines"), v.Name,
-				fmt.Errorf("cannot restart a virtual machine whose spec.powerState is %s: only %s can be restarted", v.Spec.PowerState, vm.PoweredOn))
+		if v.Spec.PowerState != vmv1alpha1.PoweredOn {
+			return apierrors.NewConflict(vmv1alpha1.Resource("virtualmachines"), v.Name,
+				fmt.Errorf("cannot restart a virtual machine whose spec.powerState is %s: only %s can be restarted", v.Spec.PowerState, vmv1alpha1.PoweredOn))
 		}
 		v.Spec.NextRestartTime = now.UTC().Format(time.RFC3339)
 		setMode(&v.Spec.RestartMode, mode)
@@ -119,7 +119,7 @@ func setPower(v *vm.VirtualMachine, verb powerVerb, mode vm.PowerOpMode, now tim
 	return nil
 }
 
-func setMode(field *vm.PowerOpMode, mode vm.PowerOpMode) {
+func setMode(field *vmv1alpha1.PowerOpMode, mode vmv1alpha1.PowerOpMode) {
 	if mode != "" {
 		*field = mode
 	}

@@ -6,7 +6,7 @@ package storage
 import (
 	"context"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
@@ -16,5 +16,5 @@ type Readers interface {
 	instancetype.Reader
 	// Instance returns what a VM runs with; apierrors.IsNotFound recognises the error
 	// when it does not run.
-	Instance(ctx context.Context, namespace, name string) (*vm.VirtualMachineInstance, error)
+	Instance(ctx context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineInstance, error)
 }

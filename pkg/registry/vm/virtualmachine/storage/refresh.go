@@ -14,7 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/util/dryrun"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/validation"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
@@ -34,7 +34,7 @@ var (
 )
 
 // New returns the body of a request.
-func (*RefreshREST) New() runtime.Object { return &vm.RefreshOptions{} }
+func (*RefreshREST) New() runtime.Object { return &vmv1alpha1.RefreshOptions{} }
 
 // Destroy does nothing: the main endpoint owns the store.
 func (*RefreshREST) Destroy() {}
@@ -44,20 +44,20 @@ func (*RefreshREST) ProducesMIMETypes(string) []string { return nil }
 
 // Create refreshes the VM called name and returns what that changed, or would.
 func (r *RefreshREST) Create(ctx context.Context, name string, body runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
-	refresh, ok := body.(*vm.RefreshOptions)
+	refresh, ok := body.(*vmv1alpha1.RefreshOptions)
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s takes RefreshOptions, not %T", r.update.subresource, body))
 	}
 	if errs := validation.ValidateRefreshOptions(refresh, name); len(errs) > 0 {
-		return nil, apierrors.NewInvalid(vm.Kind("RefreshOptions"), name, errs)
+		return nil, apierrors.NewInvalid(vmv1alpha1.Kind("RefreshOptions"), name, errs)
 	}
 	if validate != nil {
 		if err := validate(ctx, refresh.DeepCopy()); err != nil {
 			return nil, err
 		}
 	}
-	var result *vm.RefreshResult
-	_, err := r.update.mutate(ctx, name, func(v *vm.VirtualMachine) error {
+	var result *vmv1alpha1.RefreshResult
+	_, err := r.update.mutate(ctx, name, func(v *vmv1alpha1.VirtualMachine) error {
 		var err error
 		result, err = r.refresh(ctx, v)
 		return err
@@ -70,18 +70,18 @@ func (r *RefreshREST) Create(ctx context.Context, name string, body runtime.Obje
 }
 
 // ProducesObject is what the server documents as the answer.
-func (*RefreshREST) ProducesObject(string) any { return &vm.RefreshResult{} }
+func (*RefreshREST) ProducesObject(string) any { return &vmv1alpha1.RefreshResult{} }
 
 // refresh changes v as far as the refresh does and returns what it does.
-func (r *RefreshREST) refresh(ctx context.Context, v *vm.VirtualMachine) (*vm.RefreshResult, error) {
+func (r *RefreshREST) refresh(ctx context.Context, v *vmv1alpha1.VirtualMachine) (*vmv1alpha1.RefreshResult, error) {
 	if v.DeletionTimestamp != nil {
-		return nil, apierrors.NewConflict(vm.Resource("virtualmachines"), v.Name, errors.New("cannot refresh a virtual machine that is being deleted"))
+		return nil, apierrors.NewConflict(vmv1alpha1.Resource("virtualmachines"), v.Name, errors.New("cannot refresh a virtual machine that is being deleted"))
 	}
 	instance, err := r.readers.Instance(ctx, v.Namespace, v.Name)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, statusError(v.Name, fmt.Errorf("reading what VirtualMachine %s/%s runs with: %w", v.Namespace, v.Name, err))
 	}
-	var running *vm.VirtualMachineInstanceSpec
+	var running *vmv1alpha1.VirtualMachineInstanceSpec
 	if err == nil && metav1.IsControlledBy(instance, v) {
 		running = &instance.Spec
 	}

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/registry/generic"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine"
@@ -64,7 +64,7 @@ func New(optsGetter generic.RESTOptionsGetter, d Dependencies) (*Storage, error)
 		return nil, err
 	}
 	// part makes what changes a part of the object through subresource.
-	part := func(subresource string, part func(v, stored *vm.VirtualMachine)) updater {
+	part := func(subresource string, part func(v, stored *vmv1alpha1.VirtualMachine)) updater {
 		store := *main.Store
 		store.UpdateStrategy = standard.NewPartStrategy(d.Typer, kind, part)
 		return updater{store: &store, owners: d.Owners, subresource: subresource}

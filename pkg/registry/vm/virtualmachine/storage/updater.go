@@ -14,7 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
 
-	vm "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 // unknownOwner is recorded for a client that names itself in no way.
@@ -29,15 +29,15 @@ type updater struct {
 
 // mutate applies change to the stored VM, again when another write came between.
 // Options given in the body and in the query count both.
-func (u updater) mutate(ctx context.Context, name string, change func(*vm.VirtualMachine) error, options *metav1.CreateOptions, bodyDryRun []string) (*vm.VirtualMachine, error) {
+func (u updater) mutate(ctx context.Context, name string, change func(*vmv1alpha1.VirtualMachine) error, options *metav1.CreateOptions, bodyDryRun []string) (*vmv1alpha1.VirtualMachine, error) {
 	transform := func(ctx context.Context, _, stored runtime.Object) (runtime.Object, error) {
-		updated, ok := stored.DeepCopyObject().(*vm.VirtualMachine)
+		updated, ok := stored.DeepCopyObject().(*vmv1alpha1.VirtualMachine)
 		if !ok {
 			return nil, fmt.Errorf("changing a VirtualMachine: the store has a %T", stored)
 		}
 		if updated.ResourceVersion == "" {
 			// The store hands in an empty object when there is none.
-			return nil, apierrors.NewNotFound(vm.Resource("virtualmachines"), name)
+			return nil, apierrors.NewNotFound(vmv1alpha1.Resource("virtualmachines"), name)
 		}
 		if err := change(updated); err != nil {
 			return nil, err
@@ -57,7 +57,7 @@ func (u updater) mutate(ctx context.Context, name string, change func(*vm.Virtua
 	if err != nil {
 		return nil, err
 	}
-	changed, ok := obj.(*vm.VirtualMachine)
+	changed, ok := obj.(*vmv1alpha1.VirtualMachine)
 	if !ok {
 		return nil, fmt.Errorf("changing VirtualMachine %s: the store returned a %T", name, obj)
 	}
