@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -164,7 +165,7 @@ func passes(families map[string]*dto.MetricFamily) float64 {
 	return 0
 }
 
-// queueState is what is used of /debug/queue.
+// queueState is what is used of /debug/queue, of all queues together.
 type queueState struct {
 	Ready     int `json:"ready"`
 	Delayed   int `json:"delayed"`
@@ -177,10 +178,19 @@ func (e *environment) queue(ctx context.Context) (queueState, error) {
 		return queueState{}, err
 	}
 	var queues []queueState
-	if err := json.Unmarshal(data, &queues); err != nil || len(queues) != 1 {
-		return queueState{}, fmt.Errorf("reading /debug/queue: %d queues: %w", len(queues), err)
+	if err := json.Unmarshal(data, &queues); err != nil {
+		return queueState{}, fmt.Errorf("reading /debug/queue: %w", err)
 	}
-	return queues[0], nil
+	if len(queues) == 0 {
+		return queueState{}, errors.New("/debug/queue has no queue: no controller runs")
+	}
+	var all queueState
+	for _, q := range queues {
+		all.Ready += q.Ready
+		all.Delayed += q.Delayed
+		all.InProcess += q.InProcess
+	}
+	return all, nil
 }
 
 // idleFor is how long the queue must be seen empty: longer than the way of a write
