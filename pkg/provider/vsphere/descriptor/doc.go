@@ -9,7 +9,7 @@
 // acts as a disk descriptor"), so that the rest of it has to be part of that
 // configuration. Disks and the controllers that they hang on are vCenter's business.
 //
-// Guarantees: a descriptor is read once for each version of the item's content, by
-// however many ask for it at the same time; what is remembered and what is read are
-// bounded.
+// Guarantees: a descriptor is read once for each version of the item's content, and the
+// version at most once a second, by however many ask for them; what is remembered and
+// what is read are bounded.
 package descriptor

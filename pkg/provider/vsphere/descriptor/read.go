@@ -27,6 +27,10 @@ const (
 	// readTimeout bounds the reading of one descriptor, for which a subscribed library
 	// may have to fetch it first.
 	readTimeout = 2 * time.Minute
+	// versionAge is how long the version of an item's content counts without another
+	// look: many deployments at once need one look, and who has just replaced an image is
+	// not that fast with the next VM.
+	versionAge = time.Second
 )
 
 // Reader reads descriptors. The zero value is ready for use, with one vCenter.
@@ -36,36 +40,45 @@ type Reader struct {
 	known   map[string]versioned
 }
 
-// versioned is an image with the version of the content that it is of.
+// versioned is an image with the version of the content that it is of, and when that
+// version was looked up.
 type versioned struct {
 	version string
 	image   *Image
+	at      time.Time
 }
 
-// Read returns what the descriptor of the library item says, as of the item's present
-// content. The error is an UnusableError when nothing can be made from it.
+// Read returns what the descriptor of the library item says, as of the item's content a
+// second ago or later. The error is an UnusableError when nothing can be made from it.
 func (r *Reader) Read(ctx context.Context, s *session.Session, item string) (*Image, error) {
-	var info *library.Item
-	err := s.WithREST(ctx, "rest.GetLibraryItem", func(ctx context.Context, c *rest.Client) (err error) {
-		info, err = library.NewManager(c).GetLibraryItem(ctx, item)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("reading library item %s: %w", item, err)
+	return r.read(ctx, item,
+		func(ctx context.Context) (string, error) { return contentVersion(ctx, s, item) },
+		func(ctx context.Context) (*Image, error) { return fetch(ctx, s, item) })
+}
+
+func (r *Reader) read(ctx context.Context, item string, version func(context.Context) (string, error), fetch func(context.Context) (*Image, error)) (*Image, error) {
+	if v := r.remembered(item); v.image != nil && time.Since(v.at) < versionAge {
+		return v.image, nil
 	}
-	if image := r.remembered(item, info.ContentVersion); image != nil {
-		return image, nil
-	}
-	flight := r.flights.DoChan(item+"@"+info.ContentVersion, func() (any, error) {
+	flight := r.flights.DoChan(item, func() (any, error) {
 		// Others may wait for it too.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
 		defer cancel()
-		image, err := fetch(ctx, s, item)
-		if err != nil {
-			return nil, fmt.Errorf("reading the OVF descriptor of library item %s: %w", item, err)
+		next := versioned{at: time.Now()}
+		var err error
+		if next.version, err = version(ctx); err != nil {
+			return nil, fmt.Errorf("reading library item %s: %w", item, err)
 		}
-		r.remember(item, versioned{version: info.ContentVersion, image: image})
-		return image, nil
+		if last := r.remembered(item); last.version == next.version {
+			next.image = last.image
+		}
+		if next.image == nil {
+			if next.image, err = fetch(ctx); err != nil {
+				return nil, fmt.Errorf("reading the OVF descriptor of library item %s: %w", item, err)
+			}
+		}
+		r.remember(item, next)
+		return next.image, nil
 	})
 	select {
 	case res := <-flight:
@@ -76,13 +89,10 @@ func (r *Reader) Read(ctx context.Context, s *session.Session, item string) (*Im
 	}
 }
 
-func (r *Reader) remembered(item, version string) *Image {
+func (r *Reader) remembered(item string) versioned {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if v, ok := r.known[item]; ok && v.version == version {
-		return v.image
-	}
-	return nil
+	return r.known[item]
 }
 
 // remember forgets any other item when there is no room.
@@ -99,6 +109,17 @@ func (r *Reader) remember(item string, v versioned) {
 		delete(r.known, other)
 	}
 	r.known[item] = v
+}
+
+func contentVersion(ctx context.Context, s *session.Session, item string) (version string, err error) {
+	err = s.WithREST(ctx, "rest.GetLibraryItem", func(ctx context.Context, c *rest.Client) error {
+		info, err := library.NewManager(c).GetLibraryItem(ctx, item)
+		if err == nil {
+			version = info.ContentVersion
+		}
+		return err
+	})
+	return version, err
 }
 
 // fetch downloads the descriptor in a session of its own, which it ends.
