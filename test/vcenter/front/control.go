@@ -81,8 +81,10 @@ type Routes interface{ Routes(mux *http.ServeMux) }
 //	POST /outage?seconds=N         closes all connections for N seconds
 //	GET  /calls                    returns the calls so far by method, as JSON
 //	PUT  /taskdelay?method=M&ms=N  makes tasks of method M (CreateVm, PowerOnVM_Task, …) take N milliseconds
-//	PUT  /hold?method=M            lets SOAP calls of method M wait
-//	DELETE /hold?method=M          lets them go on; method rest.Login holds logins over REST
+//	PUT  /hold?method=M            lets SOAP calls of method M wait; rest.Login and rest.Deploy are those over REST
+//	PUT  /hold?method=answer.M     lets them be carried out, and their answers wait
+//	DELETE /hold?method=M          lets them go on
+//	GET  /hold                     returns how many wait, by method
 //	PUT  /versions?strict=B        refuses calls in a version of the API that is not spoken
 //	PUT  /lockout?enabled=B        locks accounts out as vCenter Single Sign-On does
 //	GET  /lockout                  returns failures and locked accounts
@@ -119,6 +121,7 @@ func Control(f *Front, delays *TaskDelays, others ...Routes) http.Handler {
 	})
 	mux.HandleFunc("PUT /hold", named(f.Hold))
 	mux.HandleFunc("DELETE /hold", named(f.Release))
+	mux.HandleFunc("GET /hold", func(w http.ResponseWriter, _ *http.Request) { answer(w, f.Held()) })
 	mux.HandleFunc("PUT /versions", switched("strict", f.StrictVersions))
 	mux.HandleFunc("PUT /lockout", switched("enabled", f.Lockout.Enable))
 	mux.HandleFunc("GET /lockout", func(w http.ResponseWriter, _ *http.Request) { answer(w, f.Lockout.State()) })
@@ -169,7 +172,7 @@ func named(order func(method string)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		method := r.URL.Query().Get("method")
 		if method == "" {
-			http.Error(w, "method: the name of a SOAP method, or "+RESTLogin+", is needed", http.StatusBadRequest)
+			http.Error(w, "method: the name of a SOAP method, "+RESTLogin+" or "+RESTDeploy+" is needed", http.StatusBadRequest)
 			return
 		}
 		order(method)

@@ -28,11 +28,10 @@ const (
 	sessionPath = "/rest/com/vmware/cis/session"
 	// apiSessionPath is the same since vSphere 7.0 Update 2.
 	apiSessionPath = "/api/session"
-	maxBody        = 64 << 20 // bytes
+	// libraryItemPath is that of OVF items of content libraries.
+	libraryItemPath = "/rest/com/vmware/vcenter/ovf/library-item/"
+	maxBody         = 64 << 20 // bytes
 )
-
-// RESTLogin is what Hold takes for logins over REST.
-const RESTLogin = "rest.Login"
 
 // Waits ends the waits of property collectors.
 type Waits interface {
@@ -116,9 +115,6 @@ func (f *Front) serveSOAP(w http.ResponseWriter, r *http.Request) {
 		method = string(found[1])
 		f.count(method)
 		f.trace.add(time.Now(), method, body)
-		if !f.holds.wait(r.Context(), method) {
-			return
-		}
 	}
 	// The simulator does not see that a client has gone: without this a wait
 	// without a limit would stay for ever.
@@ -126,7 +122,7 @@ func (f *Front) serveSOAP(w http.ResponseWriter, r *http.Request) {
 		ref := types.ManagedObjectReference{Type: "PropertyCollector", Value: string(found[1])}
 		defer context.AfterFunc(r.Context(), func() { f.waits.Cancel(ref) })()
 	}
-	f.next.ServeHTTP(w, r)
+	f.carryOut(w, r, method)
 }
 
 func (f *Front) serveREST(w http.ResponseWriter, r *http.Request) {
@@ -135,19 +131,17 @@ func (f *Front) serveREST(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
-	login := r.Method == http.MethodPost && (r.URL.Path == sessionPath || r.URL.Path == apiSessionPath) && r.URL.RawQuery == ""
-	if id := restSession(r); id != "" && !login && f.isDropped(id) {
+	if id := restSession(r); id != "" && !isLogin(r) && f.isDropped(id) {
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
 	f.count(r.Method + " " + r.URL.Path)
-	if login && !f.holds.wait(r.Context(), RESTLogin) {
-		return
-	}
 	if r.Method == http.MethodDelete && (r.URL.Path == sessionPath || r.URL.Path == apiSessionPath) {
 		defer f.forget(restSession(r))
 	}
-	if f.trace.on() {
+	name := restName(r)
+	// Only with its body read the server sees the client go.
+	if f.trace.on() || name != "" {
 		arrived := time.Now()
 		body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
 		if err != nil {
@@ -157,7 +151,11 @@ func (f *Front) serveREST(w http.ResponseWriter, r *http.Request) {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		f.trace.add(arrived, r.Method+" "+r.URL.RequestURI(), body)
 	}
-	f.next.ServeHTTP(w, r)
+	f.carryOut(w, r, name)
+}
+
+func isLogin(r *http.Request) bool {
+	return r.Method == http.MethodPost && (r.URL.Path == sessionPath || r.URL.Path == apiSessionPath) && r.URL.RawQuery == ""
 }
 
 func restSession(r *http.Request) string {

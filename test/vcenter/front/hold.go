@@ -5,22 +5,38 @@ package front
 
 import (
 	"context"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"sync"
 )
 
-// holds are the SOAP methods whose calls wait.
+// Names that Hold takes for calls over REST: logins, and deployments of library items.
+const (
+	RESTLogin  = "rest.Login"
+	RESTDeploy = "rest.Deploy"
+)
+
+// AnswerOf is what Hold takes so that calls of a method are carried out, and their
+// answers wait.
+func AnswerOf(method string) string { return "answer." + method }
+
+// holds are the methods whose calls wait, or whose answers do.
 type holds struct {
 	mu sync.Mutex
 	// released is closed when the calls of the method may go on.
 	released map[string]chan struct{}
+	// waiting is how many wait.
+	waiting map[string]int
 }
 
-// Hold lets calls of a SOAP method wait before they are carried out.
+// Hold lets calls of a method wait before they are carried out, or answers to them.
 func (f *Front) Hold(method string) {
 	f.holds.mu.Lock()
 	defer f.holds.mu.Unlock()
 	if f.holds.released == nil {
-		f.holds.released = map[string]chan struct{}{}
+		f.holds.released, f.holds.waiting = map[string]chan struct{}{}, map[string]int{}
 	}
 	if f.holds.released[method] == nil {
 		f.holds.released[method] = make(chan struct{})
@@ -37,18 +53,73 @@ func (f *Front) Release(method string) {
 	}
 }
 
+// Held is how many calls and answers wait, by what Hold takes.
+func (f *Front) Held() map[string]int {
+	f.holds.mu.Lock()
+	defer f.holds.mu.Unlock()
+	held := maps.Clone(f.holds.waiting)
+	maps.DeleteFunc(held, func(_ string, n int) bool { return n == 0 })
+	return held
+}
+
 // wait returns when method is not held, and false when the client has gone before.
 func (h *holds) wait(ctx context.Context, method string) bool {
 	h.mu.Lock()
 	released := h.released[method]
+	if released != nil {
+		h.waiting[method]++
+	}
 	h.mu.Unlock()
 	if released == nil {
 		return true
 	}
+	defer func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.waiting[method]--
+	}()
 	select {
 	case <-released:
 		return true
 	case <-ctx.Done():
 		return false
+	}
+}
+
+// carryOut passes the call on, unless its client goes while it is held. When the answer
+// is held nobody gets it before.
+func (f *Front) carryOut(w http.ResponseWriter, r *http.Request, method string) {
+	if !f.holds.wait(r.Context(), method) {
+		return
+	}
+	if !f.holds.has(AnswerOf(method)) {
+		f.next.ServeHTTP(w, r)
+		return
+	}
+	kept := httptest.NewRecorder()
+	f.next.ServeHTTP(kept, r)
+	if !f.holds.wait(r.Context(), AnswerOf(method)) {
+		return
+	}
+	maps.Copy(w.Header(), kept.Header())
+	w.WriteHeader(kept.Code)
+	_, _ = w.Write(kept.Body.Bytes()) // the client has gone: nobody to tell
+}
+
+func (h *holds) has(method string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.released[method] != nil
+}
+
+// restName is what Hold takes for a call over REST, empty for one that is not held.
+func restName(r *http.Request) string {
+	switch {
+	case isLogin(r):
+		return RESTLogin
+	case strings.HasPrefix(r.URL.Path, libraryItemPath) && r.URL.Query().Get("~action") == "deploy":
+		return RESTDeploy
+	default:
+		return ""
 	}
 }
