@@ -40,11 +40,11 @@ func Attach(ctx context.Context, dir string) (*Attached, error) {
 	s, err := Start(ctx, Options{Dir: dir})
 	switch {
 	case errors.Is(err, errInUse):
-		endpoint, err := os.ReadFile(filepath.Join(dir, lockFile))
-		if err != nil || len(endpoint) == 0 {
-			return nil, fmt.Errorf("the process that uses %s has not started its etcd yet (%v)", dir, err)
+		endpoint, err := Endpoint(dir)
+		if err != nil {
+			return nil, err
 		}
-		a.Running, a.config.Endpoints = true, []string{strings.TrimSpace(string(endpoint))}
+		a.Running, a.config.Endpoints = true, []string{endpoint}
 	case err != nil:
 		return nil, err
 	default:
@@ -55,6 +55,15 @@ func Attach(ctx context.Context, dir string) (*Attached, error) {
 		return nil, fmt.Errorf("connecting to the embedded etcd in %s: %w", dir, err)
 	}
 	return a, nil
+}
+
+// Endpoint is where the member listens that runs on dir, in whatever process.
+func Endpoint(dir string) (string, error) {
+	endpoint, err := os.ReadFile(filepath.Join(dir, lockFile))
+	if err != nil || len(endpoint) == 0 {
+		return "", fmt.Errorf("the process that uses %s has not started its etcd yet (%v)", dir, err)
+	}
+	return strings.TrimSpace(string(endpoint)), nil
 }
 
 // existing is the absolute path of a directory that has data.

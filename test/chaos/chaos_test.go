@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	vimtypes "github.com/vmware/govmomi/vim25/types"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -84,7 +83,6 @@ func begin(t *testing.T, machines, rounds int) *storm {
 	random := rand.New(rand.NewPCG(*seed, 0))
 	s := &storm{
 		t: t, cluster: cluster, random: random, fleet: newFleet(machines, rounds, random),
-		moIDs: map[string]string{}, foreign: map[vimtypes.ManagedObjectReference]bool{},
 	}
 	if err := s.prepare(t.Context()); err != nil {
 		t.Fatal(err)
@@ -98,11 +96,11 @@ func (s *storm) settled(limit time.Duration, when string) {
 	begun := time.Now()
 	var found []string
 	err := s.until(s.t.Context(), limit, "everything is as wanted", func(ctx context.Context) error {
-		seen, err := s.look(ctx)
+		seen, err := s.check.Look(ctx)
 		if err != nil {
 			return err
 		}
-		if found = problems(s.fleet.wanted(), s.moIDs, s.fingerprints, seen); len(found) > 0 {
+		if found = s.check.Problems(s.fleet.wanted(), namespaceNames(), seen); len(found) > 0 {
 			return fmt.Errorf("%d problems", len(found))
 		}
 		return nil

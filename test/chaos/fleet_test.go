@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
+
+	"github.com/slipway-dev/slipway/test/fleetcheck"
 )
 
 // wish is a virtual machine as its user wants it.
@@ -60,13 +62,12 @@ const namespaces = 3
 
 func namespaceName(i int) string { return fmt.Sprintf("chaos-%d", i) }
 
-func isNamespace(name string) bool {
+func namespaceNames() []string {
+	var all []string
 	for i := range namespaces {
-		if namespaceName(i) == name {
-			return true
-		}
+		all = append(all, namespaceName(i))
 	}
-	return false
+	return all
 }
 
 // newFleet spreads the creates over the first half of the rounds.
@@ -109,11 +110,11 @@ func (f *fleet) next(m *machine, round int) order {
 }
 
 // wanted are the machines that shall be there.
-func (f *fleet) wanted() map[string]wish {
-	all := map[string]wish{}
+func (f *fleet) wanted() map[string]fleetcheck.Wish {
+	all := map[string]fleetcheck.Wish{}
 	for _, m := range f.machines {
 		if m.exists {
-			all[m.key()] = m.wish
+			all[m.key()] = fleetcheck.Wish{Namespace: m.namespace, Name: m.name, On: m.on, VCPUs: m.vcpus(), MemoryMB: m.memoryMB()}
 		}
 	}
 	return all

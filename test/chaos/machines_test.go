@@ -17,6 +17,7 @@ import (
 	vimtypes "github.com/vmware/govmomi/vim25/types"
 
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+	"github.com/slipway-dev/slipway/test/fleetcheck"
 )
 
 // move takes a machine of ours out of the managed folder; the end puts it back.
@@ -30,7 +31,7 @@ func move(ctx context.Context, s *storm) (func(context.Context) error, error) {
 }
 
 func (s *storm) moveTo(ctx context.Context, machine, folder vimtypes.ManagedObjectReference) error {
-	c, logout, err := s.connect(ctx)
+	c, logout, err := fleetcheck.Connect(ctx, s.cluster)
 	if err != nil {
 		return err
 	}
@@ -49,18 +50,18 @@ func (s *storm) moveTo(ctx context.Context, machine, folder vimtypes.ManagedObje
 // anyMachine draws one that is finished and in its place, and notes that it belongs to
 // its object.
 func (s *storm) anyMachine(ctx context.Context) (*mo.VirtualMachine, error) {
-	c, logout, err := s.connect(ctx)
+	c, logout, err := fleetcheck.Connect(ctx, s.cluster)
 	if err != nil {
 		return nil, err
 	}
 	defer logout()
 	var all []mo.VirtualMachine
-	if err := everything(ctx, c, "VirtualMachine", []string{"name", "parent", "config"}, &all); err != nil {
+	if err := fleetcheck.Everything(ctx, c, "VirtualMachine", []string{"name", "parent", "config"}, &all); err != nil {
 		return nil, err
 	}
 	all = slices.DeleteFunc(all, func(v mo.VirtualMachine) bool {
 		_, owned := observe.OwnerOf(&v)
-		return !owned || s.isForeign(&v) || observe.Pending(&v) || v.Parent == nil || *v.Parent == s.elsewhere
+		return !owned || s.check.IsForeign(&v) || observe.Pending(&v) || v.Parent == nil || *v.Parent == s.elsewhere
 	})
 	if len(all) == 0 {
 		return nil, errors.New("there is no machine yet")
@@ -74,7 +75,7 @@ func (s *storm) anyMachine(ctx context.Context) (*mo.VirtualMachine, error) {
 // belongs notes that the owner of v has the machine with that ID from now on.
 func (s *storm) belongs(v *mo.VirtualMachine, moID string) {
 	owner, _ := observe.OwnerOf(v)
-	s.moIDs[owner.UID] = moID
+	s.check.Belongs(owner.UID, moID)
 }
 
 // states are those of a machine that vCenter cannot read in full.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/vmware/govmomi/vim25/mo"
 
+	"github.com/slipway-dev/slipway/test/fleetcheck"
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
@@ -183,7 +184,7 @@ func more(first, second map[string]int) string {
 // sessions are those that the server has at the vCenter: when each began, by key.
 // Those of processes that were killed are among them until vCenter ends them.
 func (s *storm) sessions(ctx context.Context) (map[string]time.Time, error) {
-	c, logout, err := s.connect(ctx)
+	c, logout, err := fleetcheck.Connect(ctx, s.cluster)
 	if err != nil {
 		return nil, err
 	}

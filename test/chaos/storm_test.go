@@ -17,7 +17,6 @@ import (
 
 	"github.com/vmware/govmomi/find"
 	vsphere "github.com/vmware/govmomi/object"
-	"github.com/vmware/govmomi/vim25/mo"
 	vimtypes "github.com/vmware/govmomi/vim25/types"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -25,6 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	"github.com/slipway-dev/slipway/test/fleetcheck"
 	"github.com/slipway-dev/slipway/test/localcluster"
 )
 
@@ -41,20 +41,14 @@ type storm struct {
 	orders errgroup.Group
 	// happening are the ends of the events that go on.
 	happening []func(context.Context) error
-	// moIDs are the machines in vSphere that objects were seen with first, by UID.
-	moIDs map[string]string
 	// started is when the process of the server was, after which none was killed.
 	started time.Time
 
-	// What was there before: machines, their fingerprints by name, and directories.
-	foreign        map[vimtypes.ManagedObjectReference]bool
-	fingerprints   map[string]string
-	oldDirectories []string
+	// check knows what was there before the storm.
+	check *fleetcheck.Checker
 	// elsewhere is a folder outside of the managed one.
 	elsewhere vimtypes.ManagedObjectReference
 }
-
-func (s *storm) isForeign(v *mo.VirtualMachine) bool { return s.foreign[v.Self] }
 
 // prepare makes what the machines refer to, and what must not be touched.
 func (s *storm) prepare(ctx context.Context) error {
@@ -85,32 +79,20 @@ func (s *storm) prepare(ctx context.Context) error {
 	if err := s.control(ctx, http.MethodPut, "/trace?calls=20000", nil); err != nil {
 		return err
 	}
-	// All that is there now is foreign.
-	seen, err := s.look(ctx)
-	if err != nil {
-		return err
-	}
-	s.oldDirectories = seen.directories
-	for _, m := range seen.machines {
-		s.foreign[vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: m.moID}] = true
-	}
-	if seen, err = s.look(ctx); err != nil {
-		return err
-	}
-	s.fingerprints = seen.foreign
-	return nil
+	s.check, err = fleetcheck.New(ctx, s.cluster)
+	return err
 }
 
 // makeForeign clones machines into the folder of one of our namespaces, into the
 // managed folder and beside it; one claims to belong to another installation.
 func (s *storm) makeForeign(ctx context.Context) error {
-	c, logout, err := s.connect(ctx)
+	c, logout, err := fleetcheck.Connect(ctx, s.cluster)
 	if err != nil {
 		return err
 	}
 	defer logout()
 	finder := find.NewFinder(c.Client)
-	own, err := finder.Folder(ctx, ownFolder)
+	own, err := finder.Folder(ctx, fleetcheck.ManagedFolder)
 	if err != nil {
 		return err
 	}
@@ -213,7 +195,7 @@ func (s *storm) round(ctx context.Context, round int, names []string) error {
 	if err := <-restarted; err != nil {
 		return err
 	}
-	return s.note(ctx)
+	return s.until(ctx, time.Minute, "the API is read", s.check.Note)
 }
 
 // beginning bounds the begin of an event: others hold our own calls up too.
@@ -237,22 +219,6 @@ func (s *storm) calm(ctx context.Context) error {
 // end takes an event back, again until it succeeds: other events may hinder it.
 func (s *storm) end(ctx context.Context, end func(context.Context) error) error {
 	return s.until(ctx, time.Minute, "an event is taken back", func(ctx context.Context) error { return end(ctx) })
-}
-
-// note keeps which machine of vSphere each object has, as long as nothing else is
-// known of it.
-func (s *storm) note(ctx context.Context) error {
-	seen := sight{}
-	err := s.until(ctx, time.Minute, "the API is read", func(ctx context.Context) error { return s.lookAtAPI(ctx, &seen) })
-	if err != nil {
-		return err
-	}
-	for _, o := range seen.objects {
-		if o.moID != "" && s.moIDs[o.uid] == "" {
-			s.moIDs[o.uid] = o.moID
-		}
-	}
-	return nil
 }
 
 // someCalls waits until vSphere was called a random number of times, or shortly when

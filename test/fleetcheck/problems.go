@@ -1,16 +1,26 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package chaos
+package fleetcheck
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// sight is what is seen of the three sides at one time.
-type sight struct {
+// state is the power state that is wanted.
+func (w Wish) state() vmv1alpha1.PowerState {
+	if w.On {
+		return vmv1alpha1.PoweredOn
+	}
+	return vmv1alpha1.PoweredOff
+}
+
+// Sight is what is seen of all sides at one time.
+type Sight struct {
 	// objects are the VirtualMachines of the API, by namespace/name.
 	objects map[string]object
 	// instances are the VirtualMachineInstances, by namespace/name.
@@ -26,6 +36,24 @@ type sight struct {
 	folders, directories []string
 	// revisions are the captured instance types and preferences, by namespace/name.
 	revisions map[string]bool
+	// stored are the keys in etcd, resource/namespace/name.
+	stored map[string]bool
+	// active are the namespaces of the host cluster that are not being deleted, captured
+	// its own ControllerRevisions, which nothing of ours may make any more.
+	active   map[string]bool
+	captured []string
+	// leader holds the Lease of the controllers.
+	leader string
+}
+
+// expected is what a Sight is compared with.
+type expected struct {
+	want       map[string]Wish
+	namespaces []string
+	// moIDs are the machines in vSphere that objects were seen with first, by UID.
+	moIDs map[string]string
+	// foreign is what was there before, by name.
+	foreign map[string]string
 }
 
 // object is a VirtualMachine.
@@ -47,24 +75,26 @@ type vm struct {
 	on, readable bool
 }
 
-// problems compares what is seen with what is wanted. moIDs are the machines in
-// vSphere that objects were seen with first, by UID; before is what was foreign.
-func problems(want map[string]wish, moIDs, before map[string]string, s sight) []string {
+// problems compares what is seen with what is wanted.
+func problems(e expected, s Sight) []string {
 	var found []string
 	add := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
 	owned := map[string][]vm{}
 	for _, m := range s.machines {
 		owned[m.owner] = append(owned[m.owner], m)
 	}
-	for key, w := range want {
+	for key, w := range e.want {
 		o, ok := s.objects[key]
 		if !ok {
 			add("lost: %s is not in the API", key)
 			continue
 		}
-		found = append(found, compare(key, w, o, owned[key+"/"+o.uid], moIDs[o.uid])...)
-		if s.instances[key] != w.on {
-			add("instance: %s has a VirtualMachineInstance: %t, and is to be powered on: %t", key, s.instances[key], w.on)
+		found = append(found, compare(key, w, o, owned[key+"/"+o.uid], e.moIDs[o.uid])...)
+		if s.instances[key] != w.On {
+			add("instance: %s has a VirtualMachineInstance: %t, and is to be powered on: %t", key, s.instances[key], w.On)
+		}
+		if !s.active[w.Namespace] {
+			add("lost: the namespace of %s is not in the host cluster, or is being deleted", key)
 		}
 		for _, r := range o.revisions {
 			if !s.revisions[r] {
@@ -72,8 +102,12 @@ func problems(want map[string]wish, moIDs, before map[string]string, s sight) []
 			}
 		}
 	}
-	found = append(found, leftovers(want, s)...)
-	for name, was := range before {
+	found = append(found, leftovers(e, s)...)
+	found = append(found, unequal(s)...)
+	if s.leader == "" {
+		add("stuck: nobody holds the Lease of the controllers")
+	}
+	for name, was := range e.foreign {
 		switch is, ok := s.foreign[name]; {
 		case !ok:
 			add("foreign: %s is gone", name)
@@ -86,7 +120,7 @@ func problems(want map[string]wish, moIDs, before map[string]string, s sight) []
 }
 
 // compare looks at one machine that is to be there.
-func compare(key string, w wish, o object, machines []vm, first string) []string {
+func compare(key string, w Wish, o object, machines []vm, first string) []string {
 	var found []string
 	add := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
 	if o.deleting {
@@ -95,8 +129,8 @@ func compare(key string, w wish, o object, machines []vm, first string) []string
 	if !o.ready {
 		add("stuck: %s is not ready: %s", key, o.says)
 	}
-	if o.power != string(powerState(w.on)) {
-		add("stuck: %s is %s, want %s: %s", key, o.power, powerState(w.on), o.says)
+	if o.power != string(w.state()) {
+		add("stuck: %s is %s, want %s: %s", key, o.power, w.state(), o.says)
 	}
 	switch len(machines) {
 	case 0:
@@ -116,12 +150,12 @@ func compare(key string, w wish, o object, machines []vm, first string) []string
 	if !m.readable {
 		add("stuck: the machine %s of %s cannot be read", m.moID, key)
 	}
-	if m.on != w.on {
-		add("stuck: the machine of %s is powered on: %t, want %t", key, m.on, w.on)
+	if m.on != w.On {
+		add("stuck: the machine of %s is powered on: %t, want %t", key, m.on, w.On)
 	}
-	if (m.vcpus != w.vcpus() || m.memMB != w.memoryMB()) && !o.waits {
+	if (m.vcpus != w.VCPUs || m.memMB != w.MemoryMB) && !o.waits {
 		add("stuck: the machine of %s has %d vCPUs and %d MiB, want %d and %d, and status names no restart: %s",
-			key, m.vcpus, m.memMB, w.vcpus(), w.memoryMB(), o.says)
+			key, m.vcpus, m.memMB, w.VCPUs, w.MemoryMB, o.says)
 	}
 	if namespace, name, _ := strings.Cut(key, "/"); m.folder != namespace || m.name != name {
 		add("identity: the machine of %s is %s/%s", key, m.folder, m.name)
@@ -130,12 +164,12 @@ func compare(key string, w wish, o object, machines []vm, first string) []string
 }
 
 // leftovers is what nothing that is wanted explains.
-func leftovers(want map[string]wish, s sight) []string {
+func leftovers(e expected, s Sight) []string {
 	var found []string
 	add := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
 	used, directories := map[string]bool{}, map[string]bool{}
 	for key, o := range s.objects {
-		if _, ok := want[key]; !ok {
+		if _, ok := e.want[key]; !ok {
 			add("left: %s is in the API: %s", key, o.says)
 		}
 		for _, r := range o.revisions {
@@ -143,7 +177,7 @@ func leftovers(want map[string]wish, s sight) []string {
 		}
 	}
 	for key := range s.instances {
-		if _, ok := want[key]; !ok {
+		if _, ok := e.want[key]; !ok {
 			add("left: VirtualMachineInstance %s", key)
 		}
 	}
@@ -167,8 +201,40 @@ func leftovers(want map[string]wish, s sight) []string {
 	// The folder of a namespace outlives it: vCenter cannot delete a folder on the
 	// condition that it is empty, and deletes every machine that is in it.
 	for _, f := range s.folders {
-		if !isNamespace(f) {
+		if !slices.Contains(e.namespaces, f) {
 			add("left: folder %s belongs to no namespace", f)
+		}
+	}
+	for _, r := range s.captured {
+		add("left: the ControllerRevision %s in the host cluster", r)
+	}
+	return found
+}
+
+// storedKinds are the resources that are compared with the store.
+var storedKinds = []string{"virtualmachines", "virtualmachineinstances", "controllerrevisions"}
+
+// unequal compares what is served with what is stored.
+func unequal(s Sight) []string {
+	served := map[string]bool{}
+	for key := range s.objects {
+		served[storedKinds[0]+"/"+key] = true
+	}
+	for key := range s.instances {
+		served[storedKinds[1]+"/"+key] = true
+	}
+	for key := range s.revisions {
+		served[storedKinds[2]+"/"+key] = true
+	}
+	var found []string
+	for key := range served {
+		if !s.stored[key] {
+			found = append(found, "store: "+key+" is served and not stored")
+		}
+	}
+	for key := range s.stored {
+		if !served[key] {
+			found = append(found, "store: "+key+" is stored and not served")
 		}
 	}
 	return found

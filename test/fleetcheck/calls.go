@@ -1,0 +1,155 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleetcheck
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/vmware/govmomi/event"
+	vimtypes "github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/test/vsphereclient"
+)
+
+// Operation is what changes a machine of vSphere.
+type Operation string
+
+// Operations, by whatever method they are asked for.
+const (
+	Create      Operation = "create"
+	Reconfigure Operation = "reconfigure"
+	PowerOn     Operation = "power on"
+	PowerOff    Operation = "power off"
+	Destroy     Operation = "destroy"
+	// Other is every other task.
+	Other Operation = "other"
+)
+
+// Operations lists them in the order of a machine's life.
+func Operations() []Operation {
+	return []Operation{Create, Reconfigure, PowerOn, PowerOff, Destroy, Other}
+}
+
+// methods are those that ask for an operation.
+var methods = map[string]Operation{
+	"CreateVM_Task": Create, "CloneVM_Task": Create, "ImportVApp": Create, "RegisterVM_Task": Create,
+	"ReconfigVM_Task": Reconfigure,
+	"PowerOnVM_Task":  PowerOn,
+	"PowerOffVM_Task": PowerOff, "ShutdownGuest": PowerOff,
+	"Destroy_Task": Destroy, "UnregisterVM": Destroy,
+	"RebootGuest": Other, "StandbyGuest": Other,
+}
+
+// operationOf is what a traced call asks for, and false for one that changes nothing.
+func operationOf(call string) (Operation, bool) {
+	if op, ok := methods[call]; ok {
+		return op, true
+	}
+	if strings.HasPrefix(call, "POST ") && strings.Contains(call, "action=deploy") {
+		return Create, true
+	}
+	return Other, strings.HasSuffix(call, "_Task")
+}
+
+// events are what vSphere says of an operation that took effect. A reconfiguration of a
+// machine by its own clone or deployment has one, too.
+var events = map[string]Operation{
+	"VmCreatedEvent": Create, "VmRegisteredEvent": Create,
+	"VmReconfiguredEvent": Reconfigure,
+	"VmPoweredOnEvent":    PowerOn,
+	"VmPoweredOffEvent":   PowerOff,
+	"VmRemovedEvent":      Destroy,
+}
+
+// Counts are how often each operation was counted.
+type Counts map[Operation]int
+
+// String lists what was counted at all.
+func (c Counts) String() string {
+	var all []string
+	for _, op := range Operations() {
+		if c[op] > 0 {
+			all = append(all, fmt.Sprintf("%s %d", op, c[op]))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// Moment is a time in the life of a vCenter.
+type Moment struct{ event int32 }
+
+// Now is the moment of the last event.
+func (c *Checker) Now(ctx context.Context) (Moment, error) {
+	all, err := c.events(ctx)
+	m := Moment{}
+	for _, e := range all {
+		m.event = max(m.event, e.GetEvent().Key)
+	}
+	return m, err
+}
+
+// Asked counts what was asked of vSphere for a machine, by all that the trace of the
+// simulated vCenter has kept. The name has to be part of no other text of a call.
+func (c *Checker) Asked(ctx context.Context, name string, moIDs ...string) (Counts, error) {
+	texts := url.Values{"text": {name}}
+	for _, id := range moIDs {
+		texts.Add("text", ">"+id+"</_this>")
+	}
+	body, err := vsphereclient.Order(ctx, c.cluster.VCenter().ControlURL, http.MethodGet, "/trace?"+texts.Encode())
+	if err != nil {
+		return nil, err
+	}
+	var calls []struct{ Call string }
+	if err := json.Unmarshal(body, &calls); err != nil {
+		return nil, fmt.Errorf("reading the trace of the vCenter: %w", err)
+	}
+	asked := Counts{}
+	for _, call := range calls {
+		if op, ok := operationOf(call.Call); ok {
+			asked[op]++
+		}
+	}
+	return asked, nil
+}
+
+// Done counts what took effect on machines of that name after a moment, by the events of
+// the vCenter, which keeps the last 1000.
+func (c *Checker) Done(ctx context.Context, after Moment, name string) (Counts, error) {
+	all, err := c.events(ctx)
+	done := Counts{}
+	for _, e := range all {
+		of := e.GetEvent()
+		if of.Key > after.event && of.Vm != nil && of.Vm.Name == name {
+			done[events[reflect.TypeOf(e).Elem().Name()]]++
+		}
+	}
+	return done, err
+}
+
+// events are the last ones that say that an operation took effect.
+func (c *Checker) events(ctx context.Context) ([]vimtypes.BaseEvent, error) {
+	client, logout, err := Connect(ctx, c.cluster)
+	if err != nil {
+		return nil, err
+	}
+	defer logout()
+	const most = 1000
+	filter := vimtypes.EventFilterSpec{MaxCount: most}
+	for kind := range events {
+		filter.EventTypeId = append(filter.EventTypeId, kind)
+	}
+	slices.Sort(filter.EventTypeId)
+	all, err := event.NewManager(client.Client).QueryEvents(ctx, filter)
+	if err != nil {
+		return nil, fmt.Errorf("reading the events of the vCenter: %w", err)
+	}
+	return all, nil
+}
