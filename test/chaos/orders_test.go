@@ -6,6 +6,7 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -55,7 +56,11 @@ func (s *storm) submit(ctx context.Context, m *machine, o order) {
 	as := m.wish // what is wanted later does not change this order
 	s.orders.Go(func() error {
 		var last error
-		err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, accepted, true, func(ctx context.Context) (bool, error) {
+		ctx, cancel := context.WithTimeout(ctx, accepted)
+		defer cancel()
+		// Many wait for a name at a time: they must not be what the server is busy with.
+		pause := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 1.5, Jitter: 0.5, Steps: math.MaxInt32, Cap: 3 * time.Second}
+		err := pause.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (bool, error) {
 			last = s.give(ctx, o, as)
 			if apierrors.IsInvalid(last) || apierrors.IsForbidden(last) || apierrors.IsBadRequest(last) {
 				return false, last
