@@ -58,12 +58,13 @@ func (p *pass) remove(ctx context.Context, s driver.Sighting) error {
 
 // removeAbsent lets an object go whose virtual machine is not shown, when the
 // hypervisor itself says that it has none. One that was there once may only be out of
-// sight: then it has its time to come back.
+// sight: then it has its time to come back, unless the hypervisor knows of its end, as
+// when a process was killed that had destroyed it.
 func (p *pass) removeAbsent(ctx context.Context) error {
 	if proved, err := p.prove(ctx); !proved {
 		return err
 	}
-	if !wasThere(p.req.VM) {
+	if !wasThere(p.req.VM) || p.rec.absent.destroyed {
 		return nil
 	}
 	what := fmt.Sprintf("vSphere does not show the VM %s any more", p.want.Identity.UniqueID)

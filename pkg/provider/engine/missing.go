@@ -67,11 +67,11 @@ func (p *pass) prove(ctx context.Context) (proved bool, err error) {
 			return err
 		}
 		e.change(p.key, p.uid(), func(r *record) {
-			if found {
+			if found == driver.Found {
 				r.absent = nil
 				return
 			}
-			next := absence{since: e.opts.Now(), proved: e.opts.Now()}
+			next := absence{since: e.opts.Now(), proved: e.opts.Now(), destroyed: found == driver.Destroyed}
 			if r.absent != nil {
 				next.since = r.absent.since
 			}

@@ -50,6 +50,8 @@ type absence struct {
 	since time.Time
 	// proved is when the hypervisor itself last said so, zero if it never did.
 	proved time.Time
+	// destroyed is true when the hypervisor knows of its end.
+	destroyed bool
 }
 
 func (r *record) empty() bool {

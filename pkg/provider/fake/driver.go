@@ -138,10 +138,12 @@ func (d *Driver) Look(id driver.Identity) driver.Sighting {
 }
 
 // Search implements driver.Driver.
-func (d *Driver) Search(ctx context.Context, id driver.Identity) (found bool, err error) {
+func (d *Driver) Search(ctx context.Context, id driver.Identity) (found driver.Finding, err error) {
 	err = d.run(ctx, driver.KindSearch, func() error {
-		vm := d.vms[id.InstanceUUID]
-		found = vm != nil && !vm.Hidden
+		found = driver.NotFound
+		if vm := d.vms[id.InstanceUUID]; vm != nil && !vm.Hidden {
+			found = driver.Found
+		}
 		return nil
 	})
 	return found, err

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/vmware/govmomi/vim25/mo"
 	vimtypes "github.com/vmware/govmomi/vim25/types"
@@ -173,34 +172,45 @@ func ownership(vm *mo.VirtualMachine, owner observe.Owner) driver.Ownership {
 }
 
 // Search implements driver.Driver.
-func (d *Driver) Search(ctx context.Context, id driver.Identity) (bool, error) {
+func (d *Driver) Search(ctx context.Context, id driver.Identity) (driver.Finding, error) {
 	ref, whose, err := d.creator.LookUp(ctx, namesOf(id), ownerOf(id))
-	if err == nil && ref == nil && !id.AttemptedUntil.IsZero() {
-		return false, d.unfinished(ctx, id.AttemptedUntil)
-	}
-	if err != nil || ref == nil {
-		return false, err
-	}
-	if whose != observe.Own {
-		return false, nil // It is none of ours: what memory has is worked on.
+	switch {
+	case err != nil:
+		return "", err
+	case ref == nil:
+		return d.tasksOf(ctx, id)
+	case whose != observe.Own:
+		return driver.NotFound, nil // It is none of ours: what memory has is worked on.
 	}
 	vm, err := d.inventory.Refresh(ctx, *ref)
 	if vimfault.KindOf(err) == vimfault.Denied {
 		// Who may not read it knows that it is there, and nothing else.
 		d.inventory.Unreadable(*ref)
-		return true, nil
+		return driver.Found, nil
 	}
-	return vm != nil, err
+	if err != nil || vm != nil {
+		return driver.Found, err
+	}
+	return driver.NotFound, nil
 }
 
-// unfinished is an error while vCenter may still make a VM that an earlier process has
-// asked for.
-func (d *Driver) unfinished(ctx context.Context, until time.Time) error {
-	task, err := d.creator.Making(ctx, until)
-	if err != nil || task == "" {
-		return err
+// tasksOf asks the tasks of vCenter about a VM that is not shown. It is an error while
+// vCenter may still make one that an earlier process has asked for.
+func (d *Driver) tasksOf(ctx context.Context, id driver.Identity) (driver.Finding, error) {
+	if id.UniqueID == "" && id.AttemptedUntil.IsZero() {
+		return driver.NotFound, nil
 	}
-	return &vimfault.BusyError{Message: "vSphere still works on task " + task + ", which may make the VM: an earlier process began it"}
+	tasks, err := d.creator.Recent(ctx)
+	if err != nil {
+		return "", err
+	}
+	if id.UniqueID != "" && tasks.Destroyed(id.UniqueID) {
+		return driver.Destroyed, nil
+	}
+	if task := tasks.Making(id.AttemptedUntil); !id.AttemptedUntil.IsZero() && task != "" {
+		return "", &vimfault.BusyError{Message: "vSphere still works on task " + task + ", which may make the VM: an earlier process began it"}
+	}
+	return driver.NotFound, nil
 }
 
 // Refused implements driver.Driver.

@@ -4,13 +4,18 @@
 package vsphere
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/vmware/govmomi/object"
+	vimtypes "github.com/vmware/govmomi/vim25/types"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
 // vCenter goes on with what a process has asked for that was killed: a VM that appears
@@ -48,5 +53,38 @@ func TestADeletionAwaitsWhatAnEarlierProcessHasAskedFor(t *testing.T) {
 				t.Errorf("vCenter has %d VMs, want the later one only: %+v", len(vms), vms)
 			}
 		})
+	}
+}
+
+// A process that is killed between the end of a VM and that of its object leaves the
+// object behind, and a crowd of them must not look like an outage.
+func TestADeletionEndsAtOnceWhenVCenterKnowsOfTheEndOfTheVM(t *testing.T) {
+	ready := startVCenter(t)
+	long := func(s *settings) { s.MissingGrace = 24 * time.Hour }
+	first, _ := startProvider(t, ready, long)
+	var reqs []*provider.Request
+	for i := range 7 {
+		req := newRequest(fmt.Sprintf("web-%d", i), templateImage())
+		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+		reqs = append(reqs, req)
+	}
+	newLoop(t, first).until("all are there", func() bool {
+		return !slices.ContainsFunc(reqs, func(r *provider.Request) bool { return !isTrue(&r.VM.Status, vmv1alpha1.ConditionCreated) })
+	}, reqs...)
+	for _, req := range reqs {
+		ref := vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}
+		task, err := object.NewVirtualMachine(admin(t, ready).Client, ref).Destroy(t.Context())
+		if err == nil {
+			err = task.Wait(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	second, _ := startProvider(t, ready, long)
+	eventually(t, "the inventory is read", second.inventory.Synced)
+	for _, req := range reqs {
+		req.VM.DeletionTimestamp = new(metav1.Now())
+		newLoop(t, second).remove(req)
 	}
 }

@@ -120,6 +120,18 @@ func (w *Want) Clone() *Want {
 	return &c
 }
 
+// Finding is the answer to a search.
+type Finding string
+
+const (
+	// Found says that the virtual machine is there, or that nobody can tell that it is not.
+	Found Finding = "Found"
+	// NotFound says that it is not shown: it may come back.
+	NotFound Finding = "NotFound"
+	// Destroyed says that it was destroyed, by whomever.
+	Destroyed Finding = "Destroyed"
+)
+
 // Driver speaks to one hypervisor. A driver is bound to one server of it, and
 // nothing in it is global.
 type Driver interface {
@@ -140,8 +152,8 @@ type Driver interface {
 	// Look says what memory has.
 	Look(id Identity) Sighting
 	// Search asks the hypervisor itself, and remembers what it finds, so that Look has
-	// it. found is false only if the hypervisor has said so.
-	Search(ctx context.Context, id Identity) (found bool, err error)
+	// it. Anything but Found is the word of the hypervisor.
+	Search(ctx context.Context, id Identity) (Finding, error)
 
 	// Refused says what w asks for and a new virtual machine cannot have.
 	Refused(w *Want) Refusals
