@@ -11,6 +11,7 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/server/v3/storage/mvcc"
+	"go.etcd.io/etcd/server/v3/storage/schema"
 	"k8s.io/klog/v2"
 )
 
@@ -146,8 +147,31 @@ func (s *Server) compact(ctx context.Context) error {
 	if err != nil && !errors.Is(err, mvcc.ErrCompacted) {
 		return fmt.Errorf("compacting embedded etcd: %w", err)
 	}
-	// What was freed counts once it is committed.
-	s.etcd.Server.Backend().ForceCommit()
+	return s.settle(ctx)
+}
+
+// settle waits until what a compaction has freed counts as free: etcd counts it when a
+// transaction ends that began after the readers of before had ended, and it waits for
+// these on the side.
+func (s *Server) settle(ctx context.Context) error {
+	const commits, pause = 10, 10 * time.Millisecond
+	if s.etcd.Server.Backend().Size() < smallFile {
+		return nil
+	}
+	ticker := time.NewTicker(pause)
+	defer ticker.Stop()
+	for range commits {
+		tx := s.etcd.Server.Backend().BatchTx()
+		tx.LockOutsideApply()
+		tx.UnsafeCreateBucket(schema.Meta) // It is there. Without a change nothing is committed.
+		tx.Unlock()
+		s.etcd.Server.Backend().ForceCommit()
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for the compaction of embedded etcd: %w", ctx.Err())
+		}
+	}
 	return nil
 }
 
