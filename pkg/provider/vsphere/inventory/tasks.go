@@ -32,14 +32,18 @@ type waitedTask struct {
 	ch   chan types.TaskInfo
 }
 
-// tasks are those that somebody waits for. The view is nil while the stream is
-// being rebuilt.
+// tasks are those that somebody waits for. The view is nil while the stream is being
+// rebuilt; client is of its session.
 type tasks struct {
 	view    *types.ManagedObjectReference
+	client  *vim25.Client
 	waiting map[types.ManagedObjectReference]*waitedTask
 	// ended are still in the view; they leave it with the next change of it, so
 	// that leaving costs no call of its own.
 	ended []types.ManagedObjectReference
+	// joining enter the view with its next change; changing while one is under way.
+	joining  []types.ManagedObjectReference
+	changing bool
 }
 
 func newTasks() tasks {
@@ -76,16 +80,7 @@ func ended(info types.TaskInfo) bool {
 // vimfault.TaskLostError. When ctx ends first, the task is cancelled and
 // its end is awaited for a few seconds more, unless the cause is driver.ErrLeave.
 func (i *Inventory) WaitTask(ctx context.Context, ref types.ManagedObjectReference) (types.AnyType, error) {
-	ch := make(chan types.TaskInfo, 1)
-	w := &waitedTask{ch: ch}
-	w.task.Self = ref
-	i.mu.Lock()
-	i.tasks.waiting[ref] = w
-	view, leave := i.tasks.view, i.tasks.ended
-	if view != nil {
-		i.tasks.ended = nil
-	}
-	i.mu.Unlock()
+	ch := i.await(ctx, ref)
 	defer func() {
 		i.mu.Lock()
 		defer i.mu.Unlock()
@@ -95,16 +90,39 @@ func (i *Inventory) WaitTask(ctx context.Context, ref types.ManagedObjectReferen
 	if err != nil {
 		return nil, err
 	}
-	if view != nil {
-		// An error means that the view went with its session: the rebuilt
-		// stream takes the task in.
-		_, _ = methods.ModifyListView(ctx, c, &types.ModifyListView{
-			This: *view, Add: []types.ManagedObjectReference{ref}, Remove: leave,
-		})
-	}
 	recheck := time.NewTicker(taskRecheck)
 	defer recheck.Stop()
 	return awaitTask(ctx, c, ref, ch, recheck.C)
+}
+
+// await returns the channel over which the end of a task comes.
+func (i *Inventory) await(ctx context.Context, ref types.ManagedObjectReference) <-chan types.TaskInfo {
+	w := &waitedTask{ch: make(chan types.TaskInfo, 1)}
+	w.task.Self = ref
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.tasks.waiting[ref] = w
+	i.tasks.joining = append(i.tasks.joining, ref)
+	go i.changeView(context.WithoutCancel(ctx)) // It may go on with what others wait for.
+	return w.ch
+}
+
+// changeView puts the tasks that join into the view. What joins meanwhile goes in with
+// one call more, however much it is.
+func (i *Inventory) changeView(ctx context.Context) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	t := &i.tasks
+	for t.view != nil && len(t.joining) > 0 && !t.changing {
+		c, change := t.client, types.ModifyListView{This: *t.view, Add: t.joining, Remove: t.ended}
+		t.joining, t.ended, t.changing = nil, nil, true
+		i.mu.Unlock()
+		// An error means that the view went with its session: the rebuilt
+		// stream takes the tasks in.
+		_, _ = methods.ModifyListView(ctx, c, &change)
+		i.mu.Lock()
+		t.changing = false
+	}
 }
 
 // awaitTask waits for what the stream says of a task, and reads it at every recheck.
@@ -169,7 +187,7 @@ func readTask(ctx context.Context, c *vim25.Client, ref types.ManagedObjectRefer
 // resumeTasks puts the awaited tasks into the view of a new stream.
 func (i *Inventory) resumeTasks(ctx context.Context, c *vim25.Client, view types.ManagedObjectReference) error {
 	i.mu.Lock()
-	i.tasks.view, i.tasks.ended = &view, nil
+	i.tasks.view, i.tasks.client, i.tasks.ended, i.tasks.joining = &view, c, nil, nil
 	refs := slices.Collect(maps.Keys(i.tasks.waiting))
 	i.mu.Unlock()
 	if len(refs) == 0 {

@@ -6,11 +6,18 @@ package inventory
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
@@ -29,6 +36,55 @@ func TestATaskThatVCenterHasForgottenIsLostAndNotDone(t *testing.T) {
 		}
 		if kind := vimfault.KindOf(err); kind == vimfault.NotFound {
 			t.Errorf("a lost task is sorted as %s: a destroy of which nothing is known would count as done", kind)
+		}
+	})
+}
+
+// lists takes a second for each change of a view, and notes what enters and leaves it.
+type lists struct {
+	mu      sync.Mutex
+	changes []string
+}
+
+func (l *lists) RoundTrip(_ context.Context, req, res soap.HasFault) error {
+	time.Sleep(time.Second)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := req.(*methods.ModifyListViewBody).Req
+	l.changes = append(l.changes, fmt.Sprintf("%s +%d -%d", r.This.Value, len(r.Add), len(r.Remove)))
+	res.(*methods.ModifyListViewBody).Res = &types.ModifyListViewResponse{}
+	return nil
+}
+
+func TestTasksThatBeginTogetherEnterTheViewTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l lists
+		i := New(Options{})
+		task := func(n int) types.ManagedObjectReference {
+			return types.ManagedObjectReference{Type: "Task", Value: fmt.Sprintf("task-%d", n)}
+		}
+		begin := func(from, to int) {
+			for n := from; n < to; n++ {
+				i.await(t.Context(), task(n))
+			}
+			synctest.Wait()
+		}
+		begin(0, 5) // There is no stream yet: that takes them in when it begins.
+		i.tasks.client = &vim25.Client{RoundTripper: &l}
+		i.tasks.view, i.tasks.joining = &types.ManagedObjectReference{Type: "ListView", Value: "first"}, nil
+		begin(5, 6)
+		begin(6, 16) // While the view is being changed.
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		i.tasks.update(&i.mu, types.ObjectUpdate{Obj: task(5), ChangeSet: []types.PropertyChange{
+			{Name: "info", Val: types.TaskInfo{State: types.TaskInfoStateSuccess}},
+		}})
+		begin(16, 17)
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		want := []string{"first +1 -0", "first +10 -0", "first +1 -1"}
+		if diff := cmp.Diff(want, l.changes); diff != "" {
+			t.Errorf("changes of the view (-want +got):\n%s", diff)
 		}
 	})
 }
