@@ -143,7 +143,12 @@ var behinds = []behind{
 	{name: "it is suspended by hand", told: allWell, event: func(v *victim) { v.await(v.vm.Suspend(v.t.Context())) }},
 	{name: "it is reset by hand", told: allWell, event: func(v *victim) { v.await(v.vm.Reset(v.t.Context())) }},
 	{name: "its CPUs are changed while it is off", told: allWell,
-		event: func(v *victim) { v.powerOff(); v.reconfigure(types.VirtualMachineConfigSpec{NumCPUs: 1}) },
+		event: func(v *victim) {
+			v.powerOff()
+			v.reconfigure(types.VirtualMachineConfigSpec{NumCPUs: 1})
+			// Powered on before that is seen it has one until the next power cycle.
+			v.seen(func(vm *mo.VirtualMachine) bool { return vm.Config.Hardware.NumCPU == 1 })
+		},
 		check: func(v *victim) {
 			if got := v.p.inventory.Get(v.vm.Reference()).Config.Hardware.NumCPU; got != 2 {
 				v.t.Errorf("%d CPUs, want 2 again", got)
