@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -150,5 +151,34 @@ func TestTheEndOfAProcessCancelsNoClone(t *testing.T) {
 	newLoop(t, next).until("all run", running(reqs...), reqs...)
 	if vms := vmsOf(t, ready); len(vms) != 4 {
 		t.Errorf("vCenter has %d VMs, want 4", len(vms))
+	}
+}
+
+// What vSphere has made is there, although nobody was told so before the process ended.
+func TestTheEndOfAProcessLeavesWhatWasMadeAndNotAnswered(t *testing.T) {
+	ready := startVCenter(t)
+	p := newProvider(t, settings{Config: Config{
+		URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials,
+		Datastore: "LocalDS_0", Network: "VM Network", Folder: "/DC0/vm/slipway", MaxWait: 5,
+	}})
+	stop := run(t, p)
+	eventually(t, "the inventory is read", p.inventory.Synced)
+	reqs := []*provider.Request{newRequest("item", libraryImage()), newRequest("template", templateImage())}
+	holds := []string{"/hold?method=answer.rest.Deploy", "/hold?method=answer.CloneVM_Task"}
+	for i, req := range reqs {
+		control(t, ready, http.MethodPut, holds[i])
+		req.Now = time.Now()
+		if ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch == nil {
+			t.Fatalf("no create was started: %v", err)
+		}
+	}
+	eventually(t, "both are made", func() bool { return len(vmsOf(t, ready)) == 2 })
+	made := vmsOf(t, ready)
+	stop()
+	for _, hold := range holds {
+		control(t, ready, http.MethodDelete, hold)
+	}
+	if diff := cmp.Diff(made, vmsOf(t, ready)); diff != "" {
+		t.Errorf("the end of the process changed what was made (-made +left):\n%s", diff)
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/vmware/govmomi/vapi/vcenter"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
 // Kind is what a caller can do about an error.
@@ -38,7 +40,8 @@ const (
 	Denied Kind = "Denied"
 	// NoResources means that a host, datastore or pool has too little left.
 	NoResources Kind = "NoResources"
-	// Cancelled means that the operation was cancelled.
+	// Cancelled means that the operation was cancelled, or that the process ends: net/http
+	// returns the cause of the end of a context. Nothing is known of what vSphere does.
 	Cancelled Kind = "Cancelled"
 	// Other is every other error.
 	Other Kind = "Other"
@@ -118,7 +121,7 @@ func KindOf(err error) Kind {
 		return NotFound
 	case HasStatus(err, http.StatusUnauthorized), HasStatus(err, http.StatusForbidden):
 		return Denied
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled), errors.Is(err, driver.ErrLeave):
 		return Cancelled
 	case errors.As(err, &lost), Unreachable(err), errors.Is(err, context.DeadlineExceeded):
 		return Temporary

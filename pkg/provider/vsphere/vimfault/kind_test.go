@@ -19,6 +19,8 @@ import (
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
 func task(f types.BaseMethodFault) error {
@@ -92,6 +94,7 @@ func TestKindOfLooksAtTypes(t *testing.T) {
 		{"deployment without a class", &vcenter.DeploymentError{}, Other},
 		{"eof", io.EOF, Temporary},
 		{"cancelled", context.Canceled, Cancelled},
+		{"left by a process that ends", &url.Error{Op: "Post", Err: driver.ErrLeave}, Cancelled},
 		{"plain", errors.New("x"), Other},
 		{"plain text that names a fault", errors.New("TaskInProgress"), Other},
 	} {
