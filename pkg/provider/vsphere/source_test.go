@@ -20,6 +20,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/test/simulated"
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
@@ -55,6 +56,43 @@ func TestACloneHasItsOwnAdaptersFromTheStart(t *testing.T) {
 		cards := adaptersOf(t, object.NewVirtualMachine(vm.Client(), types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}))
 		if len(cards) != len(network.Interfaces) || len(cards) == 1 && !strings.Contains(cards[0], " on dvportgroup") {
 			t.Errorf("%s: adapters %q, want %d", name, cards, len(network.Interfaces))
+		}
+	}
+}
+
+// An image is rotated by renaming the template and putting another in its place.
+func TestATemplateThatWasReplacedIsNotClonedAnyMore(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	golden := func(release string) (*object.VirtualMachine, *vmv1alpha1.VirtualMachineImage) {
+		vm, _ := makeVM(t, ready, "/DC0/vm/templates", "golden", &types.OptionValue{Key: "release", Value: release})
+		return vm, makeTemplate(t, vm, "golden", types.VirtualMachineConfigSpec{})
+	}
+	old, image := golden("old")
+	before := newRequest("before", image)
+	l.until("a VM of the old template runs", running(before), before)
+	task, err := old.Rename(t.Context(), "golden-2025")
+	if err == nil {
+		err = task.Wait(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	replacement, image := golden("new")
+	eventually(t, "the image is the new template", func() bool {
+		source, err := p.places.Source(t.Context(), image)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return source.Template == replacement.Reference()
+	})
+	after := newRequest("after", image)
+	l.until("a VM of the new template runs", running(after), after)
+	for req, want := range map[*provider.Request]string{before: "old", after: "new"} {
+		vm := p.inventory.Get(types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
+		if got := observe.ExtraConfig(vm, "release"); got != want {
+			t.Errorf("%s was made from the %s template, want the %s one", req.VM.Name, got, want)
 		}
 	}
 }

@@ -36,20 +36,16 @@ func (r *Resolver) Source(ctx context.Context, image *vmv1alpha1.VirtualMachineI
 	if image == nil {
 		return Source{}, &NotUsableError{Message: "the image does not exist", Missing: true}
 	}
-	var key string
-	var resolve func(context.Context) (Source, error)
 	switch {
 	case image.Spec.ContentLibrary != nil:
 		from := *image.Spec.ContentLibrary
-		key = "library\x00" + from.Library + "\x00" + from.Item
-		resolve = func(ctx context.Context) (Source, error) { return r.libraryItem(ctx, from) }
+		return r.items.get(ctx, from.Library+"\x00"+from.Item, func(ctx context.Context) (Source, error) { return r.libraryItem(ctx, from) })
 	case image.Spec.Template != nil:
-		key = "template\x00" + image.Spec.Template.InventoryPath
-		resolve = func(ctx context.Context) (Source, error) { return r.template(ctx, image.Spec.Template.InventoryPath) }
+		from := image.Spec.Template.InventoryPath
+		return r.templates.get(ctx, from, func(ctx context.Context) (Source, error) { return r.template(ctx, from) })
 	default:
 		return Source{}, &NotUsableError{Message: fmt.Sprintf("image %s names no source", image.Name)}
 	}
-	return r.images.get(ctx, key, resolve)
 }
 
 func (r *Resolver) template(ctx context.Context, inventoryPath string) (Source, error) {
