@@ -107,8 +107,8 @@ func identity(vm *vmv1alpha1.VirtualMachine) driver.Identity {
 	if id.BiosUUID == "" && vm.Spec.Firmware != nil {
 		id.BiosUUID = strings.ToLower(vm.Spec.Firmware.UUID)
 	}
-	if vm.DeletionTimestamp != nil && attempted(vm) {
-		id.AttemptedUntil = vm.DeletionTimestamp.Time
+	if vm.DeletionTimestamp != nil {
+		id.DeletedAt, id.Attempted = vm.DeletionTimestamp.Time, attempted(vm)
 	}
 	return id
 }

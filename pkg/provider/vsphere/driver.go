@@ -194,21 +194,26 @@ func (d *Driver) Search(ctx context.Context, id driver.Identity) (driver.Finding
 	return driver.NotFound, nil
 }
 
-// tasksOf asks the tasks of vCenter about a VM that is not shown. It is an error while
-// vCenter may still make one that an earlier process has asked for.
+// tasksOf asks the tasks of vCenter about the VM of a deleted object that is not shown.
+// It is an error while vCenter may still make one that an earlier process has asked for.
 func (d *Driver) tasksOf(ctx context.Context, id driver.Identity) (driver.Finding, error) {
-	if id.UniqueID == "" && id.AttemptedUntil.IsZero() {
-		return driver.NotFound, nil
-	}
-	tasks, err := d.creator.Recent(ctx)
-	if err != nil {
-		return "", err
-	}
-	if id.UniqueID != "" && tasks.Destroyed(id.UniqueID) {
-		return driver.Destroyed, nil
-	}
-	if task := tasks.Making(id.AttemptedUntil); !id.AttemptedUntil.IsZero() && task != "" {
-		return "", &vimfault.BusyError{Message: "vSphere still works on task " + task + ", which may make the VM: an earlier process began it"}
+	switch {
+	case id.Attempted:
+		task, err := d.creator.Making(ctx, id.DeletedAt)
+		if err != nil {
+			return "", err
+		}
+		if task != "" {
+			return "", &vimfault.BusyError{Message: "vSphere still works on task " + task + ", which may make the VM: an earlier process began it"}
+		}
+	case id.UniqueID != "" && !id.DeletedAt.IsZero():
+		gone, err := d.creator.Destroyed(ctx, id.UniqueID, id.DeletedAt)
+		if err != nil {
+			return "", err
+		}
+		if gone {
+			return driver.Destroyed, nil
+		}
 	}
 	return driver.NotFound, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -74,6 +75,19 @@ func TestADeletionEndsAtOnceWhenVCenterKnowsOfTheEndOfTheVM(t *testing.T) {
 	for _, req := range reqs {
 		ref := vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}
 		task, err := object.NewVirtualMachine(admin(t, ready).Client, ref).Destroy(t.Context())
+		if err == nil {
+			err = task.Wait(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The list of recent tasks forgets them soon.
+	other := newRequest("other", templateImage())
+	newLoop(t, first).until("another VM is there", running(other), other)
+	ref := vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: other.VM.Status.UniqueID}
+	for i := range 210 {
+		task, err := object.NewVirtualMachine(admin(t, ready).Client, ref).Reconfigure(t.Context(), vimtypes.VirtualMachineConfigSpec{Annotation: strconv.Itoa(i)})
 		if err == nil {
 			err = task.Wait(t.Context())
 		}

@@ -31,10 +31,11 @@ type Identity struct {
 	// BiosUUID is the one that the virtual machine was given or last had, in lower
 	// case; empty if not known. It tells a virtual machine from a copy of it.
 	BiosUUID string
-	// AttemptedUntil is until when somebody may have begun to make the virtual machine
-	// of an object that is being deleted, and nobody has seen how that ended. Zero means
-	// that nobody has.
-	AttemptedUntil time.Time
+	// DeletedAt is when the object was deleted, zero while it is not.
+	DeletedAt time.Time
+	// Attempted is true for a deleted object whose virtual machine somebody may have
+	// begun to make, when nobody has seen how that ended.
+	Attempted bool
 }
 
 // State is what is known about the existence of a virtual machine.

@@ -35,7 +35,7 @@ func TestOnlyATaskThatHasDestroyedTheVMIsItsEnd(t *testing.T) {
 		return &types.ManagedObjectReference{Type: kind, Value: id}
 	}
 	end := types.TaskInfo{DescriptionId: "VirtualMachine.destroy", State: types.TaskInfoStateSuccess, Entity: ref("VirtualMachine", "vm-1")}
-	if !(Tasks{{}, end}).Destroyed("vm-1") {
+	if !destroyed(&end, "vm-1") {
 		t.Error("a task that destroyed it is not seen")
 	}
 	for name, change := range map[string]func(*types.TaskInfo){
@@ -49,7 +49,7 @@ func TestOnlyATaskThatHasDestroyedTheVMIsItsEnd(t *testing.T) {
 	} {
 		other := end
 		change(&other)
-		if (Tasks{other}).Destroyed("vm-1") {
+		if destroyed(&other, "vm-1") {
 			t.Errorf("%s: it counts as destroyed", name)
 		}
 	}
