@@ -9,28 +9,9 @@ import (
 	"testing"
 )
 
-// withStore starts the server anew on another store, which dir is moved to be; the one
-// that it had is moved to kept.
-func withStore(t *testing.T, dir, kept string) {
-	t.Helper()
-	if err := cluster.KillSlipway(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(cluster.SlipwayDataDir(), kept); err != nil {
-		t.Fatal(err)
-	}
-	if dir != "" {
-		if err := os.Rename(dir, cluster.SlipwayDataDir()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := cluster.RestartSlipway(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // A store that was not mounted, or another one by a typing error: the host cluster's
-// garbage collector takes its VMs for deleted, and collects what they own.
+// garbage collector would take its VMs for deleted, and collect what they own. Nothing is
+// lost while it is refused, and captured types are not even when it was accepted.
 func TestF3CapturedTypesOutliveATimeOnAnEmptyStore(t *testing.T) {
 	u := admin(t)
 	foo, _ := clusterKinds(t, u)
@@ -43,31 +24,65 @@ func TestF3CapturedTypesOutliveATimeOnAnEmptyStore(t *testing.T) {
 	}
 	// What it was captured from changes, so that it cannot be captured again.
 	u.kubectl("patch", "vmcf/"+foo, "--type=merge", "-p", `{"spec":{"memory":{"guest":"8Gi"}}}`)
-	// This is how it is known that the collector has been there.
-	u.kubectl("create", "configmap", "owned")
-	u.kubectl("patch", "configmap/owned", "--type=merge", "-p", `{"metadata":{"ownerReferences":[{"apiVersion":"vm.slipway.dev/v1alpha1",`+
-		`"kind":"VirtualMachine","name":"vm","uid":"`+u.get("vm/vm", ".metadata.uid")+`"}]}}`)
+	u.apply(owned("owned", "vm.slipway.dev/v1alpha1", "VirtualMachine", "vm", u.get("vm/vm", ".metadata.uid")))
 
 	own, empty := cluster.SlipwayDataDir()+".own", cluster.SlipwayDataDir()+".empty"
-	withStore(t, "", own)
-	back := func() { withStore(t, own, empty) }
-	t.Cleanup(func() {
-		if _, err := os.Stat(own); err == nil {
-			back()
-		}
-		_ = os.RemoveAll(empty)
-	})
-	eventually(t, long, "the garbage collector has seen the empty store", func() error {
-		if _, errOut, err := u.try("", "kubectl", "get", "configmap/owned"); err == nil || !strings.Contains(errOut, "not found") {
-			return errorf("what the VM owns in the host cluster is still there: %v %s", err, errOut)
-		}
-		return nil
-	})
-	back()
+	t.Cleanup(func() { _ = os.RemoveAll(empty) })
+	keepOwnStore(t, own)
+	id := u.knownStore()
+	ready := swapStores(t, func(dir string) error { return os.Rename(dir, own) })
+	accept := u.storeRefused("it has the ID ", "the host cluster expects "+id)
+	wantComeAgain(t)
 
+	// The collector asks for the owner of the first before it collects the second, for
+	// whose owner it asks somebody else.
+	u.apply(owned("in-doubt", "vm.slipway.dev/v1alpha1", "VirtualMachine", "unknown", "5f0f1d0a-0000-4000-8000-000000000001"))
+	u.apply(owned("orphan", "v1", "ConfigMap", "unknown", "5f0f1d0a-0000-4000-8000-000000000002"))
+	u.collected("orphan")
+	u.kubectl("get", "configmap/owned", "configmap/in-doubt")
+
+	u.kubectl(accept...)
+	if err := <-ready; err != nil {
+		t.Fatal(err)
+	}
+	if out := u.kubectl("get", "vm"); out != "" {
+		t.Errorf("the empty store has VMs:\n%s", out)
+	}
+	u.collected("owned")
+
+	ready = swapStores(t, func(dir string) error {
+		if err := os.Rename(dir, empty); err != nil {
+			return err
+		}
+		return os.Rename(own, dir)
+	})
+	u.kubectl(u.storeRefused("it has the ID " + id)...)
+	if err := <-ready; err != nil {
+		t.Fatal(err)
+	}
+	if got := u.knownStore(); got != id {
+		t.Errorf("the host cluster knows the store %s, want %s", got, id)
+	}
 	u.kubectl("get", "vmrev/"+revision)
 	u.virtctl("restart", "vm")
 	u.restarted("vm")
 	u.wants("vm/vm", `.status.conditions[?(@.type=="InstancetypeReady")].status`, "True")
 	u.wants("vm/vm", ".status.instancetypeRef.controllerRevisionRef.name", revision)
+}
+
+// owned is a ConfigMap of the host cluster with an owner.
+func owned(name, version, kind, owner, uid string) string {
+	return "{apiVersion: v1, kind: ConfigMap, metadata: {name: " + name + ", ownerReferences: [" +
+		"{apiVersion: " + version + ", kind: " + kind + ", name: " + owner + ", uid: " + uid + "}]}}\n"
+}
+
+// collected waits until the garbage collector has deleted a ConfigMap.
+func (u user) collected(name string) {
+	u.t.Helper()
+	eventually(u.t, long, "the garbage collector has deleted "+name, func() error {
+		if _, errOut, err := u.try("", "kubectl", "get", "configmap/"+name); err == nil || !strings.Contains(errOut, "not found") {
+			return errorf("it is still there: %v %s", err, errOut)
+		}
+		return nil
+	})
 }

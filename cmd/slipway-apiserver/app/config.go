@@ -22,6 +22,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 	"github.com/slipway-dev/slipway/pkg/apiserver"
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/storeidentity"
 )
 
 const (
@@ -43,6 +44,9 @@ type config struct {
 	host       kubernetes.Interface
 	// health is asked by /readyz.
 	health *health
+	// store lets requests for objects through; nil, which is always open, without a host
+	// cluster.
+	store *storeidentity.Gate
 }
 
 // newConfig turns options, whose etcd servers are known by now, into a configuration.
@@ -51,9 +55,6 @@ func newConfig(o *Options, etcd *embeddedetcd.Server, i *identities) (*config, e
 	recommended := genericapiserver.NewRecommendedConfig(scheme.Codecs)
 	recommended.EffectiveVersion = newEffectiveVersion()
 	recommended.ShutdownWatchTerminationGracePeriod = watchGracePeriod
-	recommended.BuildHandlerChainFunc = func(api http.Handler, c *genericapiserver.Config) http.Handler {
-		return apiserver.WithIdentities(apiserver.BuildHandlerChain(api, c), i.known)
-	}
 	apiserver.DescribeOpenAPI(recommended, version)
 
 	if err := o.Recommended.ApplyTo(recommended); err != nil {
@@ -75,8 +76,14 @@ func newConfig(o *Options, etcd *embeddedetcd.Server, i *identities) (*config, e
 			return nil, fmt.Errorf("making the client of the host cluster: %w", err)
 		}
 		c.hostConfig, c.host = recommended.ClientConfig, client
+		if c.store, err = newStoreGate(o, client); err != nil {
+			return nil, err
+		}
 	}
-	recommended.AddReadyzChecks(append(c.health.checks(), i)...)
+	recommended.BuildHandlerChainFunc = func(api http.Handler, generic *genericapiserver.Config) http.Handler {
+		return apiserver.WithIdentities(apiserver.BuildHandlerChain(c.store.Handler(api, scheme.Codecs), generic), i.known)
+	}
+	recommended.AddReadyzChecks(append(c.health.checks(), i, healthz.NamedCheck("store-identity", func(*http.Request) error { return c.store.Err() }))...)
 	c.generic = recommended.Complete()
 	return c, nil
 }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/slipway-dev/slipway/pkg/fence"
+	"github.com/slipway-dev/slipway/pkg/storeidentity"
 )
 
 // leaseName is the Lease that the controllers run under.
@@ -49,6 +50,8 @@ type controllerDeps struct {
 	// fence is open while it is proved that this process holds the Lease; nil, which is
 	// always open, without election.
 	fence *fence.Fence
+	// store is open when the host cluster knows the store; nil if there is nobody to ask.
+	store *storeidentity.Gate
 	// health is told how to ask for informers and session.
 	health *health
 	// mux takes debugging pages, for example /debug/queue; authorization is as for
@@ -131,11 +134,12 @@ func (l *leadership) hook(name string, start controllerStarter) genericapiserver
 }
 
 // elect takes the Lease and holds it until every controller has ended. A restored store
-// has to be released before. A Lease that could not be renewed in time closes the fence:
+// has to be released before, and one that the host cluster does not know accepted: who
+// cannot act must not keep others from it. A Lease that could not be renewed in time closes the fence:
 // what runs goes on, nothing else starts, and the election is run again. Only when another
 // replica has held it meanwhile does the process end, for what it knows is out of date then.
 func (l *leadership) elect(ctx context.Context) {
-	if !awaitRelease(ctx, l.deps.dataDir) {
+	if !awaitRelease(ctx, l.deps.dataDir) || !l.deps.store.Await(ctx) {
 		return
 	}
 	if !l.deps.options.Controllers.LeaderElect {

@@ -10,8 +10,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +23,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/ptr"
+
+	"github.com/slipway-dev/slipway/pkg/storeidentity"
 )
 
 // patience bounds waits for other goroutines.
@@ -227,4 +231,27 @@ func TestFailedControllerEndsTheProcess(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("the failure was not reported")
 	}
+}
+
+func TestF3StoreThatIsNotServedTakesNoLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := fake.NewClientset()
+		l, _ := newLeadership(host, true)
+		l.deps.store = storeidentity.NewGate(clientv3.Config{}, etcdPrefix, host, defaultNamespace)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { l.elect(ctx); close(ended) }()
+		time.Sleep(patience)
+		synctest.Wait()
+		select {
+		case <-l.elected:
+			t.Error("the controllers run")
+		default:
+		}
+		if calls := host.Actions(); len(calls) > 0 {
+			t.Errorf("calls to the host cluster: %v", calls)
+		}
+		stop()
+		<-ended
+	})
 }

@@ -4,6 +4,7 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,7 +33,7 @@ type ControllerOptions struct {
 	ConcurrentCreates, ConcurrentReconfigurations, ConcurrentPowerChanges, ConcurrentDeletes int
 	// LeaderElect makes the controllers wait for the Lease.
 	LeaderElect bool
-	// LeaderElectNamespace is where the Lease is.
+	// LeaderElectNamespace is where the Lease is, and what is known of the store.
 	LeaderElectNamespace string
 	// ResyncPeriod is the time after which everything is looked at again.
 	ResyncPeriod time.Duration
@@ -90,7 +91,7 @@ func (o *ControllerOptions) addFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.ConcurrentPowerChanges, "concurrent-power-changes", o.ConcurrentPowerChanges, "Number of virtual machines powered on, off, suspended or restarted in vSphere at the same time.")
 	fs.IntVar(&o.ConcurrentDeletes, "concurrent-deletes", o.ConcurrentDeletes, "Number of virtual machines deleted in vSphere at the same time.")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", o.LeaderElect, "Run controllers only while holding a Lease in the host cluster, and let them pause while it is not renewed. Needed with more than one replica.")
-	fs.StringVar(&o.LeaderElectNamespace, "leader-elect-namespace", o.LeaderElectNamespace, "Namespace of the Lease.")
+	fs.StringVar(&o.LeaderElectNamespace, "leader-elect-namespace", o.LeaderElectNamespace, "Namespace of the Lease, and of the ConfigMap slipway-store, which tells the store from others.")
 	fs.DurationVar(&o.ResyncPeriod, "resync-period", o.ResyncPeriod, "Time after which every virtual machine is looked at again, at the lowest priority.")
 	fs.StringVar(&o.InstancetypeReferencePolicy, "instancetype-reference-policy", o.InstancetypeReferencePolicy,
 		"What becomes of references to instance types and preferences: Reference keeps them, Expand replaces those without a revision by what they say, ExpandAll replaces all.")
@@ -116,8 +117,8 @@ func (o *ControllerOptions) validate() []error {
 			errs = append(errs, err)
 		}
 	}
-	if o.LeaderElect && o.LeaderElectNamespace == "" {
-		errs = append(errs, fmt.Errorf("--leader-elect-namespace must not be empty with --leader-elect"))
+	if o.LeaderElectNamespace == "" {
+		errs = append(errs, errors.New("--leader-elect-namespace must not be empty"))
 	}
 	if o.ResyncPeriod < minResync {
 		errs = append(errs, fmt.Errorf("--resync-period %s: must be at least %s", o.ResyncPeriod, minResync))

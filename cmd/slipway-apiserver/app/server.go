@@ -20,6 +20,7 @@ import (
 
 	"github.com/slipway-dev/slipway/pkg/apiserver"
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/storeidentity"
 )
 
 // serverName is what the server calls itself to others.
@@ -85,6 +86,8 @@ type Server struct {
 	failed  chan error
 	// controllers waits until all of them have ended.
 	controllers func()
+	// store is compared with the one that the host cluster knows.
+	store *storeidentity.Gate
 }
 
 // New starts the embedded etcd, if there is to be one, waits until the host cluster
@@ -131,7 +134,7 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 	}
 	d := &controllerDeps{
 		options: o, loopback: s.generic.LoopbackClientConfig, hostConfig: c.hostConfig, host: c.host,
-		health: c.health, mux: s.generic.Handler.NonGoRestfulMux, orphans: &orphanReport{vcenter: o.VCenter.Host()},
+		health: c.health, store: c.store, mux: s.generic.Handler.NonGoRestfulMux, orphans: &orphanReport{vcenter: o.VCenter.Host()},
 	}
 	if s.etcd != nil {
 		d.dataDir, d.alone = o.DataDir, s.etcd.Since()
@@ -139,6 +142,9 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 	if err := d.orphans.install(s.generic); err != nil {
 		return err
 	}
+	// Before it listens: what comes at once needs not come again. The gate keeps the error.
+	s.store = c.store
+	_ = s.store.Compare(ctx)
 	s.controllers, err = addControllers(s.generic, d, s.fail)
 	return err
 }
@@ -155,10 +161,19 @@ func (s *Server) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go s.watch(ctx, cancel)
+	var comparing sync.WaitGroup
+	comparing.Go(func() {
+		if err := s.store.Run(ctx); err != nil {
+			s.fail(err)
+		}
+	})
 
 	err := s.generic.PrepareRun().RunWithContext(ctx)
 	cancel(nil)
 	s.controllers()
+	comparing.Wait()
+	// The host cluster is told of the last writes; without it the server stops as well.
+	_ = s.store.Compare(context.WithoutCancel(ctx))
 	if err != nil {
 		return fmt.Errorf("serving the API: %w", err)
 	}

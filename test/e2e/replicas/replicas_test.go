@@ -19,6 +19,7 @@ import (
 
 	vimtypes "github.com/vmware/govmomi/vim25/types"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 	"github.com/slipway-dev/slipway/test/localcluster"
@@ -251,9 +252,17 @@ func TestAStopIsCleanAndTheNextStartTakesTheLease(t *testing.T) {
 		t.Error("it listened before it was refused")
 	}
 
+	kept, err := s.client(s.RestConfig()).VmV1alpha1().VirtualMachines(namespace).Patch(t.Context(), "kept", types.MergePatchType,
+		[]byte(`{"metadata":{"labels":{"last":"write"}}}`), metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	s.endsCleanly()
 	if held := s.holder(); held != "" {
 		t.Errorf("the Lease is still held by %s", held)
+	}
+	if known := s.knownRevision(); known < s.revision(kept.ResourceVersion) {
+		t.Errorf("the host cluster knows the store up to revision %d, and its last write was %s", known, kept.ResourceVersion)
 	}
 	if err := s.RestartSlipway(t.Context()); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -248,14 +249,40 @@ func (s *scene) holder() string {
 	return holder
 }
 
-// lease is who holds the Lease, and when it was renewed last.
-func (s *scene) lease() (holder string, renewed time.Time) {
+// host reaches the host cluster.
+func (s *scene) host() kubernetes.Interface {
 	s.Helper()
 	host, err := kubernetes.NewForConfig(s.RestConfig())
 	if err != nil {
 		s.Fatal(err)
 	}
-	lease, err := host.CoordinationV1().Leases("slipway-system").Get(s.Context(), "slipway-controllers", metav1.GetOptions{})
+	return host
+}
+
+// knownRevision is how far the store has come, as far as the host cluster knows.
+func (s *scene) knownRevision() int64 {
+	s.Helper()
+	known, err := s.host().CoreV1().ConfigMaps("slipway-system").Get(s.Context(), "slipway-store", metav1.GetOptions{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return s.revision(known.Data["revision"])
+}
+
+// revision is a number of the store's, for example a resourceVersion.
+func (s *scene) revision(n string) int64 {
+	s.Helper()
+	revision, err := strconv.ParseInt(n, 10, 64)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return revision
+}
+
+// lease is who holds the Lease, and when it was renewed last.
+func (s *scene) lease() (holder string, renewed time.Time) {
+	s.Helper()
+	lease, err := s.host().CoordinationV1().Leases("slipway-system").Get(s.Context(), "slipway-controllers", metav1.GetOptions{})
 	if err != nil {
 		s.Fatal(err)
 	}
