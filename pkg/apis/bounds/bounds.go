@@ -21,6 +21,15 @@ func Spec(spec any, path *field.Path) field.ErrorList {
 	return w.errs
 }
 
+// Quantities returns which amounts anywhere in obj, which is an object of the API or a
+// pointer to one, have too many digits to be compared with others: all that there is to
+// say of an object before it is compared.
+func Quantities(obj any) field.ErrorList {
+	w := walker{quantities: true}
+	w.value(reflect.ValueOf(obj), bound{}, nil)
+	return w.errs
+}
+
 // Meta returns what is too many in the metadata of an object, found at path, that is
 // not in before, which may be nil.
 func Meta(obj, before metav1.Object, path *field.Path) field.ErrorList {
@@ -51,8 +60,11 @@ func Cut(errs field.ErrorList) field.ErrorList {
 	return append(errs[:MaxErrors-1:MaxErrors-1], &last)
 }
 
-// walker collects errors.
-type walker struct{ errs field.ErrorList }
+// walker collects errors, or those of quantities alone.
+type walker struct {
+	errs       field.ErrorList
+	quantities bool
+}
 
 func (w *walker) add(err *field.Error) { w.errs = append(w.errs, err) }
 
@@ -73,10 +85,16 @@ func (w *walker) value(v reflect.Value, b bound, path *field.Path) {
 			w.fields(v, path)
 		}
 	case reflect.String:
+		if w.quantities {
+			return
+		}
 		w.text(v.String(), v.String(), b, path)
 	case reflect.Slice:
 		w.list(v, b, path)
 	case reflect.Map:
+		if w.quantities {
+			return // maps are of strings
+		}
 		w.entries(v, b, path)
 	default: // numbers and truth values have ranges, which validation knows
 	}
@@ -106,12 +124,12 @@ func (w *walker) fields(v reflect.Value, path *field.Path) {
 // list walks a list that is not too long. Bytes are data, of which the size counts.
 func (w *walker) list(v reflect.Value, b bound, path *field.Path) {
 	if v.Type().Elem().Kind() == reflect.Uint8 {
-		if v.Len() > MaxObject {
+		if v.Len() > MaxObject && !w.quantities {
 			w.add(field.TooLong(path, nil, MaxObject))
 		}
 		return
 	}
-	if most := orElse(b.items, MaxItems); v.Len() > most {
+	if most := orElse(b.items, MaxItems); v.Len() > most && !w.quantities {
 		w.add(field.TooMany(path, v.Len(), most))
 		return
 	}

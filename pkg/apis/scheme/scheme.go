@@ -26,6 +26,8 @@ var (
 	Scheme = runtime.NewScheme()
 	// Codecs encode and decode the objects of Scheme.
 	Codecs = serializer.NewCodecFactory(Scheme)
+	// Requests are Codecs that say of a request which value they cannot read.
+	Requests runtime.NegotiatedSerializer = naming{Codecs}
 	// ParameterCodec reads query parameters into options, also into those of our
 	// own subresources, which metav1.ParameterCodec does not know.
 	ParameterCodec = runtime.NewParameterCodec(Scheme)

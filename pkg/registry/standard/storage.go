@@ -69,6 +69,11 @@ func NewREST[T runtime.Object](opts generic.RESTOptionsGetter, typer runtime.Obj
 	return main, newStatusREST(store, StatusStrategy[T]{strategy}), nil
 }
 
+// Update replaces the object after it was looked at.
+func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	return r.Store.Update(ctx, name, Checked(info, r.New()), create, update, forceAllowCreate, options)
+}
+
 // indexers serve predicates about the indexed fields from the watch cache.
 func indexers[T runtime.Object](kind Kind[T]) *cache.Indexers {
 	all := cache.Indexers{}
@@ -119,7 +124,7 @@ func (r *StatusREST) Get(ctx context.Context, name string, options *metav1.GetOp
 
 // Update replaces the status of the object and never creates one.
 func (r *StatusREST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	return r.store.Update(ctx, name, info, create, update, false, options)
+	return r.store.Update(ctx, name, Checked(info, r.New()), create, update, false, options)
 }
 
 // GetResetFields names what the endpoint ignores.

@@ -97,7 +97,12 @@ func (s Strategy[T]) count(updated, stored T) {
 func (s Strategy[T]) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
 	created := obj.(T)
 	errs := bounds.Meta(metaOf(created), nil, field.NewPath("metadata"))
-	if !s.kind.Derived {
+	if version := metaOf(created).GetResourceVersion(); version != "" {
+		errs = append(errs, field.Forbidden(field.NewPath("metadata", "resourceVersion"), "an object that is created has none"))
+	}
+	if s.kind.Derived {
+		errs = append(errs, bounds.Quantities(created)...)
+	} else {
 		errs = append(errs, bounds.Spec(s.kind.Spec(created), field.NewPath("spec"))...)
 	}
 	if len(errs) > 0 {

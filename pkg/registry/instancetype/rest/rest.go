@@ -44,6 +44,7 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter) (*genericapiserver.APIGroup
 		return nil, nil, err
 	}
 	info := genericapiserver.NewDefaultAPIGroupInfo(itv1alpha1.GroupName, scheme.Scheme, scheme.ParameterCodec, scheme.Codecs)
+	info.NegotiatedSerializer = scheme.Requests
 	info.VersionedResourcesStorageMap["v1alpha1"] = map[string]rest.Storage{
 		"virtualmachineinstancetypes":        stores.Instancetypes,
 		"virtualmachineclusterinstancetypes": stores.ClusterInstancetypes,

@@ -59,6 +59,7 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 		return nil, err
 	}
 	info := genericapiserver.NewDefaultAPIGroupInfo(vmv1alpha1.GroupName, scheme.Scheme, scheme.ParameterCodec, scheme.Codecs)
+	info.NegotiatedSerializer = scheme.Requests
 	info.VersionedResourcesStorageMap["v1alpha1"] = map[string]rest.Storage{
 		"virtualmachines":                      machines.VirtualMachine,
 		"virtualmachines/status":               machines.Status,

@@ -24,7 +24,7 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 
 // Update stores a changed VM unless the change contradicts what it refers to.
 func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	return r.Store.Update(ctx, name, info, r.admitCreate(create), r.admitUpdate(update), forceAllowCreate, options)
+	return r.REST.Update(ctx, name, info, r.admitCreate(create), r.admitUpdate(update), forceAllowCreate, options)
 }
 
 // admitCreate judges after all other admission, by what will be stored.

@@ -1,0 +1,58 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package malformed
+
+import (
+	"strings"
+	"testing"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+func TestS6ValuesThatCannotBeReadAreFound(t *testing.T) {
+	for document, want := range map[string]string{
+		`{"spec":{"memory":{"guest":"1 Gi"}}}`:                                          `spec.memory.guest: Invalid value: "1 Gi": quantities must match`,
+		"spec:\n  volumes:\n  - name: a\n  - name: b\n    disk: {size: 10GB}\n":         `spec.volumes[1].disk.size: Invalid value: "10GB": quantities must match`,
+		`{"metadata":{"creationTimestamp":"yesterday"}}`:                                `metadata.creationTimestamp: Invalid value: "yesterday": parsing time`,
+		`{"spec":{"memory":{"guest":"` + strings.Repeat("x", 5000) + `"}}}`:             `(5000 bytes): quantities must match`,
+		`{"metadata":{"creationTimestamp":"` + strings.Repeat("x", 5000) + `"}}`:        `(5000 bytes): is no time`,
+		`{"spec":{"memory":{"guest":{"a":1}}}}`:                                         `spec.memory.guest: Invalid value: "{\"a\":1}"`,
+		`{"spec":{"memory":{"guest":1073741824},"cpu":{"sockets":2}},"unknown":"1 Gi"}`: "",
+		`{"spec":{"cpu":{"sockets":"two"}}}`:                                            `spec.cpu.sockets: Invalid value: "two": must be a number`,
+		`{"spec":{"cpu":{"sockets":1.5}}}`:                                              `spec.cpu.sockets: Invalid value: "1.5": must be a whole number of 32 bits`,
+		`{"spec":{"cpu":{"sockets":2147483648}}}`:                                       `spec.cpu.sockets: Invalid value: "2147483648": must be a whole number`,
+		`{"spec":["a"]}`:                     `spec: Invalid value: "[\"a\"]": must be an object`,
+		`{"metadata":{"finalizers":[1]}}`:    `metadata.finalizers[0]: Invalid value: "1": must be a string`,
+		`{"metadata":{"finalizers":[null]}}`: `metadata.finalizers[0]: Invalid value: "null": must be a string`,
+		`{"spec":{"volumes":{}}}`:            `spec.volumes: Invalid value: "{}": must be a list`,
+		`{"metadata":null}`:                  "",
+		`{`:                                  "",
+	} {
+		got := ""
+		if err := Find([]byte(document), &vmv1alpha1.VirtualMachine{}); err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%.80s: found %q, want %q", document, got, want)
+		}
+	}
+}
+
+func TestS4PatchesThatAreDearToMergeAreFound(t *testing.T) {
+	for patch, want := range map[string]string{
+		`{"spec":{"guestID":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}}`:              "spec.guestID[0][0]",
+		`{"status":{"conditions":[` + strings.Repeat("{},", 1024) + `{}]}}`:                             "status.conditions: Too many: 1025",
+		`{"spec":` + strings.Repeat(`{"a":`, 30) + `1` + strings.Repeat("}", 31):                        "",
+		`{"spec":{"volumes":[` + strings.Repeat("{},", 1023) + `{}],"guestID":"[[[[[[[[[[[[[[[[[[[["}}`: "",
+		`{`: "",
+	} {
+		got := ""
+		if err := Bounded([]byte(patch)); err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%.80s: found %q, want %q", patch, got, want)
+		}
+	}
+}

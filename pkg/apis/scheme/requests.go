@@ -1,0 +1,36 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scheme
+
+import (
+	"errors"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/slipway-dev/slipway/pkg/apis/malformed"
+)
+
+// naming gives decoders that name the field of a value that they cannot read.
+type naming struct{ runtime.NegotiatedSerializer }
+
+// DecoderToVersion returns a decoder of requests.
+func (n naming) DecoderToVersion(decoder runtime.Decoder, version runtime.GroupVersioner) runtime.Decoder {
+	return namingDecoder{n.NegotiatedSerializer.DecoderToVersion(decoder, version)}
+}
+
+type namingDecoder struct{ runtime.Decoder }
+
+// Decode reads data. Types that read themselves, such as amounts, tell in their errors
+// what is wrong and not where it is.
+func (d namingDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+	obj, kind, err := d.Decoder.Decode(data, defaults, into)
+	if err == nil || runtime.IsStrictDecodingError(err) || runtime.IsNotRegisteredError(err) {
+		return obj, kind, err
+	}
+	if found := malformed.Find(data, into); found != nil {
+		err = errors.New(found.Error())
+	}
+	return obj, kind, err
+}

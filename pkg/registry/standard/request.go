@@ -1,0 +1,95 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package standard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"github.com/slipway-dev/slipway/pkg/apis/bounds"
+	"github.com/slipway-dev/slipway/pkg/apis/malformed"
+	"github.com/slipway-dev/slipway/pkg/apis/scheme"
+)
+
+// patchKey is that of the patch in the context of a request.
+type patchKey struct{}
+
+// patch is that of a request. Its content is there when it has been read.
+type patch struct {
+	format  types.PatchType
+	content func() []byte
+}
+
+// WithPatch returns a context in which Checked knows the patch: its format, and its
+// content as soon as it has been read.
+func WithPatch(ctx context.Context, format types.PatchType, content func() []byte) context.Context {
+	return context.WithValue(ctx, patchKey{}, patch{format, content})
+}
+
+// Checked is info whose object is looked at before anything else is done with it. What
+// is wrong with it is the fault of the request, and is answered as such: of a patch that
+// does not fit the type, the libraries tell in errors without a status, which the
+// server would take for its own.
+func Checked(info rest.UpdatedObjectInfo, into runtime.Object) rest.UpdatedObjectInfo {
+	return &checked{UpdatedObjectInfo: info, into: into}
+}
+
+type checked struct {
+	rest.UpdatedObjectInfo
+	into runtime.Object
+}
+
+// UpdatedObject returns the object as the request wants it.
+func (c *checked) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
+	patch, _ := ctx.Value(patchKey{}).(patch)
+	if patch.format == types.MergePatchType || patch.format == types.StrategicMergePatchType {
+		if err := malformed.Bounded(patch.content()); err != nil {
+			return nil, apierrors.NewBadRequest("the patch is not looked at: " + err.Error())
+		}
+	}
+	obj, err := c.UpdatedObjectInfo.UpdatedObject(ctx, old)
+	if err != nil {
+		return obj, c.explain(ctx, patch, err)
+	}
+	if version := metaOf(obj).GetResourceVersion(); version != "" {
+		if _, err := strconv.ParseUint(version, 10, 64); err != nil {
+			return nil, apierrors.NewBadRequest(fmt.Sprintf("metadata.resourceVersion: Invalid value: %.64q: must be that of the object as it was read", version))
+		}
+	}
+	// Comparing it with the stored object would count all their digits.
+	if errs := bounds.Quantities(obj); len(errs) > 0 {
+		kinds, _, err := scheme.Scheme.ObjectKinds(obj)
+		if err != nil {
+			return nil, fmt.Errorf("naming the kind of a %T: %w", obj, err)
+		}
+		return nil, apierrors.NewInvalid(kinds[0].GroupKind(), metaOf(obj).GetName(), errs)
+	}
+	return obj, nil
+}
+
+// explain names the field of the patch and whose fault it is.
+func (c *checked) explain(ctx context.Context, patch patch, err error) error {
+	status := apierrors.APIStatus(nil)
+	hasStatus := errors.As(err, &status)
+	if ctx.Err() != nil || hasStatus && status.Status().Reason != metav1.StatusReasonInvalid {
+		return err
+	}
+	if patch.content != nil && patch.format != types.JSONPatchType { // which is no part of an object
+		if found := malformed.Find(patch.content(), c.into); found != nil {
+			return apierrors.NewBadRequest("the patch does not fit the object: " + found.Error())
+		}
+	}
+	if hasStatus || patch.content == nil {
+		return err
+	}
+	return apierrors.NewBadRequest(err.Error())
+}

@@ -1,0 +1,99 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/slipway-dev/slipway/test/integration/framework"
+)
+
+const (
+	asJSON    = "application/json"
+	asMerge   = "application/merge-patch+json"
+	asStrat   = "application/strategic-merge-patch+json"
+	asOps     = "application/json-patch+json"
+	asApply   = "application/apply-patch+yaml"
+	ofAMiB    = `{"apiVersion":"vm.slipway.dev/v1alpha1","kind":"VirtualMachine","metadata":{"name":"vm"},"spec":{"cpu":{"sockets":1},"memory":{"guest":"1 MiB"}}}`
+	enormous  = `{"spec":{"memory":{"guest":"1e999999999"}}}`
+	instances = "/apis/vm.slipway.dev/v1alpha1/namespaces/" + namespace + "/virtualmachineinstances"
+)
+
+func TestS6AnAmountThatCannotBeReadIsNamedHoweverItIsWritten(t *testing.T) {
+	s := framework.StartStandalone(t)
+	createVM(t, s.Client(t), inlineVM("vm"))
+	for name, tc := range map[string]struct{ method, path, format, body string }{
+		"create":                {http.MethodPost, "", asJSON, ofAMiB},
+		"create in YAML":        {http.MethodPost, "", "application/yaml", manifest("VirtualMachine", "v", "{cpu: {sockets: 1}, memory: {guest: 1 MiB}}")},
+		"update":                {http.MethodPut, "/vm", asJSON, ofAMiB},
+		"merge patch":           {http.MethodPatch, "/vm", asMerge, `{"spec":{"memory":{"guest":"1 MiB"}}}`},
+		"strategic merge patch": {http.MethodPatch, "/vm", asStrat, `{"spec":{"memory":{"guest":"1 MiB"}}}`},
+		"JSON patch":            {http.MethodPatch, "/vm", asOps, `[{"op":"replace","path":"/spec/memory/guest","value":"1 MiB"}]`},
+		"apply":                 {http.MethodPatch, "/vm?fieldManager=me&force=true", asApply, ofAMiB},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status := ask(t, s.Config(), tc.method, machinesPath+tc.path, tc.format, tc.body)
+			if status.Code != http.StatusBadRequest && status.Code != http.StatusUnprocessableEntity ||
+				!strings.Contains(status.Message, `spec.memory.guest: Invalid value: "1 MiB": quantities must match`) {
+				t.Errorf("answer %d %s; want 400 or 422 that names spec.memory.guest", status.Code, status.Message)
+			}
+		})
+	}
+}
+
+// What it costs is seen by test/integration/odd; here it is that it ends, and how.
+func TestS4WhatIsDearIsRefusedBeforeItIsMergedOrCompared(t *testing.T) {
+	s := framework.StartStandalone(t)
+	createVM(t, s.Client(t), inlineVM("vm"))
+	instance := `{"apiVersion":"vm.slipway.dev/v1alpha1","kind":"VirtualMachineInstance","metadata":{"name":"vm"},` + enormous[1:]
+	conditions := `{"status":{"conditions":[` + strings.Repeat("{},", 10_000) + `{}]}}`
+	for name, tc := range map[string]struct {
+		method, path, format, body string
+		code                       int32
+		says                       string
+	}{
+		"digits of an instance":        {http.MethodPost, instances, asJSON, instance, 422, "spec.memory.guest"},
+		"digits by merge patch":        {http.MethodPatch, machinesPath + "/vm", asMerge, enormous, 422, "spec.memory.guest"},
+		"digits by strategic patch":    {http.MethodPatch, machinesPath + "/vm", asStrat, enormous, 422, "spec.memory.guest"},
+		"digits in a status":           {http.MethodPatch, machinesPath + "/vm/status", asMerge, `{"status":{"resources":{"memory":"1e999999999"}}}`, 422, "status.resources.memory"},
+		"lists without end":            {http.MethodPatch, machinesPath + "/vm", asMerge, `{"spec":{"guestID":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + "}}", 400, "spec.guestID"},
+		"a list to be merged by a key": {http.MethodPatch, machinesPath + "/vm/status", asStrat, conditions, 400, "status.conditions"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status := ask(t, s.Config(), tc.method, tc.path, tc.format, tc.body)
+			if status.Code != tc.code || !strings.Contains(status.Message, tc.says) {
+				t.Errorf("answer %d %.300s; want %d that names %s", status.Code, status.Message, tc.code, tc.says)
+			}
+		})
+	}
+}
+
+func TestFaultsOfARequestAreNotTheServers(t *testing.T) {
+	s := framework.StartStandalone(t)
+	createVM(t, s.Client(t), inlineVM("vm"))
+	numbered := func(version string) string {
+		return strings.Replace(strings.Replace(ofAMiB, "1 MiB", "1Gi", 1), `"name":"vm"`, `"name":"vm","resourceVersion":"`+version+`"`, 1)
+	}
+	for name, tc := range map[string]struct {
+		method, path, format, body string
+		code                       int32
+		says                       string
+	}{
+		"reading a version that is none":   {http.MethodGet, "/vm?resourceVersion=abc", "", "", 400, "resourceVersion"},
+		"watching from one":                {http.MethodGet, "?watch=true&resourceVersion=abc", "", "", 400, "resourceVersion"},
+		"replacing one":                    {http.MethodPut, "/vm", asJSON, numbered("abc"), 400, "metadata.resourceVersion"},
+		"creating with a version":          {http.MethodPost, "", asJSON, strings.Replace(numbered("7"), `"vm"`, `"new"`, 1), 422, "metadata.resourceVersion"},
+		"applying a field that is unknown": {http.MethodPatch, "/vm?fieldManager=me", asApply, strings.Replace(numbered(""), `"sockets"`, `"sokets"`, 1), 400, ".spec.cpu.sokets"},
+		"merging an entry without its key": {http.MethodPatch, "/vm", asStrat, `{"spec":{"network":{"interfaces":[{"mtu":9000}]}}}`, 400, "name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status := ask(t, s.Config(), tc.method, machinesPath+tc.path, tc.format, tc.body)
+			if status.Code != tc.code || !strings.Contains(status.Message, tc.says) {
+				t.Errorf("answer %d %.300s; want %d that names %s", status.Code, status.Message, tc.code, tc.says)
+			}
+		})
+	}
+}
