@@ -80,8 +80,8 @@ test-integration: ## Run the tests against slipway-apiserver in the test process
 	$(if $(wildcard test/integration),$(GOTEST) ./test/integration/...)
 
 .PHONY: test-schema
-test-schema: ## Try every odd value at every place of the schema of every kind, of which test-integration tries a part.
-	$(GOTEST) ./test/integration -run TestOddValues -v -long
+test-schema: ## Try every odd value at every place of the schema of every kind by every way of writing, and every odd parameter and body, of which test-integration tries a part.
+	$(GOTEST) ./test/integration/odd -v -long
 
 .PHONY: test-e2e
 test-e2e: build tools ## Run the tests against the whole environment.

@@ -46,7 +46,9 @@ func TestNothingIsLostDoubledOrLeftWhenEverythingGoesWrong(t *testing.T) {
 			t.Fatalf("round %d: %v", round, err)
 		}
 	}
-	s.rest(ctx)
+	if err := s.calm(ctx); err != nil {
+		t.Fatal(err)
+	}
 	s.settled(settle, "after the storm")
 	s.leavesNothing(settle, names)
 	s.emptied(settle)
@@ -86,16 +88,6 @@ func begin(t *testing.T, machines, rounds int) *storm {
 		t.Fatal(err)
 	}
 	return s
-}
-
-// rest is calm, or the end of the run, which tells what is not as wanted then.
-func (s *storm) rest(ctx context.Context) {
-	s.t.Helper()
-	if err := s.calm(ctx); err != nil {
-		s.t.Error(err)
-		s.settled(10*time.Second, "when not every order was accepted")
-		s.t.FailNow()
-	}
 }
 
 // settled waits until everything is as wanted.
@@ -157,7 +149,9 @@ func (s *storm) leavesNothing(limit time.Duration, names []string) {
 	if err := s.round(ctx, s.fleet.rounds, survivable); err != nil {
 		s.t.Fatal(err)
 	}
-	s.rest(ctx)
+	if err := s.calm(ctx); err != nil {
+		s.t.Fatal(err)
+	}
 	s.settled(limit, "after a storm around the same process")
 	err = s.until(ctx, limit, "what the storm took is given back", func(ctx context.Context) error {
 		tired, err := s.use(ctx)
@@ -189,7 +183,9 @@ func (s *storm) emptied(limit time.Duration) {
 			s.t.Fatal(err)
 		}
 	}
-	s.rest(ctx)
+	if err := s.calm(ctx); err != nil {
+		s.t.Fatal(err)
+	}
 	for i := 1; i < namespaces; i++ {
 		name := namespaceName(i)
 		if err := s.until(ctx, limit, "namespace "+name+" is gone", func(ctx context.Context) error {

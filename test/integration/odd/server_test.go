@@ -1,0 +1,204 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package odd
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/slipway-dev/slipway/test/integration/framework"
+)
+
+const (
+	// maxCost is the processor time that a refusal may take.
+	maxCost = 100 * time.Millisecond
+	// repeats is how often a request is asked again that seemed to cost more: what the
+	// process does beside it, its garbage collection above all, counts too, so that the
+	// least of many is closest to the truth.
+	repeats = 5
+)
+
+// server is asked, and judged by its answers.
+type server struct {
+	t       *testing.T
+	client  *http.Client
+	address string
+	// tried counts requests, codes their answers, and most is the dearest refusal.
+	tried int
+	codes map[int]int
+	most  time.Duration
+	worst string
+	spent time.Duration
+}
+
+type request struct {
+	method, path, format, body string
+	query                      url.Values
+	// place is the path of what is odd, empty if it is all of the request; what says
+	// more of it.
+	place, what string
+}
+
+type answer struct {
+	code int
+	body []byte
+}
+
+func start(t *testing.T) *server {
+	t.Helper()
+	config := framework.StartStandalone(t).Config()
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &server{t: t, client: client, address: config.Host, codes: map[int]int{}}
+}
+
+// within is the same server for a part of the test, with counts of its own.
+func (s *server) within(t *testing.T) *server {
+	return &server{t: t, client: s.client, address: s.address, codes: map[int]int{}}
+}
+
+// ask sends r and reads the answer; of a watch that has begun nothing is read.
+func (s *server) ask(r request) answer {
+	s.t.Helper()
+	target := s.address + r.path
+	if len(r.query) > 0 {
+		target += "?" + r.query.Encode()
+	}
+	asked, err := http.NewRequestWithContext(s.t.Context(), r.method, target, strings.NewReader(r.body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if r.format != "" {
+		asked.Header.Set("Content-Type", r.format)
+	}
+	response, err := s.client.Do(asked)
+	if err != nil {
+		s.t.Fatalf("%s: no answer: %v", r, err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if r.query.Has("watch") && response.StatusCode == http.StatusOK {
+		return answer{code: response.StatusCode}
+	}
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		s.t.Fatalf("%s: the answer ends early: %v", r, err)
+	}
+	return answer{response.StatusCode, body}
+}
+
+// try asks and judges the answer.
+func (s *server) try(r request) answer {
+	s.t.Helper()
+	before := processorTime(s.t)
+	a := s.ask(r)
+	cost := processorTime(s.t) - before
+	s.tried++
+	s.codes[a.code]++
+	s.spent += cost
+	if a.code < 400 {
+		return a
+	}
+	for n := 0; cost > maxCost && n < repeats; n++ {
+		before = processorTime(s.t)
+		s.ask(r)
+		cost = min(cost, processorTime(s.t)-before)
+	}
+	if cost > s.most {
+		s.most, s.worst = cost, r.String()
+	}
+	if cost > maxCost {
+		s.t.Errorf("%s: the answer %d took %s of processor time, may take %s", r, a.code, cost, maxCost)
+	}
+	if wrong := judge(r, a); wrong != "" {
+		s.t.Errorf("%s: %s: answer %d: %.400q", r, wrong, a.code, a.body)
+	}
+	return a
+}
+
+// judge says what is wrong with a refusal.
+func judge(r request, a answer) string {
+	if a.code >= http.StatusInternalServerError {
+		return "the server says that it is its own fault"
+	}
+	// The value is in the message and in its cause, escaped.
+	if len(a.body) > 64<<10+20*len(r.body) {
+		return "the answer is long"
+	}
+	if r.method == http.MethodHead {
+		return "" // has no body
+	}
+	var status metav1.Status
+	if err := json.Unmarshal(a.body, &status); err != nil || status.Kind != "Status" || status.Message == "" {
+		return "the answer is no Status with a message"
+	}
+	if r.place == "" {
+		return ""
+	}
+	if a.code == http.StatusUnprocessableEntity {
+		if status.Details == nil || len(status.Details.Causes) == 0 || len(status.Details.Causes) > 64 {
+			return "no causes, or too many"
+		}
+		if slices.ContainsFunc(status.Details.Causes, func(c metav1.StatusCause) bool { return c.Field == "" || c.Field == "<nil>" }) {
+			return "a cause names no field"
+		}
+	}
+	if a.code == http.StatusBadRequest && !names(status.Message, r.place) && !unreadable(r) {
+		return "the message does not name the field"
+	}
+	return ""
+}
+
+// names tells whether message has a name of the path: that of the place, or of what it
+// is in, or, where it is a part of the object itself, that one.
+func names(message, path string) bool {
+	parts := strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]{}", r) })
+	if len(parts) > 1 {
+		parts = parts[1:]
+	} else {
+		parts = append(parts, "name") // of metadata that is gone
+	}
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(message, part) })
+}
+
+// unreadable are what a decoder stops at that knows no fields yet: a number that no
+// machine has, in YAML half of a character, and what is nested without end.
+func unreadable(r request) bool {
+	return r.what == "1e400" || r.what == `"\ud800"` && strings.HasSuffix(r.format, "yaml") || strings.HasPrefix(r.what, "[[[[")
+}
+
+func (r request) String() string {
+	text := r.method + " " + r.path
+	if len(r.query) > 0 {
+		text += "?" + r.query.Encode()
+	}
+	return text[:min(len(text), 200)] + " " + r.format + " " + r.place + " " + r.what
+}
+
+// report logs what was tried.
+func (s *server) report() {
+	s.t.Helper()
+	s.t.Logf("%d requests, answers by code %v, %s of processor time each; the dearest refusal %s: %s", s.tried, s.codes, s.spent/time.Duration(max(s.tried, 1)), s.most, s.worst)
+}
+
+// processorTime is that of this process, of which the server is a part.
+func processorTime(t *testing.T) time.Duration {
+	t.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
