@@ -115,7 +115,7 @@ func TestMissingDirectoryOptionIsRefused(t *testing.T) {
 }
 
 // A limit of the size of files stands for the end of the disk.
-func TestStartWithoutSpaceIsAnErrorAndNoPanic(t *testing.T) {
+func TestF6AStartWithoutSpaceIsAnErrorAndNoPanic(t *testing.T) {
 	var before syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
 
@@ -161,6 +163,30 @@ func TestS2ValueOfASecretThatVSphereWouldChangeIsNamedByItsKeyAlone(t *testing.T
 				t.Errorf("BootstrapReady is %s although the spec overrides the value", got)
 			}
 		})
+	}
+}
+
+// Who may make a VM reaches any Secret of its namespace, as docs/operations.md says, and
+// none of another.
+func TestS12AVMReachesTheSecretsOfItsOwnNamespaceAlone(t *testing.T) {
+	h := newHarness(t, fresh(cloudInit("any", "")), photon())
+	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "any"}, Data: map[string][]byte{"user-data": []byte("foreign")}}
+	if err := h.host.Tracker().Add(foreign); err != nil {
+		t.Fatal(err)
+	}
+	h.pass()
+	if got := h.condition(vmv1alpha1.ConditionBootstrapReady); got != "False/NotFound" {
+		t.Errorf("BootstrapReady is %s with a Secret of another namespace, want False/NotFound", got)
+	}
+	h.secret("any", map[string][]byte{"user-data": []byte("own")})
+	h.pass()
+	if got := h.provider.requests[1].Bootstrap; got == nil || string(got.CloudConfig) != "own" {
+		t.Errorf("the guest gets %+v, want the Secret of its namespace", got)
+	}
+	for _, action := range h.host.Actions() {
+		if action.GetResource().Resource == "secrets" && (action.GetVerb() == "list" || action.GetVerb() == "watch" || action.GetNamespace() != "ns") {
+			t.Errorf("the server asks to %s secrets in namespace %q, want one by its name in ns", action.GetVerb(), action.GetNamespace())
+		}
 	}
 }
 
