@@ -18,6 +18,7 @@ import (
 
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/test/fleetcheck"
+	vcenterevents "github.com/slipway-dev/slipway/test/vcenter/events"
 )
 
 // move takes a machine of ours out of the managed folder; the end puts it back.
@@ -81,14 +82,24 @@ func (s *storm) belongs(v *mo.VirtualMachine, moID string) {
 // states are those of a machine that vCenter cannot read in full.
 var states = []string{"inaccessible", "invalid", "orphaned", "disconnected"}
 
-// hide lets vCenter lose sight of a machine; the end shows it again.
+// hide lets vCenter lose sight of a machine; the end shows it again, unless it is gone:
+// its user may have deleted it at that moment.
 func hide(ctx context.Context, s *storm) (func(context.Context) error, error) {
 	v, err := s.anyMachine(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return s.ordered(http.MethodPost, "/vm/show?vm="+v.Self.Value),
-		s.control(ctx, http.MethodPost, "/vm/hide?vm="+v.Self.Value+"&state="+s.pick(states), nil)
+	show := func(ctx context.Context) error {
+		var all []vcenterevents.VM
+		if err := s.control(ctx, http.MethodGet, "/vms", &all); err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(all, func(vm vcenterevents.VM) bool { return vm.ID == v.Self.Value }) {
+			return nil
+		}
+		return s.control(ctx, http.MethodPost, "/vm/show?vm="+v.Self.Value, nil)
+	}
+	return show, s.control(ctx, http.MethodPost, "/vm/hide?vm="+v.Self.Value+"&state="+s.pick(states), nil)
 }
 
 // renumber gives a machine another managed object ID and another instance UUID.
