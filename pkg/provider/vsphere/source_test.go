@@ -80,13 +80,9 @@ func TestATemplateThatWasReplacedIsNotClonedAnyMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	replacement, image := golden("new")
-	eventually(t, "the image is the new template", func() bool {
-		source, err := p.places.Source(t.Context(), image)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return source.Template == replacement.Reference()
-	})
+	if source, err := p.places.Source(t.Context(), image); err != nil || source.Template != replacement.Reference() {
+		t.Fatalf("the image is %v, %v; want the new template %v", source.Template, err, replacement.Reference())
+	}
 	after := newRequest("after", image)
 	l.until("a VM of the new template runs", running(after), after)
 	for req, want := range map[*provider.Request]string{before: "old", after: "new"} {

@@ -4,7 +4,6 @@
 package placement
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -23,16 +22,10 @@ const cacheSize = 4096
 // another object by then: an image that was replaced, a network that was made again.
 const maxAge = 5 * time.Minute
 
-// templateAge is maxAge of templates. To replace one by another of its name is how images
-// are rotated, and one look serves all that are cloned within a second.
-const templateAge = time.Second
-
 // cache remembers what was found by name. What many ask for at the same time is
 // looked up once. What was not found is not remembered.
 type cache[T any] struct {
 	flights singleflight.Group
-	// age is how long what was found is used without another look; maxAge if 0.
-	age time.Duration
 
 	mu    sync.Mutex
 	found map[string]place[T]
@@ -54,12 +47,12 @@ func (c *cache[T]) known(name string) (T, bool) {
 	return p.value, ok
 }
 
-// get returns what find found not longer than its age ago, or finds now.
+// get returns what find found during the last maxAge, or finds now.
 func (c *cache[T]) get(ctx context.Context, name string, find func(context.Context) (T, error)) (T, error) {
 	c.mu.Lock()
 	p, ok := c.found[name]
 	c.mu.Unlock()
-	if ok && time.Since(p.at) < cmp.Or(c.age, maxAge) {
+	if ok && time.Since(p.at) < maxAge {
 		return p.value, nil
 	}
 	return c.renew(ctx, name, find)

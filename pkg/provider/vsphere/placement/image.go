@@ -39,10 +39,13 @@ func (r *Resolver) Source(ctx context.Context, image *vmv1alpha1.VirtualMachineI
 	switch {
 	case image.Spec.ContentLibrary != nil:
 		from := *image.Spec.ContentLibrary
-		return r.items.get(ctx, from.Library+"\x00"+from.Item, func(ctx context.Context) (Source, error) { return r.libraryItem(ctx, from) })
+		return r.images.get(ctx, "library\x00"+from.Library+"\x00"+from.Item,
+			func(ctx context.Context) (Source, error) { return r.libraryItem(ctx, from) })
 	case image.Spec.Template != nil:
+		// To put another template in the place of one is how images are rotated: it is
+		// looked for anew, which is one call, and one for all who ask at the same time.
 		from := image.Spec.Template.InventoryPath
-		return r.templates.get(ctx, from, func(ctx context.Context) (Source, error) { return r.template(ctx, from) })
+		return r.images.renew(ctx, "template\x00"+from, func(ctx context.Context) (Source, error) { return r.template(ctx, from) })
 	default:
 		return Source{}, &NotUsableError{Message: fmt.Sprintf("image %s names no source", image.Name)}
 	}

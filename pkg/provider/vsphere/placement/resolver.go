@@ -49,15 +49,14 @@ type Resolver struct {
 	// folders hold the managed folder, pools and datastores the configured one.
 	folders           cache[folderAt]
 	pools, datastores cache[types.ManagedObjectReference]
-	// namespaces are their folders, backings the networks by name, items and templates
-	// what images name.
-	namespaces       cache[types.ManagedObjectReference]
-	backings         cache[types.BaseVirtualDeviceBackingInfo]
-	items, templates cache[Source]
+	// namespaces are their folders, backings the networks by name, images by source.
+	namespaces cache[types.ManagedObjectReference]
+	backings   cache[types.BaseVirtualDeviceBackingInfo]
+	images     cache[Source]
 }
 
 // New returns a Resolver; it asks nothing yet.
-func New(o Options) *Resolver { return &Resolver{opts: o, templates: cache[Source]{age: templateAge}} }
+func New(o Options) *Resolver { return &Resolver{opts: o} }
 
 // Invalidate forgets everything, after something turned out to be Stale.
 func (r *Resolver) Invalidate() {
@@ -67,8 +66,7 @@ func (r *Resolver) Invalidate() {
 	r.datastores.clear()
 	r.namespaces.clear()
 	r.backings.clear()
-	r.items.clear()
-	r.templates.clear()
+	r.images.clear()
 }
 
 // Stale reports whether err, of an operation, means that an object which was found
