@@ -82,12 +82,13 @@ func TestFaultsOfARequestAreNotTheServers(t *testing.T) {
 		code                       int32
 		says                       string
 	}{
-		"reading a version that is none":   {http.MethodGet, "/vm?resourceVersion=abc", "", "", 400, "resourceVersion"},
-		"watching from one":                {http.MethodGet, "?watch=true&resourceVersion=abc", "", "", 400, "resourceVersion"},
-		"replacing one":                    {http.MethodPut, "/vm", asJSON, numbered("abc"), 400, "metadata.resourceVersion"},
-		"creating with a version":          {http.MethodPost, "", asJSON, strings.Replace(numbered("7"), `"vm"`, `"new"`, 1), 422, "metadata.resourceVersion"},
-		"applying a field that is unknown": {http.MethodPatch, "/vm?fieldManager=me", asApply, strings.Replace(numbered(""), `"sockets"`, `"sokets"`, 1), 400, ".spec.cpu.sokets"},
-		"merging an entry without its key": {http.MethodPatch, "/vm", asStrat, `{"spec":{"network":{"interfaces":[{"mtu":9000}]}}}`, 400, "name"},
+		"reading a version that is none":     {http.MethodGet, "/vm?resourceVersion=abc", "", "", 400, "resourceVersion"},
+		"watching from one":                  {http.MethodGet, "?watch=true&resourceVersion=abc", "", "", 400, "resourceVersion"},
+		"replacing one":                      {http.MethodPut, "/vm", asJSON, numbered("abc"), 400, "metadata.resourceVersion"},
+		"creating with a version":            {http.MethodPost, "", asJSON, strings.Replace(numbered("7"), `"vm"`, `"new"`, 1), 422, "metadata.resourceVersion"},
+		"applying a field that is unknown":   {http.MethodPatch, "/vm?fieldManager=me", asApply, strings.Replace(numbered(""), `"sockets"`, `"sokets"`, 1), 400, ".spec.cpu.sokets"},
+		"merging by a key that is an object": {http.MethodPatch, "/vm", asStrat, `{"spec":{"network":{"interfaces":[{"name":{}}]}}}`, 400, "spec.network.interfaces[0].name"},
+		"merging an entry without its key":   {http.MethodPatch, "/vm", asStrat, `{"spec":{"network":{"interfaces":[{"mtu":9000}]}}}`, 400, "name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status := ask(t, s.Config(), tc.method, machinesPath+tc.path, tc.format, tc.body)

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"github.com/slipway-dev/slipway/pkg/apis/bounds"
@@ -56,6 +57,12 @@ func (c *checked) UpdatedObject(ctx context.Context, old runtime.Object) (runtim
 			return nil, apierrors.NewBadRequest("the patch is not looked at: " + err.Error())
 		}
 	}
+	if patch.format == types.StrategicMergePatchType {
+		// The library panics over a key that is an object.
+		if found := malformed.Find(patch.content(), c.into); found != nil {
+			return nil, misfit(found)
+		}
+	}
 	obj, err := c.UpdatedObjectInfo.UpdatedObject(ctx, old)
 	if err != nil {
 		return obj, c.explain(ctx, patch, err)
@@ -76,6 +83,11 @@ func (c *checked) UpdatedObject(ctx context.Context, old runtime.Object) (runtim
 	return obj, nil
 }
 
+// misfit is the answer to a patch that the type cannot take.
+func misfit(found *field.Error) error {
+	return apierrors.NewBadRequest("the patch does not fit the object: " + found.Error())
+}
+
 // explain names the field of the patch and whose fault it is.
 func (c *checked) explain(ctx context.Context, patch patch, err error) error {
 	status := apierrors.APIStatus(nil)
@@ -85,7 +97,7 @@ func (c *checked) explain(ctx context.Context, patch patch, err error) error {
 	}
 	if patch.content != nil && patch.format != types.JSONPatchType { // which is no part of an object
 		if found := malformed.Find(patch.content(), c.into); found != nil {
-			return apierrors.NewBadRequest("the patch does not fit the object: " + found.Error())
+			return misfit(found)
 		}
 	}
 	if hasStatus || patch.content == nil {

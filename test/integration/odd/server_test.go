@@ -170,6 +170,9 @@ func names(message, path string) bool {
 	} else {
 		parts = append(parts, "name") // of metadata that is gone
 	}
+	if strings.Contains(message, "does not contain declared merge key") {
+		return true // and names the key
+	}
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(message, part) })
 }
 
