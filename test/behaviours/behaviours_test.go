@@ -20,10 +20,9 @@ const root = "../.."
 // skipped directories hold no tests of other packages.
 var skipped = []string{".git", "bin", "_bin", ".cache", ".slipway", "testdata", "behaviours"}
 
-// tests maps each number to the files whose tests name it.
-func tests(t *testing.T) map[int][]string {
+// eachTestFile calls look with the tests of all other packages.
+func eachTestFile(t *testing.T, look func(path string, source []byte)) {
 	t.Helper()
-	found := map[int][]string{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -38,14 +37,23 @@ func tests(t *testing.T) map[int][]string {
 		if err != nil {
 			return err
 		}
-		for _, n := range named(source) {
-			found[n] = append(found[n], path)
-		}
+		look(path, source)
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// tests maps each number to the files whose tests name it.
+func tests(t *testing.T) map[int][]string {
+	t.Helper()
+	found := map[int][]string{}
+	eachTestFile(t, func(path string, source []byte) {
+		for _, n := range named(source) {
+			found[n] = append(found[n], path)
+		}
+	})
 	return found
 }
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package behaviours checks that every behaviour of instance types, preferences and
-// synchronizers that the project stands for is named by a test.
+// synchronizers that the project stands for is named by a test, and that every point of
+// docs/hardening.md is.
 //
 // Guarantees: each number of the table occurs, as F and the number, in a text or comment
 // of at least one test of another package; and no test names a number that the table
