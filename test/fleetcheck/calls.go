@@ -86,12 +86,16 @@ func (c Counts) String() string {
 // Moment is a time in the life of a vCenter.
 type Moment struct{ event int32 }
 
-// Now is the moment of the last event.
+// Now is the moment of the last event. From the first call on Look remembers events,
+// for the vCenter keeps the last 1000, logins of a look included.
 func (c *Checker) Now(ctx context.Context) (Moment, error) {
-	all, err := c.events(ctx)
+	if c.effects == nil {
+		c.effects = map[int32]effect{}
+	}
+	err := c.rememberEffects(ctx)
 	m := Moment{}
-	for _, e := range all {
-		m.event = max(m.event, e.GetEvent().Key)
+	for key := range c.effects {
+		m.event = max(m.event, key)
 	}
 	return m, err
 }
@@ -120,25 +124,29 @@ func (c *Checker) Asked(ctx context.Context, name string, moIDs ...string) (Coun
 	return asked, nil
 }
 
-// Done counts what took effect on machines of that name after a moment, by the events of
-// the vCenter, which keeps the last 1000.
+// Done counts what took effect on machines of that name after a moment.
 func (c *Checker) Done(ctx context.Context, after Moment, name string) (Counts, error) {
-	all, err := c.events(ctx)
+	err := c.rememberEffects(ctx)
 	done := Counts{}
-	for _, e := range all {
-		of := e.GetEvent()
-		if of.Key > after.event && of.Vm != nil && of.Vm.Name == name {
-			done[events[reflect.TypeOf(e).Elem().Name()]]++
+	for key, e := range c.effects {
+		if key > after.event && e.machine == name {
+			done[e.op]++
 		}
 	}
 	return done, err
 }
 
-// events are the last ones that say that an operation took effect.
-func (c *Checker) events(ctx context.Context) ([]vimtypes.BaseEvent, error) {
+// effect is an operation that took effect.
+type effect struct {
+	op      Operation
+	machine string
+}
+
+// rememberEffects reads the events that say that an operation took effect.
+func (c *Checker) rememberEffects(ctx context.Context) error {
 	client, logout, err := Connect(ctx, c.cluster)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer logout()
 	const most = 1000
@@ -149,7 +157,12 @@ func (c *Checker) events(ctx context.Context) ([]vimtypes.BaseEvent, error) {
 	slices.Sort(filter.EventTypeId)
 	all, err := event.NewManager(client.Client).QueryEvents(ctx, filter)
 	if err != nil {
-		return nil, fmt.Errorf("reading the events of the vCenter: %w", err)
+		return fmt.Errorf("reading the events of the vCenter: %w", err)
 	}
-	return all, nil
+	for _, e := range all {
+		if of := e.GetEvent(); of.Vm != nil {
+			c.effects[of.Key] = effect{events[reflect.TypeOf(e).Elem().Name()], of.Vm.Name}
+		}
+	}
+	return nil
 }

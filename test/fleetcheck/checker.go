@@ -46,6 +46,8 @@ type Checker struct {
 	foreign      map[vimtypes.ManagedObjectReference]bool
 	fingerprints map[string]string
 	directories  map[string]bool
+	// effects are what took effect in vSphere, by the keys of events; nil until Now.
+	effects map[int32]effect
 }
 
 // New is a checker for which all is foreign that is in vSphere now.
@@ -97,6 +99,11 @@ func (c *Checker) Look(ctx context.Context) (Sight, error) {
 	seen := Sight{}
 	if err := c.lookAtVSphere(ctx, &seen); err != nil {
 		return seen, err
+	}
+	if c.effects != nil {
+		if err := c.rememberEffects(ctx); err != nil {
+			return seen, err
+		}
 	}
 	for _, look := range []func(context.Context, *Sight) error{c.lookAtHost, c.lookAtRevisions, c.lookAtAPI, c.lookAtStore} {
 		if err := look(ctx, &seen); err != nil {
