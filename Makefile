@@ -99,6 +99,17 @@ test-chaos: build tools ## Let everything go wrong for 300 VMs and 20 kills of t
 test-chaos-short: build tools ## Run a minute of test-chaos.
 	$(GOTEST) ./test/chaos -seed=$(SEED) -events=$(EVENTS)
 
+# What goes wrong in test-faults, by the names of its table. Nothing means all.
+FAULTS ?=
+
+.PHONY: test-faults
+test-faults: build tools ## Let each fault meet each operation at each moment, and print the table of docs/faults.md.
+	$(GO) test -timeout 2h -count=$(COUNT) -v ./test/faults -long -faults=$(FAULTS)
+
+.PHONY: test-faults-short
+test-faults-short: build tools ## Run a minute of test-faults.
+	$(GOTEST) ./test/faults
+
 .PHONY: test-race
 test-race: ## Run the unit tests with the race detector.
 	$(GOTEST) -race $(UNIT)

@@ -1,0 +1,189 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	"github.com/slipway-dev/slipway/test/fleetcheck"
+	"github.com/slipway-dev/slipway/test/localcluster"
+	"github.com/slipway-dev/slipway/test/vsphereclient"
+)
+
+// deadline is many times what an idle machine needs.
+const deadline = 2 * time.Minute
+
+// Names of the programs of the environment.
+const (
+	slipway       = "slipway-apiserver"
+	kubeAPIServer = "kube-apiserver"
+)
+
+// environment is what the cells of one fault share.
+type environment struct {
+	*localcluster.Cluster
+	dir, bin string
+	check    *fleetcheck.Checker
+	api      versioned.Interface
+	host     kubernetes.Interface
+	admin    rest.Interface // straight to the server, for its pages
+	// namespaces of all cells so far.
+	namespaces []string
+	// damaged is how often the store was.
+	damaged int
+}
+
+func newEnvironment(t *testing.T) *environment {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "slipway-faults-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &environment{dir: dir}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the logs are kept in %s", localcluster.LogDir(dir))
+			return
+		}
+		_ = os.RemoveAll(dir)
+	})
+	if e.bin, err = filepath.Abs("../../bin"); err != nil {
+		t.Fatal(err)
+	}
+	e.Cluster, err = localcluster.Start(t.Context(), localcluster.Options{
+		DataDir: dir, BinDir: e.bin, UnsafeNoFsync: true, GuestBootDelay: 100 * time.Millisecond,
+		SlipwayArgs: []string{"--v=2", fmt.Sprintf("--etcd-quota-backend-bytes=%d", embeddedetcd.MinQuota)},
+		VCenterArgs: []string{"--control-listen=127.0.0.1:0"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := e.connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func (e *environment) connect(ctx context.Context) (err error) {
+	if e.api, err = versioned.NewForConfig(e.RestConfig()); err != nil {
+		return err
+	}
+	if e.host, err = kubernetes.NewForConfig(e.RestConfig()); err != nil {
+		return err
+	}
+	direct, err := e.DirectConfig("slipway-admin", "system:masters")
+	if err != nil {
+		return err
+	}
+	admin, err := kubernetes.NewForConfig(direct)
+	if err != nil {
+		return err
+	}
+	e.admin = admin.RESTClient()
+	if err := e.order(ctx, http.MethodPut, "/trace?calls=50000", nil); err != nil {
+		return err
+	}
+	e.check, err = fleetcheck.New(ctx, e.Cluster)
+	return err
+}
+
+// order gives an order to the simulated vCenter and decodes its answer.
+func (e *environment) order(ctx context.Context, method, path string, into any) error {
+	body, err := vsphereclient.Order(ctx, e.VCenter().ControlURL, method, path)
+	if err != nil || into == nil {
+		return err
+	}
+	return json.Unmarshal(body, into)
+}
+
+// log is what slipway-apiserver has logged.
+func (e *environment) log() string {
+	data, err := os.ReadFile(filepath.Join(localcluster.LogDir(e.dir), slipway+".log"))
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
+}
+
+// until waits for a check to succeed.
+func until(ctx context.Context, what string, check func(ctx context.Context) error) error {
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, deadline, true, func(ctx context.Context) (bool, error) {
+		last = check(ctx)
+		return last == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("%s: not within %s: %w", what, deadline, errors.Join(ctx.Err(), last))
+	}
+	return nil
+}
+
+// settled waits until everything is as wanted, and nothing else is there.
+func (e *environment) settled(ctx context.Context, want map[string]fleetcheck.Wish) error {
+	return until(ctx, "everything is as wanted", func(ctx context.Context) error {
+		seen, err := e.check.Look(ctx)
+		if err != nil {
+			return err
+		}
+		if found := e.check.Problems(want, e.namespaces, seen); len(found) > 0 {
+			return errors.New(strings.Join(found, "\n"))
+		}
+		return nil
+	})
+}
+
+// unready succeeds when a check of the readiness of slipway-apiserver fails.
+func (e *environment) unready(ctx context.Context, check string) error {
+	err := e.admin.Get().RequestURI("/readyz/" + check).Do(ctx).Error()
+	if apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) {
+		return nil
+	}
+	return fmt.Errorf("/readyz/%s does not fail: %w", check, cmp.Or(err, errors.New("200 OK")))
+}
+
+// renewed is when the Lease of the controllers was.
+func (e *environment) renewed(ctx context.Context) (time.Time, error) {
+	lease, err := e.host.CoordinationV1().Leases("slipway-system").Get(ctx, "slipway-controllers", metav1.GetOptions{})
+	if err != nil {
+		return time.Time{}, err
+	}
+	if lease.Spec.RenewTime == nil {
+		return time.Time{}, nil
+	}
+	return lease.Spec.RenewTime.Time, nil
+}
+
+// delete deletes a virtual machine, if it is there.
+func (c *cell) delete(ctx context.Context, name string) error {
+	return until(ctx, "the deletion of "+name+" is accepted", func(ctx context.Context) error {
+		err := c.api.VmV1alpha1().VirtualMachines(c.namespace).Delete(ctx, name, metav1.DeleteOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return err
+	})
+}

@@ -1,0 +1,161 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// fault is one thing that goes wrong.
+type fault struct {
+	name, says string
+	// begin returns when the fault is there, and its victim has noticed where it can.
+	begin func(ctx context.Context, e *environment) error
+	// goesOn says that vSphere carries out what it was asked for before the fault ends.
+	goesOn bool
+	// end takes the fault away.
+	end func(ctx context.Context, e *environment) error
+	// again is how often, at most, what was in flight is asked for again.
+	again func(at moment) int
+}
+
+// faults are the rows of the matrix.
+var faults = []fault{
+	{
+		name: "none", says: "nothing", goesOn: true, again: never,
+		begin: func(context.Context, *environment) error { return nil },
+		end:   func(context.Context, *environment) error { return nil },
+	},
+	{
+		name: "kill", says: "SIGKILL of the server, and a start", again: whenForgotten,
+		begin: func(_ context.Context, e *environment) error { return e.KillSlipway() },
+		end:   func(ctx context.Context, e *environment) error { return e.RestartSlipway(ctx) },
+	},
+	{
+		name: "term", says: "SIGTERM of the server, and a start", again: whenForgotten,
+		begin: terminate,
+		end:   func(ctx context.Context, e *environment) error { return e.RestartSlipway(ctx) },
+	},
+	{
+		name: "stop", says: "SIGSTOP of the server until its Lease has run out, and SIGCONT", goesOn: true, again: never,
+		begin: func(ctx context.Context, e *environment) error {
+			if err := syscall.Kill(e.PID(slipway), syscall.SIGSTOP); err != nil {
+				return err
+			}
+			return e.leaseRunsOut(ctx)
+		},
+		end: func(_ context.Context, e *environment) error { return syscall.Kill(e.PID(slipway), syscall.SIGCONT) },
+	},
+	{
+		name: "host", says: "kube-apiserver stopped until the controllers pause, and continued", goesOn: true, again: never,
+		begin: func(ctx context.Context, e *environment) error {
+			const says = "The Lease could not be renewed"
+			before := strings.Count(e.log(), says)
+			if err := syscall.Kill(e.PID(kubeAPIServer), syscall.SIGSTOP); err != nil {
+				return err
+			}
+			return until(ctx, "the controllers pause", func(context.Context) error {
+				if strings.Count(e.log(), says) == before {
+					return errors.New("the log does not say so")
+				}
+				return nil
+			})
+		},
+		end: func(_ context.Context, e *environment) error {
+			return syscall.Kill(e.PID(kubeAPIServer), syscall.SIGCONT)
+		},
+	},
+	{
+		name: "vcenter", says: "all connections to vCenter closed until the server says so, and allowed", again: whenBroken,
+		begin: func(ctx context.Context, e *environment) error {
+			if err := e.order(ctx, http.MethodPost, "/outage?seconds=3600", nil); err != nil {
+				return err
+			}
+			return until(ctx, "the server says that vCenter is away", func(ctx context.Context) error {
+				return e.unready(ctx, "vcenter-session")
+			})
+		},
+		end: func(ctx context.Context, e *environment) error {
+			return e.order(ctx, http.MethodPost, "/outage?seconds=0", nil)
+		},
+	},
+	{name: "sick", says: "the server killed and its data damaged; a snapshot restored and released", again: whenForgotten, begin: sicken, end: heal},
+	{name: "full", says: "etcd at its quota of 64 MiB, and room made", goesOn: true, again: never, begin: fillStore, end: emptyStore},
+}
+
+// never is for faults after which the server knows what it has asked for.
+func never(moment) int { return 0 }
+
+// whenLost is for faults that end the connection to vCenter: a call that was not carried
+// out has to be made again.
+func whenLost(at moment) int {
+	if at == asked {
+		return 1
+	}
+	return 0
+}
+
+// refusals is how often, at most, a task is asked for again while it runs: the pauses
+// between tries grow.
+const refusals = 12
+
+// whenForgotten is for faults after which the server does not know of a task that runs: it
+// is another process, or the connection broke by which a deployment would have been
+// answered. It asks again for what it does not see, and vSphere refuses that while the
+// task runs.
+func whenForgotten(at moment) int {
+	if at == running {
+		return refusals
+	}
+	return whenLost(at)
+}
+
+// whenBroken is for faults after which the same process does not know either whether a
+// call was carried out that nobody has answered. vSphere refuses one that was.
+func whenBroken(at moment) int {
+	if at == unanswered {
+		return 1
+	}
+	return whenForgotten(at)
+}
+
+// terminate ends the server as kubelet does.
+func terminate(ctx context.Context, e *environment) error {
+	if err := syscall.Kill(e.PID(slipway), syscall.SIGTERM); err != nil {
+		return err
+	}
+	select {
+	case err := <-e.Failed():
+		if !strings.Contains(err.Error(), "ended by itself (exit status 0)") {
+			return fmt.Errorf("it ends otherwise than with 0: %w", err)
+		}
+		return nil
+	case <-time.After(deadline):
+		return errors.New("the server does not stop")
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// leaseTime is when others may take the Lease of the controllers.
+const leaseTime = 15 * time.Second
+
+func (e *environment) leaseRunsOut(ctx context.Context) error {
+	return until(ctx, "others may take the Lease", func(ctx context.Context) error {
+		at, err := e.renewed(ctx)
+		if err != nil {
+			return err
+		}
+		if since := time.Since(at); since <= leaseTime {
+			return fmt.Errorf("it was renewed %s ago", since)
+		}
+		return nil
+	})
+}

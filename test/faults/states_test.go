@@ -1,0 +1,115 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/slipway-dev/slipway/test/fleetcheck"
+	"github.com/slipway-dev/slipway/test/vcenter/front"
+)
+
+// machine is one virtual machine of a cell.
+type machine struct {
+	// name is unique among all cells of an environment.
+	name string
+	// before and after the order of its user; empty for one that is not there.
+	before, after string
+	// on and big are how it is to be in the end.
+	on, big bool
+	// inFlight is the operation that the fault meets, held is the call by which it is
+	// asked for, task the one of vSphere by which it is carried out.
+	inFlight   fleetcheck.Operation
+	held, task string
+	// asked is what the whole order takes.
+	asked fleetcheck.Counts
+	// moIDs are those that it was seen with in vSphere.
+	moIDs []string
+}
+
+// state is what the machines of a cell are in when the fault begins.
+type state struct {
+	name     string
+	machines []machine
+}
+
+// Manifests of machines, without their metadata. What the machines of a namespace refer
+// to is in catalogue.
+const (
+	fromItem     = `{image: {name: item}, instancetype: {name: small, kind: VirtualMachineInstancetype}, powerState: %s, powerOffMode: Hard}`
+	fromTemplate = `{image: {name: template}, cpu: {sockets: 2}, memory: {guest: 2Gi}, powerState: %s, powerOffMode: Hard}`
+
+	catalogue = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: %[1]s}
+---
+apiVersion: instancetype.slipway.dev/v1alpha1
+kind: VirtualMachineInstancetype
+metadata: {name: small, namespace: %[1]s}
+spec: {cpu: {guest: 2}, memory: {guest: 2Gi}}
+---
+apiVersion: instancetype.slipway.dev/v1alpha1
+kind: VirtualMachineInstancetype
+metadata: {name: big, namespace: %[1]s}
+spec: {cpu: {guest: 4}, memory: {guest: 4Gi}}
+---
+apiVersion: vm.slipway.dev/v1alpha1
+kind: VirtualMachineImage
+metadata: {name: item, namespace: %[1]s}
+spec: {contentLibrary: {library: slipway, item: photon-5}}
+---
+apiVersion: vm.slipway.dev/v1alpha1
+kind: VirtualMachineImage
+metadata: {name: template, namespace: %[1]s}
+spec: {template: {inventoryPath: templates/ubuntu-24.04}}
+`
+)
+
+func manifest(namespace, name, spec string) string {
+	return fmt.Sprintf("---\napiVersion: vm.slipway.dev/v1alpha1\nkind: VirtualMachine\nmetadata: {name: %s, namespace: %s}\nspec: %s\n", name, namespace, spec)
+}
+
+func off(spec string) string { return fmt.Sprintf(spec, "PoweredOff") }
+func on(spec string) string  { return fmt.Sprintf(spec, "PoweredOn") }
+
+// states are the columns of the matrix.
+var states = []state{
+	{"creating", []machine{
+		{name: "item", after: on(fromItem), on: true, inFlight: fleetcheck.Create, held: front.RESTDeploy, task: "CreateVM_Task",
+			asked: fleetcheck.Counts{fleetcheck.Create: 1, fleetcheck.PowerOn: 1}},
+		{name: "template", after: on(fromTemplate), on: true, inFlight: fleetcheck.Create, held: "CloneVM_Task", task: "CloneVM_Task",
+			asked: fleetcheck.Counts{fleetcheck.Create: 1, fleetcheck.PowerOn: 1}},
+	}},
+	{"resizing", []machine{
+		{name: "typed", before: off(fromItem), after: strings.Replace(off(fromItem), "small", "big", 1), big: true,
+			inFlight: fleetcheck.Reconfigure, held: "ReconfigVM_Task", task: "ReconfigVM_Task", asked: fleetcheck.Counts{fleetcheck.Reconfigure: 1}},
+		{name: "sized", before: off(fromTemplate), after: strings.NewReplacer("sockets: 2", "sockets: 4", "2Gi", "4Gi").Replace(off(fromTemplate)), big: true,
+			inFlight: fleetcheck.Reconfigure, held: "ReconfigVM_Task", task: "ReconfigVM_Task", asked: fleetcheck.Counts{fleetcheck.Reconfigure: 1}},
+	}},
+	{"power", []machine{
+		{name: "started", before: off(fromItem), after: on(fromItem), on: true,
+			inFlight: fleetcheck.PowerOn, held: "PowerOnVM_Task", task: "PowerOnVM_Task", asked: fleetcheck.Counts{fleetcheck.PowerOn: 1}},
+		{name: "halted", before: on(fromTemplate), after: off(fromTemplate),
+			inFlight: fleetcheck.PowerOff, held: "PowerOffVM_Task", task: "PowerOffVM_Task", asked: fleetcheck.Counts{fleetcheck.PowerOff: 1}},
+	}},
+	{"deleting", []machine{
+		{name: "running", before: on(fromItem), inFlight: fleetcheck.PowerOff, held: "PowerOffVM_Task", task: "PowerOffVM_Task",
+			asked: fleetcheck.Counts{fleetcheck.PowerOff: 1, fleetcheck.Destroy: 1}},
+		{name: "resting", before: off(fromTemplate), inFlight: fleetcheck.Destroy, held: "Destroy_Task", task: "Destroy_Task",
+			asked: fleetcheck.Counts{fleetcheck.Destroy: 1}},
+	}},
+}
+
+// wish is the machine as its user wants it, as the cell begins or in the end.
+func (m machine) wish(namespace string, begins bool) fleetcheck.Wish {
+	w := fleetcheck.Wish{Namespace: namespace, Name: m.name, On: m.on, VCPUs: 2, MemoryMB: 2048}
+	if begins {
+		w.On = strings.Contains(m.before, "PoweredOn")
+	} else if m.big {
+		w.VCPUs, w.MemoryMB = 4, 4096
+	}
+	return w
+}
