@@ -74,6 +74,7 @@ func TestInventorySurvivesRestart(t *testing.T) {
 		}
 		before[spec.Name], refs[spec.Name] = factsOf(read(ctx, t, c, vm)), vm.Reference()
 	}
+	installation := c.ServiceContent.About.InstanceUuid
 	if err := first.Stop(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -85,6 +86,9 @@ func TestInventorySurvivesRestart(t *testing.T) {
 	c = connect(ctx, t, second)
 	if second.Ready().Thumbprint != first.Ready().Thumbprint {
 		t.Error("the self-signed certificate was not kept")
+	}
+	if got := c.ServiceContent.About.InstanceUuid; got != installation || got == "" {
+		t.Errorf("it is installation %q now and was %q", got, installation)
 	}
 	after := map[string]facts{}
 	for name, ref := range refs {
@@ -100,6 +104,15 @@ func TestInventorySurvivesRestart(t *testing.T) {
 	}
 	libraryItem(t, connectREST(ctx, t, c))
 	goesOn(ctx, t, second, refs, before)
+}
+
+func TestEveryVCenterIsAnInstallationOfItsOwn(t *testing.T) {
+	ctx := testContext(t)
+	one := dial(ctx, t, startServer(t, Options{StateDir: t.TempDir()})).ServiceContent.About.InstanceUuid
+	two := dial(ctx, t, startServer(t, Options{StateDir: t.TempDir()})).ServiceContent.About.InstanceUuid
+	if one == two || one == "" {
+		t.Errorf("the instance UUIDs are %q and %q", one, two)
+	}
 }
 
 // goesOn checks that the restored inventory works: machines can be destroyed,

@@ -11,6 +11,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25"
@@ -56,6 +57,8 @@ func Build(ctx context.Context, dir, apiVersion string) (*Inventory, error) {
 	model := simulator.VPX()
 	model.Datacenter, model.Cluster, model.ClusterHost, model.Portgroup = 1, 1, hosts, 1
 	model.Host, model.Datastore, model.Machine = 0, 0, 0
+	// The simulator's own is that of the machine: all of its vCenters would be one.
+	model.ServiceContent.About.InstanceUuid = uuid.NewString()
 	model.ServiceContent.About.ApiVersion = apiVersion
 	if parts := strings.SplitN(apiVersion, ".", 4); len(parts) >= 3 {
 		model.ServiceContent.About.Version = strings.Join(parts[:3], ".")

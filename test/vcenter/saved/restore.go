@@ -77,6 +77,9 @@ func read(archive *tar.Reader, filesDir string, inv *inventory.Inventory) error 
 			if !slices.Equal(h.Base, inv.Base) {
 				return ErrDifferentInventory
 			}
+			if h.Installation != "" { // else it was saved by a version before
+				*installation(inv.Model.Map()) = h.Installation
+			}
 			if err := advance(inv.Model.Map(), h.Next); err != nil {
 				return err
 			}

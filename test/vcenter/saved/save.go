@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/xml"
 
@@ -40,6 +41,8 @@ const (
 type head struct {
 	Base []string `json:"base"` // the fixed inventory
 	Next int64    `json:"next"` // the number of the last reference given out
+	// Installation is the instance UUID of the vCenter.
+	Installation string `json:"installation"`
 }
 
 // ErrDifferentInventory says that a save belongs to another fixed inventory.
@@ -77,7 +80,7 @@ func write(w io.Writer, filesDir string, inv *inventory.Inventory) error {
 	if err != nil {
 		return err
 	}
-	first, err := json.Marshal(head{Base: inv.Base, Next: counter(registry)})
+	first, err := json.Marshal(head{Base: inv.Base, Next: counter(registry), Installation: *installation(registry)})
 	if err != nil {
 		return err
 	}
@@ -135,6 +138,12 @@ func managed(obj mo.Reference) any {
 		return &x.VirtualMachineSnapshot
 	}
 	return obj
+}
+
+// installation is the instance UUID of the vCenter, which is drawn anew for a new
+// inventory, and which a vCenter keeps for life.
+func installation(registry *simulator.Registry) *string {
+	return &registry.Get(vim25.ServiceInstance).(*simulator.ServiceInstance).Content.About.InstanceUuid
 }
 
 // counter returns the highest number of a reference. There is no way to ask for
