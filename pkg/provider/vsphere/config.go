@@ -24,6 +24,9 @@ type Config struct {
 	CAPEM []byte
 	// Thumbprint pins the server's certificate: SHA-256 or SHA-1 in hexadecimal.
 	Thumbprint string
+	// Installation, if set, is the instance UUID of the vCenter that is meant; empty stands
+	// for that of the first login. Another one is not logged in to.
+	Installation *string
 	// Credentials are asked for at every login.
 	Credentials session.Credentials
 
@@ -61,7 +64,7 @@ type Config struct {
 // session are the options of the session.
 func (c *Config) session() session.Options {
 	return session.Options{
-		URL: c.URL, CAFile: c.CAFile, CAPEM: c.CAPEM, Thumbprint: c.Thumbprint,
+		URL: c.URL, CAFile: c.CAFile, CAPEM: c.CAPEM, Thumbprint: c.Thumbprint, Installation: c.Installation,
 		Credentials: c.Credentials, MaxCalls: c.MaxCalls, OnCall: c.OnCall, Permit: c.Permit,
 	}
 }

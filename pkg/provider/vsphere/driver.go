@@ -8,6 +8,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/vmware/govmomi/vim25/mo"
 	vimtypes "github.com/vmware/govmomi/vim25/types"
@@ -125,6 +126,15 @@ func (d *Driver) Healthy(ctx context.Context) error {
 	}
 	return d.inventory.Unsynced()
 }
+
+// Info tells of the present login; it is zero before the first.
+func (d *Driver) Info() session.Info { return d.session.Info() }
+
+// Connected returns nil while vCenter answers, read or not.
+func (d *Driver) Connected(ctx context.Context) error { return d.session.Healthy(ctx) }
+
+// ReadDuration is how long it took to read the inventory the last time; 0 before its end.
+func (d *Driver) ReadDuration() time.Duration { return d.inventory.ReadDuration() }
 
 // Starting implements driver.Driver.
 func (d *Driver) Starting() bool { return d.inventory.Starting() }

@@ -218,7 +218,7 @@ func (i *Inventory) finishSync(seen map[types.ManagedObjectReference]struct{}) {
 		i.store(ref, nil)
 	}
 	i.mu.Lock()
-	i.synced, i.complete = true, true
+	i.synced, i.complete, i.took = true, true, time.Since(i.began)
 	i.mu.Unlock()
 	if i.opts.Synced != nil {
 		i.opts.Synced()

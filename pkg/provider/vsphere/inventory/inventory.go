@@ -51,6 +51,9 @@ type Inventory struct {
 	lost error
 	// complete is true as soon as everything was read once, and stays so.
 	complete bool
+	// began is when the reading of everything did, took how long the last one took.
+	began time.Time
+	took  time.Duration
 	// direct are virtual machines that were read directly since the stream began,
 	// and that the stream has not reported yet.
 	direct map[types.ManagedObjectReference]struct{}
@@ -151,6 +154,13 @@ func (i *Inventory) Unsynced() error {
 	default:
 		return errors.New("the inventory of vCenter was not read yet")
 	}
+}
+
+// ReadDuration is how long the last reading of everything took; 0 before its end.
+func (i *Inventory) ReadDuration() time.Duration {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.took
 }
 
 // Starting reports whether everything is still to be read for the first time.

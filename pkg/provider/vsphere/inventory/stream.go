@@ -70,6 +70,7 @@ func (i *Inventory) stream(ctx context.Context) error {
 		}
 	}()
 	i.mu.Lock()
+	i.began = time.Now()
 	clear(i.direct) // Whatever is there by now, the new stream reports.
 	i.places.reset()
 	i.mu.Unlock()

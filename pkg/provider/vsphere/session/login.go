@@ -54,6 +54,9 @@ func (s *Session) connect(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("connecting to vCenter %s: %w", s.url.Host, err)
 	}
+	if err := s.isMeant(c); err != nil {
+		return fmt.Errorf("connecting to vCenter %s: %w", s.url.Host, err)
+	}
 	c.RoundTripper = &transport{s: s, next: s.soap}
 	user, err := s.authenticate(ctx, "Login", func(user *url.Userinfo) error {
 		return session.NewManager(s.plain(c)).Login(ctx, user)
@@ -65,6 +68,7 @@ func (s *Session) connect(ctx context.Context) error {
 	// What ended this session, such as a restart, has ended that of REST most likely: the
 	// next call would be sent in vain.
 	s.vim, s.action, s.rest = c, action, nil
+	s.info = infoOf(c, user)
 	close(s.epoch)
 	s.epoch = make(chan struct{})
 	s.number++
@@ -106,7 +110,7 @@ func (s *Session) loginREST(ctx context.Context, vim *vim25.Client, seen int) er
 func (s *Session) authenticate(ctx context.Context, method string, send func(*url.Userinfo) error) (user string, err error) {
 	user, password, err := s.opts.Credentials(ctx)
 	if err != nil {
-		return "", fmt.Errorf("reading vCenter credentials: %w", err)
+		return "", fmt.Errorf("%w: %w", ErrNoCredentials, err)
 	}
 	attempt, err := s.refused.begin(user, password)
 	if err != nil {

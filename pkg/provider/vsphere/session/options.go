@@ -26,6 +26,9 @@ const (
 	longCallTimeout = 2 * time.Hour
 )
 
+// ErrNoCredentials means that there are none to log in with.
+var ErrNoCredentials = errors.New("reading vCenter credentials")
+
 // Credentials returns user name and password. It is called at every login.
 type Credentials func(ctx context.Context) (user, password string, err error)
 
@@ -40,6 +43,9 @@ type Options struct {
 	// Thumbprint is the SHA-256 or SHA-1 of the server's certificate in
 	// hexadecimal, with or without colons. Not together with a CA.
 	Thumbprint string
+	// Installation, if set, is the instance UUID of the vCenter that is meant; empty stands
+	// for that of the first login. Another one is not logged in to.
+	Installation *string
 	// Credentials to log in with. Required.
 	Credentials Credentials
 	// MaxCalls bounds concurrent calls. Defaults to 32.

@@ -33,6 +33,8 @@ type Session struct {
 	// vim is nil before the first login, action the SOAPAction of its calls.
 	vim    *vim25.Client
 	action string
+	// info is of the last login.
+	info Info
 	// epoch is replaced, and the old one closed, at every login: server-side
 	// objects such as property collectors die with the session. number counts them.
 	epoch  chan struct{}

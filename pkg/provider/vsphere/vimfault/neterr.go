@@ -30,12 +30,7 @@ func (e *UnavailableError) Error() string {
 // Unreachable reports whether err is a failure of the network or of the server's
 // availability that can pass by itself. A certificate that is not trusted is none.
 func Unreachable(err error) bool {
-	var unknownCA x509.UnknownAuthorityError
-	var badHost x509.HostnameError
-	var invalid x509.CertificateInvalidError
-	switch {
-	case err == nil,
-		errors.As(err, &unknownCA), errors.As(err, &badHost), errors.As(err, &invalid):
+	if err == nil || Untrusted(err) {
 		return false
 	}
 	for _, target := range []error{
@@ -53,6 +48,14 @@ func Unreachable(err error) bool {
 	}
 	var ne net.Error
 	return errors.As(err, &ne) && ne.Timeout()
+}
+
+// Untrusted reports whether err is about a certificate that is not trusted.
+func Untrusted(err error) bool {
+	var unknownCA x509.UnknownAuthorityError
+	var badHost x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	return errors.As(err, &unknownCA) || errors.As(err, &badHost) || errors.As(err, &invalid)
 }
 
 // HasStatus reports whether err is an answer of the REST API with the HTTP status. It
