@@ -62,7 +62,7 @@ type Options struct {
 type Engine struct {
 	opts   Options
 	driver driver.Driver
-	hints  hints
+	hints  provider.Hints
 
 	// base ends when operations shall.
 	base context.Context //nolint:containedctx // operations outlive the call that starts them
@@ -116,7 +116,7 @@ func (e *Engine) Run(ctx context.Context) {
 }
 
 // Watch implements provider.Provider.
-func (e *Engine) Watch(ctx context.Context, changed func(provider.Hint)) { e.hints.watch(ctx, changed) }
+func (e *Engine) Watch(ctx context.Context, changed func(provider.Hint)) { e.hints.Watch(ctx, changed) }
 
 // Healthy implements provider.Provider.
 func (e *Engine) Healthy(ctx context.Context) error { return e.driver.Healthy(ctx) }
@@ -157,12 +157,12 @@ func (e *Engine) Changed(name types.NamespacedName) {
 	busy := rec != nil && rec.running != nil
 	e.mu.Unlock()
 	if !busy {
-		e.hints.send(key)
+		e.hints.Send(key)
 	}
 }
 
 // Blocked implements driver.Sink.
-func (e *Engine) Blocked(name types.NamespacedName) { e.hints.send(provider.VirtualMachineKey(name)) }
+func (e *Engine) Blocked(name types.NamespacedName) { e.hints.Send(provider.VirtualMachineKey(name)) }
 
 // Read implements driver.Sink.
 func (e *Engine) Read() {
@@ -177,6 +177,6 @@ func (e *Engine) Read() {
 	}
 	e.mu.Unlock()
 	for _, key := range waiting {
-		e.hints.send(key)
+		e.hints.Send(key)
 	}
 }

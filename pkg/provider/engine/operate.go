@@ -54,7 +54,7 @@ func (p *pass) start(ctx context.Context, op driver.Operation) error {
 		e.ended(key, run, err)
 		ended <- err
 		close(ended)
-		e.hints.send(key)
+		e.hints.Send(key)
 	})
 	p.Started, p.Ended = string(op.Kind), ended
 	return nil
@@ -131,7 +131,7 @@ func (e *Engine) offer(keys []provider.Key) {
 		return
 	}
 	for _, k := range keys {
-		e.hints.send(k)
+		e.hints.Send(k)
 	}
 	if e.expiry != nil {
 		e.expiry.Stop()

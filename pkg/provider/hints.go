@@ -1,35 +1,33 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+package provider
 
 import (
 	"context"
 	"sync"
-
-	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
-// hints delivers hints to those that watch. What is sent while nobody does is kept,
+// Hints delivers hints to those that watch. What is sent while nobody does is kept,
 // once for each object, for the first that watches.
-type hints struct {
+type Hints struct {
 	mu       sync.Mutex
 	next     int
-	watchers map[int]func(provider.Hint)
-	kept     map[provider.Key]struct{}
+	watchers map[int]func(Hint)
+	kept     map[Key]struct{}
 }
 
-// watch delivers to changed until ctx is done.
-func (h *hints) watch(ctx context.Context, changed func(provider.Hint)) {
+// Watch delivers to changed until ctx is done.
+func (h *Hints) Watch(ctx context.Context, changed func(Hint)) {
 	h.mu.Lock()
 	if h.watchers == nil {
-		h.watchers = map[int]func(provider.Hint){}
+		h.watchers = map[int]func(Hint){}
 	}
 	id := h.next
 	h.next++
 	h.watchers[id] = changed
 	for key := range h.kept {
-		changed(provider.Hint{Key: key})
+		changed(Hint{Key: key})
 	}
 	h.kept = nil
 	h.mu.Unlock()
@@ -39,16 +37,17 @@ func (h *hints) watch(ctx context.Context, changed func(provider.Hint)) {
 	delete(h.watchers, id)
 }
 
-func (h *hints) send(key provider.Key) {
+// Send tells all that watch of key.
+func (h *Hints) Send(key Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.watchers) == 0 {
 		if h.kept == nil {
-			h.kept = map[provider.Key]struct{}{}
+			h.kept = map[Key]struct{}{}
 		}
 		h.kept[key] = struct{}{}
 	}
 	for _, changed := range h.watchers {
-		changed(provider.Hint{Key: key})
+		changed(Hint{Key: key})
 	}
 }

@@ -1,0 +1,100 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+var _ provider.Provider = (*Fleet[Member])(nil)
+
+// CreateOrUpdateVirtualMachine implements provider.Provider.
+func (f *Fleet[M]) CreateOrUpdateVirtualMachine(ctx context.Context, req *provider.Request) (provider.Result, error) {
+	return f.call(req, func(m M) (provider.Result, error) { return m.CreateOrUpdateVirtualMachine(ctx, req) })
+}
+
+// CreateOrUpdateVirtualMachineAsync implements provider.Provider.
+func (f *Fleet[M]) CreateOrUpdateVirtualMachineAsync(ctx context.Context, req *provider.Request) (provider.Result, error) {
+	return f.call(req, func(m M) (provider.Result, error) { return m.CreateOrUpdateVirtualMachineAsync(ctx, req) })
+}
+
+// DeleteVirtualMachine implements provider.Provider.
+func (f *Fleet[M]) DeleteVirtualMachine(ctx context.Context, req *provider.Request) (provider.Result, error) {
+	return f.call(req, func(m M) (provider.Result, error) { return m.DeleteVirtualMachine(ctx, req) })
+}
+
+// call asks the member of the virtual machine. It is noted before: one that is asked while
+// it ends refuses, and who waits for the next one must not be forgotten.
+func (f *Fleet[M]) call(req *provider.Request, ask func(M) (provider.Result, error)) (r provider.Result, err error) {
+	name, key := f.of(req.VM), provider.KeyOf(req.VM)
+	f.mu.Lock()
+	b := f.berth(name)
+	b.unsettled[key] = nil
+	known, there, member := b.known, b.there, b.member
+	f.mu.Unlock()
+	switch {
+	case !known:
+		return r, provider.ErrUnknownState
+	case !there:
+		err := fmt.Errorf("%w: there is no VCenter %q", provider.ErrUnknownState, name)
+		r.Set(vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, err.Error())
+		return r, err
+	}
+	if r, err = ask(member); err == nil {
+		f.mu.Lock()
+		delete(f.berth(name).unsettled, key)
+		f.mu.Unlock()
+	}
+	return r, err
+}
+
+// Forget implements provider.Provider.
+func (f *Fleet[M]) Forget(key types.NamespacedName) {
+	f.mu.Lock()
+	for _, b := range f.berths {
+		delete(b.unsettled, provider.VirtualMachineKey(key))
+	}
+	f.mu.Unlock()
+	members, _ := f.Members()
+	for _, m := range members {
+		m.Forget(key)
+	}
+}
+
+// Unread implements provider.Provider.
+func (f *Fleet[M]) Unread(vm *vmv1alpha1.VirtualMachine) bool {
+	f.mu.Lock()
+	b, key := f.berth(f.of(vm)), provider.KeyOf(vm)
+	known, there, member := b.known, b.there, b.member
+	if _, noted := b.unsettled[key]; !known && !noted {
+		b.unsettled[key] = vm
+	}
+	f.mu.Unlock()
+	return !known || there && member.Unread(vm)
+}
+
+// Watch implements provider.Provider.
+func (f *Fleet[M]) Watch(ctx context.Context, changed func(provider.Hint)) {
+	f.hints.Watch(ctx, changed)
+}
+
+// Healthy implements provider.Provider.
+func (f *Fleet[M]) Healthy(ctx context.Context) error {
+	members, _ := f.Members()
+	var errs []error
+	for name, m := range members {
+		if err := m.Healthy(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("vCenter %s: %w", name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
