@@ -124,8 +124,8 @@ func (w *walker) fields(v reflect.Value, path *field.Path) {
 // list walks a list that is not too long. Bytes are data, of which the size counts.
 func (w *walker) list(v reflect.Value, b bound, path *field.Path) {
 	if v.Type().Elem().Kind() == reflect.Uint8 {
-		if v.Len() > MaxObject && !w.quantities {
-			w.add(field.TooLong(path, nil, MaxObject))
+		if most := orElse(b.text, MaxObject); v.Len() > most && !w.quantities {
+			w.add(field.TooLong(path, nil, most))
 		}
 		return
 	}

@@ -34,7 +34,7 @@ type bound struct {
 	// items of a list or a map; 0 is MaxItems.
 	items int
 	// text is the length of a string, or of each of the field's items, in bytes; 0 is
-	// MaxText.
+	// MaxText, and MaxObject for data.
 	text int
 	// lines lets text have tabulators and line feeds.
 	lines bool
@@ -69,6 +69,8 @@ var table = map[string]bound{
 	"GPU.deviceName":                      {text: maxName},
 	"HostDevice.deviceName":               {text: maxName},
 	"VirtualMachineClassSpec.description": {text: 4096, lines: true},
+	// A hundred and more certificates.
+	"VCenterSpec.caBundle": {text: 256 << 10},
 	// Features of a CPU are in the hundreds.
 	"CPUPreferences.preferredCPUFeatures":        {items: 512},
 	"VirtualMachineInstancetypeSpec.annotations": {items: maxLabels, text: maxAnnotations, lines: true},

@@ -76,6 +76,15 @@ const (
 	ConditionStalled = "Stalled"
 )
 
+// Condition types of a VCenter, beside ConditionReady, which is True while it is connected
+// to and its inventory is read.
+const (
+	// ConditionConnected is True while the vCenter answers and takes the credentials.
+	ConditionConnected = "Connected"
+	// ConditionDeleting is True while the VCenter is to go and cannot yet.
+	ConditionDeleting = "Deleting"
+)
+
 // Condition reasons.
 const (
 	// ReasonSucceeded accompanies most True conditions.
@@ -144,6 +153,16 @@ const (
 	ReasonDisabled = "Disabled"
 	// ReasonQuestionPending means that vSphere waits for an answer.
 	ReasonQuestionPending = "QuestionPending"
+	// ReasonUnreachable means that nothing answers, or not as a vCenter does.
+	ReasonUnreachable = "Unreachable"
+	// ReasonUntrusted means that a certificate is not one that is trusted.
+	ReasonUntrusted = "Untrusted"
+	// ReasonLoginRefused means that the credentials were refused, or are missing.
+	ReasonLoginRefused = "LoginRefused"
+	// ReasonOtherInstallation means that another vCenter answers than the one before.
+	ReasonOtherInstallation = "OtherInstallation"
+	// ReasonInUse means that something needs what is to be deleted.
+	ReasonInUse = "InUse"
 	// ReasonConsolidationNeeded means that disks are to be consolidated.
 	ReasonConsolidationNeeded = "ConsolidationNeeded"
 )

@@ -30,6 +30,7 @@ var selectableFields = map[string][]string{
 	},
 	"VirtualMachineClass": nil,
 	"VirtualMachineImage": nil,
+	"VCenter":             nil,
 }
 
 // addFieldLabelConversionFuncs registers the fields of selectableFields.

@@ -42,6 +42,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&VirtualMachineInstance{}, &VirtualMachineInstanceList{},
 		&VirtualMachineClass{}, &VirtualMachineClassList{},
 		&VirtualMachineImage{}, &VirtualMachineImageList{},
+		&VCenter{}, &VCenterList{},
 		&RefreshOptions{}, &RefreshResult{},
 		&PowerOptions{}, &ExpandOptions{},
 	)

@@ -139,6 +139,41 @@ func (in VAppConfigBootstrap) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VCenter) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VCenter"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VCenterInventory) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VCenterInventory"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VCenterList) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VCenterList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VCenterSecretReference) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VCenterSecretReference"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VCenterSession) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VCenterSession"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VCenterSpec) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VCenterSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VCenterStatus) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VCenterStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in VirtualMachine) OpenAPIModelName() string {
 	return "dev.slipway.vm.v1alpha1.VirtualMachine"
 }
