@@ -169,6 +169,18 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationvmv1alpha1.TemplateImageSourceApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VAppConfigBootstrap"):
 		return &applyconfigurationvmv1alpha1.VAppConfigBootstrapApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VCenter"):
+		return &applyconfigurationvmv1alpha1.VCenterApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VCenterInventory"):
+		return &applyconfigurationvmv1alpha1.VCenterInventoryApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VCenterSecretReference"):
+		return &applyconfigurationvmv1alpha1.VCenterSecretReferenceApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VCenterSession"):
+		return &applyconfigurationvmv1alpha1.VCenterSessionApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VCenterSpec"):
+		return &applyconfigurationvmv1alpha1.VCenterSpecApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VCenterStatus"):
+		return &applyconfigurationvmv1alpha1.VCenterStatusApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachine"):
 		return &applyconfigurationvmv1alpha1.VirtualMachineApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineBootstrap"):

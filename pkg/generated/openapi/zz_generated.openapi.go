@@ -110,6 +110,13 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		vmv1alpha1.TCPSocketAction{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_TCPSocketAction(ref),
 		vmv1alpha1.TemplateImageSource{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_TemplateImageSource(ref),
 		vmv1alpha1.VAppConfigBootstrap{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_VAppConfigBootstrap(ref),
+		vmv1alpha1.VCenter{}.OpenAPIModelName():                              schema_pkg_apis_vm_v1alpha1_VCenter(ref),
+		vmv1alpha1.VCenterInventory{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_VCenterInventory(ref),
+		vmv1alpha1.VCenterList{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_VCenterList(ref),
+		vmv1alpha1.VCenterSecretReference{}.OpenAPIModelName():               schema_pkg_apis_vm_v1alpha1_VCenterSecretReference(ref),
+		vmv1alpha1.VCenterSession{}.OpenAPIModelName():                       schema_pkg_apis_vm_v1alpha1_VCenterSession(ref),
+		vmv1alpha1.VCenterSpec{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_VCenterSpec(ref),
+		vmv1alpha1.VCenterStatus{}.OpenAPIModelName():                        schema_pkg_apis_vm_v1alpha1_VCenterStatus(ref),
 		vmv1alpha1.VirtualMachine{}.OpenAPIModelName():                       schema_pkg_apis_vm_v1alpha1_VirtualMachine(ref),
 		vmv1alpha1.VirtualMachineBootstrap{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachineBootstrap(ref),
 		vmv1alpha1.VirtualMachineCPU{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_VirtualMachineCPU(ref),
@@ -3702,6 +3709,302 @@ func schema_pkg_apis_vm_v1alpha1_VAppConfigBootstrap(ref common.ReferenceCallbac
 				},
 			},
 		},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VCenter(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VCenter is a vCenter Server that virtual machines are in. It is connected to, connected to anew and left as the object says, while the server runs. Where in it virtual machines go is said by the server's flags.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard object metadata. The name is default.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Spec says how to reach it.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.VCenterSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Status is the observed state.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.VCenterStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.VCenterSpec{}.OpenAPIModelName(), vmv1alpha1.VCenterStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VCenterInventory(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VCenterInventory is what the server keeps in mind of a vCenter.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"virtualMachines": {
+						SchemaProps: spec.SchemaProps{
+							Description: "VirtualMachines is the number of VMs that belong to objects.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"readDuration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ReadDuration is how long it took to read everything, the last time that was needed.",
+							Ref:         ref(v1.Duration{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"virtualMachines", "readDuration"},
+			},
+		},
+		Dependencies: []string{
+			v1.Duration{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VCenterList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VCenterList is a list of VCenters.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Items are the VCenters.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.VCenter{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.VCenter{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VCenterSecretReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VCenterSecretReference names a Secret of the namespace that the server has for them.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Name of the Secret.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VCenterSession(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VCenterSession is a session with a vCenter.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"userName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "UserName is who logged in.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"loginTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "LoginTime is when.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"userName", "loginTime"},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VCenterSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VCenterSpec says how to reach a vCenter. At most one of caBundle and thumbprint is set; without either the certificate authorities of the server's system are trusted.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"url": {
+						SchemaProps: spec.SchemaProps{
+							Description: "URL of the SDK, https://host[:port]/sdk.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"caBundle": {
+						SchemaProps: spec.SchemaProps{
+							Description: "CABundle holds the certificate authorities to trust, in PEM.",
+							Type:        []string{"string"},
+							Format:      "byte",
+						},
+					},
+					"thumbprint": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Thumbprint is the SHA-256 or SHA-1 of the certificate to trust, in hexadecimal, with or without colons.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"credentialsSecretRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "CredentialsSecretRef names a Secret with the keys username and password. It is read at every login, from the one namespace that --vcenter-secrets-namespace names: who may write a VCenter reaches no other Secret by it.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.VCenterSecretReference{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"url", "credentialsSecretRef"},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.VCenterSecretReference{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VCenterStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VCenterStatus is what is seen of a vCenter.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"version": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Version of the product, for example 8.0.3.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion is that of its API, for example 8.0.3.0.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"instanceUUID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "InstanceUUID identifies the installation. Another one that answers at the URL is not logged in to: the virtual machines are not in it.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"session": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Session is the present one.",
+							Ref:         ref(vmv1alpha1.VCenterSession{}.OpenAPIModelName()),
+						},
+					},
+					"inventory": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Inventory is what the server keeps in mind of it, once it was read.",
+							Ref:         ref(vmv1alpha1.VCenterInventory{}.OpenAPIModelName()),
+						},
+					},
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Conditions are the observations in detail: Ready, Connected and Deleting.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.VCenterInventory{}.OpenAPIModelName(), vmv1alpha1.VCenterSession{}.OpenAPIModelName(), v1.Condition{}.OpenAPIModelName()},
 	}
 }
 

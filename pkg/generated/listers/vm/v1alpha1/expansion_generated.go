@@ -5,6 +5,10 @@
 
 package v1alpha1
 
+// VCenterListerExpansion allows custom methods to be added to
+// VCenterLister.
+type VCenterListerExpansion interface{}
+
 // VirtualMachineListerExpansion allows custom methods to be added to
 // VirtualMachineLister.
 type VirtualMachineListerExpansion interface{}

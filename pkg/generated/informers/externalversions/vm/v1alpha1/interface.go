@@ -11,6 +11,8 @@ import (
 
 // Interface provides access to all the informers in this group version.
 type Interface interface {
+	// VCenters returns a VCenterInformer.
+	VCenters() TypedVCenterInformer
 	// VirtualMachines returns a VirtualMachineInformer.
 	VirtualMachines() TypedVirtualMachineInformer
 	// VirtualMachineClasses returns a VirtualMachineClassInformer.
@@ -30,6 +32,11 @@ type version struct {
 // New returns a new Interface.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
 	return &version{factory: f, namespace: namespace, tweakListOptions: tweakListOptions}
+}
+
+// VCenters returns a TypedVCenterInformer.
+func (v *version) VCenters() TypedVCenterInformer {
+	return &vCenterInformer{factory: v.factory, tweakListOptions: v.tweakListOptions}
 }
 
 // VirtualMachines returns a TypedVirtualMachineInformer.

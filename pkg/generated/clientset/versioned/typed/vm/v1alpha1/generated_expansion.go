@@ -5,6 +5,8 @@
 
 package v1alpha1
 
+type VCenterExpansion interface{}
+
 type VirtualMachineClassExpansion interface{}
 
 type VirtualMachineImageExpansion interface{}
