@@ -20,6 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/instancetype/instancetype"
 	"github.com/slipway-dev/slipway/pkg/registry/instancetype/preference"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/vcenter"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineclass"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineimage"
@@ -80,6 +81,7 @@ func everyKind(t *testing.T, j judge) {
 	walkKind(t, j, virtualmachine.Kind(time.Now))
 	walkKind(t, j, virtualmachineclass.Kind())
 	walkKind(t, j, virtualmachineimage.Kind())
+	walkKind(t, j, vcenter.Kind())
 	walkKind(t, j, instancetype.Namespaced())
 	walkKind(t, j, instancetype.Cluster())
 	walkKind(t, j, preference.Namespaced())
@@ -117,6 +119,12 @@ func (w *walk) value(typ reflect.Type, name string, at func(reflect.Value) refle
 	case reflect.String:
 		w.judge.text(w.t, name, func(text string) { set(reflect.ValueOf(text).Convert(typ)) }, w.validate)
 	case reflect.Slice:
+		if typ == reflect.TypeFor[[]byte]() { // data, which has a length only
+			if j, ok := w.judge.(longText); ok {
+				j.text(w.t, name, func(text string) { set(reflect.ValueOf([]byte(text))) }, w.validate)
+			}
+			return
+		}
 		w.judge.list(w.t, name, func(items int) { set(reflect.MakeSlice(typ, items, items)) }, w.validate)
 		w.value(typ.Elem(), name+"[0]", func(v reflect.Value) reflect.Value {
 			l := at(v)

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/instancetype/instancetype"
 	"github.com/slipway-dev/slipway/pkg/registry/instancetype/preference"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/vcenter"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineclass"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineimage"
@@ -28,6 +29,7 @@ func TestEveryKindKeepsTheConventions(t *testing.T) {
 	keepsConventions(t, short, virtualmachineinstance.Kind())
 	keepsConventions(t, short, virtualmachineclass.Kind())
 	keepsConventions(t, short, virtualmachineimage.Kind())
+	keepsConventions(t, short, vcenter.Kind())
 	keepsConventions(t, short, instancetype.Namespaced())
 	keepsConventions(t, short, instancetype.Cluster())
 	keepsConventions(t, short, preference.Namespaced())

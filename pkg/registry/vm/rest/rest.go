@@ -19,6 +19,7 @@ import (
 	instancetyperest "github.com/slipway-dev/slipway/pkg/registry/instancetype/rest"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/references"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/vcenter"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine/storage"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineclass"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineimage"
@@ -51,6 +52,10 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 	if err != nil {
 		return nil, err
 	}
+	vcenters, vcenterStatus, err := standard.NewREST(opts, scheme.Scheme, vcenter.Kind())
+	if err != nil {
+		return nil, err
+	}
 	machines, err := storage.New(opts, storage.Dependencies{
 		Now: time.Now, Typer: scheme.Scheme, Owners: d.Owners,
 		Readers: &references.Readers{Instancetypes: d.Instancetypes, Instances: instances, Classes: classes, Images: images, Host: d.Host},
@@ -75,6 +80,8 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 		"virtualmachineclasses":                classes,
 		"virtualmachineimages":                 images,
 		"virtualmachineimages/status":          imageStatus,
+		"vcenters":                             vcenters,
+		"vcenters/status":                      vcenterStatus,
 	}
 	return &info, nil
 }
