@@ -54,12 +54,13 @@ func NewStore[T Object](informer cache.SharedIndexInformer, adds bool) Store[T] 
 // Get returns the newest known object, or nil when there is none.
 func (s Store[T]) Get(key types.NamespacedName) (T, error) {
 	var none T
-	obj, ok, err := s.cache.GetByKey(key.String())
+	name := cache.NewObjectName(key.Namespace, key.Name).String() // which knows objects of the cluster
+	obj, ok, err := s.cache.GetByKey(name)
 	if err != nil || !ok {
 		return none, err
 	}
 	found := obj.(T)
-	if _, informed, err := s.informed.GetByKey(key.String()); err == nil && !informed && young(found) {
+	if _, informed, err := s.informed.GetByKey(name); err == nil && !informed && young(found) {
 		// Created here and not in the informer yet: the cache has just dropped it, since
 		// it takes what it returns for something that the informer has.
 		s.cache.Mutation(found)

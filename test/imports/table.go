@@ -73,6 +73,10 @@ var table = []rule{
 		never: []string{govmomi}, why: "what is collected is named in the API alone; vSphere knows nothing of it",
 	},
 	{
+		tree: "pkg/controller/vcenter", ours: []string{"pkg/apis", "pkg/generated", "pkg/controller"},
+		never: []string{govmomi}, why: "it says which vCenters are used; how one is used is nothing to it",
+	},
+	{
 		tree: "pkg/controller/virtualmachine", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/provider", "pkg/generated", "pkg/controller"},
 		never: []string{govmomi}, why: "a controller reaches the server like any client, and vSphere by the provider",
 	},

@@ -1,0 +1,143 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vcenter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
+	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue/exposition"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+)
+
+// Name of the controller in logs, metrics and its queue.
+const Name = "vcenter"
+
+// VCenters are those that are in use.
+type VCenters interface {
+	// Use makes the vCenter of a name the one that obj describes, or the flags when obj
+	// is nil, or none. It waits until the one before has ended, and does nothing when that
+	// is described alike. The error is about what obj says.
+	Use(ctx context.Context, name string, obj *vmv1alpha1.VCenter) error
+	// Observe tells what is seen of the one in use.
+	Observe(ctx context.Context, name string) Observation
+	// Described is true if the flags describe the vCenter of a name.
+	Described(name string) bool
+}
+
+// Observation is what is seen of a vCenter.
+type Observation struct {
+	// Status without conditions. What is not known is zero.
+	Status vmv1alpha1.VCenterStatus
+	// Connected is why there is no connection, with the reason for its condition; nil
+	// while there is one. Ready is why the vCenter cannot be worked with.
+	Connected, Ready error
+	Reason           string
+}
+
+// Deps is what the controller needs; all but Now are required.
+type Deps struct {
+	// Client writes VCenters.
+	Client versioned.Interface
+	// Informers watch our kinds. New registers what it needs; Run starts them.
+	Informers externalversions.SharedInformerFactory
+	// VCenters are changed as objects say.
+	VCenters VCenters
+	// Permit waits until there may be a pass.
+	Permit func(ctx context.Context) error
+	// Now is the clock of conditions; time.Now when nil.
+	Now func() time.Time
+}
+
+// Controller keeps the vCenters that are in use.
+type Controller struct {
+	deps     Deps
+	queue    *priorityqueue.Queue[types.NamespacedName]
+	loop     *controller.Controller[types.NamespacedName]
+	vcenters controller.Store[*vmv1alpha1.VCenter]
+	informer cache.SharedIndexInformer
+}
+
+// New makes a controller that does nothing until Run, and registers the informers that it
+// needs. It must be called before the informers are started.
+func New(d Deps) (*Controller, error) {
+	if d.Client == nil || d.Informers == nil || d.VCenters == nil || d.Permit == nil {
+		return nil, errors.New("vCenter controller: client, informers, vCenters and permit are required")
+	}
+	if d.Now == nil {
+		d.Now = time.Now
+	}
+	informers := d.Informers.Vm().V1alpha1()
+	c := &Controller{
+		deps: d, queue: controller.NewQueue(Name, controller.QueueOptions{}), informer: informers.VCenters().Informer(),
+	}
+	c.vcenters = controller.NewStore[*vmv1alpha1.VCenter](c.informer, false)
+	machines := informers.VirtualMachines()
+	c.loop = controller.New(controller.Options[types.NamespacedName]{Name: Name, Queue: c.queue, Permit: d.Permit, Reconciler: &reconciler{
+		client: d.Client.VmV1alpha1().VCenters(), vcenters: c.vcenters, uses: d.VCenters, now: d.Now,
+		machines: machines.Lister(), counted: machines.Informer().HasSynced,
+	}})
+	return c, nil
+}
+
+// Queue returns the queue, for looking into it.
+func (c *Controller) Queue() priorityqueue.Snapshotter { return c.queue }
+
+// Collectors expose what queue and loop count.
+func (c *Controller) Collectors() []prometheus.Collector {
+	return []prometheus.Collector{exposition.Collector(c.queue), c.loop.Collector()}
+}
+
+// Run starts the informers and reconciles until ctx is done. It returns when all that it
+// started has ended, with an error when the caches could not be filled. It must be
+// called at most once.
+func (c *Controller) Run(ctx context.Context) error {
+	c.deps.Informers.StartWithContext(ctx)
+	synced, err := controller.Register(
+		controller.Source{Informer: c.informer, Handler: c.vcenters.Handler()},
+		controller.Source{Informer: c.informer, Handler: c.changed()},
+	)
+	if err != nil {
+		return err
+	}
+	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
+		return fmt.Errorf("vCenter controller stopped before its cache was filled: %w", context.Cause(ctx))
+	}
+	// Without an object too something is to be used, or it is to be known that there is none.
+	c.look(types.NamespacedName{Name: vmv1alpha1.DefaultVCenter})
+	c.loop.Run(ctx)
+	return nil
+}
+
+func (c *Controller) look(key types.NamespacedName) {
+	c.queue.AddWithOpts(priorityqueue.AddOpts{Priority: controller.PriorityDefaultGeneric}, key)
+}
+
+// changed handles the events of VCenters. What only status says was written here.
+func (c *Controller) changed() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(obj any) { c.look(controller.KeyOf(obj.(*vmv1alpha1.VCenter))) },
+		UpdateFunc: func(oldObj, obj any) {
+			old, vc := oldObj.(*vmv1alpha1.VCenter), obj.(*vmv1alpha1.VCenter)
+			if old.UID != vc.UID || old.Generation != vc.Generation || vc.DeletionTimestamp != nil || len(old.Finalizers) != len(vc.Finalizers) {
+				c.look(controller.KeyOf(vc))
+			}
+		},
+		DeleteFunc: func(obj any) {
+			if gone, ok := controller.WithoutTombstone[*vmv1alpha1.VCenter](obj); ok {
+				c.look(controller.KeyOf(gone))
+			}
+		},
+	}
+}

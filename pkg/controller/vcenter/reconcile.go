@@ -1,0 +1,184 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vcenter
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
+	vmlisters "github.com/slipway-dev/slipway/pkg/generated/listers/vm/v1alpha1"
+)
+
+const (
+	// lookAgain is how often a vCenter is asked how it is: no event tells.
+	lookAgain = 15 * time.Second
+	// lookSoon is how soon while it is not as it should be; later and later the longer that
+	// lasts.
+	lookSoon = 2 * time.Second
+	// observeTimeout bounds one look, so that a silent vCenter does not hold up what
+	// changes its object.
+	observeTimeout = 10 * time.Second
+)
+
+// reconciler makes the passes.
+type reconciler struct {
+	client   vmclient.VCenterInterface
+	vcenters controller.Store[*vmv1alpha1.VCenter]
+	uses     VCenters
+	machines vmlisters.VirtualMachineLister
+	counted  cache.InformerSynced
+	now      func() time.Time
+}
+
+// Reconcile uses the vCenter of key as its object says, and writes what is seen.
+func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
+	vc, err := r.vcenters.Get(key)
+	switch {
+	case err != nil:
+		return controller.Result{}, fmt.Errorf("reading VCenter %s: %w", key.Name, err)
+	case vc == nil || vc.DeletionTimestamp != nil && !slices.Contains(vc.Finalizers, vmv1alpha1.VCenterFinalizer):
+		return controller.Result{}, r.uses.Use(ctx, key.Name, nil)
+	case vc.DeletionTimestamp != nil:
+		return r.remove(ctx, vc)
+	case !slices.Contains(vc.Finalizers, vmv1alpha1.VCenterFinalizer):
+		next := vc.DeepCopy()
+		next.Finalizers = append(next.Finalizers, vmv1alpha1.VCenterFinalizer)
+		if vc, err = r.update(ctx, next); err != nil {
+			return stale(err)
+		}
+	}
+	return r.observe(ctx, vc, r.uses.Use(ctx, key.Name, vc))
+}
+
+// remove lets go of a VCenter that nothing is in, or that the flags take the place of.
+func (r *reconciler) remove(ctx context.Context, vc *vmv1alpha1.VCenter) (controller.Result, error) {
+	next := vc.DeepCopy()
+	if !r.uses.Described(vc.Name) {
+		n, err := r.inUse()
+		if err != nil || n > 0 {
+			if err == nil {
+				err = fmt.Errorf("%d virtual machines are in it; it goes when they are gone", n)
+			}
+			r.set(&next.Status, next.Generation, vmv1alpha1.ConditionDeleting, metav1.ConditionTrue, vmv1alpha1.ReasonInUse, err.Error())
+			return r.observe(ctx, next, r.uses.Use(ctx, vc.Name, vc))
+		}
+	}
+	if err := r.uses.Use(ctx, vc.Name, nil); err != nil {
+		return controller.Result{}, err
+	}
+	next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == vmv1alpha1.VCenterFinalizer })
+	_, err := r.update(ctx, next)
+	return stale(err)
+}
+
+// inUse is the number of virtual machines that would be without a vCenter.
+func (r *reconciler) inUse() (int, error) {
+	if !r.counted() {
+		return 0, fmt.Errorf("the virtual machines are not read yet")
+	}
+	all, err := r.machines.List(labels.Everything())
+	return len(all), err
+}
+
+// observe writes what is seen of a vCenter, if it is something else than before; wrong is
+// what is wrong with its description.
+func (r *reconciler) observe(ctx context.Context, vc *vmv1alpha1.VCenter, wrong error) (controller.Result, error) {
+	looking, cancel := context.WithTimeout(ctx, observeTimeout)
+	defer cancel()
+	o := Observation{Connected: wrong, Ready: wrong, Reason: vmv1alpha1.ReasonInvalid}
+	if wrong == nil {
+		o = r.uses.Observe(looking, vc.Name)
+	}
+	if ctx.Err() != nil {
+		return controller.Result{}, nil // it was not looked at
+	}
+	next := vc.DeepCopy()
+	st := &next.Status
+	installation := st.InstanceUUID
+	*st = o.Status
+	st.Conditions = slices.Clone(vc.Status.Conditions)
+	if installation != "" {
+		st.InstanceUUID = installation
+	}
+	r.report(st, vc.Generation, vmv1alpha1.ConditionConnected, o.Connected, o.Reason)
+	r.report(st, vc.Generation, vmv1alpha1.ConditionReady, o.Ready, notReady(o))
+	again := controller.Result{RequeueAfter: r.pause(st)}
+	if stored, err := r.vcenters.Get(controller.KeyOf(vc)); err == nil && stored != nil && equality.Semantic.DeepEqual(stored.Status, next.Status) {
+		return again, nil
+	}
+	written, err := r.client.UpdateStatus(ctx, next, metav1.UpdateOptions{})
+	if err != nil {
+		return stale(fmt.Errorf("writing the status of VCenter %s: %w", vc.Name, err))
+	}
+	r.vcenters.Wrote(written)
+	return again, nil
+}
+
+// pause is how long until the next look.
+func (r *reconciler) pause(st *vmv1alpha1.VCenterStatus) time.Duration {
+	since := conditions.Find(st.Conditions, vmv1alpha1.ConditionReady)
+	if deleting := conditions.Find(st.Conditions, vmv1alpha1.ConditionDeleting); deleting != nil {
+		since = deleting
+	} else if since.Status == metav1.ConditionTrue {
+		return lookAgain
+	}
+	return min(max(r.now().Sub(since.LastTransitionTime.Time)/2, lookSoon), lookAgain)
+}
+
+// notReady is the reason of a VCenter that is not ready.
+func notReady(o Observation) string {
+	if o.Connected != nil {
+		return o.Reason
+	}
+	return vmv1alpha1.ReasonNotReady
+}
+
+// report sets a condition that is False for trouble.
+func (r *reconciler) report(st *vmv1alpha1.VCenterStatus, generation int64, kind string, trouble error, reason string) {
+	if trouble != nil {
+		r.set(st, generation, kind, metav1.ConditionFalse, reason, trouble.Error())
+		return
+	}
+	r.set(st, generation, kind, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
+}
+
+func (r *reconciler) set(st *vmv1alpha1.VCenterStatus, generation int64, kind string, status metav1.ConditionStatus, reason, message string) {
+	conditions.Set(&st.Conditions, r.now(), metav1.Condition{
+		Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: generation,
+	})
+}
+
+func (r *reconciler) update(ctx context.Context, next *vmv1alpha1.VCenter) (*vmv1alpha1.VCenter, error) {
+	written, err := r.client.Update(ctx, next, metav1.UpdateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("writing VCenter %s: %w", next.Name, err)
+	}
+	r.vcenters.Wrote(written)
+	return written, nil
+}
+
+// stale is what there is to do after err: to look again when somebody else wrote, and
+// nothing when the object is gone, which is then told.
+func stale(err error) (controller.Result, error) {
+	switch {
+	case apierrors.IsConflict(err):
+		return controller.Result{RequeueAfter: time.Second}, nil
+	case apierrors.IsNotFound(err):
+		return controller.Result{}, nil
+	}
+	return controller.Result{}, err
+}

@@ -1,0 +1,247 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vcenter
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/fake"
+	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+)
+
+// world is the API with what it has at the start, the caches of it, and the vCenters that
+// are in use.
+type world struct {
+	*reconciler
+	t        *testing.T
+	api      *fake.Clientset
+	objects  cache.Indexer
+	machines cache.Indexer
+	uses     *uses
+	clock    time.Time
+}
+
+// uses remembers what was to be used, and answers what the test says.
+type uses struct {
+	used      []string
+	wrong     error
+	seen      Observation
+	described bool
+}
+
+func (u *uses) Use(_ context.Context, name string, obj *vmv1alpha1.VCenter) error {
+	if u.wrong != nil {
+		return u.wrong
+	}
+	as := "flags or none"
+	if obj != nil {
+		as = obj.Spec.URL
+	}
+	if len(u.used) == 0 || u.used[len(u.used)-1] != name+" "+as {
+		u.used = append(u.used, name+" "+as)
+	}
+	return nil
+}
+
+func (u *uses) Observe(context.Context, string) Observation { return u.seen }
+
+func (u *uses) Described(string) bool { return u.described }
+
+func newWorld(t *testing.T, objects ...runtime.Object) *world {
+	t.Helper()
+	w := &world{t: t, api: fake.NewSimpleClientset(objects...), uses: &uses{}, clock: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	// The fake keeps no versions, by which caches tell what is newer.
+	version := 1
+	w.api.PrependReactor("update", "vcenters", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		version++
+		action.(clienttesting.UpdateAction).GetObject().(*vmv1alpha1.VCenter).ResourceVersion = strconv.Itoa(version)
+		return false, nil, nil
+	})
+	informers := externalversions.NewSharedInformerFactory(w.api, 0).Vm().V1alpha1()
+	w.objects, w.machines = informers.VCenters().Informer().GetIndexer(), informers.VirtualMachines().Informer().GetIndexer()
+	w.reconciler = &reconciler{
+		client: w.api.VmV1alpha1().VCenters(), vcenters: controller.NewStore[*vmv1alpha1.VCenter](informers.VCenters().Informer(), false),
+		uses: w.uses, machines: informers.VirtualMachines().Lister(), counted: func() bool { return true }, now: func() time.Time { return w.clock },
+	}
+	w.inform()
+	return w
+}
+
+// inform brings the cache up to date.
+func (w *world) inform() {
+	w.t.Helper()
+	all, err := w.api.VmV1alpha1().VCenters().List(w.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var items []any
+	for i := range all.Items {
+		items = append(items, &all.Items[i])
+	}
+	if err := w.objects.Replace(items, ""); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// pass reconciles and returns the object that the API has then, nil for none.
+func (w *world) pass() (*vmv1alpha1.VCenter, controller.Result) {
+	w.t.Helper()
+	result, err := w.Reconcile(w.t.Context(), types.NamespacedName{Name: "default"})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.inform()
+	vc, _, err := w.objects.GetByKey("default")
+	if vc == nil || err != nil {
+		return nil, result
+	}
+	return vc.(*vmv1alpha1.VCenter), result
+}
+
+// writes counts what was written.
+func (w *world) writes() int {
+	n := 0
+	for _, a := range w.api.Actions() {
+		if !a.Matches("list", "vcenters") {
+			n++
+		}
+	}
+	return n
+}
+
+func described(change func(*vmv1alpha1.VCenter)) *vmv1alpha1.VCenter {
+	vc := &vmv1alpha1.VCenter{
+		ObjectMeta: metav1.ObjectMeta{Name: "default", UID: "uid", Generation: 3, ResourceVersion: "1"},
+		Spec:       vmv1alpha1.VCenterSpec{URL: "https://vc/sdk"},
+	}
+	if change != nil {
+		change(vc)
+	}
+	return vc
+}
+
+func condition(vc *vmv1alpha1.VCenter, kind string) string {
+	c := conditions.Find(vc.Status.Conditions, kind)
+	if c == nil {
+		return "none"
+	}
+	return string(c.Status) + " " + c.Reason + " " + c.Message
+}
+
+func TestWithoutAnObjectTheFlagsAreUsed(t *testing.T) {
+	w := newWorld(t)
+	w.pass()
+	if diff := cmp.Diff([]string{"default flags or none"}, w.uses.used); diff != "" {
+		t.Errorf("used (-want +got):\n%s", diff)
+	}
+	if n := w.writes(); n != 0 {
+		t.Errorf("%d writes, want none: no object is made of the flags", n)
+	}
+}
+
+func TestAVCenterIsUsedAndItsStatusSaysWhatIsSeen(t *testing.T) {
+	w := newWorld(t, described(nil))
+	w.uses.seen = Observation{Status: vmv1alpha1.VCenterStatus{Version: "8.0.3", InstanceUUID: "one"}, Ready: errors.New("not read yet")}
+	vc, result := w.pass()
+	if !slices.Contains(vc.Finalizers, vmv1alpha1.VCenterFinalizer) || vc.Status.Version != "8.0.3" || vc.Status.InstanceUUID != "one" {
+		t.Errorf("the object is %+v", vc)
+	}
+	if got := condition(vc, "Connected"); got != "True Succeeded " {
+		t.Errorf("Connected is %s", got)
+	}
+	if got := condition(vc, "Ready"); got != "False NotReady not read yet" || result.RequeueAfter != lookSoon {
+		t.Errorf("Ready is %s, looked at again after %s", got, result.RequeueAfter)
+	}
+	w.clock = w.clock.Add(time.Hour)
+	if _, result = w.pass(); result.RequeueAfter != lookAgain {
+		t.Errorf("looked at again after %s when it was not ready for an hour", result.RequeueAfter)
+	}
+	w.uses.seen.Ready = nil
+	if vc, result = w.pass(); condition(vc, "Ready") != "True Succeeded " || result.RequeueAfter != lookAgain {
+		t.Errorf("Ready is %s, looked at again after %s", condition(vc, "Ready"), result.RequeueAfter)
+	}
+	if c := conditions.Find(vc.Status.Conditions, "Ready"); c.ObservedGeneration != 3 || !c.LastTransitionTime.Time.Equal(w.clock) {
+		t.Errorf("Ready is %+v", c)
+	}
+	before := w.writes()
+	w.pass()
+	if n := w.writes() - before; n != 0 {
+		t.Errorf("%d writes of what did not change", n)
+	}
+	if diff := cmp.Diff([]string{"default https://vc/sdk"}, w.uses.used); diff != "" {
+		t.Errorf("used (-want +got):\n%s", diff)
+	}
+}
+
+func TestTheInstallationOfAVCenterIsThatOfTheFirstLogin(t *testing.T) {
+	w := newWorld(t, described(func(vc *vmv1alpha1.VCenter) { vc.Status.InstanceUUID = "one" }))
+	other := errors.New("another one answers")
+	w.uses.seen = Observation{Connected: other, Ready: other, Reason: vmv1alpha1.ReasonOtherInstallation}
+	vc, _ := w.pass()
+	if got := condition(vc, "Connected"); vc.Status.InstanceUUID != "one" || got != "False OtherInstallation another one answers" {
+		t.Errorf("installation %q, Connected is %s", vc.Status.InstanceUUID, got)
+	}
+}
+
+func TestAVCenterWhoseDescriptionIsWrongSaysSo(t *testing.T) {
+	w := newWorld(t, described(nil))
+	w.uses.wrong = errors.New("no certificate found")
+	vc, _ := w.pass()
+	if got := condition(vc, "Ready"); got != "False Invalid no certificate found" {
+		t.Errorf("Ready is %s", got)
+	}
+}
+
+func TestAVCenterStaysWhileVirtualMachinesAreInIt(t *testing.T) {
+	deleted := func(vc *vmv1alpha1.VCenter) {
+		vc.DeletionTimestamp, vc.Finalizers = &metav1.Time{Time: time.Now()}, []string{vmv1alpha1.VCenterFinalizer}
+	}
+	for name, tc := range map[string]struct {
+		machines, unread, described bool
+		stays                       string
+		used                        string
+	}{
+		"with machines":           {machines: true, stays: "True InUse 1 virtual machines are in it; it goes when they are gone", used: "default https://vc/sdk"},
+		"machines not read":       {unread: true, stays: "True InUse the virtual machines are not read yet", used: "default https://vc/sdk"},
+		"without machines":        {used: "default flags or none"},
+		"flags take its place":    {machines: true, described: true, used: "default flags or none"},
+		"flags, machines unknown": {unread: true, described: true, used: "default flags or none"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, described(deleted))
+			w.uses.described = tc.described
+			w.counted = func() bool { return !tc.unread }
+			if tc.machines {
+				if err := w.machines.Add(&vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "vm"}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			vc, _ := w.pass()
+			if diff := cmp.Diff([]string{tc.used}, w.uses.used); diff != "" {
+				t.Errorf("used (-want +got):\n%s", diff)
+			}
+			if tc.stays == "" && vc != nil && len(vc.Finalizers) > 0 {
+				t.Errorf("it keeps %v", vc.Finalizers)
+			}
+			if tc.stays != "" && condition(vc, "Deleting") != tc.stays {
+				t.Errorf("Deleting is %s, want %s", condition(vc, "Deleting"), tc.stays)
+			}
+		})
+	}
+}
