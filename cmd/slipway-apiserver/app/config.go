@@ -68,7 +68,7 @@ func newConfig(o *Options, etcd *embeddedetcd.Server, i *identities) (*config, e
 		recommended.AdmissionControl = admission.NewChainHandler(recommended.AdmissionControl, reserve.New(etcd.Room))
 		recommended.AddReadyzChecks(healthz.NamedCheck("etcd-space", etcdSpace(etcd)))
 	}
-	c := &config{options: o, host: o.Host, health: newHealth(o.VCenter.URL != "")}
+	c := &config{options: o, host: o.Host, health: newHealth(recommended.ClientConfig != nil)}
 	if recommended.ClientConfig != nil {
 		recommended.ClientConfig.QPS, recommended.ClientConfig.Burst = hostQPS, hostBurst
 		client, err := kubernetes.NewForConfig(recommended.ClientConfig)

@@ -102,7 +102,7 @@ func (l *leadership) wait() {
 // returns what waits until all controllers have ended.
 func addControllers(server *genericapiserver.GenericAPIServer, d *controllerDeps, fail func(error)) (wait func(), err error) {
 	l := makeLeadership(d, defaultLeaseTimes, fail)
-	if d.options.VCenter.URL == "" {
+	if d.hostConfig == nil {
 		return l.wait, nil
 	}
 	if err := server.AddPostStartHook("start-"+controllersHook, l.hook(controllersHook, runControllers)); err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
@@ -38,6 +39,11 @@ func (o *VCenterOptions) credentials(host kubernetes.Interface) (session.Credent
 	if err != nil {
 		return nil, err
 	}
+	return secretCredentials(host, secret), nil
+}
+
+// secretCredentials reads a Secret with the keys username and password.
+func secretCredentials(host kubernetes.Interface, secret types.NamespacedName) session.Credentials {
 	return func(ctx context.Context) (string, string, error) {
 		ctx, cancel := context.WithTimeout(ctx, secretTimeout)
 		defer cancel()
@@ -50,7 +56,7 @@ func (o *VCenterOptions) credentials(host kubernetes.Interface) (session.Credent
 			return "", "", fmt.Errorf("Secret %s: %w", secret, err)
 		}
 		return c.Username, c.Password, nil
-	}, nil
+	}
 }
 
 func readCredentialsFile(path string) (user, password string, err error) {

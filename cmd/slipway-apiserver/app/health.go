@@ -24,16 +24,16 @@ const vcenterTimeout = 2 * time.Second
 // and the informers of the host cluster. A check passes while it does not apply: the
 // replicas that do not run controllers have no informers of their own and no session.
 type health struct {
-	withVCenter bool
+	withControllers bool
 
 	mu      sync.Mutex
 	leading bool
 	synced  func() bool
-	// vcenters are asked each by the name of its host.
-	vcenters map[string]func(context.Context) error
+	// vcenters are what to ask, each by the name of its host, as soon as it is known.
+	vcenters func() (ask map[string]func(context.Context) error, known bool)
 }
 
-func newHealth(withVCenter bool) *health { return &health{withVCenter: withVCenter} }
+func newHealth(withControllers bool) *health { return &health{withControllers: withControllers} }
 
 // lead says that this replica runs the controllers now.
 func (h *health) lead() {
@@ -44,7 +44,7 @@ func (h *health) lead() {
 
 // set says how to ask whether the controllers' informers have synced and whether
 // there is a session with each vCenter.
-func (h *health) set(synced func() bool, vcenters map[string]func(context.Context) error) {
+func (h *health) set(synced func() bool, vcenters func() (map[string]func(context.Context) error, bool)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.synced, h.vcenters = synced, vcenters
@@ -52,7 +52,7 @@ func (h *health) set(synced func() bool, vcenters map[string]func(context.Contex
 
 func (h *health) checks() []healthz.HealthChecker {
 	checks := []healthz.HealthChecker{healthz.NamedCheck("informers", h.checkInformers)}
-	if h.withVCenter {
+	if h.withControllers {
 		checks = append(checks, healthz.NamedCheck("vcenter-session", h.checkVCenter))
 	}
 	return checks
@@ -72,16 +72,21 @@ func (h *health) checkVCenter(r *http.Request) error {
 	h.mu.Lock()
 	leading, vcenters := h.leading, h.vcenters
 	h.mu.Unlock()
-	switch {
-	case !leading:
+	if !leading {
 		return nil
-	case len(vcenters) == 0:
+	}
+	var ask map[string]func(context.Context) error
+	known := false
+	if vcenters != nil {
+		ask, known = vcenters()
+	}
+	if !known {
 		return errors.New("there is no session with vCenter yet")
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), vcenterTimeout)
 	defer cancel()
-	answers := make(chan error, len(vcenters))
-	for host, ask := range vcenters {
+	answers := make(chan error, len(ask))
+	for host, ask := range ask {
 		go func() {
 			err := ask(ctx)
 			switch {
@@ -94,7 +99,7 @@ func (h *health) checkVCenter(r *http.Request) error {
 		}()
 	}
 	var failures []error
-	for range vcenters {
+	for range ask {
 		failures = append(failures, <-answers)
 	}
 	return errors.Join(failures...)

@@ -28,17 +28,21 @@ func TestReadinessFollowsTheControllersOfThisReplica(t *testing.T) {
 	h.lead()
 	check("with the Lease, nothing started", map[string]bool{})
 	synced, session := false, errors.New("no session")
-	h.set(func() bool { return synced }, map[string]func(context.Context) error{
-		"vc-1": func(context.Context) error { return nil }, "vc-2": func(context.Context) error { return session },
-	})
+	var ask map[string]func(context.Context) error
+	h.set(func() bool { return synced }, func() (map[string]func(context.Context) error, bool) { return ask, ask != nil })
 	check("started", map[string]bool{})
+	ask = map[string]func(context.Context) error{}
+	check("no vCenter described", map[string]bool{"vcenter-session": true})
+	ask["vc-1"] = func(context.Context) error { return nil }
+	ask["vc-2"] = func(context.Context) error { return session }
+	check("vCenters described", map[string]bool{})
 	synced = true
 	check("synced", map[string]bool{"informers": true})
 	session = nil
 	check("logged in", map[string]bool{"informers": true, "vcenter-session": true})
 }
 
-func TestServerWithoutVCenterDoesNotCheckASession(t *testing.T) {
+func TestServerWithoutControllersDoesNotCheckASession(t *testing.T) {
 	if got := len(newHealth(false).checks()); got != 1 {
 		t.Errorf("%d checks, want the informers only", got)
 	}
@@ -52,9 +56,10 @@ func TestSilentVCenterFailsTheCheckInsteadOfHoldingIt(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}
-		h.set(func() bool { return true }, map[string]func(context.Context) error{
+		ask := map[string]func(context.Context) error{
 			"vc-1": silent, "vc-2": silent, "vc-3": func(context.Context) error { return nil },
-		})
+		}
+		h.set(func() bool { return true }, func() (map[string]func(context.Context) error, bool) { return ask, true })
 		began := time.Now()
 		err := h.checkVCenter(httptest.NewRequestWithContext(t.Context(), "GET", "/readyz", nil))
 		for _, want := range []string{"vCenter vc-1 did not answer within", "vCenter vc-2 did not answer within"} {

@@ -40,6 +40,8 @@ func TestBadFlagsAreNamed(t *testing.T) {
 		"kubeconfig that is not there":     {"--data-dir=d --kubeconfig=/absent", "--kubeconfig: open /absent"},
 		"CA of etcd that is not there":     {"--etcd-servers=https://e --etcd-cafile=/absent", "--etcd-cafile: open /absent"},
 		"CA without vCenter":               {"--data-dir=d --vcenter-ca-file=c", "need --vcenter-url"},
+		"bad namespace of Secrets":         {"--data-dir=d --vcenter-secrets-namespace=a/b", `--vcenter-secrets-namespace "a/b"`},
+		"empty network, no vCenter":        {"--data-dir=d --vcenter-networks=a,,b", "--vcenter-networks"},
 		"no workers":                       {"--data-dir=d --controllers-workers=0", "--controllers-workers 0"},
 		"no creates":                       {"--data-dir=d --concurrent-creates=-1", "--concurrent-creates -1"},
 		"too many workers":                 {"--data-dir=d --controllers-workers=1025", "--controllers-workers 1025: must be at least 1 and at most 1024"},

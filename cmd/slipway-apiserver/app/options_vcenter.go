@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
@@ -41,6 +42,8 @@ type VCenterOptions struct {
 	Check bool
 	// MaxCalls is the number of calls to vCenter at the same time.
 	MaxCalls int
+	// SecretsNamespace is where the Secrets are that VCenter objects name.
+	SecretsNamespace string
 }
 
 const (
@@ -49,10 +52,13 @@ const (
 	maxMaxCalls     = 256
 )
 
-func newVCenterOptions() VCenterOptions { return VCenterOptions{MaxCalls: defaultMaxCalls} }
+func newVCenterOptions() VCenterOptions {
+	return VCenterOptions{MaxCalls: defaultMaxCalls, SecretsNamespace: defaultNamespace}
+}
 
 func (o *VCenterOptions) addFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&o.URL, "vcenter-url", o.URL, "URL of vCenter's SDK, https://host[:port]/sdk. Without it the API is served and no virtual machine is reconciled.")
+	fs.StringVar(&o.URL, "vcenter-url", o.URL, "URL of vCenter's SDK, https://host[:port]/sdk, for as long as there is no VCenter object named default.")
+	fs.StringVar(&o.SecretsNamespace, "vcenter-secrets-namespace", o.SecretsNamespace, "Namespace of the host cluster that the Secrets are in which VCenter objects name. Who may write these objects may have the server send any Secret of this namespace, and of no other, to a host of their choice.")
 	fs.StringVar(&o.CredentialsFile, "vcenter-credentials-file", o.CredentialsFile, "YAML file with the keys username and password.")
 	fs.StringVar(&o.CredentialsSecret, "vcenter-credentials-secret", o.CredentialsSecret, "Secret of the host cluster, NAMESPACE/NAME, with the keys username and password.")
 	fs.StringVar(&o.CAFile, "vcenter-ca-file", o.CAFile, "PEM file with the certificate authorities of vCenter. The system's are used when neither this nor --vcenter-thumbprint is given.")
@@ -70,6 +76,15 @@ func (o *VCenterOptions) addFlags(fs *pflag.FlagSet) {
 
 func (o *VCenterOptions) validate() []error {
 	var errs []error
+	if wrong := apivalidation.ValidateNamespaceName(o.SecretsNamespace, false); len(wrong) > 0 {
+		errs = append(errs, fmt.Errorf("--vcenter-secrets-namespace %q: %s", o.SecretsNamespace, strings.Join(wrong, "; ")))
+	}
+	if slices.Contains(slices.Concat(o.Networks, o.HostDevices), "") {
+		errs = append(errs, errors.New("--vcenter-networks and --vcenter-host-devices must not hold empty names"))
+	}
+	if err := between("vcenter-max-calls", o.MaxCalls, maxMaxCalls); err != nil {
+		errs = append(errs, err)
+	}
 	if o.URL == "" {
 		if o.CredentialsFile != "" || o.CredentialsSecret != "" || o.CAFile != "" || o.Thumbprint != "" {
 			errs = append(errs, errors.New("--vcenter-credentials-*, --vcenter-ca-file and --vcenter-thumbprint need --vcenter-url"))
@@ -96,12 +111,6 @@ func (o *VCenterOptions) validate() []error {
 	}
 	if o.CAFile != "" && o.Thumbprint != "" {
 		errs = append(errs, errors.New("at most one of --vcenter-ca-file and --vcenter-thumbprint may be given"))
-	}
-	if slices.Contains(slices.Concat(o.Networks, o.HostDevices), "") {
-		errs = append(errs, errors.New("--vcenter-networks and --vcenter-host-devices must not hold empty names"))
-	}
-	if err := between("vcenter-max-calls", o.MaxCalls, maxMaxCalls); err != nil {
-		errs = append(errs, err)
 	}
 	if len(errs) == 0 {
 		errs = o.validateTrust()
@@ -130,21 +139,18 @@ func (o *VCenterOptions) config(host kubernetes.Interface) (vsphere.Config, erro
 	if err != nil {
 		return vsphere.Config{}, err
 	}
+	c := o.places()
+	c.URL, c.CAFile, c.Thumbprint, c.Credentials = o.URL, o.CAFile, o.Thumbprint, credentials
+	return c, nil
+}
+
+// places says where virtual machines go in a vCenter, and how many calls are made.
+func (o *VCenterOptions) places() vsphere.Config {
 	return vsphere.Config{
-		URL: o.URL, CAFile: o.CAFile, Thumbprint: o.Thumbprint, Credentials: credentials,
 		Datacenter: o.Datacenter, ResourcePool: o.ResourcePool, Folder: o.Folder, Datastore: o.Datastore, Network: o.Network,
 		Networks: o.Networks, HostDevices: o.HostDevices,
 		MaxCalls: o.MaxCalls,
-	}, nil
-}
-
-// Host is that of the URL, by which a vCenter is named to people.
-func (o *VCenterOptions) Host() string {
-	u, err := url.Parse(o.URL)
-	if err != nil {
-		return o.URL
 	}
-	return u.Host
 }
 
 // Secret parses CredentialsSecret.

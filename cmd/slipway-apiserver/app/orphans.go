@@ -23,8 +23,8 @@ import (
 
 // orphanReport answers at orphans.Path. It can as soon as the controllers run here.
 type orphanReport struct {
-	vcenter string
-	find    atomic.Pointer[engine.FindOrphans]
+	// find tells the host of the vCenter with them, which is empty without one.
+	find atomic.Pointer[func() (vcenter string, find engine.FindOrphans)]
 }
 
 // install adds the path to the group, for it is the groups that kube-apiserver passes
@@ -48,12 +48,17 @@ func (o *orphanReport) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		later(w, "the controllers do not run in this replica of the server: another one, which holds the Lease, knows")
 		return
 	}
-	found, known := (*find)()
-	if !known {
-		later(w, "the virtual machines, or the inventory of vCenter "+o.vcenter+", are not read yet")
+	vcenter, list := (*find)()
+	if list == nil {
+		later(w, "there is no vCenter, or another one is about to be used")
 		return
 	}
-	report := orphans.Report{VCenter: o.vcenter, Orphans: []orphans.Orphan{}}
+	found, known := list()
+	if !known {
+		later(w, "the virtual machines, or the inventory of vCenter "+vcenter+", are not read yet")
+		return
+	}
+	report := orphans.Report{VCenter: vcenter, Orphans: []orphans.Orphan{}}
 	for _, f := range found {
 		report.Orphans = append(report.Orphans, orphans.Orphan{
 			Namespace: f.Key.Namespace, Name: f.Key.Name, UID: string(f.UID), UniqueID: f.UniqueID, VSphereName: f.Name,

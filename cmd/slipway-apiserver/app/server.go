@@ -134,7 +134,7 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 	}
 	d := &controllerDeps{
 		options: o, loopback: s.generic.LoopbackClientConfig, hostConfig: c.hostConfig, host: c.host,
-		health: c.health, store: c.store, mux: s.generic.Handler.NonGoRestfulMux, orphans: &orphanReport{vcenter: o.VCenter.Host()},
+		health: c.health, store: c.store, mux: s.generic.Handler.NonGoRestfulMux, orphans: &orphanReport{},
 	}
 	if s.etcd != nil {
 		d.dataDir, d.alone = o.DataDir, s.etcd.Since()

@@ -22,6 +22,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/controllerrevision"
 	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
 	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue/exposition"
+	"github.com/slipway-dev/slipway/pkg/controller/vcenter"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
@@ -29,7 +30,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine"
-	"github.com/slipway-dev/slipway/pkg/provider/vsphere"
 )
 
 // shared is what controllers are made from. All of them have the same one.
@@ -44,6 +44,7 @@ type shared struct {
 	// requests wait for nobody.
 	host     kubernetes.Interface
 	provider provider.Provider
+	vcenters vcenter.VCenters
 	recorder events.EventRecorder
 }
 
@@ -60,6 +61,11 @@ type runnable interface {
 var makers = []func(*shared) (runnable, error){
 	newVirtualMachines,
 	newControllerRevisions,
+	newVCenterController,
+}
+
+func newVCenterController(s *shared) (runnable, error) {
+	return vcenter.New(vcenter.Deps{Client: s.client, Informers: s.informers, VCenters: s.vcenters, Permit: s.permit})
 }
 
 func newControllerRevisions(s *shared) (runnable, error) {
@@ -94,10 +100,7 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	// The caches come first: they take a second, and new virtual machines wait for them.
 	// The inventory of vCenter takes many, and none of them waits for it.
 	cached := make(chan struct{})
-	hypervisor, err := newProvider(d, cached)
-	if err != nil {
-		return err
-	}
+	used := newVCenters(d, cached)
 	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: d.host.EventsV1()})
 	defer broadcaster.Shutdown()
 	if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
@@ -106,20 +109,19 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	informers := externalversions.NewSharedInformerFactoryWithOptions(apiserver.Listing(client), 0,
 		externalversions.WithTransform(controller.WithoutManagedFields))
 	all, err := makeControllers(&shared{
-		options: d.options, permit: d.fence.Wait, client: client, informers: informers, host: host, provider: hypervisor,
+		options: d.options, permit: d.fence.Wait, client: client, informers: informers, host: host, provider: used.fleet, vcenters: used,
 		recorder: broadcaster.NewRecorder(clientscheme.Scheme, serverName),
 	})
 	if err != nil {
 		return err
 	}
-	vcenter := d.options.VCenter.Host()
-	d.health.set(informersSynced(informers), map[string]func(context.Context) error{vcenter: hypervisor.Healthy})
-	orphans := findOrphans(hypervisor, informers)
+	d.health.set(informersSynced(informers), used.sessions)
+	orphans := func() (string, engine.FindOrphans) { return used.orphans(informers) }
 	d.orphans.find.Store(&orphans)
-	expose(d.mux, all, append(missingCollectors(vcenter, hypervisor.Missing), engine.NewCollector(hypervisor, vcenter, orphans))...)
+	expose(d.mux, all, &fleetCollector{used, informers})
 
 	running, ctx := errgroup.WithContext(ctx)
-	running.Go(func() error { hypervisor.Run(ctx); return nil })
+	running.Go(func() error { used.fleet.Run(ctx); return nil })
 	running.Go(func() error {
 		if cache.WaitForCacheSync(ctx.Done(), informersSynced(informers)) {
 			close(cached)
@@ -153,24 +155,6 @@ func expose(mux *mux.PathRecorderMux, all []runnable, more ...prometheus.Collect
 		queues = append(queues, c.Queue())
 	}
 	mux.Handle("/debug/queue", exposition.Handler(queues...))
-}
-
-func newProvider(d *controllerDeps, readAfter <-chan struct{}) (*engine.Engine, error) {
-	v := &d.options.VCenter
-	config, err := v.config(d.host)
-	if err != nil {
-		return nil, err
-	}
-	config.ReadAfter, config.Permit = readAfter, d.fence
-	driver, err := vsphere.New(config)
-	if err != nil {
-		return nil, fmt.Errorf("preparing the connection to vCenter %s: %w", v.URL, err)
-	}
-	o := &d.options.Controllers
-	return engine.New(engine.Options{Driver: driver, Alone: d.alone, Permit: d.fence.Check, Limits: engine.Limits{
-		Creates: o.ConcurrentCreates, Reconfigurations: o.ConcurrentReconfigurations,
-		PowerChanges: o.ConcurrentPowerChanges, Deletes: o.ConcurrentDeletes,
-	}}), nil
 }
 
 // informersSynced asks the informers of the kinds that every pass needs.

@@ -1,0 +1,177 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/vcenter"
+	"github.com/slipway-dev/slipway/pkg/provider/engine"
+	"github.com/slipway-dev/slipway/pkg/provider/fleet"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere"
+)
+
+// vcenters opens what VCenter objects, or the flags, describe.
+type vcenters struct {
+	deps *controllerDeps
+	// readAfter is closed when inventories may be read.
+	readAfter <-chan struct{}
+	fleet     *fleet.Fleet[*member]
+
+	// mu is held while one is replaced.
+	mu sync.Mutex
+	// used are the descriptions of those in use, by name.
+	used map[string]string
+	// opened is true after the first.
+	opened bool
+}
+
+var _ vcenter.VCenters = (*vcenters)(nil)
+
+// member is a vCenter in use.
+type member struct {
+	*engine.Engine
+	driver *vsphere.Driver
+	// host is that of the URL, by which a vCenter is named to people.
+	host string
+}
+
+func newVCenters(d *controllerDeps, readAfter <-chan struct{}) *vcenters {
+	return &vcenters{
+		deps: d, readAfter: readAfter, used: map[string]string{},
+		fleet: fleet.New[*member](func(*vmv1alpha1.VirtualMachine) string { return vmv1alpha1.DefaultVCenter }),
+	}
+}
+
+// Described implements vcenter.VCenters.
+func (v *vcenters) Described(name string) bool {
+	return name == vmv1alpha1.DefaultVCenter && v.deps.options.VCenter.URL != ""
+}
+
+// Use implements vcenter.VCenters.
+func (v *vcenters) Use(ctx context.Context, name string, obj *vmv1alpha1.VCenter) error {
+	description, err := v.describe(name, obj)
+	if err != nil {
+		return err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if before, used := v.used[name]; used && before == description {
+		return nil
+	}
+	delete(v.used, name)
+	open := func() (*member, error) { return v.open(obj) }
+	if description == "" {
+		open = nil
+	}
+	if err := v.fleet.Use(ctx, name, open); err != nil {
+		return fmt.Errorf("using VCenter %s: %w", name, err)
+	}
+	v.used[name] = description
+	return nil
+}
+
+// describe tells two descriptions apart; that of none is empty.
+func (v *vcenters) describe(name string, obj *vmv1alpha1.VCenter) (string, error) {
+	switch {
+	case obj != nil:
+		spec, err := json.Marshal(obj.Spec)
+		return string(obj.UID) + string(spec), err
+	case v.Described(name):
+		return "flags", nil
+	}
+	return "", nil
+}
+
+// open makes the member that obj, or the flags if it is nil, describes. Those before it have
+// ended.
+func (v *vcenters) open(obj *vmv1alpha1.VCenter) (*member, error) {
+	o := v.deps.options
+	config, err := o.VCenter.config(v.deps.host)
+	if obj != nil {
+		config, err = o.VCenter.objectConfig(obj, v.deps.host)
+	}
+	if err != nil {
+		return nil, err
+	}
+	config.ReadAfter, config.Permit = v.readAfter, v.deps.fence
+	driver, err := vsphere.New(config)
+	if err != nil {
+		return nil, fmt.Errorf("preparing the connection to vCenter %s: %w", config.URL, err)
+	}
+	alone := v.deps.alone
+	if v.opened && !alone.IsZero() {
+		alone = time.Now() // what the ones before have tried is forgotten
+	}
+	v.opened = true
+	return &member{driver: driver, host: hostOf(config.URL), Engine: engine.New(engine.Options{
+		Driver: driver, Alone: alone, Permit: v.deps.fence.Check, Limits: engine.Limits{
+			Creates: o.Controllers.ConcurrentCreates, Reconfigurations: o.Controllers.ConcurrentReconfigurations,
+			PowerChanges: o.Controllers.ConcurrentPowerChanges, Deletes: o.Controllers.ConcurrentDeletes,
+		}})}, nil
+}
+
+// objectConfig says how to reach the vCenter of an object. Where virtual machines go in
+// it, and how many calls are made at once, the flags say.
+func (o *VCenterOptions) objectConfig(obj *vmv1alpha1.VCenter, host kubernetes.Interface) (vsphere.Config, error) {
+	secret := types.NamespacedName{Namespace: o.SecretsNamespace, Name: obj.Spec.CredentialsSecretRef.Name}
+	c := o.places()
+	c.URL, c.CAPEM, c.Thumbprint = obj.Spec.URL, obj.Spec.CABundle, obj.Spec.Thumbprint
+	c.Credentials, c.Installation = secretCredentials(host, secret), &obj.Status.InstanceUUID
+	return c, nil
+}
+
+// Observe implements vcenter.VCenters.
+func (v *vcenters) Observe(ctx context.Context, name string) vcenter.Observation {
+	members, _ := v.fleet.Members()
+	m := members[name]
+	if m == nil {
+		err := fmt.Errorf("the server is stopping") // else it would be in use
+		return vcenter.Observation{Connected: err, Ready: err, Reason: vmv1alpha1.ReasonUnreachable}
+	}
+	connected := m.driver.Connected(ctx)
+	o := vcenter.Observation{Connected: connected, Ready: connected, Reason: vsphere.Trouble(connected)}
+	info := m.driver.Info()
+	o.Status = vmv1alpha1.VCenterStatus{Version: info.Version, APIVersion: info.APIVersion, InstanceUUID: info.Installation}
+	if connected != nil {
+		return o
+	}
+	o.Ready = m.Healthy(ctx)
+	o.Status.Session = &vmv1alpha1.VCenterSession{UserName: info.User, LoginTime: metav1.NewTime(info.LoggedIn.Truncate(time.Second))}
+	if m.driver.Synced() {
+		o.Status.Inventory = &vmv1alpha1.VCenterInventory{
+			VirtualMachines: int32(m.driver.Managed()), ReadDuration: metav1.Duration{Duration: m.driver.ReadDuration().Round(time.Millisecond)},
+		}
+	}
+	return o
+}
+
+// sessions are what asks for the health of each vCenter, by its host; known is false
+// while it is not known which there are.
+func (v *vcenters) sessions() (ask map[string]func(context.Context) error, known bool) {
+	members, known := v.fleet.Members()
+	ask = map[string]func(context.Context) error{}
+	for _, m := range members {
+		ask[m.host] = m.Healthy
+	}
+	return ask, known
+}
+
+func hostOf(sdk string) string {
+	u, err := url.Parse(sdk)
+	if err != nil {
+		return sdk
+	}
+	return u.Host
+}
