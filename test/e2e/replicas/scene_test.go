@@ -162,6 +162,13 @@ func (s *scene) eventually(what string, check func() error) {
 // make makes running virtual machines and waits until they are ready.
 func (s *scene) make(names ...string) {
 	s.Helper()
+	s.apply(names...)
+	s.ready(names...)
+}
+
+// apply makes running virtual machines.
+func (s *scene) apply(names ...string) {
+	s.Helper()
 	manifest := "apiVersion: vm.slipway.dev/v1alpha1\nkind: VirtualMachineImage\nmetadata: {name: photon-5, namespace: default}\n" +
 		"spec:\n  contentLibrary: {library: slipway, item: photon-5}\n"
 	for _, name := range names {
@@ -171,6 +178,11 @@ func (s *scene) make(names ...string) {
 	if err := s.Apply(s.Context(), []byte(manifest)); err != nil {
 		s.Fatal(err)
 	}
+}
+
+// ready waits until virtual machines are.
+func (s *scene) ready(names ...string) {
+	s.Helper()
 	client := s.client(s.RestConfig())
 	for _, name := range names {
 		s.eventually(name+" is ready", func() error {
