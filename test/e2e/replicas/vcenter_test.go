@@ -19,6 +19,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
 // withoutFlags lets a server know of no vCenter.
@@ -92,7 +93,7 @@ func (s *scene) password(password string) {
 }
 
 // A server that was started without a vCenter is told of one, of another password, of
-// other certificates, and is never restarted.
+// other certificates and of a wrong vCenter, and is never restarted.
 func TestTheVCenterIsTheOneThatItsObjectDescribes(t *testing.T) {
 	s := newScene(t, withoutFlags...)
 	pid := s.PID(slipway)
@@ -133,9 +134,53 @@ func TestTheVCenterIsTheOneThatItsObjectDescribes(t *testing.T) {
 	s.says("Ready", vmv1alpha1.ReasonSucceeded)
 	s.make("second")
 
+	s.refusesAnother()
+	s.make("third")
 	if now := s.PID(slipway); now != pid {
 		t.Errorf("the server was restarted: process %d, and %d at the start", now, pid)
 	}
+	s.goesWhenItIsEmpty("first", "second", "third")
+}
+
+// refusesAnother names the URL of another installation, to which nobody logs in.
+func (s *scene) refusesAnother() {
+	s.Helper()
+	other, err := vcenter.Start(s.Context(), vcenter.Options{StateDir: s.TempDir(), Username: s.VCenter().Username, Password: s.VCenter().Password})
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer func() {
+		if err := other.Stop(s.Context()); err != nil {
+			s.Error(err)
+		}
+	}()
+	s.change(func(spec *vmv1alpha1.VCenterSpec) {
+		spec.URL, spec.Thumbprint = other.Ready().URL, other.Ready().Thumbprint
+	})
+	s.says("Connected", vmv1alpha1.ReasonOtherInstallation)
+	if calls := other.Front().Calls(); calls["Login"] != 0 || calls["RetrieveServiceContent"] == 0 {
+		s.Errorf("the other vCenter was asked %v", calls)
+	}
+	s.change(func(spec *vmv1alpha1.VCenterSpec) {
+		spec.URL, spec.Thumbprint = s.VCenter().URL, s.VCenter().Thumbprint
+	})
+	s.says("Ready", vmv1alpha1.ReasonSucceeded)
+}
+
+// goesWhenItIsEmpty deletes the VCenter, and then the virtual machines for which it stays.
+func (s *scene) goesWhenItIsEmpty(names ...string) {
+	s.Helper()
+	if err := s.vcenters().Delete(s.Context(), "default", metav1.DeleteOptions{}); err != nil {
+		s.Fatal(err)
+	}
+	s.says("Deleting", vmv1alpha1.ReasonInUse)
+	s.ready(names...)
+	for _, name := range names {
+		if err := s.client(s.RestConfig()).VmV1alpha1().VirtualMachines(namespace).Delete(s.Context(), name, metav1.DeleteOptions{}); err != nil {
+			s.Fatal(err)
+		}
+	}
+	s.goes()
 }
 
 // goes waits until the VCenter is gone.
