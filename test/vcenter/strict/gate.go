@@ -60,6 +60,8 @@ type Gate struct {
 	sessions map[string]*simulator.Registry
 
 	building map[types.ManagedObjectReference]*construction // by folder, whose lock makes it one at a time
+
+	recent *recent
 }
 
 // slot is a name in a folder.
@@ -70,6 +72,7 @@ type slot struct {
 
 // handled are the calls that go through the gate, by the kind of their target.
 var handled = map[string]map[string]bool{
+	"TaskManager":  {"CreateCollectorForTasks": true},
 	"Folder":       {"CreateVM_Task": true, "RegisterVM_Task": true, "Destroy_Task": true},
 	"ResourcePool": {"ImportVApp": true},
 	"VirtualApp":   {"ImportVApp": true, "CreateChildVM_Task": true},
@@ -117,7 +120,7 @@ func Install(registry *simulator.Registry, guests Rebooter, seen *sight.Sight, o
 	g.Self = gateRef
 	registry.Put(g)
 	registry.AddHandler(g)
-	keepRecent(registry)
+	g.recent = keepRecent(registry)
 	registry.Handler = g.direct
 	return g
 }

@@ -24,14 +24,18 @@ type recent struct {
 	mu   sync.Mutex
 	list []types.ManagedObjectReference        // oldest first
 	runs map[types.ManagedObjectReference]bool // of the list
+	past []types.TaskInfo                      // that ended, oldest first
 }
 
-func keepRecent(registry *simulator.Registry) {
+func keepRecent(registry *simulator.Registry) *recent {
 	for _, e := range registry.AllReference("TaskManager") {
 		if m, ok := e.(*simulator.TaskManager); ok {
-			registry.AddHandler(&recent{TaskManager: m, runs: map[types.ManagedObjectReference]bool{}})
+			r := &recent{TaskManager: m, runs: map[types.ManagedObjectReference]bool{}}
+			registry.AddHandler(r)
+			return r
 		}
 	}
+	panic("the simulator has no task manager")
 }
 
 // PutObject enters a new task.
@@ -55,6 +59,9 @@ func (r *recent) PutObject(ctx *simulator.Context, obj mo.Reference) {
 func (r *recent) UpdateObject(ctx *simulator.Context, obj mo.Reference, changes []types.PropertyChange) {
 	if task, ok := obj.(*mo.Task); ok && ended(task.Info) {
 		r.mu.Lock()
+		if r.runs[task.Self] {
+			r.past = append(r.past, task.Info)
+		}
 		delete(r.runs, task.Self)
 		r.mu.Unlock()
 	}

@@ -1,0 +1,61 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package strict
+
+import (
+	"slices"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// most is how many tasks a collector gives at once (API, HistoryCollector,
+// setCollectorPageSize).
+const most = 1000
+
+// history collects tasks that ended. vCenter keeps them for weeks; the simulator's own
+// collectors know the last 1,000, which is less than a minute of a busy test.
+type history struct {
+	mo.TaskHistoryCollector
+
+	tasks []types.TaskInfo // still to be read, oldest first
+}
+
+// CreateCollectorForTasks answers for the task manager, for filters by time and state.
+func (g *Gate) CreateCollectorForTasks(ctx *simulator.Context, req *types.CreateCollectorForTasks) soap.HasFault {
+	spec := req.Filter
+	if spec.Entity != nil || spec.UserName != nil {
+		return &methods.CreateCollectorForTasksBody{Fault_: simulator.Fault("", &types.NotSupported{})}
+	}
+	g.recent.mu.Lock()
+	past := slices.Clone(g.recent.past)
+	g.recent.mu.Unlock()
+	past = slices.DeleteFunc(past, func(info types.TaskInfo) bool {
+		early := spec.Time != nil && spec.Time.BeginTime != nil && info.QueueTime.Before(*spec.Time.BeginTime)
+		late := spec.Time != nil && spec.Time.EndTime != nil && info.QueueTime.After(*spec.Time.EndTime)
+		return early || late || len(spec.State) > 0 && !slices.Contains(spec.State, info.State)
+	})
+	ref := ctx.Session.Put(&history{tasks: past}).Reference()
+	return &methods.CreateCollectorForTasksBody{Res: &types.CreateCollectorForTasksResponse{Returnval: ref}}
+}
+
+// ReadNextTasks gives the next older ones.
+func (h *history) ReadNextTasks(_ *simulator.Context, req *types.ReadNextTasks) soap.HasFault {
+	if req.MaxCount <= 0 || req.MaxCount > most {
+		return &methods.ReadNextTasksBody{Fault_: simulator.Fault("", &types.InvalidArgument{InvalidProperty: "maxCount"})}
+	}
+	n := min(int(req.MaxCount), len(h.tasks))
+	page := h.tasks[:n]
+	h.tasks = h.tasks[n:]
+	return &methods.ReadNextTasksBody{Res: &types.ReadNextTasksResponse{Returnval: page}}
+}
+
+// DestroyCollector ends it.
+func (h *history) DestroyCollector(ctx *simulator.Context, req *types.DestroyCollector) soap.HasFault {
+	ctx.Session.Remove(ctx, req.This)
+	return &methods.DestroyCollectorBody{Res: &types.DestroyCollectorResponse{}}
+}
