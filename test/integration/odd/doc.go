@@ -6,6 +6,6 @@
 // and body with every verb.
 //
 // What it demands of each answer: its code is below 500; a refusal names the field; and
-// to refuse costs less than maxCost of processor time. It is a package of its own so that
-// no other test shares its process, whose time that is.
+// to refuse costs less than maxCost of processor time, ten times that in the short form.
+// It is a package of its own so that no other test shares its process, whose time that is.
 package odd
