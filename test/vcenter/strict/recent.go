@@ -25,6 +25,7 @@ type recent struct {
 	list []types.ManagedObjectReference        // oldest first
 	runs map[types.ManagedObjectReference]bool // of the list
 	past []types.TaskInfo                      // that ended, oldest first
+	puts int                                   // counts the tasks that there ever were
 }
 
 func keepRecent(registry *simulator.Registry) *recent {
@@ -38,21 +39,35 @@ func keepRecent(registry *simulator.Registry) *recent {
 	panic("the simulator has no task manager")
 }
 
-// PutObject enters a new task.
+// PutObject enters a new task. The lock of the list is not held while others are
+// told of it: they have locks of their own, which they hold when they end a task.
 func (r *recent) PutObject(ctx *simulator.Context, obj mo.Reference) {
 	task, ok := obj.(*simulator.Task)
 	if !ok {
 		return
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.TaskManager.PutObject(ctx, obj)
 	r.list, r.runs[task.Self] = append(r.list, task.Self), true
 	for range len(r.list) - len(r.runs) - recentTasks {
 		oldest := slices.IndexFunc(r.list, func(ref types.ManagedObjectReference) bool { return !r.runs[ref] })
 		r.list = slices.Delete(r.list, oldest, oldest+1)
 	}
-	ctx.Update(r.TaskManager, []types.PropertyChange{{Name: "recentTask", Val: slices.Clone(r.list)}})
+	r.puts++
+	r.mu.Unlock()
+	r.TaskManager.PutObject(ctx, obj)
+	// Whoever comes last writes the last list.
+	for told := 0; ; {
+		r.mu.Lock()
+		list, puts := slices.Clone(r.list), r.puts
+		r.mu.Unlock()
+		if puts == told {
+			return
+		}
+		r.Lock() // as the simulator does
+		ctx.Update(r.TaskManager, []types.PropertyChange{{Name: "recentTask", Val: list}})
+		r.Unlock()
+		told = puts
+	}
 }
 
 // UpdateObject is told of the ends of tasks.
