@@ -85,6 +85,14 @@ const (
 	ConditionDeleting = "Deleting"
 )
 
+// Condition types of an image, beside ConditionReady, which is True when vSphere has the
+// image and virtual machines can be made from it.
+const (
+	// ConditionOVFReady is True when status describes the present content of the image,
+	// completely. It is there for an OVF item only.
+	ConditionOVFReady = "OVFReady"
+)
+
 // Condition reasons.
 const (
 	// ReasonSucceeded accompanies most True conditions.
@@ -97,6 +105,8 @@ const (
 	ReasonError = "Error"
 	// ReasonInvalid means that a value cannot be used.
 	ReasonInvalid = "Invalid"
+	// ReasonIncomplete means that status does not list all that an image has.
+	ReasonIncomplete = "Incomplete"
 	// ReasonNotAllowed means that an administrator does not let VMs have a value.
 	ReasonNotAllowed = "NotAllowed"
 	// ReasonNotEffective means that an operation succeeded and vSphere shows another

@@ -8,8 +8,12 @@ import (
 )
 
 const (
+	// ImageKind is the kind of the images of a namespace.
+	ImageKind = "VirtualMachineImage"
+	// ClusterImageKind is the kind of the images of all namespaces.
+	ClusterImageKind = "ClusterVirtualMachineImage"
 	// DefaultImageKind is the kind of an image reference that names none.
-	DefaultImageKind = "VirtualMachineImage"
+	DefaultImageKind = ImageKind
 	// DefaultProbePeriodSeconds is the time between two probes.
 	DefaultProbePeriodSeconds int32 = 10
 	// DefaultProbeTimeoutSeconds is the time that a probe may take.

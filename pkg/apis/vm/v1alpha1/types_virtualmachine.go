@@ -226,10 +226,11 @@ type VirtualMachineSpec struct {
 
 // VirtualMachineImageRef refers to an image.
 type VirtualMachineImageRef struct {
-	// Kind of the image. Allowed: VirtualMachineImage. Defaults to
-	// VirtualMachineImage.
+	// Kind of the image. Allowed: VirtualMachineImage, ClusterVirtualMachineImage.
+	// Defaults to VirtualMachineImage.
 	// +optional
 	Kind string `json:"kind,omitempty" protobuf:"bytes,1,opt,name=kind"`
-	// Name of the image, in the namespace of the virtual machine.
+	// Name of the image. A VirtualMachineImage is in the namespace of the virtual
+	// machine.
 	Name string `json:"name" protobuf:"bytes,2,opt,name=name"`
 }
