@@ -131,6 +131,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationvmv1alpha1.AppliedRevisionApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("CloudInitBootstrap"):
 		return &applyconfigurationvmv1alpha1.CloudInitBootstrapApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("ClusterVirtualMachineImage"):
+		return &applyconfigurationvmv1alpha1.ClusterVirtualMachineImageApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("ContentLibraryImageSource"):
 		return &applyconfigurationvmv1alpha1.ContentLibraryImageSourceApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("ControllerRevisionRef"):
@@ -203,6 +205,10 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationvmv1alpha1.VirtualMachineGuestStatusApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineImage"):
 		return &applyconfigurationvmv1alpha1.VirtualMachineImageApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineImageDisk"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineImageDiskApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineImageProperty"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineImagePropertyApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineImageRef"):
 		return &applyconfigurationvmv1alpha1.VirtualMachineImageRefApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineImageSpec"):

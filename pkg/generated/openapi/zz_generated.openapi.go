@@ -86,6 +86,8 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.VolumePreferences{}.OpenAPIModelName():                      schema_pkg_apis_instancetype_v1alpha1_VolumePreferences(ref),
 		vmv1alpha1.AppliedRevision{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_AppliedRevision(ref),
 		vmv1alpha1.CloudInitBootstrap{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_CloudInitBootstrap(ref),
+		vmv1alpha1.ClusterVirtualMachineImage{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_ClusterVirtualMachineImage(ref),
+		vmv1alpha1.ClusterVirtualMachineImageList{}.OpenAPIModelName():       schema_pkg_apis_vm_v1alpha1_ClusterVirtualMachineImageList(ref),
 		vmv1alpha1.ContentLibraryImageSource{}.OpenAPIModelName():            schema_pkg_apis_vm_v1alpha1_ContentLibraryImageSource(ref),
 		vmv1alpha1.ControllerRevisionRef{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_ControllerRevisionRef(ref),
 		vmv1alpha1.DiskVolumeSource{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_DiskVolumeSource(ref),
@@ -129,7 +131,9 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		vmv1alpha1.VirtualMachineFirmware{}.OpenAPIModelName():               schema_pkg_apis_vm_v1alpha1_VirtualMachineFirmware(ref),
 		vmv1alpha1.VirtualMachineGuestStatus{}.OpenAPIModelName():            schema_pkg_apis_vm_v1alpha1_VirtualMachineGuestStatus(ref),
 		vmv1alpha1.VirtualMachineImage{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_VirtualMachineImage(ref),
+		vmv1alpha1.VirtualMachineImageDisk{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachineImageDisk(ref),
 		vmv1alpha1.VirtualMachineImageList{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachineImageList(ref),
+		vmv1alpha1.VirtualMachineImageProperty{}.OpenAPIModelName():          schema_pkg_apis_vm_v1alpha1_VirtualMachineImageProperty(ref),
 		vmv1alpha1.VirtualMachineImageRef{}.OpenAPIModelName():               schema_pkg_apis_vm_v1alpha1_VirtualMachineImageRef(ref),
 		vmv1alpha1.VirtualMachineImageSpec{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachineImageSpec(ref),
 		vmv1alpha1.VirtualMachineImageStatus{}.OpenAPIModelName():            schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref),
@@ -2678,6 +2682,106 @@ func schema_pkg_apis_vm_v1alpha1_CloudInitBootstrap(ref common.ReferenceCallback
 	}
 }
 
+func schema_pkg_apis_vm_v1alpha1_ClusterVirtualMachineImage(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ClusterVirtualMachineImage is a VirtualMachineImage for virtual machines of every namespace, which name it with its kind.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard object metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Spec says where the image is. Immutable.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.VirtualMachineImageSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Status is the observed state.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.VirtualMachineImageStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.VirtualMachineImageSpec{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineImageStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_ClusterVirtualMachineImageList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ClusterVirtualMachineImageList is a list of ClusterVirtualMachineImages.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Items are the images.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.ClusterVirtualMachineImage{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.ClusterVirtualMachineImage{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
 func schema_pkg_apis_vm_v1alpha1_ContentLibraryImageSource(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -4636,6 +4740,34 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImage(ref common.ReferenceCallbac
 	}
 }
 
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageDisk(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineImageDisk is a disk of an image.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Name that the image has for it, for example Hard disk 1.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"capacity": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Capacity of the disk as the guest sees it, in bytes; absent where the image leaves it to the deployment.",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			resource.Quantity{}.OpenAPIModelName()},
+	}
+}
+
 func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageList(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -4686,6 +4818,70 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageList(ref common.ReferenceCal
 	}
 }
 
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageProperty(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineImageProperty is an OVF property of an image.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"key": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Key with class and instance, as spec.bootstrap.vAppConfig names it.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Type of the value as vSphere writes it, for example string(1..), boolean or ip.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"label": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Label for people.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"description": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Description for people, cut to 256 bytes.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"default": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Default is the value that the property has when none is given, cut to 256 bytes; that of a password is not shown.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"required": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Required is true when a value has to be given: users may set it, it must not be empty, and it has no default.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"userConfigurable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "UserConfigurable is false for a property whose value is the image's own.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"key"},
+			},
+		},
+	}
+}
+
 func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageRef(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -4695,14 +4891,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageRef(ref common.ReferenceCall
 				Properties: map[string]spec.Schema{
 					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Kind of the image. Allowed: VirtualMachineImage. Defaults to VirtualMachineImage.",
+							Description: "Kind of the image. Allowed: VirtualMachineImage, ClusterVirtualMachineImage. Defaults to VirtualMachineImage.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the image, in the namespace of the virtual machine.",
+							Description: "Name of the image. A VirtualMachineImage is in the namespace of the virtual machine.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -4746,7 +4942,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VirtualMachineImageStatus is the observed state of an image.",
+				Description: "VirtualMachineImageStatus is the observed state of an image. Everything but the conditions describes the content of contentVersion, and stays while vSphere cannot be read or does not show the image any more: the conditions tell whether it still holds.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"conditions": {
@@ -4759,7 +4955,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Conditions are the observations in detail.",
+							Description: "Conditions are the observations in detail: Ready and OVFReady.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -4770,11 +4966,126 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 							},
 						},
 					},
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Type is OVF or Template.\n\nPossible enum values:\n - `\"OVF\"` is an OVF item of a content library.\n - `\"Template\"` is a virtual machine template of the inventory.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"OVF", "Template"},
+						},
+					},
+					"contentVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ContentVersion is the version of what status describes, as vSphere counts it: the content version of a library item, the change version of a template.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"contentSize": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ContentSize is what the image takes on its datastore, in bytes. An item of a subscribed library that was not fetched yet takes none.",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+					"guestID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "GuestID is vSphere's identifier of the guest operating system, for example ubuntu64Guest.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"firmware": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Firmware is BIOS or EFI, empty where the image does not say.\n\nPossible enum values:\n - `\"BIOS\"` is legacy BIOS.\n - `\"EFI\"` is UEFI.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"BIOS", "EFI"},
+						},
+					},
+					"secureBoot": {
+						SchemaProps: spec.SchemaProps{
+							Description: "SecureBoot is true for an image that wants UEFI secure boot, and absent where it does not say.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"hardwareVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "HardwareVersion is the virtual hardware version, for example 19; absent where the image names none of vSphere's.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"disks": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Disks are the disks, in the order of the image: it boots from the first.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.VirtualMachineImageDisk{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"networks": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Networks are the networks that the image was made with, by their names there.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"properties": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"key",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Properties are the OVF properties, which spec.bootstrap.vAppConfig gives values to.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.VirtualMachineImageProperty{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"providerItemID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ProviderItemID is vSphere's own ID of what status describes: of a library item, or of a template. It changes when somebody makes another one of the same name.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
 				},
 			},
 		},
 		Dependencies: []string{
-			v1.Condition{}.OpenAPIModelName()},
+			vmv1alpha1.VirtualMachineImageDisk{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineImageProperty{}.OpenAPIModelName(), resource.Quantity{}.OpenAPIModelName(), v1.Condition{}.OpenAPIModelName()},
 	}
 }
 

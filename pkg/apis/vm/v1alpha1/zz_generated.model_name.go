@@ -19,6 +19,16 @@ func (in CloudInitBootstrap) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ClusterVirtualMachineImage) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.ClusterVirtualMachineImage"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ClusterVirtualMachineImageList) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.ClusterVirtualMachineImageList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ContentLibraryImageSource) OpenAPIModelName() string {
 	return "dev.slipway.vm.v1alpha1.ContentLibraryImageSource"
 }
@@ -234,8 +244,18 @@ func (in VirtualMachineImage) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineImageDisk) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineImageDisk"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in VirtualMachineImageList) OpenAPIModelName() string {
 	return "dev.slipway.vm.v1alpha1.VirtualMachineImageList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineImageProperty) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineImageProperty"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.

@@ -10,10 +10,11 @@ package v1alpha1
 //
 // VirtualMachineImageRef refers to an image.
 type VirtualMachineImageRefApplyConfiguration struct {
-	// Kind of the image. Allowed: VirtualMachineImage. Defaults to
-	// VirtualMachineImage.
+	// Kind of the image. Allowed: VirtualMachineImage, ClusterVirtualMachineImage.
+	// Defaults to VirtualMachineImage.
 	Kind *string `json:"kind,omitempty"`
-	// Name of the image, in the namespace of the virtual machine.
+	// Name of the image. A VirtualMachineImage is in the namespace of the virtual
+	// machine.
 	Name *string `json:"name,omitempty"`
 }
 

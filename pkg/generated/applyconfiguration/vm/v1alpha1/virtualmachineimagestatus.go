@@ -6,16 +6,48 @@
 package v1alpha1
 
 import (
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	resource "k8s.io/apimachinery/pkg/api/resource"
 	v1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
 // VirtualMachineImageStatusApplyConfiguration represents a declarative configuration of the VirtualMachineImageStatus type for use
 // with apply.
 //
-// VirtualMachineImageStatus is the observed state of an image.
+// VirtualMachineImageStatus is the observed state of an image. Everything but the
+// conditions describes the content of contentVersion, and stays while vSphere cannot be
+// read or does not show the image any more: the conditions tell whether it still holds.
 type VirtualMachineImageStatusApplyConfiguration struct {
-	// Conditions are the observations in detail.
+	// Conditions are the observations in detail: Ready and OVFReady.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// Type is OVF or Template.
+	Type *vmv1alpha1.ImageType `json:"type,omitempty"`
+	// ContentVersion is the version of what status describes, as vSphere counts it: the
+	// content version of a library item, the change version of a template.
+	ContentVersion *string `json:"contentVersion,omitempty"`
+	// ContentSize is what the image takes on its datastore, in bytes. An item of a subscribed
+	// library that was not fetched yet takes none.
+	ContentSize *resource.Quantity `json:"contentSize,omitempty"`
+	// GuestID is vSphere's identifier of the guest operating system, for example
+	// ubuntu64Guest.
+	GuestID *string `json:"guestID,omitempty"`
+	// Firmware is BIOS or EFI, empty where the image does not say.
+	Firmware *vmv1alpha1.Bootloader `json:"firmware,omitempty"`
+	// SecureBoot is true for an image that wants UEFI secure boot, and absent where it
+	// does not say.
+	SecureBoot *bool `json:"secureBoot,omitempty"`
+	// HardwareVersion is the virtual hardware version, for example 19; absent where the
+	// image names none of vSphere's.
+	HardwareVersion *int32 `json:"hardwareVersion,omitempty"`
+	// Disks are the disks, in the order of the image: it boots from the first.
+	Disks []VirtualMachineImageDiskApplyConfiguration `json:"disks,omitempty"`
+	// Networks are the networks that the image was made with, by their names there.
+	Networks []string `json:"networks,omitempty"`
+	// Properties are the OVF properties, which spec.bootstrap.vAppConfig gives values to.
+	Properties []VirtualMachineImagePropertyApplyConfiguration `json:"properties,omitempty"`
+	// ProviderItemID is vSphere's own ID of what status describes: of a library item, or
+	// of a template. It changes when somebody makes another one of the same name.
+	ProviderItemID *string `json:"providerItemID,omitempty"`
 }
 
 // VirtualMachineImageStatusApplyConfiguration constructs a declarative configuration of the VirtualMachineImageStatus type for use with
@@ -34,5 +66,105 @@ func (b *VirtualMachineImageStatusApplyConfiguration) WithConditions(values ...*
 		}
 		b.Conditions = append(b.Conditions, *values[i])
 	}
+	return b
+}
+
+// WithType sets the Type field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Type field is set to the value of the last call.
+func (b *VirtualMachineImageStatusApplyConfiguration) WithType(value vmv1alpha1.ImageType) *VirtualMachineImageStatusApplyConfiguration {
+	b.Type = &value
+	return b
+}
+
+// WithContentVersion sets the ContentVersion field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ContentVersion field is set to the value of the last call.
+func (b *VirtualMachineImageStatusApplyConfiguration) WithContentVersion(value string) *VirtualMachineImageStatusApplyConfiguration {
+	b.ContentVersion = &value
+	return b
+}
+
+// WithContentSize sets the ContentSize field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ContentSize field is set to the value of the last call.
+func (b *VirtualMachineImageStatusApplyConfiguration) WithContentSize(value resource.Quantity) *VirtualMachineImageStatusApplyConfiguration {
+	b.ContentSize = &value
+	return b
+}
+
+// WithGuestID sets the GuestID field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the GuestID field is set to the value of the last call.
+func (b *VirtualMachineImageStatusApplyConfiguration) WithGuestID(value string) *VirtualMachineImageStatusApplyConfiguration {
+	b.GuestID = &value
+	return b
+}
+
+// WithFirmware sets the Firmware field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Firmware field is set to the value of the last call.
+func (b *VirtualMachineImageStatusApplyConfiguration) WithFirmware(value vmv1alpha1.Bootloader) *VirtualMachineImageStatusApplyConfiguration {
+	b.Firmware = &value
+	return b
+}
+
+// WithSecureBoot sets the SecureBoot field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the SecureBoot field is set to the value of the last call.
+func (b *VirtualMachineImageStatusApplyConfiguration) WithSecureBoot(value bool) *VirtualMachineImageStatusApplyConfiguration {
+	b.SecureBoot = &value
+	return b
+}
+
+// WithHardwareVersion sets the HardwareVersion field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the HardwareVersion field is set to the value of the last call.
+func (b *VirtualMachineImageStatusApplyConfiguration) WithHardwareVersion(value int32) *VirtualMachineImageStatusApplyConfiguration {
+	b.HardwareVersion = &value
+	return b
+}
+
+// WithDisks adds the given value to the Disks field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Disks field.
+func (b *VirtualMachineImageStatusApplyConfiguration) WithDisks(values ...*VirtualMachineImageDiskApplyConfiguration) *VirtualMachineImageStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithDisks")
+		}
+		b.Disks = append(b.Disks, *values[i])
+	}
+	return b
+}
+
+// WithNetworks adds the given value to the Networks field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Networks field.
+func (b *VirtualMachineImageStatusApplyConfiguration) WithNetworks(values ...string) *VirtualMachineImageStatusApplyConfiguration {
+	for i := range values {
+		b.Networks = append(b.Networks, values[i])
+	}
+	return b
+}
+
+// WithProperties adds the given value to the Properties field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Properties field.
+func (b *VirtualMachineImageStatusApplyConfiguration) WithProperties(values ...*VirtualMachineImagePropertyApplyConfiguration) *VirtualMachineImageStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithProperties")
+		}
+		b.Properties = append(b.Properties, *values[i])
+	}
+	return b
+}
+
+// WithProviderItemID sets the ProviderItemID field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ProviderItemID field is set to the value of the last call.
+func (b *VirtualMachineImageStatusApplyConfiguration) WithProviderItemID(value string) *VirtualMachineImageStatusApplyConfiguration {
+	b.ProviderItemID = &value
 	return b
 }

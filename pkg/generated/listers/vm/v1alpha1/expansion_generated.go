@@ -5,6 +5,10 @@
 
 package v1alpha1
 
+// ClusterVirtualMachineImageListerExpansion allows custom methods to be added to
+// ClusterVirtualMachineImageLister.
+type ClusterVirtualMachineImageListerExpansion interface{}
+
 // VCenterListerExpansion allows custom methods to be added to
 // VCenterLister.
 type VCenterListerExpansion interface{}

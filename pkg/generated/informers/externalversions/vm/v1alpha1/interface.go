@@ -11,6 +11,8 @@ import (
 
 // Interface provides access to all the informers in this group version.
 type Interface interface {
+	// ClusterVirtualMachineImages returns a ClusterVirtualMachineImageInformer.
+	ClusterVirtualMachineImages() TypedClusterVirtualMachineImageInformer
 	// VCenters returns a VCenterInformer.
 	VCenters() TypedVCenterInformer
 	// VirtualMachines returns a VirtualMachineInformer.
@@ -32,6 +34,11 @@ type version struct {
 // New returns a new Interface.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
 	return &version{factory: f, namespace: namespace, tweakListOptions: tweakListOptions}
+}
+
+// ClusterVirtualMachineImages returns a TypedClusterVirtualMachineImageInformer.
+func (v *version) ClusterVirtualMachineImages() TypedClusterVirtualMachineImageInformer {
+	return &clusterVirtualMachineImageInformer{factory: v.factory, tweakListOptions: v.tweakListOptions}
 }
 
 // VCenters returns a TypedVCenterInformer.

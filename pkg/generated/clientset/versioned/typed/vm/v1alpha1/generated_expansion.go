@@ -5,6 +5,8 @@
 
 package v1alpha1
 
+type ClusterVirtualMachineImageExpansion interface{}
+
 type VCenterExpansion interface{}
 
 type VirtualMachineClassExpansion interface{}

@@ -15,6 +15,7 @@ import (
 
 type VmV1alpha1Interface interface {
 	RESTClient() rest.Interface
+	ClusterVirtualMachineImagesGetter
 	VCentersGetter
 	VirtualMachinesGetter
 	VirtualMachineClassesGetter
@@ -25,6 +26,10 @@ type VmV1alpha1Interface interface {
 // VmV1alpha1Client is used to interact with features provided by the vm.slipway.dev group.
 type VmV1alpha1Client struct {
 	restClient rest.Interface
+}
+
+func (c *VmV1alpha1Client) ClusterVirtualMachineImages() ClusterVirtualMachineImageInterface {
+	return newClusterVirtualMachineImages(c)
 }
 
 func (c *VmV1alpha1Client) VCenters() VCenterInterface {

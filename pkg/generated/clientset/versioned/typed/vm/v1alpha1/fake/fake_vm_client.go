@@ -15,6 +15,10 @@ type FakeVmV1alpha1 struct {
 	*testing.Fake
 }
 
+func (c *FakeVmV1alpha1) ClusterVirtualMachineImages() v1alpha1.ClusterVirtualMachineImageInterface {
+	return newFakeClusterVirtualMachineImages(c)
+}
+
 func (c *FakeVmV1alpha1) VCenters() v1alpha1.VCenterInterface {
 	return newFakeVCenters(c)
 }
