@@ -61,7 +61,11 @@ func (p *pass) checkOf(kinds []string) uint64 {
 	if p.want.Effective != nil {
 		network = p.want.Effective.Network
 	}
-	return hash(network, p.want.Image, kinds)
+	var image *vmv1alpha1.VirtualMachineImageSpec
+	if p.want.Image != nil {
+		image = &p.want.Image.Spec
+	}
+	return hash(network, image, kinds)
 }
 
 // keepChecked remembers what was found out.

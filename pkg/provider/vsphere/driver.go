@@ -14,10 +14,13 @@ import (
 	vimtypes "github.com/vmware/govmomi/vim25/types"
 	"k8s.io/apimachinery/pkg/api/equality"
 
+	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/action"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/catalogue"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/create"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/descriptor"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/inventory"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
@@ -32,6 +35,7 @@ type Driver struct {
 	places    *placement.Resolver
 	actor     *action.Actor
 	creator   *create.Creator
+	images    *catalogue.Catalogue
 	// hostDevices are those that VMs may have.
 	hostDevices []string
 	// readAfter is closed when the inventory may be read, nil for at once.
@@ -57,9 +61,14 @@ func New(c Config) (*Driver, error) {
 		},
 	})
 	d.actor = &action.Actor{Session: s, Inventory: d.inventory, GracePeriod: c.GracePeriod}
-	d.creator = &create.Creator{Actor: d.actor, Places: d.places}
+	descriptors := &descriptor.Reader{}
+	d.creator = &create.Creator{Actor: d.actor, Places: d.places, Descriptors: descriptors}
+	d.images = &catalogue.Catalogue{Session: s, Places: d.places, Descriptors: descriptors}
 	return d, nil
 }
+
+// Images tells what this vCenter has to make virtual machines from.
+func (d *Driver) Images() provider.Images { return d.images }
 
 // Run implements driver.Driver.
 func (d *Driver) Run(ctx context.Context, sink driver.Sink) {

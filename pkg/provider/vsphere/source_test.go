@@ -93,19 +93,25 @@ func TestATemplateThatWasReplacedIsNotClonedAnyMore(t *testing.T) {
 	}
 }
 
-// addItem adds an item without contents to the content library.
-func addItem(t *testing.T, ready vcenter.Ready, name, itemType string) {
+// libraries is a second client of the content libraries.
+func libraries(t *testing.T, ready vcenter.Ready) *library.Manager {
 	t.Helper()
 	c := rest.NewClient(admin(t, ready).Client)
 	if err := c.Login(t.Context(), url.UserPassword(vcenter.DefaultUsername, vcenter.DefaultPassword)); err != nil {
 		t.Fatal(err)
 	}
-	m := library.NewManager(c)
-	libraries, err := m.FindLibrary(t.Context(), library.Find{Name: "slipway"})
-	if err != nil || len(libraries) != 1 {
-		t.Fatalf("content libraries %v, %v; want one", libraries, err)
+	return library.NewManager(c)
+}
+
+// addItem adds an item without contents to the content library.
+func addItem(t *testing.T, ready vcenter.Ready, name, itemType string) {
+	t.Helper()
+	m := libraries(t, ready)
+	found, err := m.FindLibrary(t.Context(), library.Find{Name: "slipway"})
+	if err != nil || len(found) != 1 {
+		t.Fatalf("content libraries %v, %v; want one", found, err)
 	}
-	if _, err := m.CreateLibraryItem(t.Context(), library.Item{Name: name, Type: itemType, LibraryID: libraries[0]}); err != nil {
+	if _, err := m.CreateLibraryItem(t.Context(), library.Item{Name: name, Type: itemType, LibraryID: found[0]}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -187,15 +187,4 @@ func (r Report) Err() error {
 }
 
 // NotUsableError means that a name does not lead to exactly one usable object.
-type NotUsableError struct {
-	// Message for people.
-	Message string
-	// Missing is true when there is no such object.
-	Missing bool
-	// NotAllowed is true when an administrator does not let virtual machines use it;
-	// whether it exists was not asked then.
-	NotAllowed bool
-}
-
-// Error implements error.
-func (e *NotUsableError) Error() string { return e.Message }
+type NotUsableError = provider.NotUsableError

@@ -24,11 +24,11 @@ func (c *comparison) vApp() {
 	spec := c.imageProperties(len(have.Property) > 0)
 	changed := map[string]*types.VAppPropertyInfo{}
 	for _, p := range spec.Property {
-		changed[propertyID(*p.Info)] = p.Info
+		changed[PropertyID(*p.Info)] = p.Info
 	}
 	byID, next := map[string]types.VAppPropertyInfo{}, int32(len(spec.Property))
 	for _, p := range have.Property {
-		byID[propertyID(p)] = p
+		byID[PropertyID(p)] = p
 		next = max(next, p.Key+1)
 	}
 	for _, id := range sortedKeys(c.want.VAppProperties) {
@@ -77,8 +77,9 @@ func (c *comparison) imageProperties(present bool) *types.VmConfigSpec {
 	return out
 }
 
-// propertyID is the identifier of a property as OVF writes it.
-func propertyID(p types.VAppPropertyInfo) string {
+// PropertyID is the identifier of a property as OVF writes it, with class and instance
+// (DSP0243 9.5.1).
+func PropertyID(p types.VAppPropertyInfo) string {
 	id := p.Id
 	if p.ClassId != "" {
 		id = p.ClassId + "." + id

@@ -32,8 +32,8 @@ type Creator struct {
 	Actor *action.Actor
 	// Places resolves the folder of the namespace.
 	Places *placement.Resolver
-
-	descriptors descriptor.Reader
+	// Descriptors reads those of library items.
+	Descriptors *descriptor.Reader
 }
 
 // Create returns when the inventory shows the VM, made from rep.Source at the

@@ -34,7 +34,7 @@ func (c *Creator) prepare(ctx context.Context, want *configspec.Want, rep *place
 	if rep.Source.LibraryItem == "" {
 		return spec, nil
 	}
-	image, err := c.descriptors.Read(ctx, c.Actor.Session, rep.Source.LibraryItem)
+	image, err := c.Descriptors.Read(ctx, c.Actor.Session, rep.Source.LibraryItem)
 	if err != nil {
 		return spec, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/vmware/govmomi/ovf"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
@@ -28,16 +29,14 @@ type Image struct {
 	Config types.VirtualMachineConfigSpec
 	// VApp are the OVF properties, nil for none.
 	VApp *types.VmConfigSpec
+	// Version of the item's content that it is of.
+	Version string
+	// Description is what it says in the words of the API.
+	Description provider.ImageDescription
 }
 
 // UnusableError means that no virtual machine can be made from the descriptor.
-type UnusableError struct {
-	// Message for people.
-	Message string
-}
-
-// Error implements error.
-func (e *UnusableError) Error() string { return e.Message }
+type UnusableError = provider.NotUsableError
 
 // parse parses a descriptor, of which no more than maxSize is read.
 func parse(r io.Reader) (*Image, error) {
@@ -61,6 +60,8 @@ func parse(r io.Reader) (*Image, error) {
 		return nil, &UnusableError{Message: "the OVF descriptor does not describe exactly one virtual machine"}
 	}
 	// Devices are of no use here, and those that the library does not know are errors.
+	whole := *vm
+	vm.VirtualHardware = slices.Clone(vm.VirtualHardware)
 	for i := range vm.VirtualHardware {
 		vm.VirtualHardware[i].Item = nil
 	}
@@ -69,7 +70,7 @@ func parse(r io.Reader) (*Image, error) {
 	if err != nil {
 		return nil, &UnusableError{Message: "the OVF descriptor cannot be used: " + err.Error()}
 	}
-	image := &Image{Config: spec}
+	image := &Image{Config: spec, Description: describe(envelope, &whole, &spec)}
 	if v := spec.VAppConfig; v != nil && len(v.GetVmConfigSpec().Property) > 0 {
 		image.VApp = v.GetVmConfigSpec()
 		image.VApp.OvfEnvironmentTransport = transport(vm)

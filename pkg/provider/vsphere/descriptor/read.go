@@ -76,6 +76,7 @@ func (r *Reader) read(ctx context.Context, item string, version func(context.Con
 			if next.image, err = fetch(ctx); err != nil {
 				return nil, fmt.Errorf("reading the OVF descriptor of library item %s: %w", item, err)
 			}
+			next.image.Version = next.version
 		}
 		r.remember(item, next)
 		return next.image, nil

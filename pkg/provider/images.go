@@ -1,0 +1,63 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package provider
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// Images tells what one hypervisor has that virtual machines are made from. Its methods
+// only read. An error is a NotUsableError where the hypervisor has answered, and any
+// other where it has not: then nothing is known.
+type Images interface {
+	// Items lists the content library called library, which must be the only one of
+	// that name, in no order.
+	Items(ctx context.Context, library string) ([]LibraryItem, error)
+	// DescribeItem says what virtual machines are like that are made from an item. Items
+	// of other types than OVF are not usable.
+	DescribeItem(ctx context.Context, item LibraryItem) (*ImageDescription, error)
+	// DescribeTemplate says the same of the template at an inventory path.
+	DescribeTemplate(ctx context.Context, inventoryPath string) (*ImageDescription, error)
+}
+
+// LibraryItem is an item of a content library.
+type LibraryItem struct {
+	// ID of the item, which it keeps when it is renamed.
+	ID string
+	// Library and Name are the names of its library and of the item.
+	Library, Name string
+	// Type in vSphere's words: ovf, vm-template, iso, or any other.
+	Type string
+	// ContentVersion changes with the files of the item.
+	ContentVersion string
+	// Size of the files on the datastore of the library, in bytes; nil for none.
+	Size *resource.Quantity
+}
+
+// ImageDescription is what an image says of the virtual machines that are made from it.
+type ImageDescription struct {
+	// Status says it, without conditions. It is shared and must not be changed.
+	Status vmv1alpha1.VirtualMachineImageStatus
+	// Incomplete says what Status has left out for being too long or too many, empty for
+	// nothing.
+	Incomplete string
+}
+
+// NotUsableError means that a name does not lead to exactly one usable object.
+type NotUsableError struct {
+	// Message for people.
+	Message string
+	// Missing is true when there is no such object.
+	Missing bool
+	// NotAllowed is true when an administrator does not let virtual machines use it;
+	// whether it exists was not asked then.
+	NotAllowed bool
+}
+
+// Error implements error.
+func (e *NotUsableError) Error() string { return e.Message }

@@ -1,0 +1,102 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/vmware/govmomi/vapi/library"
+	"github.com/vmware/govmomi/vapi/rest"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
+)
+
+// MinDeployAPI is the first version of vCenter's API with which a deployment brings its
+// own configuration, the identity of the virtual machine among it (vSphere Automation
+// API, Vcenter Ovf LibraryItem VmConfigSpec). Older ones would ignore it.
+const MinDeployAPI = "8.0.2.0"
+
+func (r *Resolver) libraryItem(ctx context.Context, from vmv1alpha1.ContentLibraryImageSource) (Source, error) {
+	if err := r.Deploys(ctx); err != nil {
+		return Source{}, err
+	}
+	var items []string
+	var item *library.Item
+	err := r.opts.Session.WithREST(ctx, "rest.FindLibraryItem", func(ctx context.Context, c *rest.Client) error {
+		m := library.NewManager(c)
+		id, err := FindLibrary(ctx, m, from.Library)
+		if err != nil {
+			return err
+		}
+		items, err = m.FindLibraryItems(ctx, library.FindItem{LibraryID: id, Name: from.Item})
+		if err == nil && len(items) == 1 {
+			item, err = m.GetLibraryItem(ctx, items[0])
+		}
+		if err != nil {
+			return fmt.Errorf("finding item %q of content library %q: %w", from.Item, from.Library, err)
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return Source{}, err
+	case len(items) == 0:
+		return Source{}, &NotUsableError{Message: fmt.Sprintf("content library %q has no item %q", from.Library, from.Item), Missing: true}
+	case len(items) > 1:
+		return Source{}, &NotUsableError{Message: fmt.Sprintf("content library %q has %d items %q", from.Library, len(items), from.Item)}
+	}
+	if err := Deployable(from, item.Type); err != nil {
+		return Source{}, err
+	}
+	return Source{LibraryItem: items[0]}, nil
+}
+
+// Deploys returns a NotUsableError for a vCenter that cannot deploy from content libraries
+// as it is done here.
+func (r *Resolver) Deploys(ctx context.Context) error {
+	vim, err := r.opts.Session.Vim(ctx)
+	if err != nil {
+		return err
+	}
+	if have := vim.ServiceContent.About.ApiVersion; session.Older(have, MinDeployAPI) {
+		return &NotUsableError{Message: fmt.Sprintf(
+			"deploying from a content library needs vCenter 8.0 Update 2 or newer (API %s), and this one has API %s: use an image of a template", MinDeployAPI, have)}
+	}
+	return nil
+}
+
+// FindLibrary returns the ID of the only content library of that name.
+func FindLibrary(ctx context.Context, m *library.Manager, name string) (string, error) {
+	libraries, err := m.FindLibrary(ctx, library.Find{Name: name})
+	if err != nil {
+		return "", fmt.Errorf("finding content library %q: %w", name, err)
+	}
+	switch len(libraries) {
+	case 1:
+		return libraries[0], nil
+	case 0:
+		return "", &NotUsableError{Message: fmt.Sprintf("vSphere has no content library %q", name), Missing: true}
+	}
+	return "", &NotUsableError{Message: fmt.Sprintf("vSphere has %d content libraries %q", len(libraries), name)}
+}
+
+// Deployable returns a NotUsableError for an item of a type that cannot be deployed.
+func Deployable(item vmv1alpha1.ContentLibraryImageSource, itemType string) error {
+	if strings.EqualFold(itemType, library.ItemTypeOVF) {
+		return nil
+	}
+	return &NotUsableError{Message: fmt.Sprintf("item %q of content library %q has type %q, and only those of type %q can be deployed%s",
+		item.Item, item.Library, itemType, library.ItemTypeOVF, instead(itemType))}
+}
+
+// instead says how an item that cannot be deployed can be used all the same.
+func instead(itemType string) string {
+	if itemType == library.ItemTypeVMTX {
+		return "; name the template by its inventory path"
+	}
+	return ""
+}
