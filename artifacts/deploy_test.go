@@ -54,7 +54,7 @@ func TestNoRoleOfUsersWritesWhatControllersOwn(t *testing.T) {
 	reads := []string{"get", "list", "watch"}
 	for name, rules := range roles(t) {
 		for _, rule := range rules {
-			for _, resource := range []string{"virtualmachines/status", "virtualmachineinstances", "virtualmachineinstances/status", "virtualmachineimages/status"} {
+			for _, resource := range []string{"virtualmachines/status", "virtualmachineinstances", "virtualmachineinstances/status", "virtualmachineimages/status", "clustervirtualmachineimages/status"} {
 				if slices.Contains(rule.Resources, resource) && slices.ContainsFunc(rule.Verbs, func(v string) bool { return !slices.Contains(reads, v) }) {
 					t.Errorf("role %s may %v %s", name, rule.Verbs, resource)
 				}

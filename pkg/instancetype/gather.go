@@ -24,8 +24,9 @@ type Reader interface {
 	Revision(ctx context.Context, namespace, name string) (*Captured, error)
 	// Class returns a class.
 	Class(ctx context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineClass, error)
-	// Image returns an image; its labels are read.
-	Image(ctx context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineImage, error)
+	// Image returns the image that a virtual machine of the namespace refers to; its
+	// labels are read.
+	Image(ctx context.Context, namespace string, ref vmv1alpha1.VirtualMachineImageRef) (*vmv1alpha1.VirtualMachineImage, error)
 	// PersistentVolumeClaim returns a claim; its labels and dataSourceRef are read.
 	PersistentVolumeClaim(ctx context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, error)
 }

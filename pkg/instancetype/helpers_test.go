@@ -77,8 +77,11 @@ func (w *world) Class(_ context.Context, namespace, name string) (*vmv1alpha1.Vi
 	return get(w.classes, "virtualmachineclasses", namespace+"/"+name)
 }
 
-func (w *world) Image(_ context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineImage, error) {
-	return get(w.images, "virtualmachineimages", namespace+"/"+name)
+func (w *world) Image(_ context.Context, namespace string, ref vmv1alpha1.VirtualMachineImageRef) (*vmv1alpha1.VirtualMachineImage, error) {
+	if ref.Kind == vmv1alpha1.ClusterImageKind {
+		namespace = ""
+	}
+	return get(w.images, "virtualmachineimages", namespace+"/"+ref.Name)
 }
 
 func (w *world) PersistentVolumeClaim(_ context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, error) {

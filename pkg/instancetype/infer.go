@@ -4,6 +4,7 @@
 package instancetype
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,9 +17,6 @@ import (
 
 // bootImage, as the volume to infer from, means the image of the virtual machine.
 const bootImage = "image"
-
-// imageKind is the kind of image that a claim can be made from.
-const imageKind = "VirtualMachineImage"
 
 // target says which object vm refers to in role. It is nil when the reference
 // infers nothing under the policy Ignore. What was inferred once stays until
@@ -115,7 +113,7 @@ func inferFrom(ctx context.Context, vm *vmv1alpha1.VirtualMachine, role Role, vo
 	if vm.Spec.Image == nil {
 		return nil, false, errors.New("the virtual machine has no spec.image")
 	}
-	return inferFromImage(ctx, vm.Namespace, vm.Spec.Image.Name, role, r)
+	return inferFromImage(ctx, vm.Namespace, *vm.Spec.Image, role, r)
 }
 
 func inferFromClaim(ctx context.Context, namespace, name string, role Role, r Reader) (*identity, bool, error) {
@@ -127,33 +125,35 @@ func inferFromClaim(ctx context.Context, namespace, name string, role Role, r Re
 	if found != nil || err != nil {
 		return found, false, err
 	}
-	image := claimImage(claim)
-	if image == "" {
+	image, ok := claimImage(claim)
+	if !ok {
 		return nil, true, fmt.Errorf("PersistentVolumeClaim %q has no label %s and was not made from an image",
 			name, defaultLabel(role))
 	}
 	return inferFromImage(ctx, namespace, image, role, r)
 }
 
-// claimImage returns the name of the image that a claim was made from.
-func claimImage(claim *corev1.PersistentVolumeClaim) string {
+// claimImage returns the image that a claim was made from, if it was.
+func claimImage(claim *corev1.PersistentVolumeClaim) (vmv1alpha1.VirtualMachineImageRef, bool) {
 	source := claim.Spec.DataSourceRef
-	if source == nil || source.Kind != imageKind || source.APIGroup == nil || *source.APIGroup != vmv1alpha1.GroupName {
-		return ""
+	if source == nil || source.APIGroup == nil || *source.APIGroup != vmv1alpha1.GroupName ||
+		source.Kind != vmv1alpha1.ImageKind && source.Kind != vmv1alpha1.ClusterImageKind {
+		return vmv1alpha1.VirtualMachineImageRef{}, false
 	}
-	return source.Name
+	return vmv1alpha1.VirtualMachineImageRef{Kind: source.Kind, Name: source.Name}, true
 }
 
-func inferFromImage(ctx context.Context, namespace, name string, role Role, r Reader) (*identity, bool, error) {
-	image, err := r.Image(ctx, namespace, name)
+func inferFromImage(ctx context.Context, namespace string, ref vmv1alpha1.VirtualMachineImageRef, role Role, r Reader) (*identity, bool, error) {
+	kind := cmp.Or(ref.Kind, vmv1alpha1.DefaultImageKind)
+	image, err := r.Image(ctx, namespace, ref)
 	if err != nil {
-		return nil, false, fmt.Errorf("reading VirtualMachineImage %q: %w", name, err)
+		return nil, false, fmt.Errorf("reading %s %q: %w", kind, ref.Name, err)
 	}
 	found, err := fromLabels(image.Labels, role)
 	if found != nil || err != nil {
 		return found, false, err
 	}
-	return nil, true, fmt.Errorf("VirtualMachineImage %q has no label %s", name, defaultLabel(role))
+	return nil, true, fmt.Errorf("%s %q has no label %s", kind, ref.Name, defaultLabel(role))
 }
 
 // fromLabels returns what the labels name, nil when they name nothing.

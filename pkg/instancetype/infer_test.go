@@ -30,6 +30,15 @@ func (w *world) claim(name, fromImage string, labels map[string]string) {
 	w.claims["default/"+name] = claim
 }
 
+// clusterImage is an image of all namespaces, from which the claim was made too.
+func (w *world) clusterImage(name string, labels map[string]string) {
+	w.image(name, labels)
+	w.images["/"+name] = w.images["default/"+name]
+	delete(w.images, "default/"+name)
+	w.claim("pvc", name, nil)
+	w.claims["default/pvc"].Spec.DataSourceRef.Kind = "ClusterVirtualMachineImage"
+}
+
 // labelsFor are the labels that name small, of the namespaced kind if wanted.
 func labelsFor(role instancetype.Role, namespaced bool) map[string]string {
 	kind, _, _ := kinds(role)
@@ -70,6 +79,7 @@ func TestInferFromVolume(t *testing.T) {
 				w.claim("pvc", "base", labelsFor(role, false))
 				w.image("base", labelsFor(role, true))
 			}, cluster},
+			{"labels of the cluster image of the claim", "data", func(w *world) { w.clusterImage("base", labelsFor(role, true)) }, namespaced},
 			{"F125 labels of the boot image", "image", func(w *world) { w.image("boot", labelsFor(role, false)) }, cluster},
 		} {
 			t.Run(string(role)+" "+tc.name, func(t *testing.T) {
@@ -82,6 +92,23 @@ func TestInferFromVolume(t *testing.T) {
 					t.Errorf("found %+v, %v; want a %s", found, err, tc.want)
 				}
 			})
+		}
+	}
+}
+
+func TestABootImageOfTheClusterIsInferredFrom(t *testing.T) {
+	for _, role := range []instancetype.Role{it, pref} {
+		namespaced, _, spec := kinds(role)
+		w := newWorld()
+		w.add(t, namespaced, "small", "n", 1, spec)
+		w.clusterImage("boot", labelsFor(role, true))
+		vm := inferring(t, role, "inferFromVolume: image")
+		if _, err := find(vm, role, w); !apierrors.IsNotFound(err) {
+			t.Errorf("%s: error %v, want NotFound, for the namespace has no such image", role, err)
+		}
+		vm.Spec.Image.Kind = vmv1alpha1.ClusterImageKind
+		if found, err := find(vm, role, w); err != nil || found.Object.Kind != namespaced {
+			t.Errorf("%s: found %+v, %v; want a %s", role, found, err, namespaced)
 		}
 	}
 }

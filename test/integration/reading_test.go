@@ -155,7 +155,7 @@ func TestDiscoveryNamesEverything(t *testing.T) {
 	if diff := cmp.Diff([]string{"expand-spec", "refresh-instancetype", "refresh-preference", "restart", "start", "status", "stop", "suspend"}, subresources); diff != "" {
 		t.Errorf("subresources (-want +got):\n%s", diff)
 	}
-	wantShort := map[string]string{"virtualmachines": "vm", "virtualmachineinstances": "vmi", "virtualmachineclasses": "vmclass", "virtualmachineimages": "vmimage"}
+	wantShort := map[string]string{"virtualmachines": "vm", "virtualmachineinstances": "vmi", "virtualmachineclasses": "vmclass", "virtualmachineimages": "vmimage", "clustervirtualmachineimages": "cvmimage"}
 	for resource, want := range wantShort {
 		if !slices.Contains(short[resource], want) {
 			t.Errorf("short names of %s = %q, want %s among them", resource, short[resource], want)

@@ -158,6 +158,7 @@ func (c *Controller) register() ([]cache.InformerSynced, error) {
 		{Informer: vm.VirtualMachineInstances().Informer(), Handler: e.instances()},
 		{Informer: vm.VirtualMachineClasses().Informer(), Handler: e.Related(indexByClass, byName)},
 		{Informer: vm.VirtualMachineImages().Informer(), Handler: e.Related(indexByImage, byName)},
+		{Informer: vm.ClusterVirtualMachineImages().Informer(), Handler: e.Related(indexByImage, byName)},
 		{Informer: it.VirtualMachineInstancetypes().Informer(), Handler: e.Related(indexBySource, bySource(instancetype.KindInstancetype))},
 		{Informer: it.VirtualMachineClusterInstancetypes().Informer(), Handler: e.Related(indexBySource, bySource(instancetype.KindClusterInstancetype))},
 		{Informer: it.VirtualMachinePreferences().Informer(), Handler: e.Related(indexBySource, bySource(instancetype.KindPreference))},

@@ -63,11 +63,11 @@ func (r *reconciler) gatherImage(ctx context.Context, p *pass) (*vmv1alpha1.Virt
 			"spec.image is required to create a virtual machine")
 		return nil, nil
 	}
-	image, err := r.reader.Image(ctx, p.vm.Namespace, ref.Name)
+	image, err := r.reader.Image(ctx, p.vm.Namespace, *ref)
 	switch {
 	case apierrors.IsNotFound(err):
 		setFalse(p.vm, p.now, vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonNotFound,
-			fmt.Sprintf("VirtualMachineImage %q does not exist in namespace %q", ref.Name, p.vm.Namespace))
+			absentImage(ref, p.vm.Namespace))
 		return nil, nil
 	case err != nil:
 		setFalse(p.vm, p.now, vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonError, err.Error())
@@ -75,6 +75,13 @@ func (r *reconciler) gatherImage(ctx context.Context, p *pass) (*vmv1alpha1.Virt
 	}
 	setTrue(p.vm, p.now, vmv1alpha1.ConditionImageReady)
 	return image, nil
+}
+
+func absentImage(ref *vmv1alpha1.VirtualMachineImageRef, namespace string) string {
+	if ref.Kind == vmv1alpha1.ClusterImageKind {
+		return fmt.Sprintf("%s %q does not exist", ref.Kind, ref.Name)
+	}
+	return fmt.Sprintf("%s %q does not exist in namespace %q", vmv1alpha1.ImageKind, ref.Name, namespace)
 }
 
 // gatherBootstrap reads the Secrets that the bootstrap section names, and no

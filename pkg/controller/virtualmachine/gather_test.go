@@ -215,6 +215,29 @@ func TestImageIsNeededUnlessAVMIsAdopted(t *testing.T) {
 	}
 }
 
+func TestAnImageIsFoundByItsKind(t *testing.T) {
+	ofCluster := func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.Image.Kind = vmv1alpha1.ClusterImageKind }
+	everywhere := &vmv1alpha1.ClusterVirtualMachineImage{ObjectMeta: metav1.ObjectMeta{Name: "photon", UID: "cluster"}}
+	h := newHarness(t, fresh(ofCluster), photon())
+	h.pass()
+	if got := h.condition(vmv1alpha1.ConditionImageReady); got != "False/NotFound" {
+		t.Errorf("ImageReady is %s, want False/NotFound: the image of the namespace is another one", got)
+	}
+	h = newHarness(t, fresh(ofCluster), photon(), everywhere)
+	h.pass()
+	if got := h.condition(vmv1alpha1.ConditionImageReady); got != "True/Succeeded" {
+		t.Errorf("ImageReady is %s, want True/Succeeded", got)
+	}
+	if image := h.provider.requests[0].Image; image == nil || image.UID != "cluster" {
+		t.Errorf("the provider got image %+v, want that of the cluster", image)
+	}
+	h = newHarness(t, fresh(), everywhere)
+	h.pass()
+	if got := h.condition(vmv1alpha1.ConditionImageReady); got != "False/NotFound" {
+		t.Errorf("ImageReady is %s, want False/NotFound: the image of the cluster is another one", got)
+	}
+}
+
 func TestVMWithoutASizeIsNotCreated(t *testing.T) {
 	h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Spec.CPU, vm.Spec.Memory, vm.Spec.ClassName = nil, nil, "gone"

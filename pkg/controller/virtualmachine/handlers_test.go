@@ -246,6 +246,9 @@ func referring() []runtime.Object {
 		stable(named("none")),
 		bySize("of-class", func(s *vmv1alpha1.VirtualMachineSpec) { s.ClassName = "c" }),
 		bySize("of-image", func(s *vmv1alpha1.VirtualMachineSpec) { s.Image = &vmv1alpha1.VirtualMachineImageRef{Name: "i"} }),
+		bySize("of-cluster-image", func(s *vmv1alpha1.VirtualMachineSpec) {
+			s.Image = &vmv1alpha1.VirtualMachineImageRef{Kind: "ClusterVirtualMachineImage", Name: "i"}
+		}),
 		bySize("of-type", func(s *vmv1alpha1.VirtualMachineSpec) {
 			s.Instancetype = &vmv1alpha1.InstancetypeMatcher{Name: "t", Kind: "virtualmachineinstancetypes"}
 		}),
@@ -289,6 +292,10 @@ func TestRelatedObjectsWakeTheVMsThatReferToThem(t *testing.T) {
 				_, err := vm.VirtualMachineImages("ns").Create(ctx, &vmv1alpha1.VirtualMachineImage{ObjectMeta: in("i")}, metav1.CreateOptions{})
 				return err
 			}, []handedOut{{"of-image", controller.PriorityDefaultGeneric}}},
+			{"cluster image", func() error {
+				_, err := vm.ClusterVirtualMachineImages().Create(ctx, &vmv1alpha1.ClusterVirtualMachineImage{ObjectMeta: metav1.ObjectMeta{Name: "i"}}, metav1.CreateOptions{})
+				return err
+			}, []handedOut{{"of-cluster-image", controller.PriorityDefaultGeneric}}},
 			{"instance type", func() error {
 				_, err := it.VirtualMachineInstancetypes("ns").Create(ctx, &itv1alpha1.VirtualMachineInstancetype{ObjectMeta: in("t")}, metav1.CreateOptions{})
 				return err

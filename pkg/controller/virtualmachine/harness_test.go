@@ -216,10 +216,11 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 	informers := externalversions.NewSharedInformerFactory(h.api, 0)
 	vms := informers.Vm().V1alpha1()
 	h.caches = map[string]cache.Indexer{
-		"virtualmachines":         vms.VirtualMachines().Informer().GetIndexer(),
-		"virtualmachineinstances": vms.VirtualMachineInstances().Informer().GetIndexer(),
-		"virtualmachineimages":    vms.VirtualMachineImages().Informer().GetIndexer(),
-		"virtualmachineclasses":   vms.VirtualMachineClasses().Informer().GetIndexer(),
+		"virtualmachines":             vms.VirtualMachines().Informer().GetIndexer(),
+		"virtualmachineinstances":     vms.VirtualMachineInstances().Informer().GetIndexer(),
+		"virtualmachineimages":        vms.VirtualMachineImages().Informer().GetIndexer(),
+		"clustervirtualmachineimages": vms.ClusterVirtualMachineImages().Informer().GetIndexer(),
+		"virtualmachineclasses":       vms.VirtualMachineClasses().Informer().GetIndexer(),
 	}
 	h.sizes = informers.Instancetype().V1alpha1().VirtualMachineInstancetypes().Informer().GetIndexer()
 	h.captured = informers.Instancetype().V1alpha1().ControllerRevisions().Informer().GetIndexer()
@@ -248,7 +249,7 @@ func (h *harness) refresh() {
 	h.t.Helper()
 	for name, indexer := range h.caches {
 		kind := map[string]string{"virtualmachines": "VirtualMachine", "virtualmachineinstances": "VirtualMachineInstance",
-			"virtualmachineimages": "VirtualMachineImage", "virtualmachineclasses": "VirtualMachineClass"}[name]
+			"virtualmachineimages": "VirtualMachineImage", "clustervirtualmachineimages": "ClusterVirtualMachineImage", "virtualmachineclasses": "VirtualMachineClass"}[name]
 		list, err := h.api.Tracker().List(vmv1alpha1.SchemeGroupVersion.WithResource(name), vmv1alpha1.SchemeGroupVersion.WithKind(kind), "")
 		if err != nil {
 			h.t.Fatalf("listing %s: %v", name, err)
@@ -265,6 +266,10 @@ func (h *harness) refresh() {
 				add(&list.Items[i])
 			}
 		case *vmv1alpha1.VirtualMachineImageList:
+			for i := range list.Items {
+				add(&list.Items[i])
+			}
+		case *vmv1alpha1.ClusterVirtualMachineImageList:
 			for i := range list.Items {
 				add(&list.Items[i])
 			}

@@ -29,10 +29,16 @@ var indexers = cache.Indexers{
 		if vm.Spec.Image == nil {
 			return nil
 		}
+		if vm.Spec.Image.Kind == vmv1alpha1.ClusterImageKind {
+			return []string{clusterKey(vm.Spec.Image.Name)}
+		}
 		return []string{vm.Namespace + "/" + vm.Spec.Image.Name}
 	}),
 	indexBySource: byVM(sources),
 }
+
+// clusterKey is the index value of an image of all namespaces.
+func clusterKey(name string) string { return "/" + name }
 
 func byVM(values func(*vmv1alpha1.VirtualMachine) []string) cache.IndexFunc {
 	return func(obj any) ([]string, error) {

@@ -29,10 +29,12 @@ const callTimeout = 10 * time.Second
 // who applies it together with its virtual machines must not see it missing.
 type objectReader struct {
 	instancetype.Getters
-	classes   vmlisters.VirtualMachineClassLister
-	images    vmlisters.VirtualMachineImageLister
-	revisions *revisionStore
-	claims    corev1client.PersistentVolumeClaimsGetter
+	classes vmlisters.VirtualMachineClassLister
+	images  vmlisters.VirtualMachineImageLister
+	// clusterImages are those of all namespaces.
+	clusterImages vmlisters.ClusterVirtualMachineImageLister
+	revisions     *revisionStore
+	claims        corev1client.PersistentVolumeClaimsGetter
 }
 
 var _ instancetype.Reader = (*objectReader)(nil)
@@ -56,10 +58,11 @@ func newObjectReader(server itclient.InstancetypeV1alpha1Interface, f externalve
 				return readThrough(ctx, clusterPreferences.Get, server.VirtualMachineClusterPreferences().Get, name)
 			},
 		},
-		classes:   vm.VirtualMachineClasses().Lister(),
-		images:    vm.VirtualMachineImages().Lister(),
-		revisions: revisions,
-		claims:    claims,
+		classes:       vm.VirtualMachineClasses().Lister(),
+		images:        vm.VirtualMachineImages().Lister(),
+		clusterImages: vm.ClusterVirtualMachineImages().Lister(),
+		revisions:     revisions,
+		claims:        claims,
 	}
 }
 
@@ -87,8 +90,15 @@ func (r *objectReader) Class(_ context.Context, namespace, name string) (*vmv1al
 }
 
 // Image returns an image.
-func (r *objectReader) Image(_ context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineImage, error) {
-	return r.images.VirtualMachineImages(namespace).Get(name)
+func (r *objectReader) Image(_ context.Context, namespace string, ref vmv1alpha1.VirtualMachineImageRef) (*vmv1alpha1.VirtualMachineImage, error) {
+	if ref.Kind != vmv1alpha1.ClusterImageKind {
+		return r.images.VirtualMachineImages(namespace).Get(ref.Name)
+	}
+	image, err := r.clusterImages.Get(ref.Name)
+	if err != nil {
+		return nil, err
+	}
+	return image.AsImage(), nil
 }
 
 // PersistentVolumeClaim returns a claim of the host cluster. It is asked for only

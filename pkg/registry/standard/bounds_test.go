@@ -80,8 +80,9 @@ type judge interface {
 func everyKind(t *testing.T, j judge) {
 	walkKind(t, j, virtualmachine.Kind(time.Now))
 	walkKind(t, j, virtualmachineclass.Kind())
-	walkKind(t, j, virtualmachineimage.Kind())
 	walkKind(t, j, vcenter.Kind())
+	walkKind(t, j, virtualmachineimage.Namespaced())
+	walkKind(t, j, virtualmachineimage.Cluster())
 	walkKind(t, j, instancetype.Namespaced())
 	walkKind(t, j, instancetype.Cluster())
 	walkKind(t, j, preference.Namespaced())

@@ -39,6 +39,7 @@ var kinds = []kind{
 	},
 	{group: machines, name: "VirtualMachineClass", resource: "virtualmachineclasses", valid: `"spec":` + size},
 	{group: machines, name: "VirtualMachineImage", resource: "virtualmachineimages", valid: `"spec":{"template":{"inventoryPath":"a"}}`},
+	{group: machines, name: "ClusterVirtualMachineImage", resource: "clustervirtualmachineimages", cluster: true, valid: `"spec":{"template":{"inventoryPath":"a"}}`},
 	{group: machines, name: "VirtualMachineInstance", resource: "virtualmachineinstances", valid: `"spec":` + size},
 	{group: types, name: "VirtualMachineInstancetype", resource: "virtualmachineinstancetypes", valid: `"spec":{"cpu":{"guest":1},"memory":{"guest":"1Gi"}}`},
 	{group: types, name: "VirtualMachineClusterInstancetype", resource: "virtualmachineclusterinstancetypes", cluster: true, valid: `"spec":{"cpu":{"guest":1},"memory":{"guest":"1Gi"}}`},

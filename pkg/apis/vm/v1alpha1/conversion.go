@@ -28,9 +28,10 @@ var selectableFields = map[string][]string{
 		"status.phase",
 		"status.nodeName",
 	},
-	"VirtualMachineClass": nil,
-	"VirtualMachineImage": nil,
-	"VCenter":             nil,
+	"VCenter":                    nil,
+	"VirtualMachineClass":        nil,
+	"VirtualMachineImage":        nil,
+	"ClusterVirtualMachineImage": nil,
 }
 
 // addFieldLabelConversionFuncs registers the fields of selectableFields.

@@ -3,8 +3,60 @@
 
 package v1alpha1
 
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
 // AsImage returns the image as one without namespace, for code that does not care which
 // kind names it. It shares memory with i.
 func (i *ClusterVirtualMachineImage) AsImage() *VirtualMachineImage {
 	return &VirtualMachineImage{ObjectMeta: i.ObjectMeta, Spec: i.Spec, Status: i.Status}
+}
+
+// Location returns the kind of an image's source, and where that is: the name of the
+// library with that of the item, or the inventory path. Both are empty without a source.
+func (s *VirtualMachineImageSpec) Location() (kind, where string) {
+	switch {
+	case s.ContentLibrary != nil:
+		return "ContentLibrary", s.ContentLibrary.Library + "/" + s.ContentLibrary.Item
+	case s.Template != nil:
+		return "Template", s.Template.InventoryPath
+	default:
+		return "", ""
+	}
+}
+
+// Readiness is True for an image that virtual machines can be made from, and the reason
+// for one that is not so; empty for one that nobody has looked at.
+func (s *VirtualMachineImageStatus) Readiness() string {
+	c := meta.FindStatusCondition(s.Conditions, ConditionReady)
+	switch {
+	case c == nil:
+		return ""
+	case c.Status == metav1.ConditionTrue:
+		return string(c.Status)
+	}
+	return c.Reason
+}
+
+// BootDisk is the capacity of the disk that the image boots from, in bytes; nil where it
+// is not known.
+func (s *VirtualMachineImageStatus) BootDisk() *resource.Quantity {
+	if len(s.Disks) == 0 {
+		return nil
+	}
+	return s.Disks[0].Capacity
+}
+
+// Hardware is the virtual hardware version as vSphere writes it, for example vmx-19;
+// empty where it is not known.
+func (s *VirtualMachineImageStatus) Hardware() string {
+	if s.HardwareVersion == 0 {
+		return ""
+	}
+	return fmt.Sprintf("vmx-%d", s.HardwareVersion)
 }

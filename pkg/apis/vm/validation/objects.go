@@ -32,12 +32,22 @@ func ValidateVirtualMachineClassUpdate(obj, old *vmv1alpha1.VirtualMachineClass)
 	return append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta), ValidateVirtualMachineClass(obj)...)
 }
 
-// ValidateVirtualMachineImage checks a new image.
+// ValidateVirtualMachineImage checks a new image of a namespace.
 func ValidateVirtualMachineImage(obj *vmv1alpha1.VirtualMachineImage) field.ErrorList {
+	return append(validateMeta(&obj.ObjectMeta), validateImageSpec(&obj.Spec)...)
+}
+
+// ValidateClusterVirtualMachineImage checks a new image of all namespaces.
+func ValidateClusterVirtualMachineImage(obj *vmv1alpha1.ClusterVirtualMachineImage) field.ErrorList {
+	errs := apivalidation.ValidateObjectMeta(&obj.ObjectMeta, false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	return append(errs, validateImageSpec(&obj.Spec)...)
+}
+
+func validateImageSpec(spec *vmv1alpha1.VirtualMachineImageSpec) field.ErrorList {
 	path := field.NewPath("spec")
-	errs := validateMeta(&obj.ObjectMeta)
+	var errs field.ErrorList
 	var set []string
-	if source := obj.Spec.ContentLibrary; source != nil {
+	if source := spec.ContentLibrary; source != nil {
 		set = append(set, "contentLibrary")
 		if source.Library == "" {
 			errs = append(errs, field.Required(path.Child("contentLibrary", "library"), "must be the name of a content library"))
@@ -46,7 +56,7 @@ func ValidateVirtualMachineImage(obj *vmv1alpha1.VirtualMachineImage) field.Erro
 			errs = append(errs, field.Required(path.Child("contentLibrary", "item"), "must be the name of an OVF item of the library"))
 		}
 	}
-	if source := obj.Spec.Template; source != nil {
+	if source := spec.Template; source != nil {
 		set = append(set, "template")
 		if source.InventoryPath == "" {
 			errs = append(errs, field.Required(path.Child("template", "inventoryPath"), "must be the path of a template, for example templates/ubuntu-24.04"))
@@ -58,12 +68,20 @@ func ValidateVirtualMachineImage(obj *vmv1alpha1.VirtualMachineImage) field.Erro
 // ValidateVirtualMachineImageUpdate checks the change from old to obj: the spec
 // is immutable.
 func ValidateVirtualMachineImageUpdate(obj, old *vmv1alpha1.VirtualMachineImage) field.ErrorList {
-	errs := validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta)
-	if !apiequality.Semantic.DeepEqual(obj.Spec, old.Spec) {
-		errs = append(errs, field.Invalid(field.NewPath("spec"), imageSource(&obj.Spec),
-			fmt.Sprintf("is immutable; must stay %s", imageSource(&old.Spec))))
+	return append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta), validateImageSpecUpdate(&obj.Spec, &old.Spec)...)
+}
+
+// ValidateClusterVirtualMachineImageUpdate checks the change from old to obj: the spec
+// is immutable.
+func ValidateClusterVirtualMachineImageUpdate(obj, old *vmv1alpha1.ClusterVirtualMachineImage) field.ErrorList {
+	return ValidateVirtualMachineImageUpdate(obj.AsImage(), old.AsImage())
+}
+
+func validateImageSpecUpdate(spec, old *vmv1alpha1.VirtualMachineImageSpec) field.ErrorList {
+	if apiequality.Semantic.DeepEqual(spec, old) {
+		return nil
 	}
-	return errs
+	return field.ErrorList{field.Invalid(field.NewPath("spec"), imageSource(spec), fmt.Sprintf("is immutable; must stay %s", imageSource(old)))}
 }
 
 // imageSource puts the source of an image in words.
@@ -82,6 +100,11 @@ func imageSource(spec *vmv1alpha1.VirtualMachineImageSpec) string {
 func ValidateVirtualMachineImageStatusUpdate(obj, old *vmv1alpha1.VirtualMachineImage) field.ErrorList {
 	return append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta),
 		metav1validation.ValidateConditions(obj.Status.Conditions, field.NewPath("status", "conditions"))...)
+}
+
+// ValidateClusterVirtualMachineImageStatusUpdate checks a change of status.
+func ValidateClusterVirtualMachineImageStatusUpdate(obj, old *vmv1alpha1.ClusterVirtualMachineImage) field.ErrorList {
+	return ValidateVirtualMachineImageStatusUpdate(obj.AsImage(), old.AsImage())
 }
 
 // ValidateVirtualMachineInstance checks a new running instance. The controller

@@ -99,6 +99,13 @@ func TestClassesAndImages(t *testing.T) {
 	check(t, []string{"Required spec.contentLibrary.library", "Required spec.contentLibrary.item", "Invalid spec"}, ValidateVirtualMachineImage(both))
 	check(t, nil, ValidateVirtualMachineImageUpdate(item, item.DeepCopy()))
 	check(t, []string{"Invalid spec"}, ValidateVirtualMachineImageUpdate(template, item))
+
+	cluster := &vmv1alpha1.ClusterVirtualMachineImage{ObjectMeta: metav1.ObjectMeta{Name: "x", ResourceVersion: "1"}, Spec: item.Spec}
+	check(t, nil, ValidateClusterVirtualMachineImage(cluster))
+	check(t, []string{"Forbidden metadata.namespace"}, ValidateClusterVirtualMachineImage(&vmv1alpha1.ClusterVirtualMachineImage{ObjectMeta: meta, Spec: item.Spec}))
+	check(t, []string{"Required spec"}, ValidateClusterVirtualMachineImage(&vmv1alpha1.ClusterVirtualMachineImage{ObjectMeta: cluster.ObjectMeta}))
+	check(t, nil, ValidateClusterVirtualMachineImageUpdate(cluster, cluster.DeepCopy()))
+	check(t, []string{"Invalid spec"}, ValidateClusterVirtualMachineImageUpdate(&vmv1alpha1.ClusterVirtualMachineImage{ObjectMeta: cluster.ObjectMeta, Spec: template.Spec}, cluster))
 }
 
 func TestRunningInstances(t *testing.T) {

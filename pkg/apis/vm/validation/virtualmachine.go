@@ -110,7 +110,7 @@ func validateImageRef(ref *vmv1alpha1.VirtualMachineImageRef, path *field.Path) 
 		return nil
 	}
 	errs := validateRequiredName(ref.Name, path.Child("name"))
-	return append(errs, validateEnum(ref.Kind, path.Child("kind"), "VirtualMachineImage")...)
+	return append(errs, validateEnum(ref.Kind, path.Child("kind"), vmv1alpha1.ImageKind, vmv1alpha1.ClusterImageKind)...)
 }
 
 // validateSpecUpdate checks what may not change.

@@ -199,7 +199,7 @@ func TestSpecPowerAndReferences(t *testing.T) {
 		{"restart now", func(s *spec) { s.NextRestartTime = "now" }, nil},
 		{"restart at a time", func(s *spec) { s.NextRestartTime = "2026-01-02T15:04:05Z" }, nil},
 		{"restart at no time", func(s *spec) { s.NextRestartTime = "tomorrow" }, []string{"Invalid spec.nextRestartTime"}},
-		{"an unknown image kind", func(s *spec) { s.Image.Kind = "ClusterVirtualMachineImage" }, []string{"NotSupported spec.image.kind"}},
+		{"an unknown image kind", func(s *spec) { s.Image.Kind = "Floppy" }, []string{"NotSupported spec.image.kind"}},
 		{"an image without name", func(s *spec) { s.Image.Name = "" }, []string{"Required spec.image.name"}},
 		{"malformed names", func(s *spec) {
 			s.StorageClass, s.GroupName, s.CurrentSnapshotName = "A B", "A B", "A B"

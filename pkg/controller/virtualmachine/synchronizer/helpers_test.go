@@ -74,8 +74,8 @@ func (w *world) Class(_ context.Context, _, name string) (*vmv1alpha1.VirtualMac
 	return lookUp(w.classes, "virtualmachineclasses", name)
 }
 
-func (w *world) Image(_ context.Context, _, name string) (*vmv1alpha1.VirtualMachineImage, error) {
-	return lookUp(w.images, "virtualmachineimages", name)
+func (w *world) Image(_ context.Context, _ string, ref vmv1alpha1.VirtualMachineImageRef) (*vmv1alpha1.VirtualMachineImage, error) {
+	return lookUp(w.images, "virtualmachineimages", ref.Name)
 }
 
 func (w *world) PersistentVolumeClaim(_ context.Context, _, name string) (*corev1.PersistentVolumeClaim, error) {

@@ -32,8 +32,8 @@ type Readers struct {
 	// Instancetypes are the stores of instance types and preferences, and of their
 	// revisions.
 	Instancetypes *instancetyperest.Stores
-	// Instances, Classes and Images are the stores of these kinds.
-	Instances, Classes, Images *standard.REST
+	// Instances, Classes, Images and ClusterImages are the stores of these kinds.
+	Instances, Classes, Images, ClusterImages *standard.REST
 	// Host has claims.
 	Host kubernetes.Interface
 }
@@ -71,8 +71,15 @@ func (r *Readers) Class(ctx context.Context, namespace, name string) (*vmv1alpha
 }
 
 // Image implements instancetype.Reader.
-func (r *Readers) Image(ctx context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineImage, error) {
-	return read(ctx, r.Images, namespace, name, &vmv1alpha1.VirtualMachineImage{})
+func (r *Readers) Image(ctx context.Context, namespace string, ref vmv1alpha1.VirtualMachineImageRef) (*vmv1alpha1.VirtualMachineImage, error) {
+	if ref.Kind != vmv1alpha1.ClusterImageKind {
+		return read(ctx, r.Images, namespace, ref.Name, &vmv1alpha1.VirtualMachineImage{})
+	}
+	image, err := read(ctx, r.ClusterImages, "", ref.Name, &vmv1alpha1.ClusterVirtualMachineImage{})
+	if err != nil {
+		return nil, err
+	}
+	return image.AsImage(), nil
 }
 
 // Revision implements instancetype.Reader.

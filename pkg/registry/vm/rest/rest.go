@@ -48,7 +48,11 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 	if err != nil {
 		return nil, err
 	}
-	images, imageStatus, err := standard.NewREST(opts, scheme.Scheme, virtualmachineimage.Kind())
+	images, imageStatus, err := standard.NewREST(opts, scheme.Scheme, virtualmachineimage.Namespaced())
+	if err != nil {
+		return nil, err
+	}
+	clusterImages, clusterImageStatus, err := standard.NewREST(opts, scheme.Scheme, virtualmachineimage.Cluster())
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +62,9 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 	}
 	machines, err := storage.New(opts, storage.Dependencies{
 		Now: time.Now, Typer: scheme.Scheme, Owners: d.Owners,
-		Readers: &references.Readers{Instancetypes: d.Instancetypes, Instances: instances, Classes: classes, Images: images, Host: d.Host},
+		Readers: &references.Readers{
+			Instancetypes: d.Instancetypes, Instances: instances, Classes: classes, Images: images, ClusterImages: clusterImages, Host: d.Host,
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -82,6 +88,8 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 		"virtualmachineimages/status":          imageStatus,
 		"vcenters":                             vcenters,
 		"vcenters/status":                      vcenterStatus,
+		"clustervirtualmachineimages":          clusterImages,
+		"clustervirtualmachineimages/status":   clusterImageStatus,
 	}
 	return &info, nil
 }

@@ -1,7 +1,8 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package virtualmachineimage describes the resource virtualmachineimages.
+// Package virtualmachineimage describes the resources virtualmachineimages and
+// clustervirtualmachineimages, which differ in scope only.
 //
 // Guarantee: the spec is immutable, because virtual machines that were created from
 // an image say so by its name alone.
@@ -13,16 +14,17 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/validation"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
-	"github.com/slipway-dev/slipway/pkg/registry/table"
 )
 
-// Kind describes virtualmachineimages.
-func Kind() standard.Kind[*vmv1alpha1.VirtualMachineImage] {
-	type column = table.Column[*vmv1alpha1.VirtualMachineImage]
+// version is where managed fields are tracked.
+const version = "vm.slipway.dev/v1alpha1"
+
+// Namespaced describes virtualmachineimages.
+func Namespaced() standard.Kind[*vmv1alpha1.VirtualMachineImage] {
 	return standard.Kind[*vmv1alpha1.VirtualMachineImage]{
 		Plural:     vmv1alpha1.Resource("virtualmachineimages"),
 		Singular:   vmv1alpha1.Resource("virtualmachineimage"),
-		Version:    "vm.slipway.dev/v1alpha1",
+		Version:    version,
 		Namespaced: true,
 		ShortNames: []string{"vmimage"},
 		Categories: []string{"all", "slipway"},
@@ -37,22 +39,30 @@ func Kind() standard.Kind[*vmv1alpha1.VirtualMachineImage] {
 		},
 		Validate:       validation.ValidateVirtualMachineImage,
 		ValidateUpdate: validation.ValidateVirtualMachineImageUpdate,
-		Table: table.New(
-			column{Name: "Source", Type: "string", Description: "Kind of source.",
-				Value: func(i *vmv1alpha1.VirtualMachineImage) any { kind, _ := source(i); return kind }},
-			column{Name: "Location", Type: "string", Description: "Library item or inventory path.",
-				Value: func(i *vmv1alpha1.VirtualMachineImage) any { _, where := source(i); return where }},
-		),
+		Table:          columns(func(i *vmv1alpha1.VirtualMachineImage) *vmv1alpha1.VirtualMachineImage { return i }),
 	}
 }
 
-func source(i *vmv1alpha1.VirtualMachineImage) (kind, where string) {
-	switch {
-	case i.Spec.ContentLibrary != nil:
-		return "ContentLibrary", i.Spec.ContentLibrary.Library + "/" + i.Spec.ContentLibrary.Item
-	case i.Spec.Template != nil:
-		return "Template", i.Spec.Template.InventoryPath
-	default:
-		return "", ""
+// Cluster describes clustervirtualmachineimages.
+func Cluster() standard.Kind[*vmv1alpha1.ClusterVirtualMachineImage] {
+	return standard.Kind[*vmv1alpha1.ClusterVirtualMachineImage]{
+		Plural:     vmv1alpha1.Resource("clustervirtualmachineimages"),
+		Singular:   vmv1alpha1.Resource("clustervirtualmachineimage"),
+		Version:    version,
+		ShortNames: []string{"cvmimage"},
+		// Not in the category all, which is about what a namespace holds.
+		Categories: []string{"slipway"},
+		New:        func() *vmv1alpha1.ClusterVirtualMachineImage { return &vmv1alpha1.ClusterVirtualMachineImage{} },
+		NewList:    func() runtime.Object { return &vmv1alpha1.ClusterVirtualMachineImageList{} },
+		Spec:       func(i *vmv1alpha1.ClusterVirtualMachineImage) any { return i.Spec },
+		Status: &standard.Status[*vmv1alpha1.ClusterVirtualMachineImage]{
+			Drop:     func(i *vmv1alpha1.ClusterVirtualMachineImage) { i.Status = vmv1alpha1.VirtualMachineImageStatus{} },
+			Keep:     func(i, stored *vmv1alpha1.ClusterVirtualMachineImage) { i.Status = stored.Status },
+			KeepSpec: func(i, stored *vmv1alpha1.ClusterVirtualMachineImage) { i.Spec = stored.Spec },
+			Validate: validation.ValidateClusterVirtualMachineImageStatusUpdate,
+		},
+		Validate:       validation.ValidateClusterVirtualMachineImage,
+		ValidateUpdate: validation.ValidateClusterVirtualMachineImageUpdate,
+		Table:          columns((*vmv1alpha1.ClusterVirtualMachineImage).AsImage),
 	}
 }
