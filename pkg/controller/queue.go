@@ -33,7 +33,7 @@ func NewQueue(name string, o QueueOptions) *priorityqueue.Queue[types.Namespaced
 	type key = types.NamespacedName
 	options := []priorityqueue.Option[key]{
 		priorityqueue.WithMetrics[key](),
-		priorityqueue.WithRateLimiter(workqueue.NewTypedItemExponentialFailureRateLimiter[key](retryBase, retryMax)),
+		priorityqueue.WithRateLimiter(NewRateLimiter[key]()),
 	}
 	if o.Aging > 0 {
 		options = append(options, priorityqueue.WithAging[key](priorityqueue.Aging{
@@ -45,4 +45,9 @@ func NewQueue(name string, o QueueOptions) *priorityqueue.Queue[types.Namespaced
 		options = append(options, priorityqueue.WithFairness(func(k key) string { return k.Namespace }))
 	}
 	return priorityqueue.New(name, options...)
+}
+
+// NewRateLimiter makes the growing delay of the keys of a queue that fail.
+func NewRateLimiter[K comparable]() workqueue.TypedRateLimiter[K] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[K](retryBase, retryMax)
 }

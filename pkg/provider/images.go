@@ -5,6 +5,7 @@ package provider
 
 import (
 	"context"
+	"errors"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -24,6 +25,10 @@ type Images interface {
 	// DescribeTemplate says the same of the template at an inventory path.
 	DescribeTemplate(ctx context.Context, inventoryPath string) (*ImageDescription, error)
 }
+
+// ErrNotInUse means that there is no hypervisor to ask: at the start of a process, or
+// because none is described.
+var ErrNotInUse = errors.New("no hypervisor is in use")
 
 // LibraryItem is an item of a content library.
 type LibraryItem struct {

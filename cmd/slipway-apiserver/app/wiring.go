@@ -25,6 +25,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/vcenter"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
+	"github.com/slipway-dev/slipway/pkg/controller/virtualmachineimage"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	clientscheme "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/scheme"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
@@ -45,6 +46,7 @@ type shared struct {
 	host     kubernetes.Interface
 	provider provider.Provider
 	vcenters vcenter.VCenters
+	images   provider.Images
 	recorder events.EventRecorder
 }
 
@@ -62,6 +64,11 @@ var makers = []func(*shared) (runnable, error){
 	newVirtualMachines,
 	newControllerRevisions,
 	newVCenterController,
+	newVirtualMachineImages,
+}
+
+func newVirtualMachineImages(s *shared) (runnable, error) {
+	return virtualmachineimage.New(virtualmachineimage.Deps{Client: s.client, Informers: s.informers, Images: s.images, Permit: s.permit})
 }
 
 func newVCenterController(s *shared) (runnable, error) {
@@ -109,7 +116,7 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	informers := externalversions.NewSharedInformerFactoryWithOptions(apiserver.Listing(client), 0,
 		externalversions.WithTransform(controller.WithoutManagedFields))
 	all, err := makeControllers(&shared{
-		options: d.options, permit: d.fence.Wait, client: client, informers: informers, host: host, provider: used.fleet, vcenters: used,
+		options: d.options, permit: d.fence.Wait, client: client, informers: informers, host: host, provider: used.fleet, vcenters: used, images: images{used},
 		recorder: broadcaster.NewRecorder(clientscheme.Scheme, serverName),
 	})
 	if err != nil {
@@ -165,6 +172,7 @@ func informersSynced(f externalversions.SharedInformerFactory) func() bool {
 		vm.VirtualMachineInstances().Informer().HasSynced,
 		vm.VirtualMachineClasses().Informer().HasSynced,
 		vm.VirtualMachineImages().Informer().HasSynced,
+		vm.ClusterVirtualMachineImages().Informer().HasSynced,
 		f.Instancetype().V1alpha1().ControllerRevisions().Informer().HasSynced,
 	}
 	return func() bool {

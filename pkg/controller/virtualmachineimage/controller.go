@@ -1,0 +1,124 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachineimage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
+	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue/exposition"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// Name of the controller in logs, metrics and its queue.
+const Name = "virtualmachineimage"
+
+// workers is how many libraries and templates are looked at at the same time: one that
+// vCenter has to fetch first must not keep the others waiting.
+const workers = 4
+
+// Deps is what the controller needs; all are required but Permit and Now.
+type Deps struct {
+	// Client writes the status of images.
+	Client versioned.Interface
+	// Informers watch our kinds. New registers what it needs; Run starts them.
+	Informers externalversions.SharedInformerFactory
+	// Images tells what vSphere has.
+	Images provider.Images
+	// Permit, if set, waits until there may be a pass.
+	Permit func(ctx context.Context) error
+	// Now is the clock; time.Now when nil.
+	Now func() time.Time
+}
+
+// Controller writes the status of images.
+type Controller struct {
+	deps  Deps
+	queue *priorityqueue.Queue[place]
+	loop  *controller.Controller[place]
+	// images are the informers of both kinds.
+	images []cache.SharedIndexInformer
+}
+
+// New makes a controller that does nothing until Run, and registers the informers and
+// indexes that it needs. It must be called before the informers are started.
+func New(d Deps) (*Controller, error) {
+	if d.Client == nil || d.Informers == nil || d.Images == nil {
+		return nil, errors.New("image controller: client, informers and images are required")
+	}
+	if d.Now == nil {
+		d.Now = time.Now
+	}
+	vm := d.Informers.Vm().V1alpha1()
+	c := &Controller{
+		deps: d,
+		queue: priorityqueue.New(Name, priorityqueue.WithMetrics[place](),
+			priorityqueue.WithRateLimiter(controller.NewRateLimiter[place]())),
+		images: []cache.SharedIndexInformer{vm.VirtualMachineImages().Informer(), vm.ClusterVirtualMachineImages().Informer()},
+	}
+	r := &reconciler{client: d.Client.VmV1alpha1(), vsphere: d.Images, now: d.Now}
+	for _, informer := range c.images {
+		if err := informer.AddIndexers(cache.Indexers{indexByPlace: byPlace}); err != nil {
+			return nil, fmt.Errorf("indexing images: %w", err)
+		}
+		r.images = append(r.images, informer.GetIndexer())
+	}
+	c.loop = controller.New(controller.Options[place]{
+		Name: Name, Workers: workers, Queue: c.queue, Reconciler: r, Permit: d.Permit,
+	})
+	return c, nil
+}
+
+// Queue returns the queue, for looking into it.
+func (c *Controller) Queue() priorityqueue.Snapshotter { return c.queue }
+
+// Collectors expose what queue and loop count.
+func (c *Controller) Collectors() []prometheus.Collector {
+	return []prometheus.Collector{exposition.Collector(c.queue), c.loop.Collector()}
+}
+
+// Run starts the informers and reconciles until ctx is done. It returns when all that it
+// started has ended, with an error when the caches could not be filled. It must be called
+// at most once.
+func (c *Controller) Run(ctx context.Context) error {
+	c.deps.Informers.StartWithContext(ctx)
+	var sources []controller.Source
+	for _, informer := range c.images {
+		sources = append(sources, controller.Source{Informer: informer, Handler: c.handler()})
+	}
+	synced, err := controller.Register(sources...)
+	if err != nil {
+		return err
+	}
+	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
+		return fmt.Errorf("image controller stopped before its caches were filled: %w", context.Cause(ctx))
+	}
+	c.loop.Run(ctx)
+	return nil
+}
+
+// handler queues the place of an image that is new. Nothing else that happens to one
+// concerns vSphere: its spec is immutable, and its status is ours.
+func (c *Controller) handler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, isInInitialList bool) {
+			priority := controller.PriorityDefaultGeneric
+			if isInInitialList {
+				priority = controller.PriorityDefaultCreate
+			}
+			if i, ok := imageOf(obj); ok {
+				c.queue.AddWithOpts(priorityqueue.AddOpts{Priority: priority}, placeOf(&i.Spec))
+			}
+		},
+	}
+}

@@ -1,0 +1,19 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package virtualmachineimage writes the status of VirtualMachineImages and
+// ClusterVirtualMachineImages: what vSphere has at the place that their spec names.
+//
+// A key of its queue is a place, a content library or a template, and not an image: one
+// pass asks vSphere once for all images of a library.
+//
+// Guarantees:
+//   - Nothing but status is written, and only where it differs.
+//   - What could not be read is Unknown, never NotFound, and what was known of it before
+//     stays. It is tried again with a growing delay.
+//   - A library is listed at most once in minListInterval, and once in lookInterval when
+//     nothing happens; a descriptor is read when the item or its content is another one
+//     than status describes.
+//   - While no vCenter is in use nothing is written.
+//   - A place that no image names is not asked for.
+package virtualmachineimage

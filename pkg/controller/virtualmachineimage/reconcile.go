@@ -1,0 +1,213 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package virtualmachineimage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+const (
+	// lookInterval is when a place is looked at again although nothing has happened
+	// here: vCenter tells nobody of new items or content.
+	lookInterval = 10 * time.Minute
+	// minListInterval is the least time between two lists of a library, each of which
+	// takes one call for each of its items.
+	minListInterval = 30 * time.Second
+	// notInUseDelay is when a place is looked at again while no vCenter is in use.
+	notInUseDelay = time.Second
+	// readTimeout bounds what one pass asks of vSphere for one list or one image. Each
+	// call has a shorter one of its own.
+	readTimeout = 5 * time.Minute
+)
+
+// reconciler makes the passes.
+type reconciler struct {
+	client vmclient.VmV1alpha1Interface
+	// images have the index by place.
+	images  []cache.Indexer
+	vsphere provider.Images
+	now     func() time.Time
+	// lists are the last ones, by place: *list. A place is passed over by one worker at
+	// a time.
+	lists sync.Map
+}
+
+// list is what a library had at a time.
+type list struct {
+	items map[string][]provider.LibraryItem
+	at    time.Time
+}
+
+// Reconcile looks at one place and writes the status of the images that are there.
+func (r *reconciler) Reconcile(ctx context.Context, p place) (controller.Result, error) {
+	images, err := r.at(p)
+	if err != nil {
+		return controller.Result{}, err
+	}
+	if len(images) == 0 {
+		r.lists.Delete(p)
+		return controller.Result{}, nil // the next image will queue it again
+	}
+	look, after := r.template(ctx, p), lookInterval
+	if p.library != "" {
+		look = r.library(ctx, p)
+	}
+	var failed error
+	for _, image := range images {
+		f, ok := look(image)
+		switch {
+		case !ok:
+			after = min(after, minListInterval)
+			continue
+		case errors.Is(f.err, provider.ErrNotInUse):
+			after = min(after, notInUseDelay) // it is nothing about the image
+			continue
+		}
+		var unusable *provider.NotUsableError
+		if f.err != nil && !errors.As(f.err, &unusable) {
+			failed = f.err
+		}
+		err := r.write(ctx, image, statusOf(&image.Status, f, r.now()))
+		switch {
+		case apierrors.IsConflict(err): // the cache does not have what was written last
+			after = min(after, time.Second)
+		case err != nil && !apierrors.IsNotFound(err):
+			failed = err
+		}
+	}
+	if failed != nil {
+		return controller.Result{}, fmt.Errorf("looking at the images of %s: %w", p, failed)
+	}
+	return controller.Result{RequeueAfter: after}, nil
+}
+
+// at are the images of a place.
+func (r *reconciler) at(p place) ([]*vmv1alpha1.VirtualMachineImage, error) {
+	var images []*vmv1alpha1.VirtualMachineImage
+	for _, indexer := range r.images {
+		found, err := indexer.ByIndex(indexByPlace, p.String())
+		if err != nil {
+			return nil, fmt.Errorf("looking for the images of %s: %w", p, err)
+		}
+		for _, obj := range found {
+			if i, ok := imageOf(obj); ok {
+				images = append(images, i)
+			}
+		}
+	}
+	return images, nil
+}
+
+// looker finds out about one image; false leaves it for the next pass.
+type looker func(*vmv1alpha1.VirtualMachineImage) (finding, bool)
+
+// template describes the template for all images of it.
+func (r *reconciler) template(ctx context.Context, p place) looker {
+	describe := sync.OnceValue(func() finding {
+		ctx, cancel := context.WithTimeout(ctx, readTimeout)
+		defer cancel()
+		d, err := r.vsphere.DescribeTemplate(ctx, p.template)
+		return finding{description: d, err: err}
+	})
+	return func(*vmv1alpha1.VirtualMachineImage) (finding, bool) { return describe(), true }
+}
+
+// library lists the library, unless that was done a moment ago, and describes the items
+// that images name.
+func (r *reconciler) library(ctx context.Context, p place) looker {
+	known, fresh, err := r.list(ctx, p)
+	if err != nil {
+		return func(*vmv1alpha1.VirtualMachineImage) (finding, bool) { return finding{err: err}, true }
+	}
+	found := map[string]finding{}
+	return func(image *vmv1alpha1.VirtualMachineImage) (finding, bool) {
+		source := image.Spec.ContentLibrary
+		items := known.items[source.Item]
+		switch {
+		case len(items) == 0 && !fresh:
+			return finding{}, false // it may have been added since
+		case len(items) == 0:
+			return finding{err: &provider.NotUsableError{Message: fmt.Sprintf("content library %q has no item %q", source.Library, source.Item), Missing: true}}, true
+		case len(items) > 1:
+			return finding{err: &provider.NotUsableError{Message: fmt.Sprintf("content library %q has %d items %q", source.Library, len(items), source.Item)}}, true
+		}
+		if describes(&image.Status, &items[0]) {
+			return unchanged(&image.Status, &items[0]), true
+		}
+		f, ok := found[source.Item]
+		if !ok {
+			ctx, cancel := context.WithTimeout(ctx, readTimeout)
+			defer cancel()
+			f.description, f.err = r.vsphere.DescribeItem(ctx, items[0])
+			found[source.Item] = f
+		}
+		return f, true
+	}
+}
+
+// unchanged is the finding that status has described already. The size is that of the
+// files that are there, which a subscribed library fetches when they are wanted.
+func unchanged(status *vmv1alpha1.VirtualMachineImageStatus, item *provider.LibraryItem) finding {
+	d := &provider.ImageDescription{Status: *status}
+	d.Status.Conditions, d.Status.ContentSize = nil, item.Size
+	if c := conditions.Find(status.Conditions, vmv1alpha1.ConditionOVFReady); c.Status != metav1.ConditionTrue {
+		d.Incomplete = c.Message
+	}
+	return finding{description: d}
+}
+
+// list returns what the library has, and whether it was asked now.
+func (r *reconciler) list(ctx context.Context, p place) (known *list, fresh bool, err error) {
+	if last, ok := r.lists.Load(p); ok && r.now().Sub(last.(*list).at) < minListInterval {
+		return last.(*list), false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	now := r.now()
+	items, err := r.vsphere.Items(ctx, p.library)
+	if err != nil {
+		return nil, false, err
+	}
+	known = &list{items: map[string][]provider.LibraryItem{}, at: now}
+	for _, item := range items {
+		known.items[item.Name] = append(known.items[item.Name], item)
+	}
+	r.lists.Store(p, known)
+	return known, true, nil
+}
+
+// write writes the status of an image where it differs.
+func (r *reconciler) write(ctx context.Context, image *vmv1alpha1.VirtualMachineImage, status vmv1alpha1.VirtualMachineImageStatus) error {
+	if equality.Semantic.DeepEqual(image.Status, status) {
+		return nil
+	}
+	var err error
+	if image.Namespace == "" {
+		next := &vmv1alpha1.ClusterVirtualMachineImage{ObjectMeta: *image.ObjectMeta.DeepCopy(), Spec: image.Spec, Status: status}
+		_, err = r.client.ClusterVirtualMachineImages().UpdateStatus(ctx, next, metav1.UpdateOptions{})
+	} else {
+		next := image.DeepCopy()
+		next.Status = status
+		_, err = r.client.VirtualMachineImages(image.Namespace).UpdateStatus(ctx, next, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		return fmt.Errorf("updating the status of image %s: %w", controller.KeyOf(image), err)
+	}
+	return nil
+}
