@@ -84,12 +84,13 @@ spec:
     - name: eth0
       network: prod
 `},
-	"virtual machine that infers": {"vm --name app --image u --infer-instancetype --infer-preference", `apiVersion: vm.slipway.dev/v1alpha1
+	"virtual machine that infers": {"vm --name app --image clustervirtualmachineimage/u --infer-instancetype --infer-preference", `apiVersion: vm.slipway.dev/v1alpha1
 kind: VirtualMachine
 metadata:
   name: app
 spec:
   image:
+    kind: ClusterVirtualMachineImage
     name: u
   instancetype:
     inferFromVolume: image
@@ -120,6 +121,7 @@ func TestCreateRefusesBadFlagsWithTheAllowedValues(t *testing.T) {
 		"instancetype --name a --cpu 1 --memory 1Gi --gpu name:x":           `--gpu "name:x" lacks devicename; wanted: name, devicename`,
 		"instancetype --name a --cpu 1 --memory 1Gi --gpu nothing":          `--gpu "nothing": "nothing" is not key:value`,
 		"preference --name a --cpu-topology round":                          `--cpu-topology "round" is not one of sockets, cores, threads, spread, any`,
+		"vm --name a --image floppy/i --class c":                            `kind of image "floppy" is not supported: use VirtualMachineImage or ClusterVirtualMachineImage`,
 		"vm --name a --image i":                                             "exactly one of --instancetype, --infer-instancetype, --class, or --cpu with --memory; 0 given",
 		"vm --name a --image i --class c --instancetype u":                  "exactly one of --instancetype, --infer-instancetype, --class, or --cpu with --memory; 2 given",
 		"vm --name a --image i --class c --preference p --infer-preference": "--preference and --infer-preference exclude each other",

@@ -44,7 +44,7 @@ func newCreateVMCommand(f *Factory) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&flags.name, "name", "", "Name (required)")
-	cmd.Flags().StringVar(&flags.image, "image", "", "VirtualMachineImage to create from (required)")
+	cmd.Flags().StringVar(&flags.image, "image", "", "Image to create from as [KIND/]NAME (required)")
 	cmd.Flags().StringVar(&flags.instancetype, "instancetype", "", "Instance type as [KIND/]NAME")
 	cmd.Flags().StringVar(&flags.preference, "preference", "", "Preference as [KIND/]NAME")
 	cmd.Flags().BoolVar(&flags.inferInstancetype, "infer-instancetype", false, "Take the instance type that the image's labels name")
@@ -64,11 +64,15 @@ func newCreateVMCommand(f *Factory) *cobra.Command {
 
 // object returns the virtual machine that the flags describe.
 func (f *vmFlags) object() (*vmv1alpha1.VirtualMachine, error) {
+	image, err := imageRef(f.image)
+	if err != nil {
+		return nil, err
+	}
 	vm := &vmv1alpha1.VirtualMachine{
 		TypeMeta:   metav1.TypeMeta{APIVersion: vmv1alpha1.SchemeGroupVersion.String(), Kind: "VirtualMachine"},
 		ObjectMeta: metav1.ObjectMeta{Name: f.name},
 		Spec: vmv1alpha1.VirtualMachineSpec{
-			Image:        &vmv1alpha1.VirtualMachineImageRef{Name: f.image},
+			Image:        &image,
 			StorageClass: f.storageClass,
 			PowerState:   vmv1alpha1.PowerState(f.powerState),
 		},

@@ -27,9 +27,12 @@ import (
 // apiServer answers like slipway-apiserver for the virtual machines that it
 // was given, and records the requests that change something.
 type apiServer struct {
-	vms      []vmv1alpha1.VirtualMachine
-	requests []string
-	refresh  vmv1alpha1.RefreshResult
+	vms []vmv1alpha1.VirtualMachine
+	// images and clusterImages are those of namespaces and of the cluster.
+	images        []vmv1alpha1.VirtualMachineImage
+	clusterImages []vmv1alpha1.ClusterVirtualMachineImage
+	requests      []string
+	refresh       vmv1alpha1.RefreshResult
 	// orphans is the report of them.
 	orphans orphans.Report
 	// absent is a cluster without slipway-apiserver.
@@ -59,6 +62,9 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.URL.Path == "/apis/instancetype.slipway.dev/v1alpha1/virtualmachineclusterinstancetypes/u1.small" {
 		_, _ = io.WriteString(w, `{"metadata":{"name":"u1.small"},"spec":{"cpu":{"guest":2},"memory":{"guest":"3Gi"}}}`)
+		return
+	}
+	if s.serveImages(w, r.URL.Path) {
 		return
 	}
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, apiPrefix), "/") // namespace, virtualmachines, name, subresource

@@ -63,15 +63,9 @@ func printOrphans(out io.Writer, report *orphans.Report) error {
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(w, "NAMESPACE\tNAME\tUID\tVCENTER\tVM\tVM NAME")
+	row(w, "NAMESPACE", "NAME", "UID", "VCENTER", "VM", "VM NAME")
 	for _, o := range report.Orphans {
-		for i, cell := range []string{o.Namespace, o.Name, o.UID, report.VCenter, o.UniqueID, o.VSphereName} {
-			if i > 0 {
-				fmt.Fprint(w, "\t")
-			}
-			fmt.Fprint(w, printable(cell))
-		}
-		fmt.Fprintln(w)
+		row(w, o.Namespace, o.Name, o.UID, report.VCenter, o.UniqueID, o.VSphereName)
 	}
 	return w.Flush()
 }

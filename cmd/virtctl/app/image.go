@@ -1,0 +1,112 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+)
+
+func newImageCommand(f *Factory) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "image",
+		Short: "Look at what virtual machines can be made from",
+		Args:  cobra.NoArgs,
+		RunE:  helpFor,
+	}
+	cmd.AddCommand(newImageListCommand(f), newImageDescribeCommand(f))
+	return cmd
+}
+
+func newImageListCommand(f *Factory) *cobra.Command {
+	all := false
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the images of the namespace and of the cluster",
+		Long: "List what the virtual machines of the namespace can be made from: its own images and those of the cluster. READY is True, or the\n" +
+			"reason why no virtual machine can be made from the image.",
+		Example: fmt.Sprintf("  %[1]s image list\n  %[1]s image list -A", f.program),
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			client, namespace, err := f.client()
+			if err != nil {
+				return err
+			}
+			if all {
+				namespace = metav1.NamespaceAll
+			}
+			images, err := listImages(cmd.Context(), client, namespace)
+			if err != nil {
+				return err
+			}
+			return printImages(f.streams.Out, images, all)
+		},
+	}
+	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "Those of all namespaces")
+	return cmd
+}
+
+// listImages returns the images of a namespace and of the cluster; the latter have none.
+func listImages(ctx context.Context, client versioned.Interface, namespace string) ([]*vmv1alpha1.VirtualMachineImage, error) {
+	own, err := client.VmV1alpha1().VirtualMachineImages(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("listing images: %s", reason(err))
+	}
+	cluster, err := client.VmV1alpha1().ClusterVirtualMachineImages().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("listing the images of the cluster: %s", reason(err))
+	}
+	var images []*vmv1alpha1.VirtualMachineImage
+	for i := range own.Items {
+		images = append(images, &own.Items[i])
+	}
+	for i := range cluster.Items {
+		images = append(images, cluster.Items[i].AsImage())
+	}
+	slices.SortFunc(images, func(a, b *vmv1alpha1.VirtualMachineImage) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Namespace, b.Namespace))
+	})
+	return images, nil
+}
+
+func printImages(out io.Writer, images []*vmv1alpha1.VirtualMachineImage, namespaces bool) error {
+	if len(images) == 0 {
+		_, err := fmt.Fprintln(out, "There are no images.")
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	header := []string{"NAME", "KIND", "READY", "GUEST", "FIRMWARE", "DISK", "LOCATION"}
+	if namespaces {
+		header = append([]string{"NAMESPACE"}, header...)
+	}
+	row(w, header...)
+	for _, i := range images {
+		_, where := i.Spec.Location()
+		cells := []string{i.Name, kindOfImage(i), i.Status.Readiness(), i.Status.GuestID, string(i.Status.Firmware), bytesOf(i.Status.BootDisk()), where}
+		if namespaces {
+			cells = append([]string{i.Namespace}, cells...)
+		}
+		row(w, cells...)
+	}
+	return w.Flush()
+}
+
+// kindOfImage is the kind to name in spec.image.
+func kindOfImage(i *vmv1alpha1.VirtualMachineImage) string {
+	if i.Namespace == "" {
+		return vmv1alpha1.ClusterImageKind
+	}
+	return vmv1alpha1.ImageKind
+}

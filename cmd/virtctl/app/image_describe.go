@@ -1,0 +1,119 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+func newImageDescribeCommand(f *Factory) *cobra.Command {
+	return &cobra.Command{
+		Use:   "describe [KIND/]IMAGE",
+		Short: "Show what an image is made of",
+		Long: "Show what an image is made of: hardware, disks, networks, and the OVF properties that spec.bootstrap.vAppConfig gives values to.\n" +
+			"KIND is VirtualMachineImage, which is the default, or ClusterVirtualMachineImage, as in spec.image.kind.",
+		Example: fmt.Sprintf("  %[1]s image describe photon-5\n  %[1]s image describe ClusterVirtualMachineImage/photon-5", f.program),
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ref, err := imageRef(args[0])
+			if err != nil {
+				return err
+			}
+			client, namespace, err := f.client()
+			if err != nil {
+				return err
+			}
+			image, err := (&clusterReader{client: client}).Image(cmd.Context(), namespace, ref)
+			if err != nil {
+				return fmt.Errorf("reading %s %q: %s", cmp.Or(ref.Kind, vmv1alpha1.DefaultImageKind), ref.Name, reason(err))
+			}
+			return describeImage(f.streams.Out, image)
+		},
+	}
+}
+
+// imageRef reads [KIND/]NAME.
+func imageRef(text string) (vmv1alpha1.VirtualMachineImageRef, error) {
+	kind, name := splitKind(text)
+	if name == "" {
+		return vmv1alpha1.VirtualMachineImageRef{}, fmt.Errorf("image %q has no name: want [KIND/]NAME", text)
+	}
+	for _, known := range []string{"", vmv1alpha1.ImageKind, vmv1alpha1.ClusterImageKind} {
+		if strings.EqualFold(kind, known) {
+			return vmv1alpha1.VirtualMachineImageRef{Kind: known, Name: name}, nil
+		}
+	}
+	return vmv1alpha1.VirtualMachineImageRef{}, fmt.Errorf("kind of image %q is not supported: use %s or %s", kind, vmv1alpha1.ImageKind, vmv1alpha1.ClusterImageKind)
+}
+
+func describeImage(out io.Writer, i *vmv1alpha1.VirtualMachineImage) error {
+	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	source, where := i.Spec.Location()
+	for _, line := range [][2]string{
+		{"Name", i.Name}, {"Namespace", i.Namespace}, {"Kind", kindOfImage(i)}, {source, where},
+		{"Guest", i.Status.GuestID}, {"Firmware", firmwareOf(&i.Status)}, {"Hardware", i.Status.Hardware()},
+		{"Size", bytesOf(i.Status.ContentSize)}, {"Version", i.Status.ContentVersion}, {"Networks", strings.Join(i.Status.Networks, ", ")},
+	} {
+		if line[1] != "" {
+			row(w, line[0]+":", line[1])
+		}
+	}
+	section(w, len(i.Status.Conditions), "CONDITION", "STATUS", "REASON", "MESSAGE")
+	for _, c := range i.Status.Conditions {
+		row(w, c.Type, string(c.Status), c.Reason, c.Message)
+	}
+	section(w, len(i.Status.Disks), "DISK", "CAPACITY")
+	for _, d := range i.Status.Disks {
+		row(w, d.Name, bytesOf(d.Capacity))
+	}
+	section(w, len(i.Status.Properties), "PROPERTY", "TYPE", "REQUIRED", "DEFAULT", "LABEL")
+	for _, p := range i.Status.Properties {
+		row(w, p.Key, p.Type, fmt.Sprintf("%t", p.Required), p.Default, p.Label)
+	}
+	return w.Flush()
+}
+
+func firmwareOf(s *vmv1alpha1.VirtualMachineImageStatus) string {
+	if s.SecureBoot != nil && *s.SecureBoot {
+		return string(s.Firmware) + " with secure boot"
+	}
+	return string(s.Firmware)
+}
+
+// section begins a table of n rows, which stands by itself.
+func section(w *tabwriter.Writer, n int, header ...string) {
+	if n > 0 {
+		_ = w.Flush() // the last one tells of an error
+		fmt.Fprintln(w)
+		row(w, header...)
+	}
+}
+
+// row writes one line of a table. Names in vSphere are anybody's.
+func row(w io.Writer, cells ...string) {
+	for i, c := range cells {
+		if i > 0 {
+			fmt.Fprint(w, "\t")
+		}
+		fmt.Fprint(w, printable(c))
+	}
+	fmt.Fprintln(w)
+}
+
+// bytesOf is an amount, empty for one that is not known.
+func bytesOf(q *resource.Quantity) string {
+	if q == nil {
+		return ""
+	}
+	return q.String()
+}
