@@ -18,8 +18,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// maxItems bounds the items of a library that is read: one call is made for each. vCenter
-// supports some 2,000 (vSphere 8 configuration maximums).
+// maxItems bounds the items of a library that is read: one call is made for each. A
+// judgement: libraries that people keep have hundreds.
 const maxItems = 5000
 
 // Catalogue implements provider.Images for one vCenter.
