@@ -49,6 +49,10 @@ func TestASecondOperationOnABusyMachineIsRefused(t *testing.T) {
 	if err := faultOf(ctx, second, err); !fault.Is(err, &types.TaskInProgress{}) {
 		t.Errorf("power on while it powers on: got %v, want TaskInProgress", err)
 	}
+	second, err = p.folder.MoveInto(ctx, []types.ManagedObjectReference{other.Reference(), vm.Reference()})
+	if err := faultOf(ctx, second, err); !fault.Is(err, &types.TaskInProgress{}) {
+		t.Errorf("move while it powers on: got %v, want TaskInProgress", err)
+	}
 	task, err := other.Reconfigure(ctx, types.VirtualMachineConfigSpec{NumCPUs: 2})
 	wait(ctx, t, task, err)
 	if info := stateOf(ctx, t, c, first); info.State != types.TaskInfoStateRunning || *info.Entity != vm.Reference() ||

@@ -56,7 +56,7 @@ func (e *Events) Move(id, folder string) (string, error) {
 func (e *Events) moveTo(vm *simulator.VirtualMachine, to *simulator.Folder) (string, error) {
 	from := vm.Parent.Value
 	ctx := strict.Acting(e.registry)
-	body, ok := to.MoveIntoFolderTask(ctx, &types.MoveIntoFolder_Task{
+	body, ok := e.gate.MoveIntoFolderTask(ctx, &types.MoveIntoFolder_Task{
 		This: to.Self, List: []types.ManagedObjectReference{vm.Self},
 	}).(*methods.MoveIntoFolder_TaskBody)
 	if !ok || body.Res == nil {

@@ -73,7 +73,7 @@ type slot struct {
 // handled are the calls that go through the gate, by the kind of their target.
 var handled = map[string]map[string]bool{
 	"TaskManager":  {"CreateCollectorForTasks": true},
-	"Folder":       {"CreateVM_Task": true, "RegisterVM_Task": true, "Destroy_Task": true},
+	"Folder":       {"CreateVM_Task": true, "MoveIntoFolder_Task": true, "RegisterVM_Task": true, "Destroy_Task": true},
 	"ResourcePool": {"ImportVApp": true},
 	"VirtualApp":   {"ImportVApp": true, "CreateChildVM_Task": true},
 	"VirtualMachine": {
