@@ -43,7 +43,7 @@ func (g *Gate) CreateCollectorForTasks(ctx *simulator.Context, req *types.Create
 	return &methods.CreateCollectorForTasksBody{Res: &types.CreateCollectorForTasksResponse{Returnval: ref}}
 }
 
-// ReadNextTasks gives the next older ones.
+// ReadNextTasks gives the next ones, which are newer.
 func (h *history) ReadNextTasks(_ *simulator.Context, req *types.ReadNextTasks) soap.HasFault {
 	if req.MaxCount <= 0 || req.MaxCount > most {
 		return &methods.ReadNextTasksBody{Fault_: simulator.Fault("", &types.InvalidArgument{InvalidProperty: "maxCount"})}
