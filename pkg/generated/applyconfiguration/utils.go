@@ -129,6 +129,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		// Group=vm.slipway.dev, Version=v1alpha1
 	case vmv1alpha1.SchemeGroupVersion.WithKind("AppliedRevision"):
 		return &applyconfigurationvmv1alpha1.AppliedRevisionApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("CDROMVolumeSource"):
+		return &applyconfigurationvmv1alpha1.CDROMVolumeSourceApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("CloudInitBootstrap"):
 		return &applyconfigurationvmv1alpha1.CloudInitBootstrapApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("ClusterVirtualMachineImage"):
@@ -147,6 +149,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationvmv1alpha1.InstancetypeMatcherApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("InstancetypeRef"):
 		return &applyconfigurationvmv1alpha1.InstancetypeRefApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("IPPoolReference"):
+		return &applyconfigurationvmv1alpha1.IPPoolReferenceApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("LinuxPrepBootstrap"):
 		return &applyconfigurationvmv1alpha1.LinuxPrepBootstrapApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("MachineAddress"):
@@ -185,6 +189,10 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationvmv1alpha1.VCenterStatusApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachine"):
 		return &applyconfigurationvmv1alpha1.VirtualMachineApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineBootDevice"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineBootDeviceApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineBootDisk"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineBootDiskApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineBootstrap"):
 		return &applyconfigurationvmv1alpha1.VirtualMachineBootstrapApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineClass"):
@@ -251,6 +259,22 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationvmv1alpha1.VirtualMachineVolumeApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineVolumeStatus"):
 		return &applyconfigurationvmv1alpha1.VirtualMachineVolumeStatusApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("Zone"):
+		return &applyconfigurationvmv1alpha1.ZoneApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("ZoneDevice"):
+		return &applyconfigurationvmv1alpha1.ZoneDeviceApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("ZoneNetwork"):
+		return &applyconfigurationvmv1alpha1.ZoneNetworkApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("ZoneResources"):
+		return &applyconfigurationvmv1alpha1.ZoneResourcesApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("ZoneSpec"):
+		return &applyconfigurationvmv1alpha1.ZoneSpecApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("ZoneStatus"):
+		return &applyconfigurationvmv1alpha1.ZoneStatusApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("ZoneStorage"):
+		return &applyconfigurationvmv1alpha1.ZoneStorageApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("ZoneStorageClass"):
+		return &applyconfigurationvmv1alpha1.ZoneStorageClassApplyConfiguration{}
 
 	}
 	return nil

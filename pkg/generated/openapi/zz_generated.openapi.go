@@ -85,6 +85,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.VirtualMachinePreferenceSpec{}.OpenAPIModelName():           schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreferenceSpec(ref),
 		v1alpha1.VolumePreferences{}.OpenAPIModelName():                      schema_pkg_apis_instancetype_v1alpha1_VolumePreferences(ref),
 		vmv1alpha1.AppliedRevision{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_AppliedRevision(ref),
+		vmv1alpha1.CDROMVolumeSource{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_CDROMVolumeSource(ref),
 		vmv1alpha1.CloudInitBootstrap{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_CloudInitBootstrap(ref),
 		vmv1alpha1.ClusterVirtualMachineImage{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_ClusterVirtualMachineImage(ref),
 		vmv1alpha1.ClusterVirtualMachineImageList{}.OpenAPIModelName():       schema_pkg_apis_vm_v1alpha1_ClusterVirtualMachineImageList(ref),
@@ -94,6 +95,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		vmv1alpha1.ExpandOptions{}.OpenAPIModelName():                        schema_pkg_apis_vm_v1alpha1_ExpandOptions(ref),
 		vmv1alpha1.GuestHeartbeatAction{}.OpenAPIModelName():                 schema_pkg_apis_vm_v1alpha1_GuestHeartbeatAction(ref),
 		vmv1alpha1.GuestInfoAction{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_GuestInfoAction(ref),
+		vmv1alpha1.IPPoolReference{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_IPPoolReference(ref),
 		vmv1alpha1.InstancetypeMatcher{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_InstancetypeMatcher(ref),
 		vmv1alpha1.InstancetypeRef{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_InstancetypeRef(ref),
 		vmv1alpha1.LinuxPrepBootstrap{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_LinuxPrepBootstrap(ref),
@@ -120,6 +122,8 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		vmv1alpha1.VCenterSpec{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_VCenterSpec(ref),
 		vmv1alpha1.VCenterStatus{}.OpenAPIModelName():                        schema_pkg_apis_vm_v1alpha1_VCenterStatus(ref),
 		vmv1alpha1.VirtualMachine{}.OpenAPIModelName():                       schema_pkg_apis_vm_v1alpha1_VirtualMachine(ref),
+		vmv1alpha1.VirtualMachineBootDevice{}.OpenAPIModelName():             schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDevice(ref),
+		vmv1alpha1.VirtualMachineBootDisk{}.OpenAPIModelName():               schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDisk(ref),
 		vmv1alpha1.VirtualMachineBootstrap{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachineBootstrap(ref),
 		vmv1alpha1.VirtualMachineCPU{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_VirtualMachineCPU(ref),
 		vmv1alpha1.VirtualMachineClass{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_VirtualMachineClass(ref),
@@ -157,6 +161,15 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		vmv1alpha1.VirtualMachineVideo{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_VirtualMachineVideo(ref),
 		vmv1alpha1.VirtualMachineVolume{}.OpenAPIModelName():                 schema_pkg_apis_vm_v1alpha1_VirtualMachineVolume(ref),
 		vmv1alpha1.VirtualMachineVolumeStatus{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_VirtualMachineVolumeStatus(ref),
+		vmv1alpha1.Zone{}.OpenAPIModelName():                                 schema_pkg_apis_vm_v1alpha1_Zone(ref),
+		vmv1alpha1.ZoneDevice{}.OpenAPIModelName():                           schema_pkg_apis_vm_v1alpha1_ZoneDevice(ref),
+		vmv1alpha1.ZoneList{}.OpenAPIModelName():                             schema_pkg_apis_vm_v1alpha1_ZoneList(ref),
+		vmv1alpha1.ZoneNetwork{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_ZoneNetwork(ref),
+		vmv1alpha1.ZoneResources{}.OpenAPIModelName():                        schema_pkg_apis_vm_v1alpha1_ZoneResources(ref),
+		vmv1alpha1.ZoneSpec{}.OpenAPIModelName():                             schema_pkg_apis_vm_v1alpha1_ZoneSpec(ref),
+		vmv1alpha1.ZoneStatus{}.OpenAPIModelName():                           schema_pkg_apis_vm_v1alpha1_ZoneStatus(ref),
+		vmv1alpha1.ZoneStorage{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_ZoneStorage(ref),
+		vmv1alpha1.ZoneStorageClass{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_ZoneStorageClass(ref),
 		resource.Quantity{}.OpenAPIModelName():                               schema_apimachinery_pkg_api_resource_Quantity(ref),
 		v1.APIGroup{}.OpenAPIModelName():                                     schema_pkg_apis_meta_v1_APIGroup(ref),
 		v1.APIGroupList{}.OpenAPIModelName():                                 schema_pkg_apis_meta_v1_APIGroupList(ref),
@@ -2654,6 +2667,34 @@ func schema_pkg_apis_vm_v1alpha1_AppliedRevision(ref common.ReferenceCallback) c
 	}
 }
 
+func schema_pkg_apis_vm_v1alpha1_CDROMVolumeSource(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "CDROMVolumeSource is a CD-ROM drive with an ISO image.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"image": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Image is the ISO image. The drive is empty when unset.",
+							Ref:         ref(vmv1alpha1.VirtualMachineImageRef{}.OpenAPIModelName()),
+						},
+					},
+					"connected": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Connected says whether the medium is in the drive. Defaults to true.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.VirtualMachineImageRef{}.OpenAPIModelName()},
+	}
+}
+
 func schema_pkg_apis_vm_v1alpha1_CloudInitBootstrap(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -2854,6 +2895,14 @@ func schema_pkg_apis_vm_v1alpha1_DiskVolumeSource(ref common.ReferenceCallback) 
 							Format:      "",
 						},
 					},
+					"provisioning": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Provisioning of the disk. The datastore decides when unset. Immutable.\n\nPossible enum values:\n - `\"Thick\"` takes all space at once and zeroes it as it is written to.\n - `\"ThickEagerZero\"` takes all space at once and zeroes it.\n - `\"Thin\"` takes space as it is written to.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Thick", "ThickEagerZero", "Thin"},
+						},
+					},
 				},
 				Required: []string{"size"},
 			},
@@ -2942,6 +2991,44 @@ func schema_pkg_apis_vm_v1alpha1_GuestInfoAction(ref common.ReferenceCallback) c
 					},
 				},
 				Required: []string{"key"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_IPPoolReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "IPPoolReference refers to a pool of addresses, of the kinds that a provider of ipam.cluster.x-k8s.io has. A namespaced one is in the namespace of the virtual machine.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"apiGroup": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIGroup of the pool, for example ipam.cluster.x-k8s.io.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind of the pool, for example InClusterIPPool or GlobalInClusterIPPool.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Name of the pool.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"apiGroup", "kind", "name"},
 			},
 		},
 	}
@@ -4162,6 +4249,72 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachine(ref common.ReferenceCallback) co
 	}
 }
 
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDevice(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineBootDevice is a device that the firmware tries to boot from.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Type of the device.\n\nPossible enum values:\n - `\"CDROM\"` is the first CD-ROM drive that has a medium to boot from.\n - `\"Disk\"` is a disk.\n - `\"Network\"` is a network interface.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"CDROM", "Disk", "Network"},
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Name of the volume or interface. A disk without is the boot disk of the image; a CD-ROM drive has none, as vSphere does not tell them apart here.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"type"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDisk(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineBootDisk changes the first disk of the image.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"size": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Capacity of the disk; whole mebibytes, and no less than it has. It can grow at any time, and never shrinks.",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+					"storageClass": {
+						SchemaProps: spec.SchemaProps{
+							Description: "StorageClass of this disk; spec.storageClass when unset.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"provisioning": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Provisioning of the disk. The image and the datastore decide when unset. Immutable.\n\nPossible enum values:\n - `\"Thick\"` takes all space at once and zeroes it as it is written to.\n - `\"ThickEagerZero\"` takes all space at once and zeroes it.\n - `\"Thin\"` takes space as it is written to.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Thick", "ThickEagerZero", "Thin"},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			resource.Quantity{}.OpenAPIModelName()},
+	}
+}
+
 func schema_pkg_apis_vm_v1alpha1_VirtualMachineBootstrap(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -5356,11 +5509,35 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceSpec(ref common.Reference
 							Format:      "int64",
 						},
 					},
+					"bootDisk": {
+						SchemaProps: spec.SchemaProps{
+							Description: "BootDisk is the effective boot disk.",
+							Ref:         ref(vmv1alpha1.VirtualMachineBootDisk{}.OpenAPIModelName()),
+						},
+					},
+					"bootOrder": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "BootOrder is what the firmware tries to boot from.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.VirtualMachineBootDevice{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
 				},
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.AppliedRevision{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineBootstrap{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineCPU{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineDevices{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineFirmware{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineImageRef{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineMemory{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineNetworkSpec{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineVolume{}.OpenAPIModelName()},
+			vmv1alpha1.AppliedRevision{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineBootDevice{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineBootDisk{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineBootstrap{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineCPU{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineDevices{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineFirmware{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineImageRef{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineMemory{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineNetworkSpec{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineVolume{}.OpenAPIModelName()},
 	}
 }
 
@@ -5626,10 +5803,30 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkInterface(ref common.Refer
 							Format:      "int32",
 						},
 					},
+					"addressesFromPools": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "AddressesFromPools are pools of addresses, at most 8. One address is claimed from each by an IPAddressClaim of ipam.cluster.x-k8s.io in the namespace of the virtual machine, and is given to the guest like those of addresses.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.IPPoolReference{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
 				},
 				Required: []string{"name"},
 			},
 		},
+		Dependencies: []string{
+			vmv1alpha1.IPPoolReference{}.OpenAPIModelName()},
 	}
 }
 
@@ -6147,11 +6344,42 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 							Format:      "int64",
 						},
 					},
+					"zone": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Zone names the Zone that the virtual machine goes to. The label topology.kubernetes.io/zone says the same; without either the server chooses, and status.zone says what. Immutable once the virtual machine is in a zone.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"bootDisk": {
+						SchemaProps: spec.SchemaProps{
+							Description: "BootDisk changes the first disk of the image.",
+							Ref:         ref(vmv1alpha1.VirtualMachineBootDisk{}.OpenAPIModelName()),
+						},
+					},
+					"bootOrder": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "BootOrder lists what the firmware tries to boot from, first to last, at most 16. The firmware decides when unset.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.VirtualMachineBootDevice{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
 				},
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.InstancetypeMatcher{}.OpenAPIModelName(), vmv1alpha1.PreferenceMatcher{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineBootstrap{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineCPU{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineDevices{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineFirmware{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineImageRef{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineMemory{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineNetworkSpec{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineReadinessProbe{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineVolume{}.OpenAPIModelName()},
+			vmv1alpha1.InstancetypeMatcher{}.OpenAPIModelName(), vmv1alpha1.PreferenceMatcher{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineBootDevice{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineBootDisk{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineBootstrap{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineCPU{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineDevices{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineFirmware{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineImageRef{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineMemory{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineNetworkSpec{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineReadinessProbe{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineVolume{}.OpenAPIModelName()},
 	}
 }
 
@@ -6291,7 +6519,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 					},
 					"zone": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Zone is the failure domain that the VM runs in. Always empty: this version knows no zones.",
+							Description: "Zone names the Zone that was chosen for the VM. It is chosen once.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -6437,6 +6665,13 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStorageStatus(ref common.Referenc
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
+					"compliance": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Compliance of the home of the VM with its storage policy, as vSphere found it last.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
 				},
 			},
 		},
@@ -6526,12 +6761,40 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineVolume(ref common.ReferenceCallba
 							Format:      "",
 						},
 					},
+					"cdrom": {
+						SchemaProps: spec.SchemaProps{
+							Description: "CDROM is a CD-ROM drive.",
+							Ref:         ref(vmv1alpha1.CDROMVolumeSource{}.OpenAPIModelName()),
+						},
+					},
+					"reclaimPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ReclaimPolicy says what becomes of a disk that is removed from this list. Unset, it stays attached until the virtual machine goes.\n\nPossible enum values:\n - `\"Delete\"` deletes the disk.\n - `\"Detach\"` detaches the disk and leaves its file.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Delete", "Detach"},
+						},
+					},
+					"controllerBusNumber": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ControllerBusNumber is the number of the controller of the bus, from 0: up to 3 for pvscsi, lsilogic, lsilogicsas, sata and nvme, up to 1 for ide. Chosen when unset. Immutable.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"unitNumber": {
+						SchemaProps: spec.SchemaProps{
+							Description: "UnitNumber is the place at the controller, from 0; a SCSI controller is its own unit 7. Chosen when unset. Immutable.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
 				},
 				Required: []string{"name"},
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.DiskVolumeSource{}.OpenAPIModelName(), vmv1alpha1.PersistentVolumeClaimVolumeSource{}.OpenAPIModelName()},
+			vmv1alpha1.CDROMVolumeSource{}.OpenAPIModelName(), vmv1alpha1.DiskVolumeSource{}.OpenAPIModelName(), vmv1alpha1.PersistentVolumeClaimVolumeSource{}.OpenAPIModelName()},
 	}
 }
 
@@ -6577,12 +6840,548 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineVolumeStatus(ref common.Reference
 							Format:      "",
 						},
 					},
+					"storageClass": {
+						SchemaProps: spec.SchemaProps{
+							Description: "StorageClass that the disk was made with.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"compliance": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Compliance of the disk with its storage policy, as vSphere found it last: compliant, nonCompliant, unknown, notApplicable or outOfDate.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"claimName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ClaimName is the PersistentVolumeClaim that the disk belongs to.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"volumeID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "VolumeID is the identifier of the claim's disk in vSphere.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"deviceKey": {
+						SchemaProps: spec.SchemaProps{
+							Description: "DeviceKey is the vSphere device key.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
 				},
 				Required: []string{"name"},
 			},
 		},
 		Dependencies: []string{
 			resource.Quantity{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_Zone(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Zone is a place in a vCenter that virtual machines go to: a failure domain.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard object metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Spec says what the zone is made of.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.ZoneSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Status is the observed state.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.ZoneStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.ZoneSpec{}.OpenAPIModelName(), vmv1alpha1.ZoneStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_ZoneDevice(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ZoneDevice is a device that virtual machines of a zone may have.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"deviceName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "DeviceName is the vGPU profile, or vendor:device in hexadecimal.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"namespaceSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "NamespaceSelector selects the namespaces that may use it. All when unset.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"deviceName"},
+			},
+		},
+		Dependencies: []string{
+			v1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_ZoneList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ZoneList is a list of Zones.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Items are the zones.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.Zone{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.Zone{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_ZoneNetwork(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ZoneNetwork is a network of a zone under the name that virtual machines know it by in every zone.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Name that interfaces give.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"network": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Network is the standard or distributed port group or opaque network.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"namespaceSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "NamespaceSelector selects the namespaces that may use it. All when unset.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"name", "network"},
+			},
+		},
+		Dependencies: []string{
+			v1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_ZoneResources(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ZoneResources are amounts of what a zone has.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"cpu": {
+						SchemaProps: spec.SchemaProps{
+							Description: "CPU in hertz.",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+					"memory": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Memory in bytes.",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+					"storage": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Storage in bytes.",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			resource.Quantity{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_ZoneSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ZoneSpec says what a zone is made of. Objects of vSphere are given by name, if only one of the datacenter has it, or by inventory path.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"vCenter": {
+						SchemaProps: spec.SchemaProps{
+							Description: "VCenter names the VCenter. Defaults to default. Immutable.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"datacenter": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Datacenter of all that the zone names. The only one of the vCenter when unset. Immutable once set.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"cluster": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Cluster is the cluster, or the host without one, whose root resource pool virtual machines go to. Exactly one of cluster and resourcePools is set.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"resourcePools": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "set",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "ResourcePools are the resource pools that virtual machines go to, at most 32.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"folder": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Folder that virtual machines are made in; a folder of each namespace is made below it. Immutable.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"networks": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"name",
+								},
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "name",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Networks are the networks that interfaces can name, at most 256.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.ZoneNetwork{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"defaultNetwork": {
+						SchemaProps: spec.SchemaProps{
+							Description: "DefaultNetwork names the one of networks that an interface is in which names none.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"storage": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Storage says on which datastores virtual machines are.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.ZoneStorage{}.OpenAPIModelName()),
+						},
+					},
+					"devices": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"deviceName",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Devices are the vGPU profiles and pass-through devices that virtual machines may have, at most 256. None when unset.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.ZoneDevice{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"namespaceSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "NamespaceSelector selects the namespaces whose virtual machines can be in the zone, by their labels; kubernetes.io/metadata.name is their name. All when unset.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"folder", "storage"},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.ZoneDevice{}.OpenAPIModelName(), vmv1alpha1.ZoneNetwork{}.OpenAPIModelName(), vmv1alpha1.ZoneStorage{}.OpenAPIModelName(), v1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_ZoneStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ZoneStatus is the observed state of a zone.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"capacity": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Capacity is what the hosts and datastores of the zone have.",
+							Ref:         ref(vmv1alpha1.ZoneResources{}.OpenAPIModelName()),
+						},
+					},
+					"free": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Free is what is not in use of it.",
+							Ref:         ref(vmv1alpha1.ZoneResources{}.OpenAPIModelName()),
+						},
+					},
+					"hosts": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Hosts is the number of hosts that virtual machines can run on now.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"virtualMachines": {
+						SchemaProps: spec.SchemaProps{
+							Description: "VirtualMachines is the number of objects whose virtual machines are in the zone.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Conditions are the observations in detail: Ready and Deleting.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.ZoneResources{}.OpenAPIModelName(), v1.Condition{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_ZoneStorage(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ZoneStorage says on which datastores virtual machines of a zone are: those that are compatible with a storage policy, those that are named, or those of both.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"policy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Policy is the storage policy, by name, of what has no storage class.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"datastores": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "set",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Datastores are the datastores and datastore clusters, at most 64. Without a policy the one with the most free space is taken.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"classes": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"name",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Classes say what a StorageClass of the cluster is in this zone, if it is another thing than its parameters say; at most 64.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.ZoneStorageClass{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.ZoneStorageClass{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_ZoneStorageClass(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ZoneStorageClass is what a StorageClass is in a zone.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Name of the StorageClass.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"policy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Policy is the storage policy, by name. That of the class's parameters when unset.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"datastores": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "set",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Datastores that may be used, of those that the policy leaves. Those of the zone when unset.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
 	}
 }
 

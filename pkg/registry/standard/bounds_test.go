@@ -34,6 +34,8 @@ var most = map[string]int{
 	"virtualmachines spec.devices.hostDevices":                       32,
 	"virtualmachines spec.network.interfaces":                        10,
 	"virtualmachines spec.network.interfaces[0].addresses":           64,
+	"virtualmachines spec.bootOrder":                                 16,
+	"virtualmachines spec.network.interfaces[0].addressesFromPools":  8,
 	"virtualmachines spec.network.nameservers":                       16,
 	"virtualmachines spec.network.searchDomains":                     32,
 	"virtualmachines spec.readinessProbe.guestInfo":                  16,

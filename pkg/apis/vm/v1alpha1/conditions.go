@@ -30,8 +30,8 @@ const (
 	ConditionStorageReady = "StorageReady"
 	// ConditionNetworkReady is True when all networks were found.
 	ConditionNetworkReady = "NetworkReady"
-	// ConditionPlacementReady is True when datacenter, folder and resource pool
-	// were found.
+	// ConditionPlacementReady is True when a zone is chosen, and its datacenter, folder
+	// and resource pools were found.
 	ConditionPlacementReady = "PlacementReady"
 	// ConditionConfigurationSynced is True when the vSphere VM has the effective
 	// configuration, or what differs is listed in status.restartRequired.
@@ -84,6 +84,9 @@ const (
 	// ConditionDeleting is True while the VCenter is to go and cannot yet.
 	ConditionDeleting = "Deleting"
 )
+
+// Condition types of a Zone are ConditionReady, which is True while virtual machines can be
+// made in it, and ConditionDeleting.
 
 // Condition types of an image, beside ConditionReady, which is True when vSphere has the
 // image and virtual machines can be made from it.

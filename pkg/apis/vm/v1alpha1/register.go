@@ -43,6 +43,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&VirtualMachineClass{}, &VirtualMachineClassList{},
 		&VirtualMachineImage{}, &VirtualMachineImageList{},
 		&VCenter{}, &VCenterList{},
+		&Zone{}, &ZoneList{},
 		&ClusterVirtualMachineImage{}, &ClusterVirtualMachineImageList{},
 		&RefreshOptions{}, &RefreshResult{},
 		&PowerOptions{}, &ExpandOptions{},

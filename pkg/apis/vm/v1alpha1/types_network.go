@@ -68,4 +68,21 @@ type VirtualMachineNetworkInterface struct {
 	// MTU in bytes, 576 to 9000.
 	// +optional
 	MTU *int32 `json:"mtu,omitempty" protobuf:"varint,10,opt,name=mtu"`
+	// AddressesFromPools are pools of addresses, at most 8. One address is claimed from
+	// each by an IPAddressClaim of ipam.cluster.x-k8s.io in the namespace of the virtual
+	// machine, and is given to the guest like those of addresses.
+	// +optional
+	// +listType=atomic
+	AddressesFromPools []IPPoolReference `json:"addressesFromPools,omitempty" protobuf:"bytes,11,rep,name=addressesFromPools"`
+}
+
+// IPPoolReference refers to a pool of addresses, of the kinds that a provider of
+// ipam.cluster.x-k8s.io has. A namespaced one is in the namespace of the virtual machine.
+type IPPoolReference struct {
+	// APIGroup of the pool, for example ipam.cluster.x-k8s.io.
+	APIGroup string `json:"apiGroup" protobuf:"bytes,1,opt,name=apiGroup"`
+	// Kind of the pool, for example InClusterIPPool or GlobalInClusterIPPool.
+	Kind string `json:"kind" protobuf:"bytes,2,opt,name=kind"`
+	// Name of the pool.
+	Name string `json:"name" protobuf:"bytes,3,opt,name=name"`
 }

@@ -96,8 +96,7 @@ type VirtualMachineStatus struct {
 	// +listType=map
 	// +listMapKey=name
 	Volumes []VirtualMachineVolumeStatus `json:"volumes,omitempty" protobuf:"bytes,16,rep,name=volumes"`
-	// Zone is the failure domain that the VM runs in. Always empty: this version
-	// knows no zones.
+	// Zone names the Zone that was chosen for the VM. It is chosen once.
 	// +optional
 	Zone string `json:"zone,omitempty" protobuf:"bytes,17,opt,name=zone"`
 	// NodeName is the name of the ESXi host.

@@ -21,6 +21,22 @@ type VirtualMachineVolume struct {
 	// scsi or virtio (both mean pvscsi). A preference or pvscsi when unset.
 	// +optional
 	Bus string `json:"bus,omitempty" protobuf:"bytes,4,opt,name=bus"`
+	// CDROM is a CD-ROM drive.
+	// +optional
+	CDROM *CDROMVolumeSource `json:"cdrom,omitempty" protobuf:"bytes,5,opt,name=cdrom"`
+	// ReclaimPolicy says what becomes of a disk that is removed from this list. Unset, it
+	// stays attached until the virtual machine goes.
+	// +optional
+	ReclaimPolicy VolumeReclaimPolicy `json:"reclaimPolicy,omitempty" protobuf:"bytes,6,opt,name=reclaimPolicy,casttype=VolumeReclaimPolicy"`
+	// ControllerBusNumber is the number of the controller of the bus, from 0: up to 3 for
+	// pvscsi, lsilogic, lsilogicsas, sata and nvme, up to 1 for ide. Chosen when unset.
+	// Immutable.
+	// +optional
+	ControllerBusNumber *int32 `json:"controllerBusNumber,omitempty" protobuf:"varint,7,opt,name=controllerBusNumber"`
+	// UnitNumber is the place at the controller, from 0; a SCSI controller is its own
+	// unit 7. Chosen when unset. Immutable.
+	// +optional
+	UnitNumber *int32 `json:"unitNumber,omitempty" protobuf:"varint,8,opt,name=unitNumber"`
 }
 
 // PersistentVolumeClaimVolumeSource refers to a claim.
@@ -39,6 +55,81 @@ type DiskVolumeSource struct {
 	// StorageClass of this disk; spec.storageClass when unset.
 	// +optional
 	StorageClass string `json:"storageClass,omitempty" protobuf:"bytes,2,opt,name=storageClass"`
+	// Provisioning of the disk. The datastore decides when unset. Immutable.
+	// +optional
+	Provisioning DiskProvisioning `json:"provisioning,omitempty" protobuf:"bytes,3,opt,name=provisioning,casttype=DiskProvisioning"`
+}
+
+// VolumeReclaimPolicy says what becomes of a disk that its virtual machine's spec does not
+// name any more.
+// +enum
+type VolumeReclaimPolicy string
+
+const (
+	// VolumeReclaimDetach detaches the disk and leaves its file.
+	VolumeReclaimDetach VolumeReclaimPolicy = "Detach"
+	// VolumeReclaimDelete deletes the disk.
+	VolumeReclaimDelete VolumeReclaimPolicy = "Delete"
+)
+
+// DiskProvisioning says when the space of a disk is taken.
+// +enum
+type DiskProvisioning string
+
+const (
+	// DiskProvisioningThin takes space as it is written to.
+	DiskProvisioningThin DiskProvisioning = "Thin"
+	// DiskProvisioningThick takes all space at once and zeroes it as it is written to.
+	DiskProvisioningThick DiskProvisioning = "Thick"
+	// DiskProvisioningThickEagerZero takes all space at once and zeroes it.
+	DiskProvisioningThickEagerZero DiskProvisioning = "ThickEagerZero"
+)
+
+// CDROMVolumeSource is a CD-ROM drive with an ISO image.
+type CDROMVolumeSource struct {
+	// Image is the ISO image. The drive is empty when unset.
+	// +optional
+	Image *VirtualMachineImageRef `json:"image,omitempty" protobuf:"bytes,1,opt,name=image"`
+	// Connected says whether the medium is in the drive. Defaults to true.
+	// +optional
+	Connected *bool `json:"connected,omitempty" protobuf:"varint,2,opt,name=connected"`
+}
+
+// VirtualMachineBootDisk changes the first disk of the image.
+type VirtualMachineBootDisk struct {
+	// Capacity of the disk; whole mebibytes, and no less than it has. It can grow at any
+	// time, and never shrinks.
+	// +optional
+	Capacity *resource.Quantity `json:"size,omitempty" protobuf:"bytes,1,opt,name=size"`
+	// StorageClass of this disk; spec.storageClass when unset.
+	// +optional
+	StorageClass string `json:"storageClass,omitempty" protobuf:"bytes,2,opt,name=storageClass"`
+	// Provisioning of the disk. The image and the datastore decide when unset. Immutable.
+	// +optional
+	Provisioning DiskProvisioning `json:"provisioning,omitempty" protobuf:"bytes,3,opt,name=provisioning,casttype=DiskProvisioning"`
+}
+
+// BootDeviceType is what kind of device the firmware boots from.
+// +enum
+type BootDeviceType string
+
+const (
+	// BootDeviceDisk is a disk.
+	BootDeviceDisk BootDeviceType = "Disk"
+	// BootDeviceCDROM is the first CD-ROM drive that has a medium to boot from.
+	BootDeviceCDROM BootDeviceType = "CDROM"
+	// BootDeviceNetwork is a network interface.
+	BootDeviceNetwork BootDeviceType = "Network"
+)
+
+// VirtualMachineBootDevice is a device that the firmware tries to boot from.
+type VirtualMachineBootDevice struct {
+	// Type of the device.
+	Type BootDeviceType `json:"type" protobuf:"bytes,1,opt,name=type,casttype=BootDeviceType"`
+	// Name of the volume or interface. A disk without is the boot disk of the image; a
+	// CD-ROM drive has none, as vSphere does not tell them apart here.
+	// +optional
+	Name string `json:"name,omitempty" protobuf:"bytes,2,opt,name=name"`
 }
 
 // VirtualMachineStorageStatus is the storage that a virtual machine uses.
@@ -49,6 +140,9 @@ type VirtualMachineStorageStatus struct {
 	// Provisioned is the space that may come into use, the committed included.
 	// +optional
 	Provisioned *resource.Quantity `json:"provisioned,omitempty" protobuf:"bytes,2,opt,name=provisioned"`
+	// Compliance of the home of the VM with its storage policy, as vSphere found it last.
+	// +optional
+	Compliance string `json:"compliance,omitempty" protobuf:"bytes,3,opt,name=compliance"`
 }
 
 // VirtualMachineVolumeStatus is the observed state of a volume.
@@ -67,4 +161,20 @@ type VirtualMachineVolumeStatus struct {
 	// Error says why the volume is not attached.
 	// +optional
 	Error string `json:"error,omitempty" protobuf:"bytes,5,opt,name=error"`
+	// StorageClass that the disk was made with.
+	// +optional
+	StorageClass string `json:"storageClass,omitempty" protobuf:"bytes,6,opt,name=storageClass"`
+	// Compliance of the disk with its storage policy, as vSphere found it last: compliant,
+	// nonCompliant, unknown, notApplicable or outOfDate.
+	// +optional
+	Compliance string `json:"compliance,omitempty" protobuf:"bytes,7,opt,name=compliance"`
+	// ClaimName is the PersistentVolumeClaim that the disk belongs to.
+	// +optional
+	ClaimName string `json:"claimName,omitempty" protobuf:"bytes,8,opt,name=claimName"`
+	// VolumeID is the identifier of the claim's disk in vSphere.
+	// +optional
+	VolumeID string `json:"volumeID,omitempty" protobuf:"bytes,9,opt,name=volumeID"`
+	// DeviceKey is the vSphere device key.
+	// +optional
+	DeviceKey int32 `json:"deviceKey,omitempty" protobuf:"varint,10,opt,name=deviceKey"`
 }

@@ -222,6 +222,20 @@ type VirtualMachineSpec struct {
 	// preference prefers.
 	// +optional
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty" protobuf:"varint,28,opt,name=terminationGracePeriodSeconds"`
+
+	// Zone names the Zone that the virtual machine goes to. The label
+	// topology.kubernetes.io/zone says the same; without either the server chooses, and
+	// status.zone says what. Immutable once the virtual machine is in a zone.
+	// +optional
+	Zone string `json:"zone,omitempty" protobuf:"bytes,29,opt,name=zone"`
+	// BootDisk changes the first disk of the image.
+	// +optional
+	BootDisk *VirtualMachineBootDisk `json:"bootDisk,omitempty" protobuf:"bytes,30,opt,name=bootDisk"`
+	// BootOrder lists what the firmware tries to boot from, first to last, at most 16.
+	// The firmware decides when unset.
+	// +optional
+	// +listType=atomic
+	BootOrder []VirtualMachineBootDevice `json:"bootOrder,omitempty" protobuf:"bytes,31,rep,name=bootOrder"`
 }
 
 // VirtualMachineImageRef refers to an image.

@@ -97,6 +97,13 @@ type VirtualMachineInstanceSpec struct {
 	// TerminationGracePeriodSeconds bounds a soft power off, in seconds.
 	// +optional
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty" protobuf:"varint,17,opt,name=terminationGracePeriodSeconds"`
+	// BootDisk is the effective boot disk.
+	// +optional
+	BootDisk *VirtualMachineBootDisk `json:"bootDisk,omitempty" protobuf:"bytes,18,opt,name=bootDisk"`
+	// BootOrder is what the firmware tries to boot from.
+	// +optional
+	// +listType=atomic
+	BootOrder []VirtualMachineBootDevice `json:"bootOrder,omitempty" protobuf:"bytes,19,rep,name=bootOrder"`
 }
 
 // AppliedRevision is an instance type or preference in the revision that was applied.

@@ -28,6 +28,14 @@ func SetObjectDefaults_VirtualMachine(in *VirtualMachine) {
 	if in.Spec.Image != nil {
 		SetDefaults_VirtualMachineImageRef(in.Spec.Image)
 	}
+	for i := range in.Spec.Volumes {
+		a := &in.Spec.Volumes[i]
+		if a.CDROM != nil {
+			if a.CDROM.Image != nil {
+				SetDefaults_VirtualMachineImageRef(a.CDROM.Image)
+			}
+		}
+	}
 	if in.Spec.ReadinessProbe != nil {
 		SetDefaults_VirtualMachineReadinessProbe(in.Spec.ReadinessProbe)
 		if in.Spec.ReadinessProbe.GuestHeartbeat != nil {
@@ -39,6 +47,14 @@ func SetObjectDefaults_VirtualMachine(in *VirtualMachine) {
 func SetObjectDefaults_VirtualMachineInstance(in *VirtualMachineInstance) {
 	if in.Spec.Image != nil {
 		SetDefaults_VirtualMachineImageRef(in.Spec.Image)
+	}
+	for i := range in.Spec.Volumes {
+		a := &in.Spec.Volumes[i]
+		if a.CDROM != nil {
+			if a.CDROM.Image != nil {
+				SetDefaults_VirtualMachineImageRef(a.CDROM.Image)
+			}
+		}
 	}
 }
 

@@ -14,6 +14,11 @@ func (in AppliedRevision) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in CDROMVolumeSource) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.CDROMVolumeSource"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in CloudInitBootstrap) OpenAPIModelName() string {
 	return "dev.slipway.vm.v1alpha1.CloudInitBootstrap"
 }
@@ -56,6 +61,11 @@ func (in GuestHeartbeatAction) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in GuestInfoAction) OpenAPIModelName() string {
 	return "dev.slipway.vm.v1alpha1.GuestInfoAction"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in IPPoolReference) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.IPPoolReference"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
@@ -186,6 +196,16 @@ func (in VCenterStatus) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in VirtualMachine) OpenAPIModelName() string {
 	return "dev.slipway.vm.v1alpha1.VirtualMachine"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineBootDevice) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineBootDevice"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineBootDisk) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineBootDisk"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
@@ -371,4 +391,49 @@ func (in VirtualMachineVolume) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in VirtualMachineVolumeStatus) OpenAPIModelName() string {
 	return "dev.slipway.vm.v1alpha1.VirtualMachineVolumeStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in Zone) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.Zone"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ZoneDevice) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.ZoneDevice"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ZoneList) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.ZoneList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ZoneNetwork) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.ZoneNetwork"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ZoneResources) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.ZoneResources"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ZoneSpec) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.ZoneSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ZoneStatus) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.ZoneStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ZoneStorage) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.ZoneStorage"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ZoneStorageClass) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.ZoneStorageClass"
 }

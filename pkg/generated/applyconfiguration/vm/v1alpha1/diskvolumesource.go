@@ -6,6 +6,7 @@
 package v1alpha1
 
 import (
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	resource "k8s.io/apimachinery/pkg/api/resource"
 )
 
@@ -18,6 +19,8 @@ type DiskVolumeSourceApplyConfiguration struct {
 	Capacity *resource.Quantity `json:"size,omitempty"`
 	// StorageClass of this disk; spec.storageClass when unset.
 	StorageClass *string `json:"storageClass,omitempty"`
+	// Provisioning of the disk. The datastore decides when unset. Immutable.
+	Provisioning *vmv1alpha1.DiskProvisioning `json:"provisioning,omitempty"`
 }
 
 // DiskVolumeSourceApplyConfiguration constructs a declarative configuration of the DiskVolumeSource type for use with
@@ -39,5 +42,13 @@ func (b *DiskVolumeSourceApplyConfiguration) WithCapacity(value resource.Quantit
 // If called multiple times, the StorageClass field is set to the value of the last call.
 func (b *DiskVolumeSourceApplyConfiguration) WithStorageClass(value string) *DiskVolumeSourceApplyConfiguration {
 	b.StorageClass = &value
+	return b
+}
+
+// WithProvisioning sets the Provisioning field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Provisioning field is set to the value of the last call.
+func (b *DiskVolumeSourceApplyConfiguration) WithProvisioning(value vmv1alpha1.DiskProvisioning) *DiskVolumeSourceApplyConfiguration {
+	b.Provisioning = &value
 	return b
 }

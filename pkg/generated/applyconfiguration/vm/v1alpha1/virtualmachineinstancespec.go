@@ -45,6 +45,10 @@ type VirtualMachineInstanceSpecApplyConfiguration struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 	// TerminationGracePeriodSeconds bounds a soft power off, in seconds.
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
+	// BootDisk is the effective boot disk.
+	BootDisk *VirtualMachineBootDiskApplyConfiguration `json:"bootDisk,omitempty"`
+	// BootOrder is what the firmware tries to boot from.
+	BootOrder []VirtualMachineBootDeviceApplyConfiguration `json:"bootOrder,omitempty"`
 }
 
 // VirtualMachineInstanceSpecApplyConfiguration constructs a declarative configuration of the VirtualMachineInstanceSpec type for use with
@@ -203,5 +207,26 @@ func (b *VirtualMachineInstanceSpecApplyConfiguration) WithAnnotations(entries m
 // If called multiple times, the TerminationGracePeriodSeconds field is set to the value of the last call.
 func (b *VirtualMachineInstanceSpecApplyConfiguration) WithTerminationGracePeriodSeconds(value int64) *VirtualMachineInstanceSpecApplyConfiguration {
 	b.TerminationGracePeriodSeconds = &value
+	return b
+}
+
+// WithBootDisk sets the BootDisk field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the BootDisk field is set to the value of the last call.
+func (b *VirtualMachineInstanceSpecApplyConfiguration) WithBootDisk(value *VirtualMachineBootDiskApplyConfiguration) *VirtualMachineInstanceSpecApplyConfiguration {
+	b.BootDisk = value
+	return b
+}
+
+// WithBootOrder adds the given value to the BootOrder field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the BootOrder field.
+func (b *VirtualMachineInstanceSpecApplyConfiguration) WithBootOrder(values ...*VirtualMachineBootDeviceApplyConfiguration) *VirtualMachineInstanceSpecApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithBootOrder")
+		}
+		b.BootOrder = append(b.BootOrder, *values[i])
+	}
 	return b
 }

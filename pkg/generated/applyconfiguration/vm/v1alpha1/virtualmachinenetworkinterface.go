@@ -33,6 +33,10 @@ type VirtualMachineNetworkInterfaceApplyConfiguration struct {
 	DHCP6 *bool `json:"dhcp6,omitempty"`
 	// MTU in bytes, 576 to 9000.
 	MTU *int32 `json:"mtu,omitempty"`
+	// AddressesFromPools are pools of addresses, at most 8. One address is claimed from
+	// each by an IPAddressClaim of ipam.cluster.x-k8s.io in the namespace of the virtual
+	// machine, and is given to the guest like those of addresses.
+	AddressesFromPools []IPPoolReferenceApplyConfiguration `json:"addressesFromPools,omitempty"`
 }
 
 // VirtualMachineNetworkInterfaceApplyConfiguration constructs a declarative configuration of the VirtualMachineNetworkInterface type for use with
@@ -120,5 +124,18 @@ func (b *VirtualMachineNetworkInterfaceApplyConfiguration) WithDHCP6(value bool)
 // If called multiple times, the MTU field is set to the value of the last call.
 func (b *VirtualMachineNetworkInterfaceApplyConfiguration) WithMTU(value int32) *VirtualMachineNetworkInterfaceApplyConfiguration {
 	b.MTU = &value
+	return b
+}
+
+// WithAddressesFromPools adds the given value to the AddressesFromPools field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the AddressesFromPools field.
+func (b *VirtualMachineNetworkInterfaceApplyConfiguration) WithAddressesFromPools(values ...*IPPoolReferenceApplyConfiguration) *VirtualMachineNetworkInterfaceApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithAddressesFromPools")
+		}
+		b.AddressesFromPools = append(b.AddressesFromPools, *values[i])
+	}
 	return b
 }

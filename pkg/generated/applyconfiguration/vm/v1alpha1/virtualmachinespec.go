@@ -91,6 +91,15 @@ type VirtualMachineSpecApplyConfiguration struct {
 	// guest before it becomes a hard one, in seconds, from 0. Defaults to what the
 	// preference prefers.
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
+	// Zone names the Zone that the virtual machine goes to. The label
+	// topology.kubernetes.io/zone says the same; without either the server chooses, and
+	// status.zone says what. Immutable once the virtual machine is in a zone.
+	Zone *string `json:"zone,omitempty"`
+	// BootDisk changes the first disk of the image.
+	BootDisk *VirtualMachineBootDiskApplyConfiguration `json:"bootDisk,omitempty"`
+	// BootOrder lists what the firmware tries to boot from, first to last, at most 16.
+	// The firmware decides when unset.
+	BootOrder []VirtualMachineBootDeviceApplyConfiguration `json:"bootOrder,omitempty"`
 }
 
 // VirtualMachineSpecApplyConfiguration constructs a declarative configuration of the VirtualMachineSpec type for use with
@@ -325,5 +334,34 @@ func (b *VirtualMachineSpecApplyConfiguration) WithWhenMissing(value vmv1alpha1.
 // If called multiple times, the TerminationGracePeriodSeconds field is set to the value of the last call.
 func (b *VirtualMachineSpecApplyConfiguration) WithTerminationGracePeriodSeconds(value int64) *VirtualMachineSpecApplyConfiguration {
 	b.TerminationGracePeriodSeconds = &value
+	return b
+}
+
+// WithZone sets the Zone field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Zone field is set to the value of the last call.
+func (b *VirtualMachineSpecApplyConfiguration) WithZone(value string) *VirtualMachineSpecApplyConfiguration {
+	b.Zone = &value
+	return b
+}
+
+// WithBootDisk sets the BootDisk field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the BootDisk field is set to the value of the last call.
+func (b *VirtualMachineSpecApplyConfiguration) WithBootDisk(value *VirtualMachineBootDiskApplyConfiguration) *VirtualMachineSpecApplyConfiguration {
+	b.BootDisk = value
+	return b
+}
+
+// WithBootOrder adds the given value to the BootOrder field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the BootOrder field.
+func (b *VirtualMachineSpecApplyConfiguration) WithBootOrder(values ...*VirtualMachineBootDeviceApplyConfiguration) *VirtualMachineSpecApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithBootOrder")
+		}
+		b.BootOrder = append(b.BootOrder, *values[i])
+	}
 	return b
 }

@@ -53,8 +53,7 @@ type VirtualMachineStatusApplyConfiguration struct {
 	Storage *VirtualMachineStorageStatusApplyConfiguration `json:"storage,omitempty"`
 	// Volumes are the observed volumes.
 	Volumes []VirtualMachineVolumeStatusApplyConfiguration `json:"volumes,omitempty"`
-	// Zone is the failure domain that the VM runs in. Always empty: this version
-	// knows no zones.
+	// Zone names the Zone that was chosen for the VM. It is chosen once.
 	Zone *string `json:"zone,omitempty"`
 	// NodeName is the name of the ESXi host.
 	NodeName *string `json:"nodeName,omitempty"`

@@ -18,6 +18,8 @@ type VirtualMachineStorageStatusApplyConfiguration struct {
 	Committed *resource.Quantity `json:"committed,omitempty"`
 	// Provisioned is the space that may come into use, the committed included.
 	Provisioned *resource.Quantity `json:"provisioned,omitempty"`
+	// Compliance of the home of the VM with its storage policy, as vSphere found it last.
+	Compliance *string `json:"compliance,omitempty"`
 }
 
 // VirtualMachineStorageStatusApplyConfiguration constructs a declarative configuration of the VirtualMachineStorageStatus type for use with
@@ -39,5 +41,13 @@ func (b *VirtualMachineStorageStatusApplyConfiguration) WithCommitted(value reso
 // If called multiple times, the Provisioned field is set to the value of the last call.
 func (b *VirtualMachineStorageStatusApplyConfiguration) WithProvisioned(value resource.Quantity) *VirtualMachineStorageStatusApplyConfiguration {
 	b.Provisioned = &value
+	return b
+}
+
+// WithCompliance sets the Compliance field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Compliance field is set to the value of the last call.
+func (b *VirtualMachineStorageStatusApplyConfiguration) WithCompliance(value string) *VirtualMachineStorageStatusApplyConfiguration {
+	b.Compliance = &value
 	return b
 }

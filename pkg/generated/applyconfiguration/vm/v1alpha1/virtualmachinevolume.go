@@ -5,6 +5,10 @@
 
 package v1alpha1
 
+import (
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
 // VirtualMachineVolumeApplyConfiguration represents a declarative configuration of the VirtualMachineVolume type for use
 // with apply.
 //
@@ -19,6 +23,18 @@ type VirtualMachineVolumeApplyConfiguration struct {
 	// Bus is the controller: pvscsi, lsilogic, lsilogicsas, sata, nvme, ide,
 	// scsi or virtio (both mean pvscsi). A preference or pvscsi when unset.
 	Bus *string `json:"bus,omitempty"`
+	// CDROM is a CD-ROM drive.
+	CDROM *CDROMVolumeSourceApplyConfiguration `json:"cdrom,omitempty"`
+	// ReclaimPolicy says what becomes of a disk that is removed from this list. Unset, it
+	// stays attached until the virtual machine goes.
+	ReclaimPolicy *vmv1alpha1.VolumeReclaimPolicy `json:"reclaimPolicy,omitempty"`
+	// ControllerBusNumber is the number of the controller of the bus, from 0: up to 3 for
+	// pvscsi, lsilogic, lsilogicsas, sata and nvme, up to 1 for ide. Chosen when unset.
+	// Immutable.
+	ControllerBusNumber *int32 `json:"controllerBusNumber,omitempty"`
+	// UnitNumber is the place at the controller, from 0; a SCSI controller is its own
+	// unit 7. Chosen when unset. Immutable.
+	UnitNumber *int32 `json:"unitNumber,omitempty"`
 }
 
 // VirtualMachineVolumeApplyConfiguration constructs a declarative configuration of the VirtualMachineVolume type for use with
@@ -56,5 +72,37 @@ func (b *VirtualMachineVolumeApplyConfiguration) WithDisk(value *DiskVolumeSourc
 // If called multiple times, the Bus field is set to the value of the last call.
 func (b *VirtualMachineVolumeApplyConfiguration) WithBus(value string) *VirtualMachineVolumeApplyConfiguration {
 	b.Bus = &value
+	return b
+}
+
+// WithCDROM sets the CDROM field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the CDROM field is set to the value of the last call.
+func (b *VirtualMachineVolumeApplyConfiguration) WithCDROM(value *CDROMVolumeSourceApplyConfiguration) *VirtualMachineVolumeApplyConfiguration {
+	b.CDROM = value
+	return b
+}
+
+// WithReclaimPolicy sets the ReclaimPolicy field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ReclaimPolicy field is set to the value of the last call.
+func (b *VirtualMachineVolumeApplyConfiguration) WithReclaimPolicy(value vmv1alpha1.VolumeReclaimPolicy) *VirtualMachineVolumeApplyConfiguration {
+	b.ReclaimPolicy = &value
+	return b
+}
+
+// WithControllerBusNumber sets the ControllerBusNumber field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ControllerBusNumber field is set to the value of the last call.
+func (b *VirtualMachineVolumeApplyConfiguration) WithControllerBusNumber(value int32) *VirtualMachineVolumeApplyConfiguration {
+	b.ControllerBusNumber = &value
+	return b
+}
+
+// WithUnitNumber sets the UnitNumber field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the UnitNumber field is set to the value of the last call.
+func (b *VirtualMachineVolumeApplyConfiguration) WithUnitNumber(value int32) *VirtualMachineVolumeApplyConfiguration {
+	b.UnitNumber = &value
 	return b
 }

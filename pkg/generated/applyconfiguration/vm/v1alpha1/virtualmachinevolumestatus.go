@@ -24,6 +24,17 @@ type VirtualMachineVolumeStatusApplyConfiguration struct {
 	Capacity *resource.Quantity `json:"capacity,omitempty"`
 	// Error says why the volume is not attached.
 	Error *string `json:"error,omitempty"`
+	// StorageClass that the disk was made with.
+	StorageClass *string `json:"storageClass,omitempty"`
+	// Compliance of the disk with its storage policy, as vSphere found it last: compliant,
+	// nonCompliant, unknown, notApplicable or outOfDate.
+	Compliance *string `json:"compliance,omitempty"`
+	// ClaimName is the PersistentVolumeClaim that the disk belongs to.
+	ClaimName *string `json:"claimName,omitempty"`
+	// VolumeID is the identifier of the claim's disk in vSphere.
+	VolumeID *string `json:"volumeID,omitempty"`
+	// DeviceKey is the vSphere device key.
+	DeviceKey *int32 `json:"deviceKey,omitempty"`
 }
 
 // VirtualMachineVolumeStatusApplyConfiguration constructs a declarative configuration of the VirtualMachineVolumeStatus type for use with
@@ -69,5 +80,45 @@ func (b *VirtualMachineVolumeStatusApplyConfiguration) WithCapacity(value resour
 // If called multiple times, the Error field is set to the value of the last call.
 func (b *VirtualMachineVolumeStatusApplyConfiguration) WithError(value string) *VirtualMachineVolumeStatusApplyConfiguration {
 	b.Error = &value
+	return b
+}
+
+// WithStorageClass sets the StorageClass field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the StorageClass field is set to the value of the last call.
+func (b *VirtualMachineVolumeStatusApplyConfiguration) WithStorageClass(value string) *VirtualMachineVolumeStatusApplyConfiguration {
+	b.StorageClass = &value
+	return b
+}
+
+// WithCompliance sets the Compliance field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Compliance field is set to the value of the last call.
+func (b *VirtualMachineVolumeStatusApplyConfiguration) WithCompliance(value string) *VirtualMachineVolumeStatusApplyConfiguration {
+	b.Compliance = &value
+	return b
+}
+
+// WithClaimName sets the ClaimName field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ClaimName field is set to the value of the last call.
+func (b *VirtualMachineVolumeStatusApplyConfiguration) WithClaimName(value string) *VirtualMachineVolumeStatusApplyConfiguration {
+	b.ClaimName = &value
+	return b
+}
+
+// WithVolumeID sets the VolumeID field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the VolumeID field is set to the value of the last call.
+func (b *VirtualMachineVolumeStatusApplyConfiguration) WithVolumeID(value string) *VirtualMachineVolumeStatusApplyConfiguration {
+	b.VolumeID = &value
+	return b
+}
+
+// WithDeviceKey sets the DeviceKey field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DeviceKey field is set to the value of the last call.
+func (b *VirtualMachineVolumeStatusApplyConfiguration) WithDeviceKey(value int32) *VirtualMachineVolumeStatusApplyConfiguration {
+	b.DeviceKey = &value
 	return b
 }

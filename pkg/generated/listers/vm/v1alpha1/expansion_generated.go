@@ -44,3 +44,7 @@ type VirtualMachineInstanceListerExpansion interface{}
 // VirtualMachineInstanceNamespaceListerExpansion allows custom methods to be added to
 // VirtualMachineInstanceNamespaceLister.
 type VirtualMachineInstanceNamespaceListerExpansion interface{}
+
+// ZoneListerExpansion allows custom methods to be added to
+// ZoneLister.
+type ZoneListerExpansion interface{}

@@ -23,6 +23,8 @@ type Interface interface {
 	VirtualMachineImages() TypedVirtualMachineImageInformer
 	// VirtualMachineInstances returns a VirtualMachineInstanceInformer.
 	VirtualMachineInstances() TypedVirtualMachineInstanceInformer
+	// Zones returns a ZoneInformer.
+	Zones() TypedZoneInformer
 }
 
 type version struct {
@@ -64,4 +66,9 @@ func (v *version) VirtualMachineImages() TypedVirtualMachineImageInformer {
 // VirtualMachineInstances returns a TypedVirtualMachineInstanceInformer.
 func (v *version) VirtualMachineInstances() TypedVirtualMachineInstanceInformer {
 	return &virtualMachineInstanceInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
+// Zones returns a TypedZoneInformer.
+func (v *version) Zones() TypedZoneInformer {
+	return &zoneInformer{factory: v.factory, tweakListOptions: v.tweakListOptions}
 }

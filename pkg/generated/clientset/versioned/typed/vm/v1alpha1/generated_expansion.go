@@ -14,3 +14,5 @@ type VirtualMachineClassExpansion interface{}
 type VirtualMachineImageExpansion interface{}
 
 type VirtualMachineInstanceExpansion interface{}
+
+type ZoneExpansion interface{}

@@ -21,6 +21,7 @@ type VmV1alpha1Interface interface {
 	VirtualMachineClassesGetter
 	VirtualMachineImagesGetter
 	VirtualMachineInstancesGetter
+	ZonesGetter
 }
 
 // VmV1alpha1Client is used to interact with features provided by the vm.slipway.dev group.
@@ -50,6 +51,10 @@ func (c *VmV1alpha1Client) VirtualMachineImages(namespace string) VirtualMachine
 
 func (c *VmV1alpha1Client) VirtualMachineInstances(namespace string) VirtualMachineInstanceInterface {
 	return newVirtualMachineInstances(c, namespace)
+}
+
+func (c *VmV1alpha1Client) Zones() ZoneInterface {
+	return newZones(c)
 }
 
 // NewForConfig creates a new VmV1alpha1Client for the given config.

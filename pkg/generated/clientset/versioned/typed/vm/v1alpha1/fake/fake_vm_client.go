@@ -39,6 +39,10 @@ func (c *FakeVmV1alpha1) VirtualMachineInstances(namespace string) v1alpha1.Virt
 	return newFakeVirtualMachineInstances(c, namespace)
 }
 
+func (c *FakeVmV1alpha1) Zones() v1alpha1.ZoneInterface {
+	return newFakeZones(c)
+}
+
 // RESTClient returns a RESTClient that is used to communicate
 // with API server by this client implementation.
 func (c *FakeVmV1alpha1) RESTClient() rest.Interface {
