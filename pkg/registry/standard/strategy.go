@@ -162,7 +162,7 @@ func (s StatusStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.
 
 // ValidateUpdate refuses a status that the kind cannot have.
 func (s StatusStrategy[T]) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
-	return s.kind.Status.Validate(obj.(T), old.(T))
+	return bounds.Cut(s.kind.Status.Validate(obj.(T), old.(T)))
 }
 
 // WarningsOnUpdate is empty: who writes status cannot change spec.

@@ -9,7 +9,6 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -99,7 +98,7 @@ func imageSource(spec *vmv1alpha1.VirtualMachineImageSpec) string {
 // ValidateVirtualMachineImageStatusUpdate checks a change of status.
 func ValidateVirtualMachineImageStatusUpdate(obj, old *vmv1alpha1.VirtualMachineImage) field.ErrorList {
 	return append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta),
-		metav1validation.ValidateConditions(obj.Status.Conditions, field.NewPath("status", "conditions"))...)
+		validateConditions(obj.Status.Conditions, field.NewPath("status", "conditions"))...)
 }
 
 // ValidateClusterVirtualMachineImageStatusUpdate checks a change of status.
@@ -131,7 +130,7 @@ func ValidateVirtualMachineInstanceUpdate(obj, old *vmv1alpha1.VirtualMachineIns
 // ValidateVirtualMachineInstanceStatusUpdate checks a change of status.
 func ValidateVirtualMachineInstanceStatusUpdate(obj, old *vmv1alpha1.VirtualMachineInstance) field.ErrorList {
 	return append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta),
-		metav1validation.ValidateConditions(obj.Status.Conditions, field.NewPath("status", "conditions"))...)
+		validateConditions(obj.Status.Conditions, field.NewPath("status", "conditions"))...)
 }
 
 // validateMeta checks the metadata of a new object of a namespace.

@@ -10,9 +10,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/slipway-dev/slipway/pkg/apis/bounds"
 	"github.com/slipway-dev/slipway/pkg/apis/limits"
 )
 
@@ -25,6 +28,14 @@ func validateEnum[T ~string](value T, path *field.Path, allowed ...T) field.Erro
 		return nil
 	}
 	return field.ErrorList{field.NotSupported(path, value, allowed)}
+}
+
+// validateConditions checks the conditions of a status, of which there are not too many.
+func validateConditions(conditions []metav1.Condition, path *field.Path) field.ErrorList {
+	if len(conditions) > bounds.MaxItems {
+		return field.ErrorList{field.TooMany(path, len(conditions), bounds.MaxItems)}
+	}
+	return metav1validation.ValidateConditions(conditions, path)
 }
 
 // validateRange checks that least <= value <= most.

@@ -14,7 +14,6 @@ import (
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
-	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -43,7 +42,7 @@ func ValidateVCenterUpdate(obj, old *vmv1alpha1.VCenter) field.ErrorList {
 // ValidateVCenterStatusUpdate checks a change of status.
 func ValidateVCenterStatusUpdate(obj, old *vmv1alpha1.VCenter) field.ErrorList {
 	errs := validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta)
-	return append(errs, metav1validation.ValidateConditions(obj.Status.Conditions, field.NewPath("status", "conditions"))...)
+	return append(errs, validateConditions(obj.Status.Conditions, field.NewPath("status", "conditions"))...)
 }
 
 func validateVCenterSpec(spec *vmv1alpha1.VCenterSpec, path *field.Path) field.ErrorList {

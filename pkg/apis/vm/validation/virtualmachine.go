@@ -9,7 +9,6 @@ import (
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
-	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -48,7 +47,7 @@ func ValidateVirtualMachineStatusUpdate(obj, old *vmv1alpha1.VirtualMachine) fie
 	errs = append(errs, validateEnum(obj.Status.Phase, path.Child("phase"),
 		vmv1alpha1.PhasePending, vmv1alpha1.PhaseCreating, vmv1alpha1.PhaseStarting, vmv1alpha1.PhaseRunning, vmv1alpha1.PhaseStopping,
 		vmv1alpha1.PhaseStopped, vmv1alpha1.PhaseSuspended, vmv1alpha1.PhaseDeleting, vmv1alpha1.PhaseFailed, vmv1alpha1.PhaseUnknown)...)
-	return append(errs, metav1validation.ValidateConditions(obj.Status.Conditions, path.Child("conditions"))...)
+	return append(errs, validateConditions(obj.Status.Conditions, path.Child("conditions"))...)
 }
 
 // validateAnnotations checks the annotations that have a format and are not as in old,
