@@ -21,6 +21,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineclass"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineimage"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineinstance"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/zone"
 )
 
 func TestEveryKindKeepsTheConventions(t *testing.T) {
@@ -29,6 +30,7 @@ func TestEveryKindKeepsTheConventions(t *testing.T) {
 	keepsConventions(t, short, virtualmachineinstance.Kind())
 	keepsConventions(t, short, virtualmachineclass.Kind())
 	keepsConventions(t, short, vcenter.Kind())
+	keepsConventions(t, short, zone.Kind())
 	keepsConventions(t, short, virtualmachineimage.Namespaced())
 	keepsConventions(t, short, virtualmachineimage.Cluster())
 	keepsConventions(t, short, instancetype.Namespaced())

@@ -29,6 +29,7 @@ var selectableFields = map[string][]string{
 		"status.nodeName",
 	},
 	"VCenter":                    nil,
+	"Zone":                       nil,
 	"VirtualMachineClass":        nil,
 	"VirtualMachineImage":        nil,
 	"ClusterVirtualMachineImage": nil,

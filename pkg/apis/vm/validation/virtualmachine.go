@@ -36,6 +36,7 @@ func ValidateVirtualMachineUpdate(obj, old *vmv1alpha1.VirtualMachine) field.Err
 	}
 	path := field.NewPath("spec")
 	errs = append(errs, ValidateVirtualMachineSpec(&obj.Spec, path)...)
+	errs = append(errs, validateZoneOf(obj, old)...)
 	return append(errs, validateSpecUpdate(&obj.Spec, &old.Spec, path)...)
 }
 
@@ -98,6 +99,7 @@ func ValidateVirtualMachineSpec(spec *vmv1alpha1.VirtualMachineSpec, path *field
 	errs = append(errs, validateGuestID(spec.GuestID, path.Child("guestID"))...)
 	errs = append(errs, validateName(spec.ClassName, path.Child("className"))...)
 	errs = append(errs, validateName(spec.StorageClass, path.Child("storageClass"))...)
+	errs = append(errs, validateName(spec.Zone, path.Child("zone"))...)
 	errs = append(errs, validateName(spec.GroupName, path.Child("groupName"))...)
 	errs = append(errs, validateName(spec.CurrentSnapshotName, path.Child("currentSnapshotName"))...)
 	return append(errs, validateUUID(spec.InstanceUUID, path.Child("instanceUUID"))...)

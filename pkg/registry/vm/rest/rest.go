@@ -24,6 +24,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineclass"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineimage"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineinstance"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/zone"
 )
 
 // Dependencies is what the storages need of others.
@@ -60,6 +61,10 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 	if err != nil {
 		return nil, err
 	}
+	zones, zoneStatus, err := standard.NewREST(opts, scheme.Scheme, zone.Kind())
+	if err != nil {
+		return nil, err
+	}
 	machines, err := storage.New(opts, storage.Dependencies{
 		Now: time.Now, Typer: scheme.Scheme, Owners: d.Owners,
 		Readers: &references.Readers{
@@ -88,6 +93,8 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 		"virtualmachineimages/status":          imageStatus,
 		"vcenters":                             vcenters,
 		"vcenters/status":                      vcenterStatus,
+		"zones":                                zones,
+		"zones/status":                         zoneStatus,
 		"clustervirtualmachineimages":          clusterImages,
 		"clustervirtualmachineimages/status":   clusterImageStatus,
 	}

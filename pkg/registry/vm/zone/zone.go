@@ -1,0 +1,88 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package zone describes the resource zones.
+package zone
+
+import (
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/vm/validation"
+	"github.com/slipway-dev/slipway/pkg/registry/standard"
+	"github.com/slipway-dev/slipway/pkg/registry/table"
+)
+
+// Kind describes zones.
+func Kind() standard.Kind[*vmv1alpha1.Zone] {
+	type column = table.Column[*vmv1alpha1.Zone]
+	return standard.Kind[*vmv1alpha1.Zone]{
+		Plural:     vmv1alpha1.Resource("zones"),
+		Singular:   vmv1alpha1.Resource("zone"),
+		Version:    "vm.slipway.dev/v1alpha1",
+		Categories: []string{"slipway"},
+		New:        func() *vmv1alpha1.Zone { return &vmv1alpha1.Zone{} },
+		NewList:    func() runtime.Object { return &vmv1alpha1.ZoneList{} },
+		Spec:       func(z *vmv1alpha1.Zone) any { return z.Spec },
+		Status: &standard.Status[*vmv1alpha1.Zone]{
+			Drop:     func(z *vmv1alpha1.Zone) { z.Status = vmv1alpha1.ZoneStatus{} },
+			Keep:     func(z, stored *vmv1alpha1.Zone) { z.Status = stored.Status },
+			KeepSpec: func(z, stored *vmv1alpha1.Zone) { z.Spec = stored.Spec },
+			Validate: validation.ValidateZoneStatusUpdate,
+		},
+		Validate:       validation.ValidateZone,
+		ValidateUpdate: validation.ValidateZoneUpdate,
+		Table: table.New(
+			column{Name: "VCenter", Type: "string", Description: "The VCenter that it is in.", Value: func(z *vmv1alpha1.Zone) any { return z.VCenterName() }},
+			column{Name: "Ready", Type: "string", Description: "Whether virtual machines can be made in it: True, or the reason why not.", Value: ready},
+			column{Name: "VMs", Type: "integer", Description: "Number of objects whose virtual machines are in it.", Value: func(z *vmv1alpha1.Zone) any { return int64(z.Status.VirtualMachines) }},
+			column{Name: "Hosts", Type: "integer", Description: "Number of hosts that can run them now.", Value: func(z *vmv1alpha1.Zone) any { return int64(z.Status.Hosts) }},
+			free("CPU", "CPU that is free, in GHz.", gigahertz, func(r *vmv1alpha1.ZoneResources) *resource.Quantity { return r.CPU }),
+			free("Memory", "Memory that is free.", size, func(r *vmv1alpha1.ZoneResources) *resource.Quantity { return r.Memory }),
+			free("Storage", "Space that is free.", size, func(r *vmv1alpha1.ZoneResources) *resource.Quantity { return r.Storage }),
+			column{Name: "Datacenter", Type: "string", Wide: true, Description: "Datacenter of what it is made of.", Value: func(z *vmv1alpha1.Zone) any { return z.Spec.Datacenter }},
+			column{Name: "Folder", Type: "string", Wide: true, Description: "Folder of the virtual machines.", Value: func(z *vmv1alpha1.Zone) any { return z.Spec.Folder }},
+		),
+	}
+}
+
+// free is a column of an amount that is free.
+func free(name, description string, text func(*resource.Quantity) string, of func(*vmv1alpha1.ZoneResources) *resource.Quantity) table.Column[*vmv1alpha1.Zone] {
+	return table.Column[*vmv1alpha1.Zone]{Name: name, Type: "string", Description: description, Value: func(z *vmv1alpha1.Zone) any {
+		if z.Status.Free == nil {
+			return nil
+		}
+		if q := of(z.Status.Free); q != nil {
+			return text(q)
+		}
+		return nil
+	}}
+}
+
+func gigahertz(q *resource.Quantity) string {
+	return strconv.FormatFloat(q.AsApproximateFloat64()/1e9, 'f', 1, 64)
+}
+
+// size is an amount of bytes in whole gibibytes.
+func size(q *resource.Quantity) string {
+	return strconv.FormatInt(q.Value()>>30, 10) + "Gi"
+}
+
+// ready is True, or says why not.
+func ready(z *vmv1alpha1.Zone) any {
+	if c := conditions.Find(z.Status.Conditions, vmv1alpha1.ConditionDeleting); c != nil {
+		return c.Reason
+	}
+	c := conditions.Find(z.Status.Conditions, vmv1alpha1.ConditionReady)
+	switch {
+	case c == nil:
+		return nil
+	case c.Status == "True":
+		return string(c.Status)
+	}
+	return c.Reason
+}
