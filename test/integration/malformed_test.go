@@ -71,6 +71,20 @@ func TestS4WhatIsDearIsRefusedBeforeItIsMergedOrCompared(t *testing.T) {
 	}
 }
 
+// The library names each item again that is there twice.
+func TestS4TheAnswerToAnApplyIsNoLongerThanAnybodyReads(t *testing.T) {
+	s := framework.StartStandalone(t)
+	createVM(t, s.Client(t), inlineVM("vm"))
+	owners := strings.NewReplacer("1 MiB", "1Gi", `"name":"vm"`, `"name":"vm","ownerReferences":[`+strings.Repeat("{},", 10_000)+`{}]`).Replace(ofAMiB)
+	status := ask(t, s.Config(), http.MethodPatch, machinesPath+"/vm?fieldManager=me&force=true", asApply, owners)
+	if status.Code != http.StatusBadRequest || !strings.Contains(status.Message, "metadata.ownerReferences") {
+		t.Errorf("answer %d %.300s; want 400 that names metadata.ownerReferences", status.Code, status.Message)
+	}
+	if n := len(status.Message); n > 8<<10 {
+		t.Errorf("the answer has %d bytes", n)
+	}
+}
+
 func TestFaultsOfARequestAreNotTheServers(t *testing.T) {
 	s := framework.StartStandalone(t)
 	createVM(t, s.Client(t), inlineVM("vm"))

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"github.com/slipway-dev/slipway/pkg/apis/bounds"
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	"github.com/slipway-dev/slipway/pkg/apis/malformed"
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 )
@@ -103,5 +104,10 @@ func (c *checked) explain(ctx context.Context, patch patch, err error) error {
 	if hasStatus || patch.content == nil {
 		return err
 	}
-	return apierrors.NewBadRequest(err.Error())
+	// An apply names all that is wrong, however many.
+	text := err.Error()
+	if len(text) > conditions.MaxMessage {
+		text = conditions.Message(text)
+	}
+	return apierrors.NewBadRequest(text)
 }
