@@ -81,7 +81,7 @@ test-integration: ## Run the tests against slipway-apiserver in the test process
 
 .PHONY: test-schema
 test-schema: ## Try every odd value at every place of the schema of every kind by every way of writing, and every odd parameter and body, of which test-integration tries a part.
-	$(GOTEST) ./test/integration/odd -v -long
+	$(GO) test -timeout 4h -count=$(COUNT) -v ./test/integration/odd -long
 
 .PHONY: test-e2e
 test-e2e: build tools ## Run the tests against the whole environment.

@@ -1,26 +1,31 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package odd
+package schema
 
 import "fmt"
 
 const (
-	namespace = "default"
-	machines  = "vm.slipway.dev"
-	types     = "instancetype.slipway.dev"
+	machines = "vm.slipway.dev"
+	types    = "instancetype.slipway.dev"
 )
 
-// kind is one that is served.
-type kind struct {
-	group, name, resource string
-	cluster               bool
-	// valid is what an object has beside its metadata.
-	valid string
-	// actions are the subresources that are posted to, and what they take.
-	actions map[string]string
-	// read are the subresources that are read.
-	read []string
+// Kind is one that is served.
+type Kind struct {
+	// Group is that of the API, Name and Resource are those of the kind.
+	Group, Name, Resource string
+	// Cluster is true for kinds without namespaces.
+	Cluster bool
+	// Valid is what an object has beside its metadata.
+	Valid string
+	// Actions are the subresources that are posted to, and what they take.
+	Actions map[string]string
+	// Read are the subresources that are read.
+	Read []string
+	// Only is the one name that its objects may have, empty if they may have any.
+	Only string
+	// Status is true for a kind with that subresource.
+	Status bool
 }
 
 const size = `{"cpu":{"sockets":1},"memory":{"guest":"1Gi"}}`
@@ -29,36 +34,47 @@ const size = `{"cpu":{"sockets":1},"memory":{"guest":"1Gi"}}`
 const machine = `{"cpu":{"sockets":1},"memory":{"guest":"1Gi"},"volumes":[{"name":"a","disk":{"size":"1Gi"}}],
 	"network":{"interfaces":[{"name":"a"}]},"devices":{"gpus":[{"name":"a","deviceName":"a"}],"hostDevices":[{"name":"a","deviceName":"10de:1eb8"}]}}`
 
-var kinds = []kind{
+// Kinds are all that are served.
+var Kinds = []Kind{
 	{
-		group: machines, name: "VirtualMachine", resource: "virtualmachines", valid: `"spec":` + machine, read: []string{"expand-spec"},
-		actions: map[string]string{
+		Group: machines, Name: "VirtualMachine", Resource: "virtualmachines", Status: true, Valid: `"spec":` + machine, Read: []string{"expand-spec"},
+		Actions: map[string]string{
 			"start": "PowerOptions", "stop": "PowerOptions", "restart": "PowerOptions", "suspend": "PowerOptions",
 			"refresh-instancetype": "RefreshOptions", "refresh-preference": "RefreshOptions",
 		},
 	},
-	{group: machines, name: "VirtualMachineClass", resource: "virtualmachineclasses", valid: `"spec":` + size},
-	{group: machines, name: "VirtualMachineImage", resource: "virtualmachineimages", valid: `"spec":{"template":{"inventoryPath":"a"}}`},
-	{group: machines, name: "ClusterVirtualMachineImage", resource: "clustervirtualmachineimages", cluster: true, valid: `"spec":{"template":{"inventoryPath":"a"}}`},
-	{group: machines, name: "VirtualMachineInstance", resource: "virtualmachineinstances", valid: `"spec":` + size},
-	{group: types, name: "VirtualMachineInstancetype", resource: "virtualmachineinstancetypes", valid: `"spec":{"cpu":{"guest":1},"memory":{"guest":"1Gi"}}`},
-	{group: types, name: "VirtualMachineClusterInstancetype", resource: "virtualmachineclusterinstancetypes", cluster: true, valid: `"spec":{"cpu":{"guest":1},"memory":{"guest":"1Gi"}}`},
-	{group: types, name: "VirtualMachinePreference", resource: "virtualmachinepreferences", valid: `"spec":{}`},
-	{group: types, name: "VirtualMachineClusterPreference", resource: "virtualmachineclusterpreferences", cluster: true, valid: `"spec":{}`},
-	{group: types, name: "ControllerRevision", resource: "controllerrevisions", valid: `"revision":1,"data":{"apiVersion":"instancetype.slipway.dev/v1alpha1","kind":"VirtualMachineClusterPreference","metadata":{"name":"x"},"spec":{}}`},
+	{Group: machines, Name: "VirtualMachineClass", Resource: "virtualmachineclasses", Valid: `"spec":` + size},
+	{Group: machines, Name: "VirtualMachineImage", Resource: "virtualmachineimages", Status: true, Valid: `"spec":{"template":{"inventoryPath":"a"}}`},
+	{Group: machines, Name: "ClusterVirtualMachineImage", Resource: "clustervirtualmachineimages", Cluster: true, Status: true, Valid: `"spec":{"template":{"inventoryPath":"a"}}`},
+	{Group: machines, Name: "VCenter", Resource: "vcenters", Cluster: true, Only: "default", Status: true, Valid: `"spec":{"url":"https://a/sdk","credentialsSecretRef":{"name":"a"}}`},
+	{Group: machines, Name: "VirtualMachineInstance", Resource: "virtualmachineinstances", Status: true, Valid: `"spec":` + size},
+	{Group: types, Name: "VirtualMachineInstancetype", Resource: "virtualmachineinstancetypes", Valid: `"spec":{"cpu":{"guest":1},"memory":{"guest":"1Gi"}}`},
+	{Group: types, Name: "VirtualMachineClusterInstancetype", Resource: "virtualmachineclusterinstancetypes", Cluster: true, Valid: `"spec":{"cpu":{"guest":1},"memory":{"guest":"1Gi"}}`},
+	{Group: types, Name: "VirtualMachinePreference", Resource: "virtualmachinepreferences", Valid: `"spec":{}`},
+	{Group: types, Name: "VirtualMachineClusterPreference", Resource: "virtualmachineclusterpreferences", Cluster: true, Valid: `"spec":{}`},
+	{Group: types, Name: "ControllerRevision", Resource: "controllerrevisions", Valid: `"revision":1,"data":{"apiVersion":"instancetype.slipway.dev/v1alpha1","kind":"VirtualMachineClusterPreference","metadata":{"name":"x"},"spec":{}}`},
 }
 
-func (k kind) base() string { return "/apis/" + k.group + "/v1alpha1" }
+// Base is the path of the group and version.
+func (k Kind) Base() string { return "/apis/" + k.Group + "/v1alpha1" }
 
-// collection is the path of its objects.
-func (k kind) collection() string {
-	if k.cluster {
-		return k.base() + "/" + k.resource
+// Collection is the path of its objects, in a namespace where they have one.
+func (k Kind) Collection(namespace string) string {
+	if k.Cluster {
+		return k.Base() + "/" + k.Resource
 	}
-	return k.base() + "/namespaces/" + namespace + "/" + k.resource
+	return k.Base() + "/namespaces/" + namespace + "/" + k.Resource
 }
 
-// object is a valid one, in JSON; meta are more fields of its metadata.
-func (k kind) object(name, meta string) string {
-	return fmt.Sprintf(`{"apiVersion":"%s/v1alpha1","kind":%q,"metadata":{"name":%q%s},%s}`, k.group, k.name, name, meta, k.valid)
+// Item is the name of the one that is tried.
+func (k Kind) Item() string {
+	if k.Only != "" {
+		return k.Only
+	}
+	return "odd"
+}
+
+// Object is a valid one, in JSON; meta are more fields of its metadata.
+func (k Kind) Object(name, meta string) string {
+	return fmt.Sprintf(`{"apiVersion":"%s/v1alpha1","kind":%q,"metadata":{"name":%q%s},%s}`, k.Group, k.Name, name, meta, k.Valid)
 }

@@ -1,13 +1,12 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package odd
+package schema
 
 import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 )
@@ -22,24 +21,22 @@ type schema struct {
 	Additional json.RawMessage `json:"additionalProperties"`
 }
 
-// schemas are those of one group.
-type schemas map[string]*schema
+// Schemas are those of one group, by the full names of their types.
+type Schemas map[string]*schema
 
-// schemas reads those of a group from the server.
-func (s *server) schemas(group string) schemas {
-	s.t.Helper()
-	var document struct {
-		Components struct{ Schemas schemas }
+// Parse reads the schemas of an OpenAPI v3 document.
+func Parse(document []byte) (Schemas, error) {
+	var parsed struct {
+		Components struct{ Schemas Schemas }
 	}
-	answer := s.ask(request{method: http.MethodGet, path: "/openapi/v3/apis/" + group + "/v1alpha1"})
-	if err := json.Unmarshal(answer.body, &document); err != nil {
-		s.t.Fatalf("the schema of %s: %v", group, err)
+	if err := json.Unmarshal(document, &parsed); err != nil {
+		return nil, fmt.Errorf("reading an OpenAPI document: %w", err)
 	}
-	return document.Components.Schemas
+	return parsed.Components.Schemas, nil
 }
 
 // of is the schema of the type with a name, without its package.
-func (all schemas) of(name string) *schema {
+func (all Schemas) of(name string) *schema {
 	for full, s := range all {
 		if strings.HasSuffix(full, "."+name) {
 			return s
@@ -48,9 +45,9 @@ func (all schemas) of(name string) *schema {
 	return nil
 }
 
-// places are the paths of all lists, maps and leaves of a type, as .spec.volumes[].name;
+// Places are the paths of all lists, maps and leaves of a type, as .spec.volumes[].name;
 // {} is an entry of a map.
-func (all schemas) places(name string) []string {
+func (all Schemas) Places(name string) []string {
 	var found []string
 	s := all.of(name)
 	if s == nil {
@@ -65,7 +62,7 @@ func (all schemas) places(name string) []string {
 }
 
 // below calls visit with every list, map and leaf at and below s.
-func (all schemas) below(s *schema, path string, visit func(path string)) {
+func (all Schemas) below(s *schema, path string, visit func(path string)) {
 	visit(path)
 	for len(s.AllOf) == 1 {
 		s = s.AllOf[0]
@@ -84,8 +81,8 @@ func (all schemas) below(s *schema, path string, visit func(path string)) {
 	}
 }
 
-// with is document, in JSON, with value at path.
-func with(document, path, value string) string {
+// With is document, in JSON, with value at path.
+func With(document, path, value string) string {
 	switch {
 	case path == "":
 		return value
@@ -94,9 +91,9 @@ func with(document, path, value string) string {
 		if json.Unmarshal([]byte(document), &items) != nil || len(items) == 0 {
 			items = []json.RawMessage{nil}
 		}
-		return "[" + with(string(items[0]), path[2:], value) + "]"
+		return "[" + With(string(items[0]), path[2:], value) + "]"
 	case strings.HasPrefix(path, "{}"):
-		return `{"k":` + with("", path[2:], value) + `}`
+		return `{"k":` + With("", path[2:], value) + `}`
 	}
 	name := path[1:]
 	if end := strings.IndexAny(name, ".[{"); end >= 0 {
@@ -110,5 +107,17 @@ func with(document, path, value string) string {
 			fmt.Fprintf(&others, "%q:%s,", other, fields[other])
 		}
 	}
-	return fmt.Sprintf("{%s%q:%s}", &others, name, with(string(fields[name]), path[1+len(name):], value))
+	return fmt.Sprintf("{%s%q:%s}", &others, name, With(string(fields[name]), path[1+len(name):], value))
+}
+
+// Named tells whether message has a name of the path: that of the place, or of what it
+// is in, or, where it is a part of the object itself, that one.
+func Named(message, path string) bool {
+	parts := strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]{}", r) })
+	if len(parts) > 1 {
+		parts = parts[1:]
+	} else {
+		parts = append(parts, "name") // of metadata that is gone
+	}
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(message, part) })
 }

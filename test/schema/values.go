@@ -1,15 +1,15 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package odd
+package schema
 
 import (
 	"fmt"
 	"strings"
 )
 
-// values are tried at every leaf, list and map of the schema, as JSON.
-var values = []string{
+// Values are tried at every leaf, list and map of the schema, as JSON.
+var Values = []string{
 	`null`, `true`, `"x"`, `""`, `{}`, `[]`, `[null]`, `{"a":{}}`, `[[1]]`,
 	`0`, `-1`, `1.5`, `2147483648`, `-2147483649`, `9223372036854775807`, `18446744073709551616`, `1e400`,
 	`"1e99"`, `"1e999999999"`, `"-1Gi"`, `"1 Gi"`, `"0001-01-01T00:00:00Z"`, `"9999-12-31T23:59:59-23:59"`, `"*"`, `"../.."`, `"a(b"`,
@@ -26,56 +26,4 @@ func manyKeys(n int) string {
 		keys[i] = fmt.Sprintf(`"k%d":"v"`, i)
 	}
 	return strings.Join(keys, ",")
-}
-
-// parameters are those that some request takes.
-var parameters = []string{
-	"labelSelector", "fieldSelector", "limit", "continue", "resourceVersion", "resourceVersionMatch", "timeoutSeconds", "timeout",
-	"watch", "allowWatchBookmarks", "sendInitialEvents", "dryRun", "fieldManager", "fieldValidation", "force", "pretty",
-	"propagationPolicy", "gracePeriodSeconds", "orphanDependents", "ignoreStoreReadErrorWithClusterBreakingPotential",
-	"includeObject", "generation", "mode", "unknown",
-}
-
-// arguments are tried as parameters. There is no large number among them: as
-// resourceVersion it asks to wait for that version, which is answered with 504 after
-// three seconds, as the API conventions say.
-var arguments = []string{
-	"", "x", "-1", "0", "1.5", "true", "null", "*", "a(b", "[", "=", "!", "a in (", "a=b,,c", "a\x00b", "\x1b[31m", "\u202ex", "\xff", "99999999999999999999x",
-	strings.Repeat("x", 5_000), strings.Repeat("a=b,", 2_000) + "a=b", "a in (" + strings.Repeat("b,", 2_000) + "b)",
-}
-
-// bodies are tried with every verb, in every format.
-var bodies = map[string]string{
-	"empty":     "",
-	"null":      "null",
-	"list":      "[]",
-	"text":      `"x"`,
-	"cut off":   `{"kind":`,
-	"no UTF-8":  "\xff\xfe\x00",
-	"nested":    strings.Repeat(`{"a":`, 100_000),
-	"lists":     strings.Repeat(`[`, 100_000) + strings.Repeat(`]`, 100_000),
-	"kind only": `{"kind":"VirtualMachine","apiVersion":"vm.slipway.dev/v1alpha1"}`,
-	"a Pod":     `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"odd"}}`,
-	"no kind":   `{"metadata":{"name":"odd"}}`,
-	"patch":     `[{"op":"replace","path":"/spec/x/y/z","value":1}]`,
-	"copies":    `[` + strings.TrimSuffix(strings.Repeat(`{"op":"copy","from":"/spec","path":"/spec/a"},`, 200), ",") + `]`,
-	"many ops":  `[` + strings.TrimSuffix(strings.Repeat(`{"op":"test","path":"/spec","value":1},`, 11_000), ",") + `]`,
-	"aliases":   "a: &a [x,x,x,x,x,x,x,x,x]\n" + aliases("abcdefghi"),
-	"protobuf":  "k8s\x00\x0a\xff\xff\xff\xff\x0f",
-	"large":     strings.Repeat(" ", 2<<20) + "{}",
-}
-
-// aliases are lines of YAML each of which stands for nine times the one before.
-func aliases(names string) string {
-	var out strings.Builder
-	for i := 1; i < len(names); i++ {
-		fmt.Fprintf(&out, "%c: &%c [%s]\n", names[i], names[i], strings.TrimSuffix(strings.Repeat("*"+names[i-1:i]+",", 9), ","))
-	}
-	return out.String()
-}
-
-// formats are what bodies are said to be.
-var formats = []string{
-	"", "application/json", "application/yaml", "application/vnd.kubernetes.protobuf", "application/cbor", "text/plain",
-	"application/merge-patch+json", "application/strategic-merge-patch+json", "application/json-patch+json", "application/apply-patch+yaml", "application/apply-patch+cbor",
 }

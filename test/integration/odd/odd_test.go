@@ -13,11 +13,17 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-dev/slipway/test/schema"
 )
+
+// namespace is that of all objects.
+const namespace = "default"
 
 var long = flag.Bool("long", false, "try everything, not a part")
 
-// part is how many of n things the short form takes, spread over all of them.
+// chosen is true for one in so many of numbered things in the short form. The number should
+// be prime where things are counted by nested loops: they are spread over all then.
 func chosen(n, of int) bool { return *long || n%of == 0 }
 
 // Everything that is written is a dry run: what one request does has no effect on the
@@ -25,13 +31,14 @@ func chosen(n, of int) bool { return *long || n%of == 0 }
 func strictly() url.Values { return url.Values{"dryRun": {"All"}, "fieldValidation": {"Strict"}} }
 
 // make creates a valid object, if it is not there, and returns its version.
-func (s *server) make(k kind, name string) string {
+func (s *server) make(k schema.Kind) string {
 	s.t.Helper()
-	s.ask(request{method: http.MethodPost, path: k.collection(), format: "application/json", body: k.object(name, "")})
+	name := k.Item()
+	s.ask(request{method: http.MethodPost, path: k.Collection(namespace), format: "application/json", body: k.Object(name, "")})
 	var stored metav1.PartialObjectMetadata
-	a := s.ask(request{method: http.MethodGet, path: k.collection() + "/" + name})
+	a := s.ask(request{method: http.MethodGet, path: k.Collection(namespace) + "/" + name})
 	if err := json.Unmarshal(a.body, &stored); err != nil || a.code != http.StatusOK {
-		s.t.Fatalf("making a %s: answer %d %.300s", k.name, a.code, a.body)
+		s.t.Fatalf("making a %s: answer %d %.300s", k.Name, a.code, a.body)
 	}
 	return stored.ResourceVersion
 }
@@ -42,10 +49,11 @@ var ways = []string{
 	"application/merge-patch+json", "application/strategic-merge-patch+json", "application/json-patch+json", "application/apply-patch+yaml",
 }
 
-// write writes value in one of the ways to a place of the object with a name and version.
-func write(way string, k kind, name, version, place, value string) request {
+// write writes value in one of the ways to a place of the item, which has a version.
+func write(way string, k schema.Kind, version, place, value string) request {
+	name := k.Item()
 	r := request{
-		method: http.MethodPatch, path: k.collection() + "/" + name, format: way, query: strictly(),
+		method: http.MethodPatch, path: k.Collection(namespace) + "/" + name, format: way, query: strictly(),
 		place: place, what: fmt.Sprintf("%.60s", value),
 	}
 	if strings.HasPrefix(place, ".status") {
@@ -53,20 +61,20 @@ func write(way string, k kind, name, version, place, value string) request {
 	}
 	switch way {
 	case http.MethodPost:
-		r.method, r.path, r.format, r.body = way, k.collection(), "application/json", with(k.object("new", ""), place, value)
+		r.method, r.path, r.format, r.body = way, k.Collection(namespace), "application/json", schema.With(k.Object("new", ""), place, value)
 	case http.MethodPut:
-		r.method, r.format, r.body = way, "application/json", with(k.object(name, `,"resourceVersion":"`+version+`"`), place, value)
+		r.method, r.format, r.body = way, "application/json", schema.With(k.Object(name, `,"resourceVersion":"`+version+`"`), place, value)
 	case "application/json-patch+json":
 		part := strings.FieldsFunc(place, func(r rune) bool { return strings.ContainsRune(".[]{}", r) })[0]
 		var parts map[string]json.RawMessage
-		_ = json.Unmarshal([]byte(with(k.object(name, ""), place, value)), &parts)
-		r.body = with(`[{"op":"add","path":"/`+part+`"}]`, "[].value", string(parts[part]))
+		_ = json.Unmarshal([]byte(schema.With(k.Object(name, ""), place, value)), &parts)
+		r.body = schema.With(`[{"op":"add","path":"/`+part+`"}]`, "[].value", string(parts[part]))
 	case "application/apply-patch+yaml":
-		r.body = with(k.object(name, ""), place, value)
+		r.body = schema.With(k.Object(name, ""), place, value)
 		r.query.Set("fieldManager", "odd")
 		r.query.Set("force", "true")
 	default:
-		r.body = with("{}", place, value)
+		r.body = schema.With("{}", place, value)
 	}
 	return r
 }
@@ -75,19 +83,19 @@ func write(way string, k kind, name, version, place, value string) request {
 // short form, others at each place and by each way of writing, and all with -long.
 func TestS4S6OddValuesEverywhereAreAnsweredByNamingTheField(t *testing.T) {
 	s := start(t)
-	for _, k := range kinds {
-		version := s.make(k, "odd")
-		places := s.schemas(k.group).places(k.name)
+	for _, k := range schema.Kinds {
+		version := s.make(k)
+		places := s.schemas(k.Group).Places(k.Name)
 		if len(places) < 20 {
-			t.Errorf("%s has %d places in the schema", k.name, len(places))
+			t.Errorf("%s has %d places in the schema", k.Name, len(places))
 		}
-		t.Run(k.name, func(t *testing.T) {
+		t.Run(k.Name, func(t *testing.T) {
 			s := s.within(t)
 			for i, place := range places {
-				for j, value := range values {
+				for j, value := range schema.Values {
 					for w, way := range ways {
-						if chosen(i+j+w*7, len(values)) {
-							s.try(write(way, k, "odd", version, place, value))
+						if chosen(i+j+w*7, len(schema.Values)) {
+							s.try(write(way, k, version, place, value))
 						}
 					}
 				}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-dev/slipway/test/integration/framework"
+	"github.com/slipway-dev/slipway/test/schema"
 )
 
 const (
@@ -72,6 +73,16 @@ func start(t *testing.T) *server {
 		t.Fatal(err)
 	}
 	return &server{t: t, client: client, address: config.Host, codes: map[int]int{}}
+}
+
+// schemas reads those of a group from the server.
+func (s *server) schemas(group string) schema.Schemas {
+	s.t.Helper()
+	all, err := schema.Parse(s.ask(request{method: http.MethodGet, path: "/openapi/v3/apis/" + group + "/v1alpha1"}).body)
+	if err != nil {
+		s.t.Fatalf("the schema of %s: %v", group, err)
+	}
+	return all
 }
 
 // within is the same server for a part of the test, with counts of its own.
@@ -164,25 +175,10 @@ func judge(r request, a answer) string {
 			return "a cause names no field"
 		}
 	}
-	if a.code == http.StatusBadRequest && !names(status.Message, r.place) && !unreadable(r) {
+	if a.code == http.StatusBadRequest && !schema.Named(status.Message, r.place) && !strings.Contains(status.Message, "does not contain declared merge key") && !unreadable(r) {
 		return "the message does not name the field"
 	}
 	return ""
-}
-
-// names tells whether message has a name of the path: that of the place, or of what it
-// is in, or, where it is a part of the object itself, that one.
-func names(message, path string) bool {
-	parts := strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]{}", r) })
-	if len(parts) > 1 {
-		parts = parts[1:]
-	} else {
-		parts = append(parts, "name") // of metadata that is gone
-	}
-	if strings.Contains(message, "does not contain declared merge key") {
-		return true // and names the key
-	}
-	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(message, part) })
 }
 
 // unreadable are what a decoder stops at that knows no fields yet: a number that no

@@ -11,19 +11,21 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/slipway-dev/slipway/test/schema"
 )
 
 var verbs = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead, http.MethodOptions, "ODD"}
 
 // endpoints are all paths of a kind, one of an object that does not exist and one that is
 // not served among them.
-func (k kind) endpoints() []string {
-	item := k.collection() + "/odd"
-	all := []string{k.collection(), item, item + "/status", k.collection() + "/gone", item + "/scale"}
-	for _, action := range slices.Sorted(maps.Keys(k.actions)) {
+func endpoints(k schema.Kind) []string {
+	item := k.Collection(namespace) + "/" + k.Item()
+	all := []string{k.Collection(namespace), item, item + "/status", k.Collection(namespace) + "/gone", item + "/scale"}
+	for _, action := range slices.Sorted(maps.Keys(k.Actions)) {
 		all = append(all, item+"/"+action)
 	}
-	for _, read := range k.read {
+	for _, read := range k.Read {
 		all = append(all, item+"/"+read)
 	}
 	return all
@@ -33,33 +35,33 @@ func (k kind) endpoints() []string {
 // and deletions take.
 func TestS4OddBodiesOfActionsAreAnsweredByNamingTheField(t *testing.T) {
 	s := start(t)
-	for _, k := range kinds {
-		s.make(k, "odd")
-		all := s.schemas(k.group)
+	for _, k := range schema.Kinds {
+		s.make(k)
+		all := s.schemas(k.Group)
 		bodies := map[string]string{"": "DeleteOptions"}
-		for action, options := range k.actions {
+		for action, options := range k.Actions {
 			bodies["/"+action] = options
 		}
 		for path, options := range bodies {
-			method, valid, group := http.MethodPost, `{"dryRun":["All"]}`, k.group+"/v1alpha1"
+			method, valid, group := http.MethodPost, `{"dryRun":["All"]}`, k.Group+"/v1alpha1"
 			if path == "" {
 				method, group = http.MethodDelete, "v1"
 			}
-			places := all.places(options)
+			places := all.Places(options)
 			if len(places) < 3 {
 				t.Errorf("%s has %d places in the schema", options, len(places))
 			}
 			for i, place := range places {
-				for j, value := range values {
+				for j, value := range schema.Values {
 					if !chosen(i+j, 4) {
 						continue
 					}
 					if strings.HasPrefix(place, ".dryRun") {
-						s.make(k, "odd") // the one before may be deleted
+						s.make(k) // the one before may be deleted
 					}
-					body := with(with(with(valid, ".kind", `"`+options+`"`), ".apiVersion", `"`+group+`"`), place, value)
+					body := schema.With(schema.With(schema.With(valid, ".kind", `"`+options+`"`), ".apiVersion", `"`+group+`"`), place, value)
 					s.try(request{
-						method: method, path: k.collection() + "/odd" + path, format: "application/json", body: body, query: strictly(),
+						method: method, path: k.Collection(namespace) + "/" + k.Item() + path, format: "application/json", body: body, query: strictly(),
 						place: place, what: fmt.Sprintf("%.60s", value),
 					})
 				}
@@ -73,13 +75,14 @@ func TestS4OddBodiesOfActionsAreAnsweredByNamingTheField(t *testing.T) {
 // parameters.
 func TestS4OddParametersAreRefusedAtNoCost(t *testing.T) {
 	s := start(t)
-	for i, k := range kinds {
-		for j, path := range k.endpoints() {
-			s.make(k, "odd") // the last one may be deleted
-			for n, verb := range verbs {
-				for m, parameter := range parameters {
-					for o, argument := range arguments {
-						if chosen(i+j+n+m+o, 3*len(arguments)) {
+	count := 0
+	for _, k := range schema.Kinds {
+		for _, path := range endpoints(k) {
+			s.make(k) // the last one may be deleted
+			for _, verb := range verbs {
+				for _, parameter := range parameters {
+					for _, argument := range arguments {
+						if count++; chosen(count, 73) {
 							s.try(parameterized(verb, path, parameter, argument))
 						}
 					}
@@ -109,13 +112,14 @@ func parameterized(verb, path, parameter, argument string) request {
 // all formats.
 func TestS4OddBodiesAreRefusedAtNoCost(t *testing.T) {
 	s := start(t)
-	for i, k := range kinds {
-		for j, path := range k.endpoints() {
-			s.make(k, "odd")
-			for n, verb := range verbs {
-				for m, format := range formats {
-					for o, name := range slices.Sorted(maps.Keys(bodies)) {
-						if chosen(i+j+n+m+o, 2*len(bodies)) {
+	count := 0
+	for _, k := range schema.Kinds {
+		for _, path := range endpoints(k) {
+			s.make(k)
+			for _, verb := range verbs {
+				for _, format := range formats {
+					for _, name := range slices.Sorted(maps.Keys(bodies)) {
+						if count++; chosen(count, 37) {
 							s.try(request{method: verb, path: path, format: format, body: bodies[name], what: name, query: url.Values{"dryRun": {"All"}}})
 						}
 					}
