@@ -52,6 +52,9 @@ const (
 	// ConditionDisksConsolidated is False while disks have files of snapshots that
 	// are gone; absent otherwise.
 	ConditionDisksConsolidated = "DisksConsolidated"
+	// ConditionStorageCompliant is True when vSphere found the VM and its disks compliant
+	// with their storage policies, and absent while they have none.
+	ConditionStorageCompliant = "StorageCompliant"
 	// ConditionLocationValid is False for a VM that was moved out of the managed folder,
 	// and absent for others.
 	ConditionLocationValid = "LocationValid"
@@ -176,6 +179,8 @@ const (
 	ReasonOtherInstallation = "OtherInstallation"
 	// ReasonInUse means that something needs what is to be deleted.
 	ReasonInUse = "InUse"
+	// ReasonNonCompliant means that something is not as its storage policy wants it.
+	ReasonNonCompliant = "NonCompliant"
 	// ReasonConsolidationNeeded means that disks are to be consolidated.
 	ReasonConsolidationNeeded = "ConsolidationNeeded"
 )

@@ -143,6 +143,26 @@ type VirtualMachineStorageStatus struct {
 	// Compliance of the home of the VM with its storage policy, as vSphere found it last.
 	// +optional
 	Compliance string `json:"compliance,omitempty" protobuf:"bytes,3,opt,name=compliance"`
+	// BootDisk is the first disk of the image.
+	// +optional
+	BootDisk *VirtualMachineBootDiskStatus `json:"bootDisk,omitempty" protobuf:"bytes,4,opt,name=bootDisk"`
+}
+
+// VirtualMachineBootDiskStatus is the observed state of the boot disk.
+type VirtualMachineBootDiskStatus struct {
+	// Capacity of the disk.
+	// +optional
+	Capacity *resource.Quantity `json:"capacity,omitempty" protobuf:"bytes,1,opt,name=capacity"`
+	// DiskUUID is the UUID that the guest sees.
+	// +optional
+	DiskUUID string `json:"diskUUID,omitempty" protobuf:"bytes,2,opt,name=diskUUID"`
+	// Compliance of the disk with its storage policy, as vSphere found it last: compliant,
+	// nonCompliant, unknown, notApplicable or outOfDate.
+	// +optional
+	Compliance string `json:"compliance,omitempty" protobuf:"bytes,3,opt,name=compliance"`
+	// DeviceKey is the vSphere device key.
+	// +optional
+	DeviceKey int32 `json:"deviceKey,omitempty" protobuf:"varint,4,opt,name=deviceKey"`
 }
 
 // VirtualMachineVolumeStatus is the observed state of a volume.
