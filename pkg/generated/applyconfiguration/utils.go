@@ -193,6 +193,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationvmv1alpha1.VirtualMachineBootDeviceApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineBootDisk"):
 		return &applyconfigurationvmv1alpha1.VirtualMachineBootDiskApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineBootDiskStatus"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineBootDiskStatusApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineBootstrap"):
 		return &applyconfigurationvmv1alpha1.VirtualMachineBootstrapApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineClass"):

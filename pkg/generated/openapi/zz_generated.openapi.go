@@ -124,6 +124,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		vmv1alpha1.VirtualMachine{}.OpenAPIModelName():                       schema_pkg_apis_vm_v1alpha1_VirtualMachine(ref),
 		vmv1alpha1.VirtualMachineBootDevice{}.OpenAPIModelName():             schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDevice(ref),
 		vmv1alpha1.VirtualMachineBootDisk{}.OpenAPIModelName():               schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDisk(ref),
+		vmv1alpha1.VirtualMachineBootDiskStatus{}.OpenAPIModelName():         schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDiskStatus(ref),
 		vmv1alpha1.VirtualMachineBootstrap{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachineBootstrap(ref),
 		vmv1alpha1.VirtualMachineCPU{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_VirtualMachineCPU(ref),
 		vmv1alpha1.VirtualMachineClass{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_VirtualMachineClass(ref),
@@ -4315,6 +4316,48 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDisk(ref common.ReferenceCall
 	}
 }
 
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDiskStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineBootDiskStatus is the observed state of the boot disk.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"capacity": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Capacity of the disk.",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+					"diskUUID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "DiskUUID is the UUID that the guest sees.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"compliance": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Compliance of the disk with its storage policy, as vSphere found it last: compliant, nonCompliant, unknown, notApplicable or outOfDate.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"deviceKey": {
+						SchemaProps: spec.SchemaProps{
+							Description: "DeviceKey is the vSphere device key.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			resource.Quantity{}.OpenAPIModelName()},
+	}
+}
+
 func schema_pkg_apis_vm_v1alpha1_VirtualMachineBootstrap(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -6672,11 +6715,17 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStorageStatus(ref common.Referenc
 							Format:      "",
 						},
 					},
+					"bootDisk": {
+						SchemaProps: spec.SchemaProps{
+							Description: "BootDisk is the first disk of the image.",
+							Ref:         ref(vmv1alpha1.VirtualMachineBootDiskStatus{}.OpenAPIModelName()),
+						},
+					},
 				},
 			},
 		},
 		Dependencies: []string{
-			resource.Quantity{}.OpenAPIModelName()},
+			vmv1alpha1.VirtualMachineBootDiskStatus{}.OpenAPIModelName(), resource.Quantity{}.OpenAPIModelName()},
 	}
 }
 

@@ -100,6 +100,8 @@ func (m *VirtualMachineBootDevice) Reset() { *m = VirtualMachineBootDevice{} }
 
 func (m *VirtualMachineBootDisk) Reset() { *m = VirtualMachineBootDisk{} }
 
+func (m *VirtualMachineBootDiskStatus) Reset() { *m = VirtualMachineBootDiskStatus{} }
+
 func (m *VirtualMachineBootstrap) Reset() { *m = VirtualMachineBootstrap{} }
 
 func (m *VirtualMachineCPU) Reset() { *m = VirtualMachineCPU{} }
@@ -1986,6 +1988,54 @@ func (m *VirtualMachineBootDisk) MarshalToSizedBuffer(dAtA []byte) (int, error) 
 	i -= len(m.StorageClass)
 	copy(dAtA[i:], m.StorageClass)
 	i = encodeVarintGenerated(dAtA, i, uint64(len(m.StorageClass)))
+	i--
+	dAtA[i] = 0x12
+	if m.Capacity != nil {
+		{
+			size, err := m.Capacity.MarshalToSizedBuffer(dAtA[:i])
+			if err != nil {
+				return 0, err
+			}
+			i -= size
+			i = encodeVarintGenerated(dAtA, i, uint64(size))
+		}
+		i--
+		dAtA[i] = 0xa
+	}
+	return len(dAtA) - i, nil
+}
+
+func (m *VirtualMachineBootDiskStatus) Marshal() (dAtA []byte, err error) {
+	size := m.Size()
+	dAtA = make([]byte, size)
+	n, err := m.MarshalToSizedBuffer(dAtA[:size])
+	if err != nil {
+		return nil, err
+	}
+	return dAtA[:n], nil
+}
+
+func (m *VirtualMachineBootDiskStatus) MarshalTo(dAtA []byte) (int, error) {
+	size := m.Size()
+	return m.MarshalToSizedBuffer(dAtA[:size])
+}
+
+func (m *VirtualMachineBootDiskStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
+	i := len(dAtA)
+	_ = i
+	var l int
+	_ = l
+	i = encodeVarintGenerated(dAtA, i, uint64(m.DeviceKey))
+	i--
+	dAtA[i] = 0x20
+	i -= len(m.Compliance)
+	copy(dAtA[i:], m.Compliance)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Compliance)))
+	i--
+	dAtA[i] = 0x1a
+	i -= len(m.DiskUUID)
+	copy(dAtA[i:], m.DiskUUID)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.DiskUUID)))
 	i--
 	dAtA[i] = 0x12
 	if m.Capacity != nil {
@@ -4630,6 +4680,18 @@ func (m *VirtualMachineStorageStatus) MarshalToSizedBuffer(dAtA []byte) (int, er
 	_ = i
 	var l int
 	_ = l
+	if m.BootDisk != nil {
+		{
+			size, err := m.BootDisk.MarshalToSizedBuffer(dAtA[:i])
+			if err != nil {
+				return 0, err
+			}
+			i -= size
+			i = encodeVarintGenerated(dAtA, i, uint64(size))
+		}
+		i--
+		dAtA[i] = 0x22
+	}
 	i -= len(m.Compliance)
 	copy(dAtA[i:], m.Compliance)
 	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Compliance)))
@@ -6087,6 +6149,24 @@ func (m *VirtualMachineBootDisk) Size() (n int) {
 	return n
 }
 
+func (m *VirtualMachineBootDiskStatus) Size() (n int) {
+	if m == nil {
+		return 0
+	}
+	var l int
+	_ = l
+	if m.Capacity != nil {
+		l = m.Capacity.Size()
+		n += 1 + l + sovGenerated(uint64(l))
+	}
+	l = len(m.DiskUUID)
+	n += 1 + l + sovGenerated(uint64(l))
+	l = len(m.Compliance)
+	n += 1 + l + sovGenerated(uint64(l))
+	n += 1 + sovGenerated(uint64(m.DeviceKey))
+	return n
+}
+
 func (m *VirtualMachineBootstrap) Size() (n int) {
 	if m == nil {
 		return 0
@@ -7037,6 +7117,10 @@ func (m *VirtualMachineStorageStatus) Size() (n int) {
 	}
 	l = len(m.Compliance)
 	n += 1 + l + sovGenerated(uint64(l))
+	if m.BootDisk != nil {
+		l = m.BootDisk.Size()
+		n += 1 + l + sovGenerated(uint64(l))
+	}
 	return n
 }
 
@@ -7845,6 +7929,19 @@ func (this *VirtualMachineBootDisk) String() string {
 	}, "")
 	return s
 }
+func (this *VirtualMachineBootDiskStatus) String() string {
+	if this == nil {
+		return "nil"
+	}
+	s := strings.Join([]string{`&VirtualMachineBootDiskStatus{`,
+		`Capacity:` + strings.Replace(fmt.Sprintf("%v", this.Capacity), "Quantity", "resource.Quantity", 1) + `,`,
+		`DiskUUID:` + fmt.Sprintf("%v", this.DiskUUID) + `,`,
+		`Compliance:` + fmt.Sprintf("%v", this.Compliance) + `,`,
+		`DeviceKey:` + fmt.Sprintf("%v", this.DeviceKey) + `,`,
+		`}`,
+	}, "")
+	return s
+}
 func (this *VirtualMachineBootstrap) String() string {
 	if this == nil {
 		return "nil"
@@ -8478,6 +8575,7 @@ func (this *VirtualMachineStorageStatus) String() string {
 		`Committed:` + strings.Replace(fmt.Sprintf("%v", this.Committed), "Quantity", "resource.Quantity", 1) + `,`,
 		`Provisioned:` + strings.Replace(fmt.Sprintf("%v", this.Provisioned), "Quantity", "resource.Quantity", 1) + `,`,
 		`Compliance:` + fmt.Sprintf("%v", this.Compliance) + `,`,
+		`BootDisk:` + strings.Replace(this.BootDisk.String(), "VirtualMachineBootDiskStatus", "VirtualMachineBootDiskStatus", 1) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -14666,6 +14764,175 @@ func (m *VirtualMachineBootDisk) Unmarshal(dAtA []byte) error {
 			}
 			m.Provisioning = DiskProvisioning(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
+		default:
+			iNdEx = preIndex
+			skippy, err := skipGenerated(dAtA[iNdEx:])
+			if err != nil {
+				return err
+			}
+			if (skippy < 0) || (iNdEx+skippy) < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if (iNdEx + skippy) > l {
+				return io.ErrUnexpectedEOF
+			}
+			iNdEx += skippy
+		}
+	}
+
+	if iNdEx > l {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
+}
+func (m *VirtualMachineBootDiskStatus) Unmarshal(dAtA []byte) error {
+	l := len(dAtA)
+	iNdEx := 0
+	for iNdEx < l {
+		preIndex := iNdEx
+		var wire uint64
+		for shift := uint(0); ; shift += 7 {
+			if shift >= 64 {
+				return ErrIntOverflowGenerated
+			}
+			if iNdEx >= l {
+				return io.ErrUnexpectedEOF
+			}
+			b := dAtA[iNdEx]
+			iNdEx++
+			wire |= uint64(b&0x7F) << shift
+			if b < 0x80 {
+				break
+			}
+		}
+		fieldNum := int32(wire >> 3)
+		wireType := int(wire & 0x7)
+		if wireType == 4 {
+			return fmt.Errorf("proto: VirtualMachineBootDiskStatus: wiretype end group for non-group")
+		}
+		if fieldNum <= 0 {
+			return fmt.Errorf("proto: VirtualMachineBootDiskStatus: illegal tag %d (wire type %d)", fieldNum, wire)
+		}
+		switch fieldNum {
+		case 1:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Capacity", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if m.Capacity == nil {
+				m.Capacity = &resource.Quantity{}
+			}
+			if err := m.Capacity.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
+		case 2:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field DiskUUID", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.DiskUUID = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 3:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Compliance", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Compliance = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 4:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field DeviceKey", wireType)
+			}
+			m.DeviceKey = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.DeviceKey |= int32(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])
@@ -23081,6 +23348,42 @@ func (m *VirtualMachineStorageStatus) Unmarshal(dAtA []byte) error {
 				return io.ErrUnexpectedEOF
 			}
 			m.Compliance = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 4:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field BootDisk", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if m.BootDisk == nil {
+				m.BootDisk = &VirtualMachineBootDiskStatus{}
+			}
+			if err := m.BootDisk.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex

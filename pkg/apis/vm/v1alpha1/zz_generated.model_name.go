@@ -209,6 +209,11 @@ func (in VirtualMachineBootDisk) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineBootDiskStatus) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineBootDiskStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in VirtualMachineBootstrap) OpenAPIModelName() string {
 	return "dev.slipway.vm.v1alpha1.VirtualMachineBootstrap"
 }

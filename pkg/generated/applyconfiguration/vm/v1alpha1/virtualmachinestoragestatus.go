@@ -20,6 +20,8 @@ type VirtualMachineStorageStatusApplyConfiguration struct {
 	Provisioned *resource.Quantity `json:"provisioned,omitempty"`
 	// Compliance of the home of the VM with its storage policy, as vSphere found it last.
 	Compliance *string `json:"compliance,omitempty"`
+	// BootDisk is the first disk of the image.
+	BootDisk *VirtualMachineBootDiskStatusApplyConfiguration `json:"bootDisk,omitempty"`
 }
 
 // VirtualMachineStorageStatusApplyConfiguration constructs a declarative configuration of the VirtualMachineStorageStatus type for use with
@@ -49,5 +51,13 @@ func (b *VirtualMachineStorageStatusApplyConfiguration) WithProvisioned(value re
 // If called multiple times, the Compliance field is set to the value of the last call.
 func (b *VirtualMachineStorageStatusApplyConfiguration) WithCompliance(value string) *VirtualMachineStorageStatusApplyConfiguration {
 	b.Compliance = &value
+	return b
+}
+
+// WithBootDisk sets the BootDisk field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the BootDisk field is set to the value of the last call.
+func (b *VirtualMachineStorageStatusApplyConfiguration) WithBootDisk(value *VirtualMachineBootDiskStatusApplyConfiguration) *VirtualMachineStorageStatusApplyConfiguration {
+	b.BootDisk = value
 	return b
 }
