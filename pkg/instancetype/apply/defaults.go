@@ -46,10 +46,14 @@ func applyDefaults(spec *vmv1alpha1.VirtualMachineInstanceSpec, pref *itv1alpha1
 	defaultHotAdd(spec)
 	defaultNetwork(spec, pref)
 	for i := range spec.Volumes {
-		if bus, ok := diskBus(spec.Volumes[i].Bus); ok {
-			spec.Volumes[i].Bus = bus
-		} else if spec.Volumes[i].Bus == "" {
-			spec.Volumes[i].Bus = busPVSCSI
+		v := &spec.Volumes[i]
+		if bus, ok := diskBus(v.Bus); ok {
+			v.Bus = bus
+		} else if v.Bus == "" {
+			v.Bus = busPVSCSI
+			if v.CDROM != nil {
+				v.Bus = busSATA
+			}
 		}
 	}
 	sourceAnnotations(spec)

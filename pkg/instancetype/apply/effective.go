@@ -4,6 +4,8 @@
 package apply
 
 import (
+	"slices"
+
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
@@ -73,6 +75,8 @@ func base(in *vmv1alpha1.VirtualMachineSpec) *vmv1alpha1.VirtualMachineInstanceS
 		Memory:             in.Memory.DeepCopy(),
 		Image:              in.Image.DeepCopy(),
 		StorageClass:       in.StorageClass,
+		BootDisk:           in.BootDisk.DeepCopy(),
+		BootOrder:          slices.Clone(in.BootOrder),
 		Network:            in.Network.DeepCopy(),
 		Bootstrap:          in.Bootstrap.DeepCopy(),
 		Firmware:           in.Firmware.DeepCopy(),

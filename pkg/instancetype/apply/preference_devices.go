@@ -11,6 +11,8 @@ import (
 // Names of vSphere's adapters.
 const (
 	busPVSCSI     = "pvscsi"
+	busSATA       = "sata"
+	busIDE        = "ide"
 	nicVMXNET3    = "vmxnet3"
 	videoTypeSVGA = "svga"
 )
@@ -56,13 +58,16 @@ func fillDisks(spec *vmv1alpha1.VirtualMachineInstanceSpec, pref *itv1alpha1.Dev
 	if pref == nil {
 		return
 	}
-	bus, ok := diskBus(string(pref.PreferredDiskBus))
-	if !ok {
-		return
-	}
+	disk, disks := diskBus(string(pref.PreferredDiskBus))
+	cdrom := string(pref.PreferredCdromBus)
 	for i := range spec.Volumes {
-		if spec.Volumes[i].Bus == "" {
-			spec.Volumes[i].Bus = bus
+		v := &spec.Volumes[i]
+		switch {
+		case v.Bus != "":
+		case v.CDROM == nil && disks:
+			v.Bus = disk
+		case v.CDROM != nil && (cdrom == busSATA || cdrom == busIDE):
+			v.Bus = cdrom
 		}
 	}
 }
@@ -89,7 +94,7 @@ func diskBus(bus string) (string, bool) {
 	switch bus {
 	case "virtio", "scsi", busPVSCSI:
 		return busPVSCSI, true
-	case "lsilogic", "lsilogicsas", "sata", "nvme", "ide":
+	case "lsilogic", "lsilogicsas", busSATA, "nvme", busIDE:
 		return bus, true
 	default:
 		return "", false

@@ -19,6 +19,7 @@ func TestPreferenceFillsWhatIsUnset(t *testing.T) {
 	disks := func(s *spec) any { return []string{s.Volumes[0].Bus, s.Volumes[1].Bus} }
 	nics := func(s *spec) any { return []string{s.Network.Interfaces[0].Model, s.Network.Interfaces[1].Model} }
 	const twoDisks = `volumes: [{name: a, disk: {size: 1Gi}}, {name: b, bus: nvme, disk: {size: 1Gi}}]`
+	const drives = `volumes: [{name: a, cdrom: {}}, {name: b, disk: {size: 1Gi}}]`
 	const twoNICs = `network: {interfaces: [{name: eth0}, {name: eth1, model: e1000}]}`
 	for _, tc := range []struct {
 		name, vm, pref string
@@ -29,6 +30,8 @@ func TestPreferenceFillsWhatIsUnset(t *testing.T) {
 		{"F87 virtio is the paravirtual SCSI adapter", twoDisks, `{devices: {preferredDiskBus: virtio}}`, disks, []string{"pvscsi", "nvme"}},
 		{"a bus that vSphere does not have is not obeyed", twoDisks, `{devices: {preferredDiskBus: usb}}`, disks, []string{"pvscsi", "nvme"}},
 		{"F88 other device types have their own preference", twoDisks, `{devices: {preferredCdromBus: sata, preferredLunBus: scsi}}`, disks, []string{"pvscsi", "nvme"}},
+		{"F88 CD-ROM bus", drives, `{devices: {preferredCdromBus: ide, preferredDiskBus: nvme}}`, disks, []string{"ide", "nvme"}},
+		{"F88 a CD-ROM bus that vSphere has no drives on is not obeyed", drives, `{devices: {preferredCdromBus: scsi}}`, disks, []string{"sata", "pvscsi"}},
 		{"F90 interface model", twoNICs, `{devices: {preferredInterfaceModel: e1000e}}`, nics, []string{"e1000e", "e1000"}},
 		{"F90 virtio is vmxnet3", twoNICs, `{devices: {preferredInterfaceModel: virtio}}`, nics, []string{"vmxnet3", "e1000"}},
 		{"a model that vSphere does not have is not obeyed", twoNICs, `{devices: {preferredInterfaceModel: rtl8139}}`, nics, []string{"vmxnet3", "e1000"}},

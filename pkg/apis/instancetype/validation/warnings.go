@@ -148,7 +148,7 @@ func (w *warnings) addDevices(devices *itv1alpha1.DevicePreferences, path *field
 		{devices.PreferredInputType != "", "preferredInputType"},
 		{devices.PreferredDiskBus == itv1alpha1.DiskBusUSB, "preferredDiskBus"},
 		{devices.PreferredLunBus != "", "preferredLunBus"},
-		{devices.PreferredCdromBus != "", "preferredCdromBus"},
+		{devices.PreferredCdromBus != "" && devices.PreferredCdromBus != "sata" && devices.PreferredCdromBus != "ide", "preferredCdromBus"},
 		{devices.PreferredDiskDedicatedIoThread != nil, "preferredDiskDedicatedIoThread"},
 		{devices.PreferredDiskCache != "", "preferredDiskCache"},
 		{devices.PreferredDiskIO != "", "preferredDiskIO"},

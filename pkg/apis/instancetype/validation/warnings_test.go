@@ -66,7 +66,7 @@ func TestEveryFieldOfAPreferenceWithoutMeaningIsWarnedOf(t *testing.T) {
 	  features: {preferredAcpi: {}, preferredApic: {}, preferredHyperv: {}, preferredKvm: {}, preferredPvspinlock: {}, preferredSmm: {}},
 	  devices: {preferredAutoattachMemBalloon: true, preferredAutoattachInputDevice: true, preferredVirtualGPUOptions: {}, preferredSoundModel: ich9,
 	    preferredUseVirtioTransitional: true, preferredInputBus: usb, preferredInputType: tablet, preferredDiskBus: usb, preferredLunBus: scsi,
-	    preferredCdromBus: sata, preferredDiskDedicatedIoThread: true, preferredDiskCache: none, preferredDiskIO: native, preferredDiskBlockSize: {},
+	    preferredCdromBus: scsi, preferredDiskDedicatedIoThread: true, preferredDiskCache: none, preferredDiskIO: native, preferredDiskBlockSize: {},
 	    preferredInterfaceModel: igb, preferredRng: {}, preferredBlockMultiQueue: true, preferredNetworkInterfaceMultiQueue: true,
 	    preferredInterfaceMasquerade: {}, preferredPanicDeviceModel: isa, preferredVideoType: vga, preferredTPM: {}}}`)
 	if errs := ValidatePreferenceSpec(preference, field.NewPath("spec")); len(errs) != 0 {

@@ -37,6 +37,7 @@ func ValidateVirtualMachineUpdate(obj, old *vmv1alpha1.VirtualMachine) field.Err
 	path := field.NewPath("spec")
 	errs = append(errs, ValidateVirtualMachineSpec(&obj.Spec, path)...)
 	errs = append(errs, validateZoneOf(obj, old)...)
+	errs = append(errs, validateStorageUpdate(obj, old, path)...)
 	return append(errs, validateSpecUpdate(&obj.Spec, &old.Spec, path)...)
 }
 
@@ -90,6 +91,8 @@ func ValidateVirtualMachineSpec(spec *vmv1alpha1.VirtualMachineSpec, path *field
 	errs = append(errs, validatePower(spec, path)...)
 	errs = append(errs, validateNetwork(spec.Network, path.Child("network"))...)
 	errs = append(errs, validateVolumes(spec.Volumes, path.Child("volumes"))...)
+	errs = append(errs, validateBootDisk(spec.BootDisk, path.Child("bootDisk"))...)
+	errs = append(errs, validateBootOrder(spec, path.Child("bootOrder"))...)
 	errs = append(errs, validateBootstrap(spec.Bootstrap, path.Child("bootstrap"))...)
 	errs = append(errs, validateFirmware(spec.Firmware, path.Child("firmware"))...)
 	errs = append(errs, validateDevices(spec.Devices, path.Child("devices"))...)

@@ -4,8 +4,10 @@
 package validation
 
 import (
+	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -13,16 +15,20 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// validateVolumes checks the disks.
+// diskCapacity says what the capacity of a disk can be.
+const diskCapacity = "must be a whole number of mebibytes, from 1Mi to 62Ti"
+
+// validateVolumes checks the disks and drives.
 func validateVolumes(volumes []vmv1alpha1.VirtualMachineVolume, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	names, claims := sets.New[string](), sets.New[string]()
+	names, claims, taken := sets.New[string](), sets.New[string](), sets.New[string]()
 	for i := range volumes {
 		volume, volumePath := &volumes[i], path.Index(i)
 		errs = append(errs, validateItemName(volume.Name, names, volumePath.Child("name"))...)
 		errs = append(errs, validateEnum(volume.Bus, volumePath.Child("bus"),
 			"pvscsi", "lsilogic", "lsilogicsas", "sata", "nvme", "ide", "scsi", "virtio")...)
 		errs = append(errs, validateVolumeSource(volume, claims, volumePath)...)
+		errs = append(errs, validateSlot(volume, taken, volumePath)...)
 	}
 	return errs
 }
@@ -43,14 +49,74 @@ func validateVolumeSource(volume *vmv1alpha1.VirtualMachineVolume, claims sets.S
 	}
 	if disk := volume.Disk; disk != nil {
 		set = append(set, "disk")
-		const allowed = "must be a whole number of mebibytes, from 1Mi to 62Ti"
+		diskPath := path.Child("disk")
 		if disk.Capacity == nil {
-			errs = append(errs, field.Required(path.Child("disk", "size"), allowed))
+			errs = append(errs, field.Required(diskPath.Child("size"), diskCapacity))
 		}
-		errs = append(errs, validateQuantity(disk.Capacity, limits.Mebibyte, limits.Mebibyte, limits.MaxDisk, allowed, path.Child("disk", "size"))...)
-		errs = append(errs, validateName(disk.StorageClass, path.Child("disk", "storageClass"))...)
+		errs = append(errs, validateDisk(disk.Capacity, disk.StorageClass, disk.Provisioning, diskPath)...)
 	}
-	return append(errs, validateExactlyOne(set, "persistentVolumeClaim, disk", path)...)
+	if cdrom := volume.CDROM; cdrom != nil {
+		set = append(set, "cdrom")
+		errs = append(errs, validateImageRef(cdrom.Image, path.Child("cdrom", "image"))...)
+		errs = append(errs, validateEnum(volume.Bus, path.Child("bus"), "sata", "ide")...)
+	}
+	errs = append(errs, validateEnum(volume.ReclaimPolicy, path.Child("reclaimPolicy"),
+		vmv1alpha1.VolumeReclaimDetach, vmv1alpha1.VolumeReclaimDelete)...)
+	if volume.ReclaimPolicy != "" && volume.Disk == nil {
+		errs = append(errs, field.Forbidden(path.Child("reclaimPolicy"),
+			"is about a disk of the virtual machine: the disk of a claim is detached and never deleted, and a drive is removed"))
+	}
+	return append(errs, validateExactlyOne(set, "persistentVolumeClaim, disk, cdrom", path)...)
+}
+
+// validateDisk checks what all disks of a virtual machine have.
+func validateDisk(capacity *resource.Quantity, class string, provisioning vmv1alpha1.DiskProvisioning, path *field.Path) field.ErrorList {
+	errs := validateQuantity(capacity, limits.Mebibyte, limits.Mebibyte, limits.MaxDisk, diskCapacity, path.Child("size"))
+	errs = append(errs, validateName(class, path.Child("storageClass"))...)
+	return append(errs, validateEnum(provisioning, path.Child("provisioning"),
+		vmv1alpha1.DiskProvisioningThin, vmv1alpha1.DiskProvisioningThick, vmv1alpha1.DiskProvisioningThickEagerZero)...)
+}
+
+// validateSlot checks the place that a volume names, and adds it to those that are taken.
+// A volume without a bus may get one by a preference: then it has the place that any
+// class of controllers has.
+func validateSlot(volume *vmv1alpha1.VirtualMachineVolume, taken sets.Set[string], path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	slots := limits.SlotsOf(volume.Bus)
+	number, unit := volume.ControllerBusNumber, volume.UnitNumber
+	if volume.Bus == "" && volume.CDROM != nil {
+		slots = limits.SlotsOf("sata")
+	} else if volume.Bus == "" {
+		slots = limits.Slots{Class: "any bus", Controllers: 4, Units: 30}
+	}
+	if number != nil && (*number < 0 || *number >= slots.Controllers) {
+		errs = append(errs, field.Invalid(path.Child("controllerBusNumber"), *number,
+			fmt.Sprintf("must be from 0 to %d on %s", slots.Controllers-1, slots.Class)))
+	}
+	if unit != nil && !slots.Usable(*unit) {
+		allowed := fmt.Sprintf("must be from 0 to %d on %s", slots.Units-1, slots.Class)
+		if slots.Class == "scsi" {
+			allowed += fmt.Sprintf(", and not %d, which is the controller's own", limits.SCSIControllerUnit)
+		}
+		errs = append(errs, field.Invalid(path.Child("unitNumber"), *unit, allowed))
+	}
+	if number == nil || unit == nil {
+		return errs
+	}
+	slot := fmt.Sprintf("%s%d:%d", slots.Class, *number, *unit)
+	if taken.Has(slot) {
+		errs = append(errs, field.Invalid(path.Child("unitNumber"), *unit, "another volume is at "+slot))
+	}
+	taken.Insert(slot)
+	return errs
+}
+
+// validateBootDisk checks the boot disk.
+func validateBootDisk(disk *vmv1alpha1.VirtualMachineBootDisk, path *field.Path) field.ErrorList {
+	if disk == nil {
+		return nil
+	}
+	return validateDisk(disk.Capacity, disk.StorageClass, disk.Provisioning, path)
 }
 
 // validateExactlyOne checks that one, and only one, of the fields of path is set.

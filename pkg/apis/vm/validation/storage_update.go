@@ -1,0 +1,100 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// validateStorageUpdate checks what vSphere cannot change of disks that are there.
+func validateStorageUpdate(obj, old *vmv1alpha1.VirtualMachine, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if after, before := obj.Spec.BootDisk, old.Spec.BootDisk; after != nil {
+		var has *resource.Quantity
+		if s := old.Status.Storage; s != nil && s.BootDisk != nil {
+			has = s.BootDisk.Capacity
+		}
+		at := path.Child("bootDisk")
+		if before == nil {
+			before = &vmv1alpha1.VirtualMachineBootDisk{}
+		}
+		errs = append(errs, validateGrowth(after.Capacity, before.Capacity, has, at.Child("size"))...)
+		errs = append(errs, validateImmutable(string(after.Provisioning), string(before.Provisioning), at.Child("provisioning"))...)
+	}
+	for i := range obj.Spec.Volumes {
+		after := &obj.Spec.Volumes[i]
+		if before := volumeNamed(old.Spec.Volumes, after.Name); before != nil {
+			errs = append(errs, validateVolumeUpdate(after, before, capacityOf(&old.Status, after.Name), path.Child("volumes").Index(i))...)
+		}
+	}
+	return errs
+}
+
+func validateVolumeUpdate(after, before *vmv1alpha1.VirtualMachineVolume, has *resource.Quantity, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if (after.Disk == nil) != (before.Disk == nil) || (after.CDROM == nil) != (before.CDROM == nil) ||
+		(after.PersistentVolumeClaim == nil) != (before.PersistentVolumeClaim == nil) {
+		return field.ErrorList{field.Forbidden(path, "a volume cannot become one of another source: add one of another name")}
+	}
+	errs = append(errs, validateSamePlace(after.ControllerBusNumber, before.ControllerBusNumber, path.Child("controllerBusNumber"))...)
+	errs = append(errs, validateSamePlace(after.UnitNumber, before.UnitNumber, path.Child("unitNumber"))...)
+	if after.Disk == nil {
+		return errs
+	}
+	errs = append(errs, validateGrowth(after.Disk.Capacity, before.Disk.Capacity, has, path.Child("disk", "size"))...)
+	return append(errs, validateImmutable(string(after.Disk.Provisioning), string(before.Disk.Provisioning), path.Child("disk", "provisioning"))...)
+}
+
+// validateGrowth refuses a capacity below that which the disk has: vSphere cannot shrink
+// one. As long as that is not known it is the one that was asked for before. What was
+// asked for and cannot be had may be taken back.
+func validateGrowth(after, before, has *resource.Quantity, path *field.Path) field.ErrorList {
+	if after == nil || before != nil && after.Cmp(*before) >= 0 {
+		return nil // What has not changed is not judged again.
+	}
+	least := before
+	if has != nil {
+		least = has
+	}
+	if least == nil || after.Cmp(*least) >= 0 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, after.String(), fmt.Sprintf("is less than the %s of the disk, and vSphere cannot shrink one", least))}
+}
+
+// validateSamePlace checks that a place that was given stays.
+func validateSamePlace(after, before *int32, path *field.Path) field.ErrorList {
+	if before == nil || after != nil && *after == *before {
+		return nil
+	}
+	var given any = "nothing"
+	if after != nil {
+		given = *after
+	}
+	return field.ErrorList{field.Invalid(path, given, fmt.Sprintf("is immutable once set; must stay %d", *before))}
+}
+
+func volumeNamed(volumes []vmv1alpha1.VirtualMachineVolume, name string) *vmv1alpha1.VirtualMachineVolume {
+	for i := range volumes {
+		if volumes[i].Name == name {
+			return &volumes[i]
+		}
+	}
+	return nil
+}
+
+// capacityOf is what the disk of a volume has, nil if that is not known.
+func capacityOf(st *vmv1alpha1.VirtualMachineStatus, volume string) *resource.Quantity {
+	for i := range st.Volumes {
+		if st.Volumes[i].Name == volume {
+			return st.Volumes[i].Capacity
+		}
+	}
+	return nil
+}
