@@ -34,6 +34,9 @@ const size = `{"cpu":{"sockets":1},"memory":{"guest":"1Gi"}}`
 const machine = `{"cpu":{"sockets":1},"memory":{"guest":"1Gi"},"volumes":[{"name":"a","disk":{"size":"1Gi"}}],
 	"network":{"interfaces":[{"name":"a"}]},"devices":{"gpus":[{"name":"a","deviceName":"a"}],"hostDevices":[{"name":"a","deviceName":"10de:1eb8"}]}}`
 
+const zone = `{"cluster":"a","folder":"a","storage":{"datastores":["a"],"classes":[{"name":"a","datastores":["a"]}]},
+	"networks":[{"name":"a","network":"a"}],"devices":[{"deviceName":"10de:1eb8"}]}`
+
 // Kinds are all that are served.
 var Kinds = []Kind{
 	{
@@ -47,6 +50,7 @@ var Kinds = []Kind{
 	{Group: machines, Name: "VirtualMachineImage", Resource: "virtualmachineimages", Status: true, Valid: `"spec":{"template":{"inventoryPath":"a"}}`},
 	{Group: machines, Name: "ClusterVirtualMachineImage", Resource: "clustervirtualmachineimages", Cluster: true, Status: true, Valid: `"spec":{"template":{"inventoryPath":"a"}}`},
 	{Group: machines, Name: "VCenter", Resource: "vcenters", Cluster: true, Only: "default", Status: true, Valid: `"spec":{"url":"https://a/sdk","credentialsSecretRef":{"name":"a"}}`},
+	{Group: machines, Name: "Zone", Resource: "zones", Cluster: true, Status: true, Valid: `"spec":` + zone},
 	{Group: machines, Name: "VirtualMachineInstance", Resource: "virtualmachineinstances", Status: true, Valid: `"spec":` + size},
 	{Group: types, Name: "VirtualMachineInstancetype", Resource: "virtualmachineinstancetypes", Valid: `"spec":{"cpu":{"guest":1},"memory":{"guest":"1Gi"}}`},
 	{Group: types, Name: "VirtualMachineClusterInstancetype", Resource: "virtualmachineclusterinstancetypes", Cluster: true, Valid: `"spec":{"cpu":{"guest":1},"memory":{"guest":"1Gi"}}`},
