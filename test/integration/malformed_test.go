@@ -4,10 +4,14 @@
 package integration
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
@@ -108,6 +112,39 @@ func TestFaultsOfARequestAreNotTheServers(t *testing.T) {
 			status := ask(t, s.Config(), tc.method, machinesPath+tc.path, tc.format, tc.body)
 			if status.Code != tc.code || !strings.Contains(status.Message, tc.says) {
 				t.Errorf("answer %d %.300s; want %d that names %s", status.Code, status.Message, tc.code, tc.says)
+			}
+		})
+	}
+}
+
+// What is kept as it was written is read at last where owners of fields are told apart,
+// by a library that panics over it.
+func TestS6DataThatNobodyCanReadAreRefused(t *testing.T) {
+	s := framework.StartStandalone(t)
+	const path = "/apis/instancetype.slipway.dev/v1alpha1/namespaces/" + namespace + "/controllerrevisions"
+	revision := func(name, more string) string {
+		return `{"apiVersion":"instancetype.slipway.dev/v1alpha1","kind":"ControllerRevision","metadata":{"name":"` + name + `"},"revision":1,` +
+			`"data":{"apiVersion":"instancetype.slipway.dev/v1alpha1","kind":"VirtualMachinePreference","metadata":{"name":"x"` + more + `},"spec":{}}}`
+	}
+	var good itv1alpha1.ControllerRevision
+	if err := json.Unmarshal([]byte(revision("good", "")), &good); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Client(t).InstancetypeV1alpha1().ControllerRevisions(namespace).Create(t.Context(), &good, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	const more = `,"x":1e400`
+	for name, tc := range map[string]struct{ method, path, format, body string }{
+		"create": {http.MethodPost, "", asJSON, revision("bad", more)},
+		"update": {http.MethodPut, "/good", asJSON, revision("good", more)},
+		"merge":  {http.MethodPatch, "/good", asMerge, `{"data":{"x":1e400}}`},
+		"add":    {http.MethodPatch, "/good", asOps, `[{"op":"add","path":"/data/x","value":1e400}]`},
+		"apply":  {http.MethodPatch, "/good?fieldManager=me&force=true", asApply, revision("good", more)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status := ask(t, s.Config(), tc.method, path+tc.path, tc.format, tc.body)
+			if status.Code != http.StatusBadRequest && status.Code != http.StatusUnprocessableEntity || !strings.Contains(status.Message, "data") {
+				t.Errorf("answer %d %.300s; want 400 or 422 that names data", status.Code, status.Message)
 			}
 		})
 	}

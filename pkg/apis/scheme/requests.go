@@ -4,11 +4,14 @@
 package scheme
 
 import (
+	"encoding/json"
 	"errors"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/malformed"
 )
 
@@ -26,6 +29,9 @@ type namingDecoder struct{ runtime.Decoder }
 // what is wrong and not where it is.
 func (d namingDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	obj, kind, err := d.Decoder.Decode(data, defaults, into)
+	if revision, ok := obj.(*itv1alpha1.ControllerRevision); ok && err == nil {
+		err = readable(revision)
+	}
 	if err == nil || runtime.IsStrictDecodingError(err) || runtime.IsNotRegisteredError(err) {
 		return obj, kind, err
 	}
@@ -33,4 +39,17 @@ func (d namingDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, in
 		err = errors.New(found.Error())
 	}
 	return obj, kind, err
+}
+
+// readable refuses data that are kept as they were written and that nobody can read: the
+// library that tells owners of fields apart panics over them.
+func readable(revision *itv1alpha1.ControllerRevision) error {
+	var content any
+	if len(revision.Data.Raw) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(revision.Data.Raw, &content); err != nil {
+		return field.Invalid(field.NewPath("data"), field.OmitValueType{}, err.Error())
+	}
+	return nil
 }
