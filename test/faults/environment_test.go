@@ -52,13 +52,14 @@ type environment struct {
 	damaged int
 }
 
-func newEnvironment(t *testing.T) *environment {
+// newDirectory is where an environment keeps its data, which is removed in the end unless
+// the test fails.
+func newDirectory(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "slipway-faults-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &environment{dir: dir}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("the logs are kept in %s", localcluster.LogDir(dir))
@@ -66,9 +67,16 @@ func newEnvironment(t *testing.T) *environment {
 		}
 		_ = os.RemoveAll(dir)
 	})
-	if e.bin, err = filepath.Abs("../../bin"); err != nil {
+	return dir
+}
+
+func newEnvironment(t *testing.T, dir string) *environment {
+	t.Helper()
+	bin, err := filepath.Abs("../../bin")
+	if err != nil {
 		t.Fatal(err)
 	}
+	e := &environment{dir: dir, bin: bin}
 	e.Cluster, err = localcluster.Start(t.Context(), localcluster.Options{
 		DataDir: dir, BinDir: e.bin, UnsafeNoFsync: true, GuestBootDelay: 100 * time.Millisecond,
 		SlipwayArgs: []string{"--v=2", fmt.Sprintf("--etcd-quota-backend-bytes=%d", embeddedetcd.MinQuota)},

@@ -10,12 +10,16 @@ import (
 	"net/http"
 	"strings"
 	"syscall"
+	"testing"
 	"time"
 )
 
 // fault is one thing that goes wrong.
 type fault struct {
 	name, says string
+	// place makes a place for the data of the server, if the fault needs a special one.
+	// Its error says what it is not allowed to do, and the fault is left out.
+	place func(t *testing.T, data string) error
 	// begin returns when the fault is there, and its victim has noticed where it can.
 	begin func(ctx context.Context, e *environment) error
 	// goesOn says that vSphere carries out what it was asked for before the fault ends.
@@ -88,6 +92,7 @@ var faults = []fault{
 	},
 	{name: "sick", says: "the server killed and its data damaged; a snapshot restored and released", again: whenForgotten, begin: sicken, end: heal},
 	{name: "full", says: "etcd at its quota of 64 MiB, and room made", goesOn: true, again: never, begin: fillStore, end: emptyStore},
+	{name: "disk", says: "the file system of the data filled, and written to until the server ends; a start; room made, and a start", place: ownFileSystem, again: whenForgotten, begin: fillDisk, end: emptyDisk},
 }
 
 // never is for faults after which the server knows what it has asked for.

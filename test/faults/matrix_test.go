@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/slipway-dev/slipway/test/localcluster"
 )
 
 var (
@@ -47,7 +49,17 @@ func TestMatrix(t *testing.T) {
 // matrixRows runs the cells of a fault, and returns their rows of the table.
 func matrixRows(t *testing.T, f fault, when []moment) (rows string) {
 	t.Helper()
-	e := newEnvironment(t)
+	dir := newDirectory(t)
+	if f.place != nil {
+		if err := f.place(t, localcluster.SlipwayDataDir(dir)); err != nil {
+			t.Logf("NOT RUN: %v", err)
+			for _, at := range when {
+				rows += fmt.Sprintf("| %s | %s |%s\n", f.name, at.name, strings.Repeat(" not run |", len(states)))
+			}
+			return rows
+		}
+	}
+	e := newEnvironment(t, dir)
 	for _, at := range when {
 		rows += fmt.Sprintf("| %s | %s |", f.name, at.name)
 		for _, s := range states {

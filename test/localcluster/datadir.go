@@ -42,6 +42,9 @@ func AdminKubeconfig(dataDirectory string) string {
 // LogDir is the directory of the log files below dataDirectory.
 func LogDir(dataDirectory string) string { return dataDir(dataDirectory).path("logs") }
 
+// SlipwayDataDir is where slipway-apiserver keeps its store below dataDirectory.
+func SlipwayDataDir(dataDirectory string) string { return dataDir(dataDirectory).slipwayData() }
+
 // acquire makes the directory and takes it for this process until release.
 func (d dataDir) acquire() (release func(), err error) {
 	if err := os.MkdirAll(string(d), 0o700); err != nil {

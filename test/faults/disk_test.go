@@ -1,0 +1,116 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// diskSize is for five files of the log of etcd, of which it keeps as many, and the copy
+// of one that it mends, 64 MiB each, for a database of the quota, and for what
+// embeddedetcd.DiskMargin wants free.
+const diskSize = "size=896m"
+
+// noSpace is the error of a full file system.
+const noSpace = "no space left on device"
+
+// ownFileSystem gives the data of the server a file system of its own. Its error says that
+// this is not allowed here.
+func ownFileSystem(t *testing.T, data string) error {
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", diskSize, "tmpfs", data).CombinedOutput(); err != nil {
+		return fmt.Errorf("mounting a tmpfs takes a right that is missing here: %w: %s", err, out)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", data).CombinedOutput(); err != nil {
+			t.Errorf("unmounting %s: %v: %s", data, err, out)
+		}
+	})
+	return nil
+}
+
+func (e *environment) ballast() string { return filepath.Join(e.SlipwayDataDir(), "ballast") }
+
+// fillDisk takes all room of the file system, until the server has ended, and looks what
+// one that is started then does.
+func fillDisk(ctx context.Context, e *environment) error {
+	for len(e.Failed()) > 0 {
+		<-e.Failed() // that of a start of before
+	}
+	if err := writeUntilFull(e.ballast()); err != nil {
+		return err
+	}
+	if err := e.overfill(ctx); err == nil {
+		return errors.New("a store without room took a write")
+	}
+	select {
+	case err := <-e.Failed():
+		if !strings.Contains(err.Error(), noSpace) {
+			return fmt.Errorf("the server ends without %q: %w", noSpace, err)
+		}
+	case <-time.After(deadline):
+		return errors.New("the server goes on without room")
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return e.isNotReadyWithoutRoom(ctx)
+}
+
+// isNotReadyWithoutRoom starts the server without room: it ends with the cause, or says
+// it, where what was given up left as much as a start takes.
+func (e *environment) isNotReadyWithoutRoom(ctx context.Context) error {
+	started := make(chan error, 1)
+	go func() { started <- e.RestartSlipway(ctx) }()
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, deadline, true, func(ctx context.Context) (bool, error) {
+		select {
+		case err := <-started:
+			if err == nil || !strings.Contains(err.Error(), noSpace) {
+				return false, fmt.Errorf("a start without room: %w, want %q", err, noSpace)
+			}
+			return true, nil
+		default:
+			return e.unready(ctx, "etcd-space") == nil, nil
+		}
+	})
+	return errors.Join(err, e.KillSlipway())
+}
+
+// writeUntilFull makes a file of all that is left of its file system.
+func writeUntilFull(file string) error {
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	for block := make([]byte, 1<<20); err == nil; {
+		_, err = f.Write(block)
+	}
+	if err = errors.Join(err, f.Close()); !errors.Is(err, syscall.ENOSPC) {
+		return fmt.Errorf("filling the file system: %w", err)
+	}
+	return nil
+}
+
+// emptyDisk makes room, with which the server starts.
+func emptyDisk(ctx context.Context, e *environment) error {
+	if err := os.Remove(e.ballast()); err != nil {
+		return err
+	}
+	if err := e.RestartSlipway(ctx); err != nil {
+		return err
+	}
+	return emptyStore(ctx, e)
+}
