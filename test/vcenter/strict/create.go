@@ -72,6 +72,7 @@ func (g *Gate) create(ctx *simulator.Context, req *types.CreateVM_Task) (types.M
 		return failing(ctx, req.This, "CreateVM_Task", fault), nil
 	}
 	g.macs.assign(req.Config.DeviceChange)
+	numberCards(nil, req.Config.DeviceChange)
 
 	generation := g.now()
 	task := simulator.CreateTask(req.This, "createVM", func(*simulator.Task) (types.AnyType, types.BaseMethodFault) {
@@ -277,6 +278,7 @@ func (g *Gate) ImportVApp(ctx *simulator.Context, req *types.ImportVApp) soap.Ha
 		return &methods.ImportVAppBody{Fault_: simulator.Fault("", fault)}
 	}
 	g.macs.assign(spec.ConfigSpec.DeviceChange)
+	numberCards(nil, spec.ConfigSpec.DeviceChange)
 	var res soap.HasFault
 	ctx.WithLock(pool, func() { res = pool.ImportVApp(ctx, req) })
 	return res

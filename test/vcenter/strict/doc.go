@@ -19,7 +19,8 @@
 //   - Destroy takes every attached disk along, but for first class disks that are kept.
 //   - A reconfiguration is applied as a whole or not at all, obeys the hot-add
 //     flags of a powered-on virtual machine, and refuses values that vSphere
-//     refuses.
+//     refuses. Network cards are plugged and moved to another network, but neither another
+//     address nor another model, and none with SR-IOV; keys of cards are used again.
 //   - A clone keeps what vSphere keeps: firmware, extra configuration, hot-add
 //     flags, annotation, boot options; network cards get new MAC addresses.
 //   - Soft power operations need running VMware Tools.

@@ -59,22 +59,17 @@ func checkDevice(ctx *simulator.Context, dc *simulator.Datacenter, i int, change
 			return invalid
 		}
 	}
-	switch backing := device.Backing.(type) {
-	case types.BaseVirtualDeviceFileBackingInfo:
+	if backing, ok := device.Backing.(types.BaseVirtualDeviceFileBackingInfo); ok {
 		return checkPath(ctx, dc, backing.GetVirtualDeviceFileBackingInfo().FileName)
-	case *types.VirtualEthernetCardNetworkBackingInfo:
-		if ctx.Map.FindByName(backing.DeviceName, dc.Network) == nil {
-			return &types.InvalidDeviceBacking{InvalidDeviceSpec: *invalid}
-		}
-	case *types.VirtualEthernetCardDistributedVirtualPortBackingInfo:
-		key := types.ManagedObjectReference{Type: "DistributedVirtualPortgroup", Value: backing.Port.PortgroupKey}
-		if ctx.Map.Get(key) == nil {
-			return &types.InvalidDeviceBacking{InvalidDeviceSpec: *invalid}
-		}
-	case nil:
-		if _, card := change.Device.(types.BaseVirtualEthernetCard); card {
-			return invalid
-		}
+	}
+	if _, card := change.Device.(types.BaseVirtualEthernetCard); !card {
+		return nil
+	}
+	if device.Backing == nil {
+		return invalid
+	}
+	if !checkCardBacking(ctx, dc, device.Backing) {
+		return &types.InvalidDeviceBacking{InvalidDeviceSpec: *invalid}
 	}
 	return nil
 }

@@ -37,6 +37,7 @@ func (g *Gate) reconfigure(ctx *simulator.Context, vm *simulator.VirtualMachine,
 		return fault
 	}
 	g.macs.assign(req.Spec.DeviceChange)
+	numberCards(vm.Config.Hardware.Device, req.Spec.DeviceChange)
 	before, isVM := simulator.Checkpoint(vm).(*mo.VirtualMachine)
 
 	res, ok := vm.ReconfigVMTask(ctx, req).(*methods.ReconfigVM_TaskBody)
@@ -77,6 +78,9 @@ func (g *Gate) admitChange(ctx *simulator.Context, vm *simulator.VirtualMachine,
 	}
 	if fault == nil && vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn {
 		fault = checkPowered(vm.Config, spec)
+		if fault == nil {
+			fault = checkPoweredCards(vm.Config, spec.DeviceChange)
+		}
 	}
 	if fault != nil {
 		return nil, fault

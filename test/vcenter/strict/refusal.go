@@ -121,6 +121,9 @@ func (g *Gate) operable(ctx *simulator.Context, method *simulator.Method) types.
 	if fault := checkLocks(ctx, method); fault != nil {
 		return fault
 	}
+	if fault := checkMemory(ctx, method); fault != nil {
+		return fault
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if q := g.asked[method.This]; q != nil {
