@@ -30,8 +30,8 @@ type Difference struct {
 //
 // Effects are those that the vSphere provider has. Live are: sockets and memory
 // that grow within the ceiling while hot-add is on, the ceilings themselves,
-// reservations, limits and shares, disks that are added or grow, annotations and
-// the grace period. None has what vSphere never changes on a virtual machine that
+// reservations, limits and shares, adapters that are added, removed or moved to another
+// network, disks that are added or grow, annotations and the grace period. None has what vSphere never changes on a virtual machine that
 // exists: what is no longer asked for and does no harm, the controller of a disk,
 // the video card, the host. The rest needs a power cycle.
 func Diff(running, desired *Spec) []Difference {
@@ -49,7 +49,7 @@ func Diff(running, desired *Spec) []Difference {
 		}
 		out = append(out, d)
 	}
-	return append(out, diffVolumes(running, desired)...)
+	return append(append(out, diffInterfaces(running, desired)...), diffVolumes(running, desired)...)
 }
 
 // meaning is what a printed value means: unset has a meaning too.
@@ -98,6 +98,10 @@ func assign(target, desired *Spec, path string) {
 		if f.assign != nil {
 			f.assign(target, desired)
 		}
+		return
+	}
+	if name, ok := interfaceOf(path); ok {
+		assignInterface(target, desired, name)
 		return
 	}
 	for i := range desired.Volumes {

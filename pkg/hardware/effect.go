@@ -100,7 +100,7 @@ func cpuReservationEffect(running, desired *Spec) vmv1alpha1.RefreshEffect {
 
 // Pinned reports whether vSphere demands that all memory is reserved.
 func Pinned(s *Spec) bool {
-	return ownCores(s) || s.Memory.HugePageSize == "1Gi" ||
+	return ownCores(s) || s.Memory.HugePageSize == "1Gi" || usesSRIOV(s) ||
 		s.Devices != nil && len(s.Devices.GPUs)+len(s.Devices.HostDevices) > 0
 }
 

@@ -57,7 +57,8 @@ const (
 	// GuestID is the guest operating system.
 	GuestID = "guestID"
 
-	// Interfaces are the network adapters, all together.
+	// Interfaces are the network adapters that belong to no interface; Interface is that
+	// of one.
 	Interfaces = "network.interfaces"
 
 	// GPUs are the vGPUs and passed-through GPUs.
@@ -83,7 +84,13 @@ const (
 	TerminationGracePeriod = "terminationGracePeriodSeconds"
 )
 
-const volumesPrefix = "volumes["
+const (
+	volumesPrefix    = "volumes["
+	interfacesPrefix = Interfaces + "["
+)
 
 // Volume is the path of the volume called name.
 func Volume(name string) string { return volumesPrefix + name + "]" }
+
+// Interface is the path of the network adapter of the interface called name.
+func Interface(name string) string { return interfacesPrefix + name + "]" }

@@ -33,7 +33,7 @@ type Field struct {
 	assign func(target, desired *Spec)
 }
 
-// Fields are all fields but those of volumes, in the order in which they are compared
+// Fields are all fields but those of interfaces and volumes, in the order in which they are compared
 // and printed.
 var Fields = slices.Concat(cpuFields, memoryFields, otherFields)
 
@@ -82,7 +82,6 @@ var otherFields = []Field{
 		effect: restartIf(func(s *Spec) bool { return s.Firmware.UUID != "" })},
 	{Path: HardwareVersion, print: func(s *Spec) string { return Count(s.MinHardwareVersion) }, unset: "0", effect: hardwareVersionEffect},
 	{Path: GuestID, print: func(s *Spec) string { return s.GuestID }, effect: restartIf(func(s *Spec) bool { return s.GuestID != "" })},
-	{Path: Interfaces, print: interfaces, effect: interfacesEffect},
 	{Path: GPUs, print: func(s *Spec) string { return deviceNames(s.Devices.GPUs) }},
 	{Path: HostDevices, print: func(s *Spec) string { return deviceNames(s.Devices.HostDevices) }},
 	{Path: TPM, print: func(s *Spec) string { return tpm(s.Devices.TPM) }, effect: restartIf(func(s *Spec) bool { return s.Devices.TPM != nil })},
@@ -101,9 +100,9 @@ var otherFields = []Field{
 		assign: func(t, d *Spec) { t.TerminationGracePeriodSeconds = copyOf(d.TerminationGracePeriodSeconds) }},
 }
 
-// Known reports whether path is one of the table, or of a volume.
+// Known reports whether path is one of the table, of an interface or of a volume.
 func Known(path string) bool {
-	if strings.HasPrefix(path, volumesPrefix) {
+	if strings.HasPrefix(path, volumesPrefix) || strings.HasPrefix(path, Interfaces) {
 		return true
 	}
 	return fieldOf(path) != nil

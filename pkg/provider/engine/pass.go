@@ -86,12 +86,27 @@ func want(req *provider.Request) *driver.Want {
 		Effective:   req.Effective,
 		Image:       req.Image,
 		Bootstrap:   req.Bootstrap,
+		Adapters:    adapters(vm),
 		NoPromotion: vm.Spec.PromoteDisksMode == vmv1alpha1.PromoteDisksModeDisabled,
 	}
 	if own := vm.Spec.Devices; vm.Spec.Preference != nil && vm.Spec.ClassName == "" {
 		w.TPMPreferred = own == nil || own.TPM == nil
 	}
 	return w
+}
+
+// adapters are those that the status names.
+func adapters(vm *vmv1alpha1.VirtualMachine) map[string]int32 {
+	if vm.Status.Network == nil {
+		return nil
+	}
+	out := map[string]int32{}
+	for _, i := range vm.Status.Network.Interfaces {
+		if i.Name != "" {
+			out[i.Name] = i.DeviceKey
+		}
+	}
+	return out
 }
 
 // identity is everything that can name the virtual machine of vm.

@@ -182,10 +182,26 @@ var behinds = []behind{
 			v.setKey(vmv1alpha1.ExtraConfigPausedKey, "")
 			v.seen(func(vm *mo.VirtualMachine) bool { return !observe.Paused(vm) })
 		}},
-	{name: "an adapter is removed", told: "PoweredOn, Created True Succeeded, ConfigurationSynced True RestartRequired",
+	{name: "an adapter is removed", told: allWell,
 		event: func(v *victim) {
 			if err := v.vm.RemoveDevice(v.t.Context(), false, adapters(v.t, v.vm)[0]); err != nil {
 				v.t.Fatal(err)
+			}
+		},
+		check: func(v *victim) {
+			v.l.until("it is added again", func() bool { return v.told() == allWell && len(adapters(v.t, v.vm)) == 1 }, v.req)
+		}},
+	{name: "an adapter is added", told: "PoweredOn, Created True Succeeded, ConfigurationSynced True RestartRequired",
+		event: func(v *victim) {
+			card := &types.VirtualVmxnet3{}
+			card.Key, card.Backing = -1, adapters(v.t, v.vm)[0].GetVirtualDevice().Backing
+			if err := v.vm.AddDevice(v.t.Context(), card); err != nil {
+				v.t.Fatal(err)
+			}
+		},
+		check: func(v *victim) {
+			if n := len(adapters(v.t, v.vm)); n != 2 {
+				v.t.Errorf("%d adapters while the VM runs, want 2", n)
 			}
 		},
 		undo: func(v *victim) { v.powerOff() }},

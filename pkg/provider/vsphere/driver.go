@@ -290,7 +290,7 @@ func (d *Driver) Classify(err error) driver.Failure {
 func (d *Driver) wanted(w *driver.Want) configspec.Want {
 	out := configspec.Want{
 		Name: w.Name, Owner: ownerOf(w.Identity), InstanceUUID: w.Identity.InstanceUUID, ProviderID: w.ProviderID,
-		Effective: w.Effective, TPMPreferred: w.TPMPreferred, LastRestart: w.Restarted,
+		Effective: w.Effective, Adapters: w.Adapters, TPMPreferred: w.TPMPreferred, LastRestart: w.Restarted,
 	}
 	if w.Bootstrap != nil {
 		out.UserData, out.VAppProperties = w.Bootstrap.CloudConfig, w.Bootstrap.VAppProperties

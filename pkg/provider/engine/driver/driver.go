@@ -101,6 +101,9 @@ type Want struct {
 	Adopted bool
 	// Effective spec, nil when it cannot be resolved.
 	Effective *vmv1alpha1.VirtualMachineInstanceSpec
+	// Adapters are the device keys of the interfaces' adapters by the names of these, as
+	// they were last reported.
+	Adapters map[string]int32
 	// Image to create from, nil when it does not exist.
 	Image *vmv1alpha1.VirtualMachineImage
 	// Bootstrap holds secret values; nil without any.

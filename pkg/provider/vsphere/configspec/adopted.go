@@ -52,39 +52,31 @@ func (c *comparison) adoptedNetwork(spec *vmv1alpha1.VirtualMachineNetworkSpec) 
 	if spec.Disabled {
 		return
 	}
-	cards := observe.EthernetCards(c.vm)
-	var running, desired []string
-	var changes []types.BaseVirtualDeviceConfigSpec
+	have := observe.Assign(c.vm, spec.Interfaces, c.want.Adapters)
 	for n := range spec.Interfaces {
-		i := &spec.Interfaces[n]
+		i, card := &spec.Interfaces[n], have.Cards[n]
 		backing, known := c.want.Backings[i.Network]
 		switch {
-		case n < len(cards):
+		case card != nil:
 			if i.Network != "" && !known {
 				return // Not resolved yet.
 			}
-			want := like(cards[n])
-			card := want.GetVirtualEthernetCard()
+			want := like(card)
 			if i.Network != "" {
-				card.Backing = backing
+				want.GetVirtualEthernetCard().Backing = backing
 			}
 			if i.MACAddress != "" {
-				card.AddressType, card.MacAddress = string(types.VirtualEthernetCardMacTypeManual), lower(i.MACAddress)
+				want.GetVirtualEthernetCard().AddressType = string(types.VirtualEthernetCardMacTypeManual)
+				want.GetVirtualEthernetCard().MacAddress = lower(i.MACAddress)
 			}
-			running, desired = append(running, describe(cards[n])), append(desired, describe(want))
-			if describe(want) != describe(cards[n]) {
-				changes = append(changes, change(types.VirtualDeviceConfigSpecOperationEdit, want))
-			}
+			c.adapter(have, spec.Interfaces, n, want)
 		case listed(n, i):
 			if !known {
 				return
 			}
-			want := newCard(*i, backing, int32(-100-n))
-			desired = append(desired, describe(want))
-			changes = append(changes, change(types.VirtualDeviceConfigSpecOperationAdd, want))
+			c.adapter(have, spec.Interfaces, n, newCard(*i, backing, newAdapterKey-int32(n)))
 		}
 	}
-	c.adapters(running, desired, changes)
 }
 
 // like copies an adapter with all that the API says of it.
@@ -112,11 +104,8 @@ func (c *comparison) unappliedAdopted(say func(format string, args ...any)) {
 	if b := e.Bootstrap; b != nil && (b.CloudInit != nil || b.LinuxPrep != nil || b.VAppConfig != nil) {
 		say("bootstrap (%s, and has started before)", why)
 	}
-	n, cards := 0, len(observe.EthernetCards(c.vm))
-	if e.Network != nil && !e.Network.Disabled {
-		n = len(e.Network.Interfaces)
-	}
-	if cards > n {
-		say("network.interfaces: %d adapters that are not in the spec stay (%s)", cards-n, why)
+	have := observe.Assign(c.vm, interfacesOf(e), c.want.Adapters)
+	if n := len(have.Removed) + len(have.Others); n > 0 {
+		say("network.interfaces: %d adapters that are not in the spec stay (%s)", n, why)
 	}
 }

@@ -51,27 +51,28 @@ func wantAdopted() Want {
 func TestAdoptionChangesOnlyWhatTheSpecNames(t *testing.T) {
 	owner := Difference{Path: "metadata.uid", Desired: "ns/web/uid", Live: true}
 	mark := Difference{Path: "metadata.uid", Desired: "uid", Live: true}
+	record := Difference{Path: "metadata.interfaces", Desired: "eth0=4000", Live: true, FirstBoot: true}
 	for _, tc := range []struct {
 		name   string
 		change func(*Want, *mo.VirtualMachine)
 		want   []Difference
 	}{
-		{"nothing named", func(*Want, *mo.VirtualMachine) {}, []Difference{owner, mark}},
+		{"nothing named", func(*Want, *mo.VirtualMachine) {}, []Difference{owner, mark, record}},
 		{"taken over before", func(_ *Want, vm *mo.VirtualMachine) {
 			vm.Config.ExtraConfig = append(vm.Config.ExtraConfig, &types.OptionValue{Key: observe.OwnerKey, Value: "ns/web/uid"},
 				&types.OptionValue{Key: observe.AdoptedKey, Value: "uid"})
 		}, nil},
 		{"a size and a reservation", func(w *Want, _ *mo.VirtualMachine) {
 			w.Effective.CPU.Sockets, w.Effective.CPU.Reservation = 4, quantity("1G")
-		}, []Difference{owner, mark, {Path: "cpu.sockets", Running: "2", Desired: "4"}, {Path: "cpu.reservation", Running: "500M", Desired: "1G"}}},
+		}, []Difference{owner, mark, {Path: "cpu.sockets", Running: "2", Desired: "4"}, {Path: "cpu.reservation", Running: "500M", Desired: "1G"}, record}},
 		{"a network", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[0].Network = "other" },
-			[]Difference{owner, mark, {Path: "network.interfaces", Running: "vmxnet3 on VM Network 00:50:56:01:02:03", Desired: "vmxnet3 on other 00:50:56:01:02:03"}}},
-		{"a network that is not known", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[0].Network = "?" }, []Difference{owner, mark}},
+			[]Difference{owner, mark, {Path: "network.interfaces[eth0]", Running: "vmxnet3 on VM Network 00:50:56:01:02:03", Desired: "vmxnet3 on other 00:50:56:01:02:03", Live: true}, record}},
+		{"a network that is not known", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[0].Network = "?" }, []Difference{owner, mark, record}},
 		{"no network", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Network.Disabled = true }, []Difference{owner, mark}},
 		{"no adapter, and the interface that every VM gets", func(_ *Want, vm *mo.VirtualMachine) { vm.Config.Hardware.Device = nil }, []Difference{owner, mark}},
 		{"no adapter, and a network", func(w *Want, vm *mo.VirtualMachine) {
 			vm.Config.Hardware.Device, w.Effective.Network.Interfaces[0].Network = nil, "other"
-		}, []Difference{owner, mark, {Path: "network.interfaces", Desired: "vmxnet3 on other"}}},
+		}, []Difference{owner, mark, {Path: "network.interfaces[eth0]", Desired: "vmxnet3 on other", Live: true}}},
 		{"a copy of a VM that was taken over", func(_ *Want, vm *mo.VirtualMachine) {
 			vm.Config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: observe.OwnerKey, Value: "ns/web/uid"},
 				&types.OptionValue{Key: observe.AdoptedKey, Value: "another"}}
@@ -81,7 +82,7 @@ func TestAdoptionChangesOnlyWhatTheSpecNames(t *testing.T) {
 				Hardware: types.VirtualHardware{NumCPU: 2, MemoryMB: 2048, Device: vm.Config.Hardware.Device}, ExtraConfig: vm.Config.ExtraConfig,
 			}
 		}, []Difference{{Path: "metadata.name", Running: "by-hand", Desired: "web", Live: true},
-			{Path: "bootstrap.cloudInit", Desired: "changed", FirstBoot: true}, {Path: "bootstrap.cloudInit", Desired: "base64", FirstBoot: true}}},
+			{Path: "bootstrap.cloudInit", Desired: "changed", FirstBoot: true}, {Path: "bootstrap.cloudInit", Desired: "base64", FirstBoot: true}, record}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w, vm := wantAdopted(), byHand()

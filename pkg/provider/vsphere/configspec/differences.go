@@ -23,8 +23,6 @@ type comparison struct {
 	// cpuWaits and memoryWaits are true when the size cannot change while the
 	// VM runs, so that what depends on it has to wait too.
 	cpuWaits, memoryWaits bool
-	// adaptersChange is true when the adapters are not as they will be.
-	adaptersChange bool
 	// adopted is true for a VM that was somebody else's: what the spec does not
 	// name stays.
 	adopted bool
@@ -63,6 +61,7 @@ func Differences(want Want, vm *mo.VirtualMachine) []Difference {
 	c.bootstrap()
 	c.vApp()
 	c.mark()
+	c.recordAdapters()
 	return c.out
 }
 

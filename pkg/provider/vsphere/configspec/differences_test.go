@@ -53,7 +53,7 @@ func have() *mo.VirtualMachine {
 	vm.Config = &types.VirtualMachineConfigInfo{
 		InstanceUuid: "ab", Version: "vmx-19", Firmware: "bios",
 		Hardware:    types.VirtualHardware{NumCPU: 2, MemoryMB: 2048, Device: []types.BaseVirtualDevice{nic}},
-		ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: observe.OwnerKey, Value: "ns/web/uid"}},
+		ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: observe.OwnerKey, Value: "ns/web/uid"}, &types.OptionValue{Key: observe.AdaptersKey, Value: "eth0=4000"}},
 	}
 	return vm
 }
@@ -103,14 +103,14 @@ func TestDifferencesKnowWhenTheyCanBeApplied(t *testing.T) {
 		{"renamed", func(_ *Want, vm *mo.VirtualMachine) { vm.Name = "slipway-uid" },
 			[]Difference{{Path: "metadata.name", Running: "slipway-uid", Desired: "web", Live: true}}},
 		{"made without its owner", func(w *Want, vm *mo.VirtualMachine) { w.New, vm.Config.ExtraConfig = true, nil },
-			[]Difference{{Path: "metadata.uid", Desired: "ns/web/uid", Live: true}}},
+			[]Difference{{Path: "metadata.uid", Desired: "ns/web/uid", Live: true}, {Path: "metadata.interfaces", Desired: "eth0=4000", Live: true, FirstBoot: true}}},
 		{"hardware version", func(w *Want, _ *mo.VirtualMachine) { w.Effective.MinHardwareVersion = 21 },
 			[]Difference{{Path: "minHardwareVersion", Running: "19", Desired: "21"}}},
 		{"another network", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[0].Network = "other" },
-			[]Difference{{Path: "network.interfaces", Running: "vmxnet3 on VM Network 00:50:56:01:02:03", Desired: "vmxnet3 on other 00:50:56:01:02:03"}}},
+			[]Difference{{Path: "network.interfaces[eth0]", Running: "vmxnet3 on VM Network 00:50:56:01:02:03", Desired: "vmxnet3 on other 00:50:56:01:02:03", Live: true}}},
 		{"a network that is not known", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[0].Network = "?" }, nil},
 		{"no network", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Network.Disabled = true },
-			[]Difference{{Path: "network.interfaces", Running: "vmxnet3 on VM Network 00:50:56:01:02:03"}}},
+			[]Difference{{Path: "network.interfaces[eth0]", Running: "vmxnet3 on VM Network 00:50:56:01:02:03", Live: true}}},
 		{"no effective spec", func(w *Want, _ *mo.VirtualMachine) { w.Effective = nil }, nil},
 		{"last restart", func(w *Want, _ *mo.VirtualMachine) { w.LastRestart = time.Unix(5, 6) },
 			[]Difference{{Path: "nextRestartTime", Desired: "1970-01-01T00:00:05.000000006Z", Live: true, FirstBoot: true}}},
@@ -143,6 +143,7 @@ func TestSpecOfACreateSetsWhatIsWanted(t *testing.T) {
 	}
 	wantExtra := map[string]any{
 		observe.OwnerKey:              "ns/web/uid",
+		observe.AdaptersKey:           "eth0=new",
 		"disk.enableUUID":             "TRUE",
 		"guestinfo.metadata":          "eyJpbnN0YW5jZS1pZCI6InVpZCIsImxvY2FsLWhvc3RuYW1lIjoid2ViIn0=",
 		"guestinfo.metadata.encoding": "base64",

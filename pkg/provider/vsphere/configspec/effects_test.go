@@ -14,9 +14,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/hardware"
 )
 
-// made is the VM that vSphere makes of an effective spec without devices.
+// made is the VM that vSphere makes of an effective spec with its adapters and no other device.
 func made(e *vmv1alpha1.VirtualMachineInstanceSpec) *mo.VirtualMachine {
-	spec := Spec(Differences(Want{Effective: e}, &mo.VirtualMachine{}))
+	spec := Spec(Differences(Want{Effective: e, Backings: backings}, &mo.VirtualMachine{}))
 	config := &types.VirtualMachineConfigInfo{
 		Version: "vmx-19", Firmware: "bios", GuestId: spec.GuestId, Uuid: spec.Uuid,
 		CpuAllocation: spec.CpuAllocation, MemoryAllocation: spec.MemoryAllocation, LatencySensitivity: spec.LatencySensitivity,
@@ -27,8 +27,16 @@ func made(e *vmv1alpha1.VirtualMachineInstanceSpec) *mo.VirtualMachine {
 	if spec.Firmware != "" {
 		config.Firmware = spec.Firmware
 	}
+	for n, c := range spec.DeviceChange {
+		card := c.GetVirtualDeviceConfigSpec().Device
+		card.GetVirtualDevice().Key = int32(4000 + n)
+		config.Hardware.Device = append(config.Hardware.Device, card)
+	}
 	return &mo.VirtualMachine{Config: config}
 }
+
+// backings are the networks of the specs that are compared.
+var backings = map[string]types.BaseVirtualDeviceBackingInfo{"": backing("VM Network"), "other": backing("other")}
 
 func effectiveOf(t *testing.T, fields string) *vmv1alpha1.VirtualMachineInstanceSpec {
 	t.Helper()
@@ -65,13 +73,21 @@ func TestAnnouncedEffectsAreThoseOfTheHardware(t *testing.T) {
 		"what vSphere lacks":    {small + `, nodeSelector: {a: b}, devices: {video: {type: vga}}`, small + `, nodeSelector: {c: d}, devices: {video: {type: virtio}}`},
 		"switches":              {small, small + `, devices: {disableHotplug: true, autoattachGraphicsDevice: false}`},
 		"a device more":         {small, small + `, devices: {gpus: [{name: g, deviceName: grid_a100-10c}]}`},
+		"an interface in front": {small + `, network: {interfaces: [{name: eth0}]}`, small + `, network: {interfaces: [{name: first}, {name: eth0}]}`},
+		"an interface less":     {small + `, network: {interfaces: [{name: eth0}, {name: eth1}]}`, small + `, network: {interfaces: [{name: eth1}]}`},
+		"another network":       {small + `, network: {interfaces: [{name: eth0}]}`, small + `, network: {interfaces: [{name: eth0, network: other}]}`},
+		"another model":         {small + `, network: {interfaces: [{name: eth0, model: e1000}]}`, small + `, network: {interfaces: [{name: eth0, model: vmxnet3}]}`},
+		"another address":       {small + `, network: {interfaces: [{name: eth0}]}`, small + `, network: {interfaces: [{name: eth0, macAddress: "00:50:56:00:00:01"}]}`},
+		"SR-IOV and one more":   {small + `, network: {interfaces: [{name: eth0, model: sriov}]}`, small + `, network: {interfaces: [{name: eth0, model: sriov, network: other}, {name: eth1}]}`},
+		"nothing is plugged":    {small + `, devices: {disableHotplug: true}, network: {interfaces: [{name: eth0}]}`, small + `, devices: {disableHotplug: true}, network: {interfaces: [{name: eth0, network: other}, {name: eth1}]}`},
+		"no network any more":   {small + `, network: {interfaces: [{name: eth0}]}`, small + `, network: {disabled: true}`},
 		"interfaces":            {small + `, network: {interfaces: [{name: eth0, model: e1000}]}`, small},
 		"disks of a running VM": {small, small + `, volumes: [{name: a, bus: pvscsi, disk: {size: 1Gi}}, {name: b, bus: sata, disk: {size: 1Gi}}], terminationGracePeriodSeconds: 5`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			running, desired := effectiveOf(t, tc[0]), effectiveOf(t, tc[1])
 			seen := map[string]Difference{}
-			for _, d := range Differences(Want{Effective: desired}, made(running)) {
+			for _, d := range Differences(Want{Effective: desired, Backings: backings}, made(running)) {
 				seen[d.Path] = d
 			}
 			announced := hardware.Diff(running, desired)

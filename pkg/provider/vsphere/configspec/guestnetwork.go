@@ -37,7 +37,6 @@ func TellsLater(want Want, vm *mo.VirtualMachine) bool {
 		return false
 	}
 	c := newComparison(want, vm)
-	c.network()
 	_, told := c.metadata(e.Bootstrap.CloudInit)
 	return !told
 }
@@ -47,16 +46,18 @@ func TellsLater(want Want, vm *mo.VirtualMachine) bool {
 // distribution. It is false while an address is not known, which vSphere chooses
 // when it makes the adapter.
 func (c *comparison) macAddresses(n *vmv1alpha1.VirtualMachineNetworkSpec) ([]string, bool) {
-	cards := observe.EthernetCards(c.vm)
+	have := observe.Assign(c.vm, n.Interfaces, c.want.Adapters)
 	out := make([]string, len(n.Interfaces))
 	for at := range n.Interfaces {
-		switch mac := n.Interfaces[at].MACAddress; {
-		case mac != "":
-			out[at] = lower(mac)
-		case c.adaptersChange || at >= len(cards) || cards[at].GetVirtualEthernetCard().MacAddress == "":
+		i, card := &n.Interfaces[at], have.Cards[at]
+		switch {
+		case i.MACAddress != "":
+			out[at] = lower(i.MACAddress)
+		// An adapter of another model gives way to one with another address.
+		case card == nil || card.GetVirtualEthernetCard().MacAddress == "" || !c.adopted && model(card) != model(newCard(*i, nil, 0)):
 			return nil, false
 		default:
-			out[at] = lower(cards[at].GetVirtualEthernetCard().MacAddress)
+			out[at] = lower(card.GetVirtualEthernetCard().MacAddress)
 		}
 	}
 	return out, true

@@ -62,11 +62,16 @@ func TestCloudInitFindsAdaptersByTheirAddresses(t *testing.T) {
 			vm.Config.Hardware.Device = vm.Config.Hardware.Device[:1]
 		}, ""},
 		{"an adapter that is still to be replaced", func(w *Want, _ *mo.VirtualMachine) { w.Effective.Network.Interfaces[0].Model = "e1000" }, ""},
-		{"a name that Linux does not take", func(w *Want, _ *mo.VirtualMachine) {
+		{"a name that Linux does not take", func(w *Want, vm *mo.VirtualMachine) {
+			recorded(vm, "the-first-of-them=4000,eth1=4001")
 			w.Effective.Network.Nameservers = nil
 			w.Effective.Network.Interfaces[0] = vmv1alpha1.VirtualMachineNetworkInterface{Name: "the-first-of-them"}
 			w.Effective.Network.Interfaces[1].MTU, w.Effective.Network.Interfaces[1].DHCP4 = ptr(int32(9000)), nil
 		}, `{"ethernets":{"eth1":{"dhcp4":true,"match":{"macaddress":"00:50:56:01:02:04"},"mtu":9000,"set-name":"eth1"},"the-first-of-them":{"dhcp4":true,"match":{"macaddress":"00:50:56:01:02:03"}}},"version":2}`},
+		{"adapters in another order than their interfaces", func(w *Want, vm *mo.VirtualMachine) {
+			recorded(vm, "eth0=4001,eth1=4000")
+			w.Effective.Network.Nameservers = nil
+		}, `{"ethernets":{"eth0":{"addresses":["192.0.2.5/24"],"gateway4":"192.0.2.1","match":{"macaddress":"00:50:56:01:02:04"},"set-name":"eth0"},"eth1":{"dhcp4":true,"match":{"macaddress":"00:50:56:01:02:03"},"set-name":"eth1"}},"version":2}`},
 		{"nothing asked for", func(w *Want, _ *mo.VirtualMachine) {
 			w.Effective.Network = &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0"}, {Name: "eth1"}}}
 		}, "null"},
@@ -136,6 +141,10 @@ func TestCloudInitIsToldLaterOnlyOfAdaptersThatAreStillToCome(t *testing.T) {
 		t.Error("of an adapter that is as wanted it is told later")
 	}
 	w.Effective.Network.Interfaces[0].Network = "other"
+	if TellsLater(w, vm) {
+		t.Error("of an adapter that keeps its address on another network it is told later")
+	}
+	w.Effective.Network.Interfaces[0].Model = "e1000"
 	if !TellsLater(w, vm) {
 		t.Error("of an adapter that is still to be changed it is told at once")
 	}

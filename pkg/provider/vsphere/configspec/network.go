@@ -5,6 +5,7 @@ package configspec
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/vmware/govmomi/vim25/types"
@@ -14,8 +15,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// network compares the adapters, in order. They are one difference, for adding
-// one in the middle renumbers the rest.
+// modelSRIOV is the model of adapters that are a part of one of the host's.
+const modelSRIOV = "sriov"
+
+// network compares the adapters of the interfaces, each by itself.
 func (c *comparison) network() {
 	spec := c.want.Effective.Network
 	if spec == nil || (len(spec.Interfaces) == 0 && !spec.Disabled) {
@@ -25,48 +28,130 @@ func (c *comparison) network() {
 		c.adoptedNetwork(spec)
 		return
 	}
-	var interfaces []vmv1alpha1.VirtualMachineNetworkInterface
-	if !spec.Disabled {
-		interfaces = spec.Interfaces
-	}
+	interfaces := interfacesOf(c.want.Effective)
 	for _, i := range interfaces {
 		if _, ok := c.want.Backings[i.Network]; !ok {
 			return
 		}
 	}
-	cards := observe.EthernetCards(c.vm)
-	var running, desired []string
-	var changes []types.BaseVirtualDeviceConfigSpec
-	for n := range max(len(cards), len(interfaces)) {
-		if n < len(cards) {
-			running = append(running, describe(cards[n]))
-		}
-		if n >= len(interfaces) {
-			changes = append(changes, change(types.VirtualDeviceConfigSpecOperationRemove, cards[n]))
-			continue
-		}
-		want := newCard(interfaces[n], c.want.Backings[interfaces[n].Network], int32(-100-n))
-		if n >= len(cards) {
-			desired = append(desired, describe(want))
-			changes = append(changes, change(types.VirtualDeviceConfigSpecOperationAdd, want))
-			continue
-		}
-		edits, got := reconcileCard(cards[n], want)
-		changes = append(changes, edits...)
-		desired = append(desired, describe(got))
+	have := observe.Assign(c.vm, interfaces, c.want.Adapters)
+	for _, name := range sortedKeys(have.Removed) {
+		c.unplug(hardware.Interface(name), have.Removed[name], c.plugs(have.Removed[name]), record(have, interfaces, name, 0))
 	}
-	c.adapters(running, desired, changes)
+	for n := range interfaces {
+		i := &interfaces[n]
+		want := newCard(*i, c.want.Backings[i.Network], newAdapterKey-int32(n))
+		c.adapter(have, interfaces, n, want)
+	}
+	// Whoever has added an adapter by hand sees it go at a restart, not at once.
+	for _, card := range have.Others {
+		c.unplug(hardware.Interfaces, card, false, nil)
+	}
 }
 
-// adapters is the one difference that the adapters are.
-func (c *comparison) adapters(running, desired []string, changes []types.BaseVirtualDeviceConfigSpec) {
-	before := len(c.out)
-	c.add(Difference{Path: hardware.Interfaces, Running: strings.Join(running, ", "), Desired: strings.Join(desired, ", "),
-		set: func(s *types.VirtualMachineConfigSpec) { s.DeviceChange = append(s.DeviceChange, changes...) }})
-	c.adaptersChange = len(c.out) > before
+// interfacesOf are the interfaces that there shall be.
+func interfacesOf(e *vmv1alpha1.VirtualMachineInstanceSpec) []vmv1alpha1.VirtualMachineNetworkInterface {
+	if e == nil || e.Network == nil || e.Network.Disabled {
+		return nil
+	}
+	return e.Network.Interfaces
 }
 
-// reconcileCard returns the edits that make have as want, and the result.
+// adapter makes the adapter of the interface at n as want.
+func (c *comparison) adapter(have observe.Assignment, interfaces []vmv1alpha1.VirtualMachineNetworkInterface, n int, want types.BaseVirtualEthernetCard) {
+	name, card := interfaces[n].Name, have.Cards[n]
+	d := Difference{Path: hardware.Interface(name)}
+	var changes []types.BaseVirtualDeviceConfigSpec
+	var recorded func(*types.VirtualMachineConfigSpec)
+	if card == nil {
+		d.Live = c.plugs(want)
+		changes = []types.BaseVirtualDeviceConfigSpec{change(types.VirtualDeviceConfigSpecOperationAdd, want)}
+		recorded = record(have, interfaces, name, observe.NewAdapter)
+	} else {
+		d.Running = describe(card)
+		if changes, want = reconcileCard(card, want); len(changes) > 1 {
+			recorded = record(have, interfaces, name, observe.NewAdapter)
+		}
+		d.Live = reconnects(card, want)
+	}
+	d.Desired = describe(want)
+	d.set = func(s *types.VirtualMachineConfigSpec) {
+		s.DeviceChange = append(s.DeviceChange, changes...)
+		if recorded != nil {
+			recorded(s)
+		}
+	}
+	c.add(d)
+}
+
+// unplug removes an adapter.
+func (c *comparison) unplug(path string, card types.BaseVirtualEthernetCard, live bool, recorded func(*types.VirtualMachineConfigSpec)) {
+	c.add(Difference{Path: path, Running: describe(card), Live: live, set: func(s *types.VirtualMachineConfigSpec) {
+		s.DeviceChange = append(s.DeviceChange, change(types.VirtualDeviceConfigSpecOperationRemove, card))
+		if recorded != nil {
+			recorded(s)
+		}
+	}})
+}
+
+// record notes in a reconfiguration what becomes of the adapter of one interface: 0 for
+// one that is removed. Whatever else is recorded is brought up to date with it.
+func record(have observe.Assignment, interfaces []vmv1alpha1.VirtualMachineNetworkInterface, name string, key int32) func(*types.VirtualMachineConfigSpec) {
+	return func(s *types.VirtualMachineConfigSpec) {
+		at := slices.IndexFunc(s.ExtraConfig, func(o types.BaseOptionValue) bool { return o.GetOptionValue().Key == observe.AdaptersKey })
+		if at < 0 {
+			at = len(s.ExtraConfig)
+			s.ExtraConfig = append(s.ExtraConfig, &types.OptionValue{Key: observe.AdaptersKey, Value: have.Record(interfaces).String()})
+		}
+		option := s.ExtraConfig[at].GetOptionValue()
+		value, _ := option.Value.(string)
+		all := observe.ParseAdapters(value)
+		if key != 0 {
+			all[name] = key
+		} else {
+			delete(all, name)
+		}
+		option.Value = all.String()
+	}
+}
+
+// recordAdapters brings the record up to date with other changes: it is no reason for one.
+func (c *comparison) recordAdapters() {
+	spec := c.want.Effective.Network
+	if len(c.out) == 0 || c.vm.Config == nil || spec == nil {
+		return
+	}
+	interfaces := interfacesOf(c.want.Effective)
+	have := observe.Assign(c.vm, interfaces, c.want.Adapters)
+	all := have.Record(interfaces)
+	c.add(Difference{Path: "metadata.interfaces", Running: extra(c, observe.AdaptersKey), Desired: all.String(), Live: true, FirstBoot: true,
+		set: record(have, interfaces, "", 0)})
+}
+
+// plugs is true when a running VM takes an adapter, or gives it up. With SR-IOV nothing is
+// plugged (vSphere Networking, SR-IOV Support: availability of features).
+func (c *comparison) plugs(card types.BaseVirtualEthernetCard) bool {
+	if d := c.want.Effective.Devices; d != nil && isTrue(d.DisableHotplug) || strings.EqualFold(extra(c, hotplugKey), "FALSE") {
+		return false
+	}
+	for _, other := range append(observe.EthernetCards(c.vm), card) {
+		if model(other) == modelSRIOV {
+			return false
+		}
+	}
+	return true
+}
+
+// reconnects is true when nothing but the network differs: a running VM moves to another.
+// The address and the model are those of the hardware that the guest has found at its
+// start.
+func reconnects(have, want types.BaseVirtualEthernetCard) bool {
+	return model(have) == model(want) && model(have) != modelSRIOV &&
+		lower(have.GetVirtualEthernetCard().MacAddress) == lower(want.GetVirtualEthernetCard().MacAddress)
+}
+
+// reconcileCard returns the edits that make have as want, and the result. What nobody
+// here sets stays as it is.
 func reconcileCard(have, want types.BaseVirtualEthernetCard) ([]types.BaseVirtualDeviceConfigSpec, types.BaseVirtualEthernetCard) {
 	h, w := have.GetVirtualEthernetCard(), want.GetVirtualEthernetCard()
 	if w.MacAddress == "" {
@@ -82,8 +167,10 @@ func reconcileCard(have, want types.BaseVirtualEthernetCard) ([]types.BaseVirtua
 			change(types.VirtualDeviceConfigSpecOperationAdd, want),
 		}, want
 	}
-	w.Key, w.ControllerKey, w.UnitNumber = h.Key, h.ControllerKey, h.UnitNumber
-	return []types.BaseVirtualDeviceConfigSpec{change(types.VirtualDeviceConfigSpecOperationEdit, want)}, want
+	edited := like(have)
+	e := edited.GetVirtualEthernetCard()
+	e.Backing, e.MacAddress, e.AddressType = w.Backing, w.MacAddress, w.AddressType
+	return []types.BaseVirtualDeviceConfigSpec{change(types.VirtualDeviceConfigSpecOperationEdit, edited)}, edited
 }
 
 // requested drops an address that was only taken over from the old adapter, so
@@ -108,7 +195,7 @@ func newCard(i vmv1alpha1.VirtualMachineNetworkInterface, backing types.BaseVirt
 		nic = &types.VirtualE1000{}
 	case "e1000e":
 		nic = &types.VirtualE1000e{}
-	case "sriov":
+	case modelSRIOV:
 		nic = &types.VirtualSriovEthernetCard{}
 	default:
 		nic = &types.VirtualVmxnet3{}
@@ -137,7 +224,7 @@ func model(nic types.BaseVirtualEthernetCard) string {
 	case *types.VirtualE1000e:
 		return "e1000e"
 	case *types.VirtualSriovEthernetCard:
-		return "sriov"
+		return modelSRIOV
 	case *types.VirtualVmxnet3, *types.VirtualVmxnet3Vrdma:
 		return "vmxnet3"
 	}

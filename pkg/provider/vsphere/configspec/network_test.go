@@ -8,10 +8,29 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
+
+// cardChanges has operation, key and network of each change.
+func cardChanges(spec types.VirtualMachineConfigSpec) []string {
+	var out []string
+	for _, c := range spec.DeviceChange {
+		change := c.GetVirtualDeviceConfigSpec()
+		card := change.Device.(types.BaseVirtualEthernetCard).GetVirtualEthernetCard()
+		out = append(out, fmt.Sprintf("%s %d %s", change.Operation, card.Key, backingName(card.Backing)))
+	}
+	return out
+}
+
+// recorded makes vm a VM with that record of its adapters, without one if it is empty.
+func recorded(vm *mo.VirtualMachine, record string) {
+	vm.Config.ExtraConfig = object.OptionValueList([]types.BaseOptionValue{&types.OptionValue{Key: observe.AdaptersKey, Value: record}}).Join(vm.Config.ExtraConfig...)
+}
 
 // What the network synchronizer of a pod network does by plugging and unplugging is
 // a change of the adapters on vSphere.
@@ -32,14 +51,10 @@ func TestAdaptersFollowTheInterfaces(t *testing.T) {
 		{"F148 another model and one more", []nic{{Name: "eth0", Model: "e1000"}, eth1}, []string{"remove 4000 VM Network", "add -100 VM Network", "add -101 other"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := want()
+			w, vm := want(), have()
+			recorded(vm, "") // a VM of before
 			w.Effective.Network.Interfaces = tc.interfaces
-			var got []string
-			for _, c := range Spec(Differences(w, have())).DeviceChange {
-				change := c.GetVirtualDeviceConfigSpec()
-				card := change.Device.(types.BaseVirtualEthernetCard).GetVirtualEthernetCard()
-				got = append(got, fmt.Sprintf("%s %d %s", change.Operation, card.Key, backingName(card.Backing)))
-			}
+			got := cardChanges(Spec(Differences(w, vm)))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("device changes (-want +got):\n%s", diff)
 			}
@@ -53,4 +68,74 @@ func TestAdaptersFollowTheInterfaces(t *testing.T) {
 			t.Errorf("device changes %+v, want one removal", changes)
 		}
 	})
+}
+
+// An adapter stays with its interface wherever that is in the list, and whatever else is
+// done to the VM.
+func TestAnInterfaceKeepsItsAdapter(t *testing.T) {
+	type nic = vmv1alpha1.VirtualMachineNetworkInterface
+	eth0, eth1, first := nic{Name: "eth0"}, nic{Name: "eth1", Network: "other"}, nic{Name: "first"}
+	for _, tc := range []struct {
+		name string
+		// has is the record, reported what the status says.
+		has      string
+		reported observe.AdapterRecord
+		cards    []string
+		want     []nic
+		// live and later are the changes that a running VM takes and those that wait,
+		// and record is what they write.
+		live, later []string
+		record      string
+	}{
+		{"a new one in front of it", "eth0=4000", nil, []string{"VM Network"}, []nic{first, eth0}, []string{"add -100 VM Network"}, nil, "eth0=4000,first=new"},
+		{"in another order", "eth0=4000,eth1=4001", nil, []string{"VM Network", "other"}, []nic{eth1, eth0}, nil, nil, ""},
+		{"the first of two is removed", "eth0=4000,eth1=4001", nil, []string{"VM Network", "other"}, []nic{eth1}, []string{"remove 4000 VM Network"}, nil, "eth1=4001"},
+		{"another network", "eth0=4000,eth1=4001", nil, []string{"VM Network", "VM Network"}, []nic{eth0, eth1}, []string{"edit 4001 other"}, nil, "eth0=4000,eth1=4001"},
+		{"another model is another adapter", "eth0=4000", nil, []string{"VM Network"}, []nic{{Name: "eth0", Model: "e1000"}}, nil,
+			[]string{"remove 4000 VM Network", "add -100 VM Network"}, "eth0=new"},
+		{"another address waits", "eth0=4000", nil, []string{"VM Network"}, []nic{{Name: "eth0", MACAddress: "00:50:56:00:00:99"}}, nil, []string{"edit 4000 VM Network"}, "eth0=4000"},
+		{"a new name is another interface", "eth0=4000", nil, []string{"VM Network"}, []nic{first}, []string{"remove 4000 VM Network", "add -100 VM Network"}, nil, "first=new"},
+		{"one that was just added is not taken by another that is new", "eth0=4000,eth1=new", nil, []string{"VM Network", "other"},
+			[]nic{first, eth0, eth1}, []string{"add -100 VM Network"}, nil, "eth0=4000,eth1=4001,first=new"},
+		{"one that was taken away by hand is added again", "eth0=4000,eth1=4001", nil, []string{"VM Network"}, []nic{eth0, eth1}, []string{"add -101 other"}, nil, "eth0=4000,eth1=new"},
+		{"one that was replaced by hand is the same in its place", "eth0=4000,eth1=4001", nil, []string{"VM Network", "VM Network"}, []nic{eth0, eth1}, []string{"edit 4001 other"}, nil, "eth0=4000,eth1=4001"},
+		{"one that was replaced by hand elsewhere", "eth0=4009", nil, []string{"VM Network"}, []nic{eth0}, nil, nil, ""},
+		{"one that was added by hand waits for a restart", "eth0=4000", nil, []string{"VM Network", "other"}, []nic{eth0}, nil, []string{"remove 4001 other"}, "eth0=4000"},
+		{"one that was added by hand is the one that is listed now", "eth0=4000", nil, []string{"VM Network", "other"}, []nic{eth1, eth0}, nil, nil, ""},
+		{"the address tells", "", nil, []string{"VM Network", "VM Network"}, []nic{{Name: "eth1", MACAddress: "00:50:56:01:02:04"}, eth0}, nil, nil, ""},
+		{"a VM of before, by what was reported of it", "", observe.AdapterRecord{"eth0": 4000}, []string{"VM Network"}, []nic{first, eth0}, []string{"add -100 VM Network"}, nil, "eth0=4000,first=new"},
+		{"a VM of before, by its order", "", nil, []string{"VM Network", "other"}, []nic{eth0, eth1, first}, []string{"add -102 VM Network"}, nil, "eth0=4000,eth1=4001,first=new"},
+		{"what was reported does not count beside a record", "eth0=4000,eth1=4001", observe.AdapterRecord{"eth0": 4001, "eth1": 4000}, []string{"VM Network", "other"}, []nic{eth0, eth1}, nil, nil, ""},
+		{"a record that nobody can read", "eth0=,=4,,eth0=x,eth1=-4", nil, []string{"VM Network", "other"}, []nic{eth0, eth1}, nil, nil, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w, vm := want(), have()
+			recorded(vm, tc.has)
+			vm.Config.Hardware.Device = nil
+			for n, network := range tc.cards {
+				card := &types.VirtualVmxnet3{}
+				card.Key, card.MacAddress, card.Backing = int32(4000+n), fmt.Sprintf("00:50:56:01:02:%02d", 3+n), backing(network)
+				vm.Config.Hardware.Device = append(vm.Config.Hardware.Device, card)
+			}
+			w.Effective.Network.Interfaces, w.Adapters = tc.want, tc.reported
+			var live, later []Difference
+			for _, d := range Differences(w, vm) {
+				if d.Live {
+					live = append(live, d)
+				} else {
+					later = append(later, d)
+				}
+			}
+			if diff := cmp.Diff(tc.live, cardChanges(Spec(live))); diff != "" {
+				t.Errorf("while it runs (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.later, cardChanges(Spec(later))); diff != "" {
+				t.Errorf("at a restart (-want +got):\n%s", diff)
+			}
+			after := &mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{ExtraConfig: Spec(append(live, later...)).ExtraConfig}}
+			if got := observe.ExtraConfig(after, observe.AdaptersKey); got != tc.record && tc.record != tc.has {
+				t.Errorf("recorded %q, want %q", got, tc.record)
+			}
+		})
+	}
 }

@@ -164,14 +164,20 @@ func deviceID(name string) string {
 	return describeBacking(backing)
 }
 
-// hasPassthrough is true when the VM has, or shall have, such a device: all of
-// its memory must be reserved then.
+// hasPassthrough is true when the VM has, or shall have, such a device or an adapter by
+// SR-IOV: all of its memory must be reserved then.
 func (c *comparison) hasPassthrough() (have, want bool) {
 	for _, d := range c.have.Hardware.Device {
-		if p, ok := d.(*types.VirtualPCIPassthrough); ok && p.Backing != nil {
+		switch d := d.(type) {
+		case *types.VirtualPCIPassthrough:
+			have = have || d.Backing != nil
+		case *types.VirtualSriovEthernetCard:
 			have = true
 		}
 	}
+	for _, i := range interfacesOf(c.want.Effective) {
+		want = want || i.Model == modelSRIOV
+	}
 	d := c.want.Effective.Devices
-	return have, d != nil && len(d.GPUs)+len(d.HostDevices) > 0
+	return have, want || d != nil && len(d.GPUs)+len(d.HostDevices) > 0
 }

@@ -15,6 +15,7 @@ import (
 
 // Temporary keys of new devices, far enough apart from each other.
 const (
+	newAdapterKey     = -100
 	newControllerKey  = -200
 	newDiskKey        = -300
 	newTPMKey         = -400

@@ -29,6 +29,8 @@ type Want struct {
 	// uses, the empty name for the default network. A network that is missing
 	// here is not known, and the adapters are not compared then.
 	Backings map[string]types.BaseVirtualDeviceBackingInfo
+	// Adapters are those that the interfaces had when they were last reported.
+	Adapters observe.AdapterRecord
 	// UserData is the cloud-init user data, nil without cloud-init.
 	UserData []byte
 	// VAppProperties are OVF property values by key, nil for none.

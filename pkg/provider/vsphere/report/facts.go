@@ -29,7 +29,7 @@ func Facts(vm *mo.VirtualMachine, w *driver.Want, hostName func(vimtypes.Managed
 	out.Facts = provider.Facts{
 		PowerState: f.PowerState, UniqueID: f.UniqueID, BiosUUID: f.BiosUUID, InstanceUUID: f.InstanceUUID,
 		HardwareVersion: f.HardwareVersion, Resources: &f.Resources, Guest: f.Guest, Storage: f.Storage,
-		Network: nameInterfaces(f, w), Volumes: volumes(vm, w), NodeName: f.NodeName, LastRestart: f.LastRestart,
+		Network: nameInterfaces(vm, f, w), Volumes: volumes(vm, w), NodeName: f.NodeName, LastRestart: f.LastRestart,
 	}
 	out.Conditions, out.Withdrawn = observe.Conditions(f)
 	out.Conditions = append(out.Conditions, tools(f))
@@ -41,21 +41,22 @@ func Facts(vm *mo.VirtualMachine, w *driver.Want, hostName func(vimtypes.Managed
 	return out
 }
 
-// nameInterfaces gives the adapters the names of the interfaces in the same order.
-func nameInterfaces(f observe.Facts, w *driver.Want) *vmv1alpha1.VirtualMachineNetworkStatus {
+// nameInterfaces gives the adapters the names of the interfaces that they belong to.
+func nameInterfaces(vm *mo.VirtualMachine, f observe.Facts, w *driver.Want) *vmv1alpha1.VirtualMachineNetworkStatus {
 	n := f.Network.DeepCopy()
 	if n == nil || w.Effective == nil || w.Effective.Network == nil {
 		return n
 	}
-	for i, spec := range w.Effective.Network.Interfaces {
-		if i >= len(f.NICs) {
-			break
+	interfaces := w.Effective.Network.Interfaces
+	for i, card := range observe.Assign(vm, interfaces, w.Adapters).Cards {
+		if card == nil {
+			continue
 		}
 		at := slices.IndexFunc(n.Interfaces, func(s vmv1alpha1.VirtualMachineNetworkInterfaceStatus) bool {
-			return s.DeviceKey == f.NICs[i]
+			return s.DeviceKey == card.GetVirtualEthernetCard().Key
 		})
 		if at >= 0 {
-			n.Interfaces[at].Name = spec.Name
+			n.Interfaces[at].Name = interfaces[i].Name
 		}
 	}
 	return n

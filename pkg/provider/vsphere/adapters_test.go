@@ -1,0 +1,201 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+	"github.com/slipway-dev/slipway/test/vcenter"
+)
+
+// interfaces are the names and MAC addresses of the interfaces, as reported.
+func interfaces(req *provider.Request) map[string]string {
+	out := map[string]string{}
+	if n := req.VM.Status.Network; n != nil {
+		for _, i := range n.Interfaces {
+			out[i.Name] = i.MACAddress
+		}
+	}
+	return out
+}
+
+// wired are the adapters that vCenter has, by MAC address, with model and network.
+func wired(t *testing.T, ready vcenter.Ready, req *provider.Request) map[string]string {
+	t.Helper()
+	vm := inVCenter(t, ready)[req.VM.Namespace+"/"+req.VM.Name]
+	out := map[string]string{}
+	for _, nic := range observe.EthernetCards(&vm) {
+		card := nic.GetVirtualEthernetCard()
+		network := ""
+		switch b := card.Backing.(type) {
+		case *types.VirtualEthernetCardNetworkBackingInfo:
+			network = b.DeviceName
+		case *types.VirtualEthernetCardDistributedVirtualPortBackingInfo:
+			network = nameOf(t, ready, b.Port.PortgroupKey)
+		case *types.VirtualEthernetCardOpaqueNetworkBackingInfo:
+			network = b.OpaqueNetworkType + " " + b.OpaqueNetworkId
+		}
+		out[card.MacAddress] = fmt.Sprintf("%T on %s", nic, network)
+	}
+	return out
+}
+
+// nameOf is the name of the port group with a key.
+func nameOf(t *testing.T, ready vcenter.Ready, key string) string {
+	t.Helper()
+	var group mo.DistributedVirtualPortgroup
+	ref := types.ManagedObjectReference{Type: "DistributedVirtualPortgroup", Value: key}
+	if err := admin(t, ready).RetrieveOne(t.Context(), ref, []string{"name"}, &group); err != nil {
+		t.Fatal(err)
+	}
+	return group.Name
+}
+
+// settled is true when nothing is left to do, and nothing waits for a restart.
+func settled(req *provider.Request) func() bool {
+	return func() bool {
+		st := &req.VM.Status
+		return running(req)() && reason(st, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded" &&
+			st.Network != nil && len(st.Network.Interfaces) == len(req.Effective.Network.Interfaces)
+	}
+}
+
+// Each step is a patch of the spec of a VM that runs, and stays so.
+func TestInterfacesOfARunningVMComeGoAndMoveByTheirNames(t *testing.T) {
+	type nic = vmv1alpha1.VirtualMachineNetworkInterface
+	ready := startVCenter(t)
+	addNetwork(t, ready, "blue")
+	addNetwork(t, ready, "red")
+	p, calls := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("web", libraryImage())
+	change := func(list ...nic) {
+		req.Effective = req.Effective.DeepCopy()
+		req.Effective.Network.Interfaces = list
+	}
+	eth0, front := nic{Name: "eth0"}, nic{Name: "front", Network: "blue"}
+	change(eth0)
+	l.until("the VM runs", settled(req), req)
+	own := interfaces(req)["eth0"]
+
+	reconfigures := calls.snapshot()["ReconfigVM_Task"]
+	change(front, eth0)
+	l.until("the new interface is plugged", settled(req), req)
+	got := interfaces(req)
+	if got["eth0"] != own || got["front"] == "" {
+		t.Fatalf("addresses %v, want eth0 to keep %s and front to have one", got, own)
+	}
+	if diff := cmp.Diff(map[string]string{own: "*types.VirtualVmxnet3 on VM Network", got["front"]: "*types.VirtualVmxnet3 on blue"}, wired(t, ready, req)); diff != "" {
+		t.Fatalf("adapters (-want +got):\n%s", diff)
+	}
+	if n := calls.snapshot()["ReconfigVM_Task"] - reconfigures; n != 1 {
+		t.Errorf("%d reconfigurations, want 1", n)
+	}
+	nothingToDo(t, p, req)
+
+	front.Network = "red"
+	change(eth0, front)
+	l.until("the interface has moved", func() bool {
+		return settled(req)() && wired(t, ready, req)[got["front"]] == "*types.VirtualVmxnet3 on red"
+	}, req)
+	if diff := cmp.Diff(got, interfaces(req)); diff != "" {
+		t.Errorf("addresses after another network (-want +got):\n%s", diff)
+	}
+
+	change(front)
+	l.until("eth0 is gone", settled(req), req)
+	if diff := cmp.Diff(map[string]string{"front": got["front"]}, interfaces(req)); diff != "" {
+		t.Errorf("addresses after a removal (-want +got):\n%s", diff)
+	}
+	// The adapter that comes has the key of the one that has gone.
+	change(nic{Name: "other", Network: "blue"}, front)
+	l.until("another is plugged", settled(req), req)
+	if now := interfaces(req); now["front"] != got["front"] || wired(t, ready, req)[now["other"]] != "*types.VirtualVmxnet3 on blue" {
+		t.Errorf("addresses %v, adapters %v; want front as it was and other on blue", now, wired(t, ready, req))
+	}
+	nothingToDo(t, p, req)
+	if got := served(t, ready, "PowerOnVM_Task"); got != 1 {
+		t.Errorf("powered on %d times, want once", got)
+	}
+}
+
+// A VM of before there were records, whose status alone says which adapter is whose.
+func TestAVMWithoutARecordKeepsItsAdapters(t *testing.T) {
+	ready := startVCenter(t)
+	addNetwork(t, ready, "blue")
+	p, calls := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("web", libraryImage())
+	l.until("the VM runs", settled(req), req)
+	own := interfaces(req)["eth0"]
+	vm := object.NewVirtualMachine(admin(t, ready).Client, types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
+	reconfigure(t, vm, types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: observe.AdaptersKey, Value: ""}}})
+	before := calls.snapshot()["ReconfigVM_Task"]
+	eventually(t, "the provider has seen it", func() bool {
+		return observe.ExtraConfig(recordOf(t, p, req), observe.AdaptersKey) == ""
+	})
+	nothingToDo(t, p, req)
+	if n := calls.snapshot()["ReconfigVM_Task"]; n != before {
+		t.Errorf("%d reconfigurations for a record alone, want none", n-before)
+	}
+	req.Effective = req.Effective.DeepCopy()
+	req.Effective.Network.Interfaces = slices.Insert(req.Effective.Network.Interfaces, 0, vmv1alpha1.VirtualMachineNetworkInterface{Name: "front", Network: "blue"})
+	l.until("the new interface is plugged", settled(req), req)
+	if got := interfaces(req); got["eth0"] != own || wired(t, ready, req)[got["front"]] != "*types.VirtualVmxnet3 on blue" {
+		t.Errorf("addresses %v, adapters %v; want eth0 to keep %s", got, wired(t, ready, req), own)
+	}
+}
+
+func TestWhatARunningVMCannotTakeOfItsAdaptersWaitsForARestart(t *testing.T) {
+	type nic = vmv1alpha1.VirtualMachineNetworkInterface
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	for name, tc := range map[string]struct {
+		before, after nic
+		hotplug       bool
+		want          []string
+	}{
+		"address": {nic{Name: "eth0"}, nic{Name: "eth0", MACAddress: "00:50:56:12:34:56"}, true, []string{"network.interfaces[eth0]"}},
+		"model":   {nic{Name: "eth0"}, nic{Name: "eth0", Model: "e1000e"}, true, []string{"network.interfaces[eth0]"}},
+		"hotplug": {nic{Name: "eth0"}, nic{Name: "eth1"}, false, []string{"network.interfaces[eth0]", "network.interfaces[eth1]"}},
+		"sriov":   {nic{Name: "eth0", Model: "sriov"}, nic{Name: "eth1"}, true, []string{"memory.reservation", "memory.reservationLocked", "network.interfaces[eth0]", "network.interfaces[eth1]"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req := newRequest("waits-"+name, libraryImage())
+			req.Effective = req.Effective.DeepCopy()
+			req.Effective.Network.Interfaces = []nic{tc.before}
+			if !tc.hotplug {
+				req.Effective.Devices = &vmv1alpha1.VirtualMachineDevices{DisableHotplug: ptr(true)}
+			}
+			l.until("the VM runs", running(req), req)
+			nothingToDo(t, p, req)
+			req.Effective = req.Effective.DeepCopy()
+			req.Effective.Network.Interfaces = []nic{tc.after}
+			st := &req.VM.Status
+			l.until("it waits for a restart", func() bool { return len(st.RestartRequired) > 0 }, req)
+			var got []string
+			for _, r := range st.RestartRequired {
+				got = append(got, r.Path)
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("restartRequired (-want +got):\n%s", diff)
+			}
+			askForRestart(req, vmv1alpha1.PowerOpModeHard)
+			l.until("it is restarted", func() bool { return len(st.RestartRequired) == 0 && settled(req)() }, req)
+			nothingToDo(t, p, req)
+		})
+	}
+}
