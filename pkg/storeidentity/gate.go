@@ -6,6 +6,7 @@ package storeidentity
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -24,7 +25,7 @@ import (
 
 const (
 	// retry is how long after a comparison the next one is made while the store is not
-	// served, refresh while it is.
+	// served, refresh while it is. In between the store is looked at as often.
 	retry   = 2 * time.Second
 	refresh = time.Minute
 	// timeout bounds each comparison.
@@ -41,6 +42,10 @@ type Gate struct {
 	read      func(context.Context) (store, error)
 	// closed says why nothing is let through, nil if it is.
 	closed atomic.Pointer[error]
+	// seen is the store as it was read last while it was served, nil before; comparedAt is
+	// when the host cluster was asked last.
+	seen       *store
+	comparedAt time.Time
 	// said is what the log said at last, and when.
 	said   string
 	saidAt time.Time
@@ -95,18 +100,23 @@ func (g *Gate) Handler(next http.Handler, codecs runtime.NegotiatedSerializer) h
 }
 
 // Compare opens the gate if the store is the known one, and lets the host cluster know how
-// far it has come. An error does not close it again. Comparisons must not overlap.
+// far it has come. It closes the gate when the store is another or an older one; other
+// errors leave it as it is. Comparisons must not overlap.
 func (g *Gate) Compare(ctx context.Context) error {
 	if g == nil {
 		return nil
 	}
+	g.comparedAt = time.Now()
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	err := compare(bounded, g.host, g.namespace, g.read)
+	now, err := compare(bounded, g.host, g.namespace, g.seen, g.read)
 	if ctx.Err() != nil {
 		return err // told to stop, which says nothing of the store
 	}
-	if err == nil || g.Err() != nil {
+	if err == nil {
+		g.seen = &now
+	}
+	if err == nil || g.Err() != nil || errors.Is(err, errRefused) {
 		g.set(err)
 	}
 	switch {
@@ -120,21 +130,45 @@ func (g *Gate) Compare(ctx context.Context) error {
 	return err
 }
 
+// look closes the gate and returns an error when the store is another or an older one than
+// this process has served. What cannot be read is not.
+func (g *Gate) look(ctx context.Context) error {
+	bounded, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	now, err := g.read(bounded)
+	if err != nil {
+		return nil
+	}
+	if refusal := judge(g.seen, "", now); refusal != "" {
+		err := fmt.Errorf("%w any more: while it was, it was replaced: %s", errRefused, refusal)
+		g.set(err)
+		return err
+	}
+	g.seen = &now
+	return nil
+}
+
 // Run compares again and again until ctx is done. It returns an error when a store that
-// was served is not the known one any more: what the process knows must not be acted on.
+// was served is not the known one any more, also if that was accepted in the meantime:
+// what the process knows must not be acted on.
 func (g *Gate) Run(ctx context.Context) error {
 	if g == nil {
 		return nil
 	}
 	for {
-		served, pause := g.Err() == nil, retry
-		if served {
-			pause = refresh
-		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(pause):
+		case <-time.After(retry):
+		}
+		served := g.Err() == nil
+		if served {
+			if err := g.look(ctx); err != nil {
+				return err
+			}
+			if time.Since(g.comparedAt) < refresh {
+				continue
+			}
 		}
 		if err := g.Compare(ctx); served && errors.Is(err, errRefused) {
 			return err

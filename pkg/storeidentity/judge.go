@@ -26,3 +26,12 @@ func judge(known *store, accepted string, now store) (refusal string) {
 		return ""
 	}
 }
+
+// further is what the host cluster knows, or what this process has seen of the same store
+// since, or while the host cluster knew none.
+func further(known, seen *store) *store {
+	if seen != nil && (known == nil || known.id == seen.id && known.revision < seen.revision) {
+		return seen
+	}
+	return known
+}

@@ -33,55 +33,59 @@ var errRefused = errors.New("the store is not served")
 // attempts are made when another replica tells the host cluster at the same time.
 const attempts = 5
 
-// compare judges the store by what the host cluster knows, and lets it know the store
-// when it is served.
-func compare(ctx context.Context, host kubernetes.Interface, namespace string, read func(context.Context) (store, error)) (err error) {
+// compare judges the store by what the host cluster knows and what this process has seen,
+// and lets the host cluster know it.
+func compare(ctx context.Context, host kubernetes.Interface, namespace string, seen *store, read func(context.Context) (store, error)) (now store, err error) {
 	for range attempts {
-		err = compareOnce(ctx, host.CoreV1().ConfigMaps(namespace), namespace, read)
+		now, err = compareOnce(ctx, host.CoreV1().ConfigMaps(namespace), namespace, seen, read)
 		if !apierrors.IsAlreadyExists(err) && !apierrors.IsConflict(err) {
-			return err
+			return now, err
 		}
 	}
-	return err
+	return now, err
 }
 
 // compareOnce asks the host cluster first: the store can only be further by the time that
 // it is read, also when other replicas write to both.
-func compareOnce(ctx context.Context, maps typedcorev1.ConfigMapInterface, namespace string, read func(context.Context) (store, error)) error {
+func compareOnce(ctx context.Context, maps typedcorev1.ConfigMapInterface, namespace string, seen *store, read func(context.Context) (store, error)) (now store, err error) {
 	known, err := maps.Get(ctx, ConfigMapName, metav1.GetOptions{})
-	unknown := apierrors.IsNotFound(err)
-	if err != nil && !unknown {
-		return fmt.Errorf("asking the host cluster for the store that it knows: %w", err)
-	}
-	now, err := read(ctx)
-	if err != nil {
-		return err
-	}
-	if unknown {
+	write := func() error { _, err := maps.Update(ctx, known, metav1.UpdateOptions{}); return told(err) }
+	if apierrors.IsNotFound(err) {
 		known = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: ConfigMapName, Namespace: namespace}}
-		remember(known, now)
-		_, err = maps.Create(ctx, known, metav1.CreateOptions{})
-		return told(err)
+		write = func() error { _, err := maps.Create(ctx, known, metav1.CreateOptions{}); return told(err) }
+	} else if err != nil {
+		return now, fmt.Errorf("asking the host cluster for the store that it knows: %w", err)
 	}
-	before, err := remembered(known)
+	if now, err = read(ctx); err != nil {
+		return now, err
+	}
+	knows, err := remembered(known)
 	if err != nil {
-		return err
+		return now, err
 	}
+	before := further(knows, seen)
 	accepted, marked := known.Annotations[AcceptAnnotation]
 	if refusal := judge(before, accepted, now); refusal != "" {
-		return fmt.Errorf("%w: %s To serve it all the same: kubectl annotate configmap --overwrite -n %s %s %s=%s",
+		refused := fmt.Errorf("%w: %s To serve it all the same: kubectl annotate configmap --overwrite -n %s %s %s=%s",
 			errRefused, refusal, namespace, ConfigMapName, AcceptAnnotation, now.id)
+		if before == knows {
+			return now, refused
+		}
+		remember(known, *before) // else the next process could not tell that it is older
+		if err := write(); err != nil {
+			return now, fmt.Errorf("%w; %w", refused, err)
+		}
+		return now, refused
 	}
 	used := marked && accepted == now.id
-	if !used && before != nil && *before == now {
-		return nil
+	if !used && knows != nil && *knows == now {
+		return now, nil
 	}
 	if used {
 		delete(known.Annotations, AcceptAnnotation)
 	}
 	remember(known, now)
-	_, err = maps.Update(ctx, known, metav1.UpdateOptions{})
-	return told(err)
+	return now, write()
 }
 
 func told(err error) error {

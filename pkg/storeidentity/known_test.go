@@ -76,7 +76,7 @@ func TestF3TheHostClusterKnowsWhatIsServedAndForgetsNothingElse(t *testing.T) {
 			if tc.before != nil {
 				host = fake.NewClientset(tc.before)
 			}
-			err := compare(t.Context(), host, namespace, is(store{id: "mine", revision: 50}))
+			_, err := compare(t.Context(), host, namespace, nil, is(store{id: "mine", revision: 50}))
 			if (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
 				t.Errorf("error %v, want %q", err, tc.err)
 			}
@@ -90,7 +90,7 @@ func TestF3TheHostClusterKnowsWhatIsServedAndForgetsNothingElse(t *testing.T) {
 
 func TestF3NothingIsWrittenForAStoreThatStandsStill(t *testing.T) {
 	host := fake.NewClientset(configMap("", data("mine", "50")))
-	if err := compare(t.Context(), host, namespace, is(store{id: "mine", revision: 50})); err != nil {
+	if _, err := compare(t.Context(), host, namespace, nil, is(store{id: "mine", revision: 50})); err != nil {
 		t.Fatal(err)
 	}
 	for _, a := range host.Actions() {
@@ -103,14 +103,14 @@ func TestF3NothingIsWrittenForAStoreThatStandsStill(t *testing.T) {
 func TestF3WhatCannotBeReadIsNotMissing(t *testing.T) {
 	host := fake.NewClientset()
 	broken := errors.New("no leader")
-	err := compare(t.Context(), host, namespace, func(context.Context) (store, error) { return store{}, broken })
+	_, err := compare(t.Context(), host, namespace, nil, func(context.Context) (store, error) { return store{}, broken })
 	if !errors.Is(err, broken) || errors.Is(err, errRefused) {
 		t.Errorf("a store that cannot be read: %v", err)
 	}
 	host.PrependReactor("get", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewForbidden(configMaps.GroupResource(), ConfigMapName, errors.New("no rights"))
 	})
-	err = compare(t.Context(), host, namespace, is(store{id: "mine", revision: 1}))
+	_, err = compare(t.Context(), host, namespace, nil, is(store{id: "mine", revision: 1}))
 	if !apierrors.IsForbidden(err) || errors.Is(err, errRefused) {
 		t.Errorf("a host cluster that may not be asked: %v", err)
 	}
@@ -145,7 +145,7 @@ func TestF3ReplicasThatTellTheHostAtTheSameTimeAgree(t *testing.T) {
 				}
 				return true, nil, tc.conflict
 			})
-			err := compare(t.Context(), host, namespace, func(context.Context) (store, error) {
+			_, err := compare(t.Context(), host, namespace, nil, func(context.Context) (store, error) {
 				return store{id: "mine", revision: revision}, nil
 			})
 			if err != nil || writes != 1 {
