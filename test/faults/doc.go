@@ -3,9 +3,9 @@
 
 // Package faults lets one thing go wrong at one moment of one operation, for every
 // combination of them: a matrix of faults (the server killed, stopped, its store sick or
-// full, its file system full, the host cluster or vCenter away), moments (asked for, being carried out, done
-// and not answered) and states of virtual machines (creating, resizing, changing power,
-// deleting). After each it compares the API, its store, vSphere and the host cluster
+// full, its file system full, the host cluster or vCenter away), moments (asked for, being
+// carried out, done and not answered) and states of virtual machines (creating, resizing,
+// changing power, deleting). After each it compares the API, its store, vSphere and the host cluster
 // with what was wanted, and what was asked of vSphere, and took effect there, with what
 // is right.
 //

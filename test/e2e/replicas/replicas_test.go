@@ -22,8 +22,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
-	"github.com/slipway-dev/slipway/test/localcluster"
-	"github.com/slipway-dev/slipway/test/localcluster/process"
 )
 
 // freeAddress is one on which nobody listens.
@@ -50,26 +48,8 @@ func TestF2AReplicaThatWasStoppedDoesNothingWhenItWakes(t *testing.T) {
 	s.make(names...)
 	first := s.holder()
 
-	host, port := freeAddress(t)
-	other, err := process.Start(process.Spec{
-		Name: "other", Path: filepath.Join(s.bin, slipway), Args: append(s.arguments(slipway), "--secure-port="+port),
-		LogFile: filepath.Join(localcluster.LogDir(s.dir), "other.log"),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := other.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	direct := s.direct("https://" + net.JoinHostPort(host, port))
-	s.eventually("the other replica serves", func() error {
-		if code, _ := s.answer(direct, "/readyz"); code != http.StatusOK {
-			return fmt.Errorf("it answers %d", code)
-		}
-		return nil
-	})
+	direct := s.other().direct
+	s.serves(direct)
 
 	wake := s.pause(slipway)
 	s.eventually("the other replica has the Lease", func() error {

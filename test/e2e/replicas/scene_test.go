@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -128,6 +129,13 @@ func (s *scene) client(config *rest.Config) versioned.Interface {
 // again.
 func (s *scene) answer(config *rest.Config, path string) (code int, again bool) {
 	s.Helper()
+	code, again, _ = s.ask(config, path)
+	return code, again
+}
+
+// ask is answer with what the answer says.
+func (s *scene) ask(config *rest.Config, path string) (code int, again bool, text string) {
+	s.Helper()
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		s.Fatal(err)
@@ -140,10 +148,14 @@ func (s *scene) answer(config *rest.Config, path string) (code int, again bool) 
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return 0, false
+		return 0, false, err.Error()
 	}
-	_ = resp.Body.Close()
-	return resp.StatusCode, resp.Header.Get("Retry-After") != ""
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, false, err.Error()
+	}
+	return resp.StatusCode, resp.Header.Get("Retry-After") != "", string(body)
 }
 
 // eventually waits until check returns nil.
