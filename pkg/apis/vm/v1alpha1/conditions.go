@@ -30,6 +30,9 @@ const (
 	ConditionStorageReady = "StorageReady"
 	// ConditionNetworkReady is True when all networks were found.
 	ConditionNetworkReady = "NetworkReady"
+	// ConditionAddressesReady is True when every pool that an interface names has given an
+	// address; there is none without pools.
+	ConditionAddressesReady = "AddressesReady"
 	// ConditionPlacementReady is True when a zone is chosen, and its datacenter, folder
 	// and resource pools were found.
 	ConditionPlacementReady = "PlacementReady"
@@ -153,6 +156,8 @@ const (
 	ReasonRestartRequired = "RestartRequired"
 	// ReasonUnknownState means that vSphere could not be read.
 	ReasonUnknownState = "UnknownState"
+	// ReasonWaitingForAddress means that a pool has not given an address yet.
+	ReasonWaitingForAddress = "WaitingForAddress"
 	// ReasonUnsupported means that this version does not do what is asked for.
 	ReasonUnsupported = "Unsupported"
 	// ReasonConflict means that spec and instance type set the same field.
@@ -190,5 +195,5 @@ const (
 var CreatePrerequisites = []string{
 	ConditionInstancetypeReady, ConditionPreferenceReady, ConditionClassReady,
 	ConditionImageReady, ConditionBootstrapReady, ConditionStorageReady,
-	ConditionNetworkReady, ConditionPlacementReady, ConditionImageCacheReady,
+	ConditionNetworkReady, ConditionAddressesReady, ConditionPlacementReady, ConditionImageCacheReady,
 }
