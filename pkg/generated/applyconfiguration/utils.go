@@ -131,6 +131,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationvmv1alpha1.AppliedRevisionApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("CDROMVolumeSource"):
 		return &applyconfigurationvmv1alpha1.CDROMVolumeSourceApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("ClaimedAddress"):
+		return &applyconfigurationvmv1alpha1.ClaimedAddressApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("CloudInitBootstrap"):
 		return &applyconfigurationvmv1alpha1.CloudInitBootstrapApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("ClusterVirtualMachineImage"):

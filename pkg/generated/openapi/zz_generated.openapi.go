@@ -86,6 +86,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.VolumePreferences{}.OpenAPIModelName():                      schema_pkg_apis_instancetype_v1alpha1_VolumePreferences(ref),
 		vmv1alpha1.AppliedRevision{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_AppliedRevision(ref),
 		vmv1alpha1.CDROMVolumeSource{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_CDROMVolumeSource(ref),
+		vmv1alpha1.ClaimedAddress{}.OpenAPIModelName():                       schema_pkg_apis_vm_v1alpha1_ClaimedAddress(ref),
 		vmv1alpha1.CloudInitBootstrap{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_CloudInitBootstrap(ref),
 		vmv1alpha1.ClusterVirtualMachineImage{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_ClusterVirtualMachineImage(ref),
 		vmv1alpha1.ClusterVirtualMachineImageList{}.OpenAPIModelName():       schema_pkg_apis_vm_v1alpha1_ClusterVirtualMachineImageList(ref),
@@ -2693,6 +2694,60 @@ func schema_pkg_apis_vm_v1alpha1_CDROMVolumeSource(ref common.ReferenceCallback)
 		},
 		Dependencies: []string{
 			vmv1alpha1.VirtualMachineImageRef{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_ClaimedAddress(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ClaimedAddress is an address that a pool has given.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"claimName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ClaimName is the name of the IPAddressClaim, in the namespace of the virtual machine.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"interface": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Interface is the name of the interface.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"pool": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Pool that the address is from.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.IPPoolReference{}.OpenAPIModelName()),
+						},
+					},
+					"address": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Address with prefix length, for example 192.0.2.5/24.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"gateway": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Gateway of the network that the address is from.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"claimName", "interface", "pool", "address"},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.IPPoolReference{}.OpenAPIModelName()},
 	}
 }
 
@@ -6681,11 +6736,32 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 							},
 						},
 					},
+					"claimedAddresses": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"claimName",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "ClaimedAddresses are the addresses that pools have given, each for an interface that names the pool. One stays as long as the VM is in vSphere, whatever the spec names.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.ClaimedAddress{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
 				},
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.InstancetypeRef{}.OpenAPIModelName(), vmv1alpha1.MachineAddress{}.OpenAPIModelName(), vmv1alpha1.PreferenceRef{}.OpenAPIModelName(), vmv1alpha1.RestartRequirement{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineClassStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineGuestStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineInitialization{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineNetworkStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineResources{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineStorageStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineVolumeStatus{}.OpenAPIModelName(), v1.Condition{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
+			vmv1alpha1.ClaimedAddress{}.OpenAPIModelName(), vmv1alpha1.InstancetypeRef{}.OpenAPIModelName(), vmv1alpha1.MachineAddress{}.OpenAPIModelName(), vmv1alpha1.PreferenceRef{}.OpenAPIModelName(), vmv1alpha1.RestartRequirement{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineClassStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineGuestStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineInitialization{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineNetworkStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineResources{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineStorageStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineVolumeStatus{}.OpenAPIModelName(), v1.Condition{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
 	}
 }
 

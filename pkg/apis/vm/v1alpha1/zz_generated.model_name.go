@@ -19,6 +19,11 @@ func (in CDROMVolumeSource) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ClaimedAddress) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.ClaimedAddress"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in CloudInitBootstrap) OpenAPIModelName() string {
 	return "dev.slipway.vm.v1alpha1.CloudInitBootstrap"
 }

@@ -76,6 +76,9 @@ type VirtualMachineStatusApplyConfiguration struct {
 	FailureDomain *string `json:"failureDomain,omitempty"`
 	// Conditions are the observations in detail.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// ClaimedAddresses are the addresses that pools have given, each for an interface that
+	// names the pool. One stays as long as the VM is in vSphere, whatever the spec names.
+	ClaimedAddresses []ClaimedAddressApplyConfiguration `json:"claimedAddresses,omitempty"`
 }
 
 // VirtualMachineStatusApplyConfiguration constructs a declarative configuration of the VirtualMachineStatus type for use with
@@ -318,6 +321,19 @@ func (b *VirtualMachineStatusApplyConfiguration) WithConditions(values ...*metav
 			panic("nil value passed to WithConditions")
 		}
 		b.Conditions = append(b.Conditions, *values[i])
+	}
+	return b
+}
+
+// WithClaimedAddresses adds the given value to the ClaimedAddresses field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the ClaimedAddresses field.
+func (b *VirtualMachineStatusApplyConfiguration) WithClaimedAddresses(values ...*ClaimedAddressApplyConfiguration) *VirtualMachineStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithClaimedAddresses")
+		}
+		b.ClaimedAddresses = append(b.ClaimedAddresses, *values[i])
 	}
 	return b
 }
