@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -38,6 +39,10 @@ const asVCenter = "SLIPWAY_TEST_VCENTER_DIR"
 // vCenters that are started from then on; its own without.
 const APIVersionOf = "SLIPWAY_TEST_VCENTER_API"
 
+// ClustersOf is the environment variable with the number of clusters of the simulated
+// vCenters that are started from then on; one without.
+const ClustersOf = "SLIPWAY_TEST_VCENTER_CLUSTERS"
+
 // bootDelayOf names the time that its guests take to boot.
 const bootDelayOf = "SLIPWAY_TEST_GUEST_BOOT_DELAY"
 
@@ -50,9 +55,10 @@ func Main(m *testing.M) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	bootDelay, err := time.ParseDuration(os.Getenv(bootDelayOf))
+	clusters, _ := strconv.Atoi(os.Getenv(ClustersOf)) // 0 is as many as usual
 	if err == nil {
 		err = vcenter.Run(ctx, vcenter.Options{
-			StateDir: dir, ReadyFile: readyFile(dir), GuestBootDelay: bootDelay, ControlListen: "127.0.0.1:0", APIVersion: os.Getenv(APIVersionOf),
+			StateDir: dir, ReadyFile: readyFile(dir), GuestBootDelay: bootDelay, ControlListen: "127.0.0.1:0", APIVersion: os.Getenv(APIVersionOf), Clusters: clusters,
 		})
 	}
 	if err != nil {

@@ -51,6 +51,8 @@ type Options struct {
 	// APIVersion is the version of the API, as in about.apiVersion; empty is that of
 	// vCenter 8.0 Update 3.
 	APIVersion string
+	// Clusters is the number of clusters, of which every second one has no DRS; one if 0.
+	Clusters int
 	// ControlListen, when given, is the loopback address of the test controls of
 	// package front.
 	ControlListen string
@@ -66,6 +68,9 @@ func (o Options) complete() (Options, error) {
 	}
 	if o.APIVersion == "" {
 		o.APIVersion = inventory.APIVersion
+	}
+	if o.Clusters == 0 {
+		o.Clusters = 1
 	}
 	if o.Username == "" {
 		o.Username = DefaultUsername
@@ -90,6 +95,9 @@ func (o Options) complete() (Options, error) {
 	}
 	if o.GuestBootDelay < 0 {
 		errs = append(errs, fmt.Errorf("--guest-boot-delay: %v must not be negative", o.GuestBootDelay))
+	}
+	if o.Clusters < 1 || o.Clusters > inventory.MaxClusters {
+		errs = append(errs, fmt.Errorf("--clusters: %d must be 1 to %d", o.Clusters, inventory.MaxClusters))
 	}
 	if !versionPattern.MatchString(o.APIVersion) {
 		errs = append(errs, fmt.Errorf("--api-version: %q must be like %s", o.APIVersion, inventory.APIVersion))

@@ -27,6 +27,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/saved"
 	"github.com/slipway-dev/slipway/test/vcenter/sight"
 	"github.com/slipway-dev/slipway/test/vcenter/strict"
+	"github.com/slipway-dev/slipway/test/vcenter/usage"
 )
 
 const (
@@ -47,6 +48,7 @@ type Server struct {
 	sight    *sight.Sight
 	hub      *fastcollector.Hub
 	guests   *guest.Guests
+	usage    *usage.Keeper
 	gate     *strict.Gate
 	events   *events.Events
 	keeper   *saved.Keeper // nil without a state directory
@@ -127,7 +129,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 	if s.filesDir, err = os.MkdirTemp(parent, filesPattern); err != nil {
 		return fmt.Errorf("create the directory of the datastores: %w", err)
 	}
-	if s.inv, err = inventory.Build(ctx, s.filesDir, s.options.APIVersion); err != nil {
+	if s.inv, err = inventory.Build(ctx, s.filesDir, s.options.APIVersion, s.options.Clusters); err != nil {
 		return err
 	}
 	registry := s.inv.Model.Map()
@@ -151,6 +153,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 	s.gate.Importer = s.options.Username
 	s.delays = front.NewTaskDelays(s.gate)
 	s.events = events.New(registry, s.sight, s.gate, s.options.Username)
+	s.usage = usage.Install(strict.Acting(registry))
 	if restored {
 		return nil
 	}
@@ -272,6 +275,10 @@ func (s *Server) discard() {
 		if server != nil {
 			_ = server.Close()
 		}
+	}
+	if s.usage != nil {
+		s.usage.Close()
+		s.usage = nil
 	}
 	if s.inv != nil {
 		s.inv.Model.Remove()

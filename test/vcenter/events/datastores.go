@@ -6,6 +6,7 @@ package events
 import (
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/vmware/govmomi/simulator"
@@ -22,12 +23,7 @@ func (e *Events) RenameDatastore(from, to string) error {
 	if from == "" || to == "" {
 		return fmt.Errorf("from, to: %q, %q: both names are needed", from, to)
 	}
-	var renamed *simulator.Datastore
-	for _, entity := range e.registry.All("Datastore") {
-		if ds, ok := entity.(*simulator.Datastore); ok && ds.Name == from {
-			renamed = ds
-		}
-	}
+	renamed := e.datastore(from)
 	if renamed == nil {
 		return fmt.Errorf("from: no datastore has the name %q", from)
 	}
@@ -50,6 +46,33 @@ func (e *Events) RenameDatastore(from, to string) error {
 			})
 		})
 	}
+	return nil
+}
+
+// datastore is the one of a name, nil for none.
+func (e *Events) datastore(name string) *simulator.Datastore {
+	for _, entity := range e.registry.All("Datastore") {
+		if ds, ok := entity.(*simulator.Datastore); ok && ds.Name == name {
+			return ds
+		}
+	}
+	return nil
+}
+
+// SetFreeSpace leaves so many bytes free on a datastore.
+func (e *Events) SetFreeSpace(name, bytes string) error {
+	ds := e.datastore(name)
+	if ds == nil {
+		return fmt.Errorf("datastore: none has the name %q", name)
+	}
+	free, err := strconv.ParseInt(bytes, 10, 64)
+	if err != nil || free < 0 {
+		return fmt.Errorf("bytes: %q must be a number that is not negative", bytes)
+	}
+	ctx := strict.Acting(e.registry)
+	ctx.WithLock(ds, func() {
+		ctx.Update(ds, []types.PropertyChange{{Name: "summary.freeSpace", Val: free}})
+	})
 	return nil
 }
 

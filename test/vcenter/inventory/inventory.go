@@ -34,6 +34,16 @@ const (
 	datastores = 2
 )
 
+// MaxClusters is the most clusters of an inventory.
+const MaxClusters = 8
+
+// ClusterName is the name of the cluster of a number, from 0: Cluster is the first.
+func ClusterName(n int) string { return fmt.Sprintf("%s_C%d", Datacenter, n) }
+
+// DatastoreOf is the name of the datastore that the cluster of a number, from 1, has for
+// itself. The first cluster has LocalDS_0 and LocalDS_1.
+func DatastoreOf(n int) string { return ClusterName(n) + "_DS" }
+
 // APIVersion is that of vCenter 8.0 Update 3.
 const APIVersion = "8.0.3.0"
 
@@ -51,11 +61,12 @@ type Inventory struct {
 	Base []string
 }
 
-// Build creates the inventory of a vCenter with the given version of the API; datastore
-// files are put in sub-directories of dir. The caller removes the model.
-func Build(ctx context.Context, dir, apiVersion string) (*Inventory, error) {
+// Build creates the inventory of a vCenter with the given version of the API and number of
+// clusters, of which every second one has no DRS; datastore files are put in sub-directories
+// of dir. The caller removes the model.
+func Build(ctx context.Context, dir, apiVersion string, clusters int) (*Inventory, error) {
 	model := simulator.VPX()
-	model.Datacenter, model.Cluster, model.ClusterHost, model.Portgroup = 1, 1, hosts, 1
+	model.Datacenter, model.Cluster, model.ClusterHost, model.Portgroup = 1, clusters, hosts, 1
 	model.Host, model.Datastore, model.Machine = 0, 0, 0
 	// The simulator's own is that of the machine: all of its vCenters would be one.
 	model.ServiceContent.About.InstanceUuid = uuid.NewString()
@@ -85,16 +96,8 @@ func (inv *Inventory) complete(ctx context.Context, dir string) error {
 		return fmt.Errorf("the simulated inventory has no datacenter")
 	}
 	inv.Datacenter = dc.Self
-	cluster, ok := inv.Model.Map().Any("ClusterComputeResource").(*simulator.ClusterComputeResource)
-	if !ok || cluster.ResourcePool == nil {
-		return fmt.Errorf("the simulated inventory has no cluster")
-	}
-	inv.Pool = *cluster.ResourcePool
-
-	for i := range datastores {
-		if err := inv.addDatastore(ctx, client, cluster.Host, dir, fmt.Sprintf("LocalDS_%d", i)); err != nil {
-			return err
-		}
+	if err := inv.completeClusters(ctx, client, dir); err != nil {
+		return err
 	}
 	vmFolder := object.NewFolder(client, dc.VmFolder)
 	for _, f := range []struct {
@@ -113,6 +116,41 @@ func (inv *Inventory) complete(ctx context.Context, dir string) error {
 	}
 	inv.Network = network.Reference()
 	return nil
+}
+
+// completeClusters gives every cluster its datastores, and every second one no DRS.
+func (inv *Inventory) completeClusters(ctx context.Context, client *vim25.Client, dir string) error {
+	for n := range inv.Model.Cluster {
+		cluster, ok := inv.Model.Map().FindByName(ClusterName(n), inv.clusters()).(*simulator.ClusterComputeResource)
+		if !ok || cluster.ResourcePool == nil {
+			return fmt.Errorf("the simulated inventory has no cluster %s", ClusterName(n))
+		}
+		names := []string{DatastoreOf(n)}
+		if n == 0 {
+			inv.Pool, names = *cluster.ResourcePool, nil
+			for i := range datastores {
+				names = append(names, fmt.Sprintf("LocalDS_%d", i))
+			}
+		}
+		for _, name := range names {
+			if err := inv.addDatastore(ctx, client, cluster.Host, dir, name); err != nil {
+				return err
+			}
+		}
+		if config, ok := cluster.ConfigurationEx.(*types.ClusterConfigInfoEx); ok {
+			config.DrsConfig.Enabled = types.NewBool(n%2 == 0)
+		}
+	}
+	return nil
+}
+
+// clusters are the references of all clusters.
+func (inv *Inventory) clusters() []types.ManagedObjectReference {
+	var refs []types.ManagedObjectReference
+	for _, e := range inv.Model.Map().All("ClusterComputeResource") {
+		refs = append(refs, e.Reference())
+	}
+	return refs
 }
 
 func (inv *Inventory) addDatastore(ctx context.Context, client *vim25.Client, hosts []types.ManagedObjectReference, dir, name string) error {
