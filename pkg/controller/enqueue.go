@@ -36,9 +36,6 @@ type Enqueuer[T Object] struct {
 	// Priority is the one that the state of an object asks for, or else fallback. It is
 	// required.
 	Priority func(obj T, fallback int) int
-	// Mine, if there is one, is false for an object of which another process takes care:
-	// it is not queued.
-	Mine func(obj T) bool
 	// Waits, if there is one, is true for an object of the initial list that need not
 	// be queued yet. Any later event queues it all the same.
 	Waits func(obj T) bool
@@ -53,28 +50,7 @@ func (e *Enqueuer[T]) Evaluate(obj T, fallback int) {
 }
 
 func (e *Enqueuer[T]) add(obj T, priority int) {
-	if e.mine(obj) {
-		e.Queue.AddWithOpts(priorityqueue.AddOpts{Priority: priority}, KeyOf(obj))
-	}
-}
-
-func (e *Enqueuer[T]) mine(obj T) bool { return e.Mine == nil || e.Mine(obj) }
-
-// listed queues obj as one of the initial list.
-func (e *Enqueuer[T]) listed(obj T) {
-	if e.mine(obj) && (e.Waits == nil || !e.Waits(obj)) {
-		e.add(obj, PriorityDefaultCreate)
-	}
-}
-
-// Gained queues the objects that share is true for like those of the initial list: from
-// now on they are this process's.
-func (e *Enqueuer[T]) Gained(share func(obj T) bool) {
-	for _, obj := range e.Objects.informed.List() {
-		if o := obj.(T); share(o) {
-			e.listed(o)
-		}
-	}
+	e.Queue.AddWithOpts(priorityqueue.AddOpts{Priority: priority}, KeyOf(obj))
 }
 
 // known returns the object of key, if there is one.
@@ -110,13 +86,14 @@ func (e *Enqueuer[T]) Handler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, isInInitialList bool) {
 			added := obj.(T)
-			if isInInitialList {
-				e.listed(added)
-				return
+			switch {
+			case !isInInitialList:
+				var none T
+				e.news(none, added)
+				e.Evaluate(added, PriorityDefaultCreate)
+			case e.Waits == nil || !e.Waits(added):
+				e.add(added, PriorityDefaultCreate)
 			}
-			var none T
-			e.news(none, added)
-			e.Evaluate(added, PriorityDefaultCreate)
 		},
 		UpdateFunc: func(oldObj, obj any) {
 			old, updated := oldObj.(T), obj.(T)
@@ -138,7 +115,7 @@ func (e *Enqueuer[T]) Handler() cache.ResourceEventHandler {
 }
 
 func (e *Enqueuer[T]) news(old, obj T) {
-	if e.News != nil && e.mine(obj) {
+	if e.News != nil {
 		e.News(old, obj)
 	}
 }

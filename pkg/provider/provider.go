@@ -20,6 +20,8 @@ type Request struct {
 	// resolved. It is nil when it cannot be resolved: then nothing is created or
 	// reconfigured, but status is read, and power off and suspend still happen.
 	Effective *vmv1alpha1.VirtualMachineInstanceSpec
+	// NamespaceLabels are the labels of the namespace; nil if they are not known.
+	NamespaceLabels map[string]string
 	// Image is the image to create from, nil when it does not exist.
 	Image *vmv1alpha1.VirtualMachineImage
 	// Bootstrap holds the values that the bootstrap Secrets had.

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
@@ -77,16 +78,19 @@ func TestF8ControllersWaitForTheReleaseOfARestoredStore(t *testing.T) {
 			dir := restoredDir(t)
 			synctest.Test(t, func(t *testing.T) {
 				host := fake.NewClientset()
+				l, _ := newLeadership(host, elect)
+				l.deps.dataDir = dir
 				ctx, stop := context.WithCancel(t.Context())
 				started := make(chan struct{})
-				r, _ := newRunner(host, elect, func(ctx context.Context, _ *controllerDeps) error {
+				if err := l.hook("c", func(ctx context.Context, _ *controllerDeps) error {
 					close(started)
 					<-ctx.Done()
 					return ctx.Err()
-				})
-				r.deps.dataDir = dir
+				})(genericapiserver.PostStartHookContext{Context: ctx}); err != nil {
+					t.Fatal(err)
+				}
 				ended := make(chan struct{})
-				go func() { r.run(ctx); close(ended) }()
+				go func() { l.elect(ctx); close(ended) }()
 				time.Sleep(10 * releasePoll)
 				select {
 				case <-started:

@@ -4,6 +4,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -79,15 +80,16 @@ func (p *pass) unknown(s driver.Sighting) error {
 func want(req *provider.Request) *driver.Want {
 	vm := req.VM
 	w := &driver.Want{
-		Identity:    identity(vm),
-		Name:        vm.Name,
-		ProviderID:  vm.Spec.ProviderID,
-		Adopted:     vm.Spec.InstanceUUID != "",
-		Effective:   req.Effective,
-		Image:       req.Image,
-		Bootstrap:   req.Bootstrap,
-		Adapters:    adapters(vm),
-		NoPromotion: vm.Spec.PromoteDisksMode == vmv1alpha1.PromoteDisksModeDisabled,
+		Identity:        identity(vm),
+		Name:            vm.Name,
+		ProviderID:      vm.Spec.ProviderID,
+		Adopted:         vm.Spec.InstanceUUID != "",
+		Effective:       req.Effective,
+		NamespaceLabels: req.NamespaceLabels,
+		Image:           req.Image,
+		Bootstrap:       req.Bootstrap,
+		Adapters:        adapters(vm),
+		NoPromotion:     vm.Spec.PromoteDisksMode == vmv1alpha1.PromoteDisksModeDisabled,
 	}
 	if own := vm.Spec.Devices; vm.Spec.Preference != nil && vm.Spec.ClassName == "" {
 		w.TPMPreferred = own == nil || own.TPM == nil
@@ -115,6 +117,7 @@ func identity(vm *vmv1alpha1.VirtualMachine) driver.Identity {
 		Key: provider.KeyOf(vm).NamespacedName, UID: string(vm.UID),
 		InstanceUUID: strings.ToLower(string(vm.UID)), UniqueID: vm.Status.UniqueID,
 		BiosUUID: strings.ToLower(vm.Status.BiosUUID),
+		Zone:     cmp.Or(vm.Status.Zone, vmv1alpha1.DefaultZone),
 	}
 	if vm.Spec.InstanceUUID != "" {
 		id.InstanceUUID = strings.ToLower(vm.Spec.InstanceUUID)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
@@ -155,6 +156,11 @@ func (d *Driver) Refused(*driver.Want) driver.Refusals { return driver.Refusals{
 // Check implements driver.Driver: everything is there.
 func (d *Driver) Check(context.Context, *driver.Want, ...string) driver.Report {
 	return driver.Report{}
+}
+
+// Offer implements driver.Driver: every zone has everything.
+func (d *Driver) Offer(_ context.Context, _ *driver.Want, zone string) provider.Offer {
+	return provider.Offer{Zone: zone}
 }
 
 // Create implements driver.Driver.

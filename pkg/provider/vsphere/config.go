@@ -74,5 +74,6 @@ func (c *Config) placement(s *session.Session) placement.Options {
 	return placement.Options{
 		Session: s, Datacenter: c.Datacenter, ResourcePool: c.ResourcePool,
 		Folder: c.Folder, Datastore: c.Datastore, Network: c.Network, Networks: c.Networks,
+		HostDevices: c.HostDevices,
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/vmware/govmomi/vim25/mo"
-	vimtypes "github.com/vmware/govmomi/vim25/types"
 	"k8s.io/apimachinery/pkg/api/equality"
 
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/action"
@@ -32,12 +32,12 @@ import (
 type Driver struct {
 	session   *session.Session
 	inventory *inventory.Inventory
-	places    *placement.Resolver
 	actor     *action.Actor
-	creator   *create.Creator
 	images    *catalogue.Catalogue
-	// hostDevices are those that VMs may have.
-	hostDevices []string
+	// flags are the zone that the Config describes.
+	flags       placement.Options
+	zones       zones
+	descriptors *descriptor.Reader
 	// readAfter is closed when the inventory may be read, nil for at once.
 	readAfter <-chan struct{}
 	sink      driver.Sink
@@ -51,19 +51,14 @@ func New(c Config) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Driver{session: s, hostDevices: c.HostDevices, readAfter: c.ReadAfter}
-	d.places = placement.New(c.placement(s))
+	d := &Driver{session: s, flags: c.placement(s), readAfter: c.ReadAfter, descriptors: &descriptor.Reader{}}
 	d.inventory = inventory.New(inventory.Options{
 		Session: s, MaxWait: c.MaxWait, Changed: d.changed, Synced: func() { d.sink.Read() },
-		Folder: func(ctx context.Context) (vimtypes.ManagedObjectReference, error) {
-			ref, _, err := d.places.Folder(ctx)
-			return ref, err
-		},
+		Folders: d.folders,
 	})
 	d.actor = &action.Actor{Session: s, Inventory: d.inventory, GracePeriod: c.GracePeriod}
-	descriptors := &descriptor.Reader{}
-	d.creator = &create.Creator{Actor: d.actor, Places: d.places, Descriptors: descriptors}
-	d.images = &catalogue.Catalogue{Session: s, Places: d.places, Descriptors: descriptors}
+	d.images = &catalogue.Catalogue{Session: s, Places: d.anyPlaces, Descriptors: d.descriptors}
+	d.SetZones(map[string]*vmv1alpha1.ZoneSpec{vmv1alpha1.DefaultZone: nil})
 	return d, nil
 }
 
@@ -76,7 +71,7 @@ func (d *Driver) Run(ctx context.Context, sink driver.Sink) {
 	var wg sync.WaitGroup
 	wg.Go(func() { d.session.Run(ctx) })
 	wg.Go(func() { d.readInventory(ctx) })
-	wg.Go(func() { d.places.Warm(ctx) })
+	wg.Go(func() { d.warm(ctx) })
 	wg.Wait()
 	d.session.Close()
 }
@@ -160,12 +155,15 @@ func (d *Driver) Owned() []driver.Owned { return d.inventory.Owned() }
 // Look implements driver.Driver.
 func (d *Driver) Look(id driver.Identity) driver.Sighting {
 	names := namesOf(id)
-	if folder, ok := d.places.KnownNamespaceFolder(id.Key.Namespace); ok {
+	if folder, ok := d.places(id.Zone).KnownNamespaceFolder(id.Key.Namespace); ok {
 		names.Folder = folder
 	}
 	f := d.inventory.Find(names)
 	switch f.State {
 	case inventory.Absent:
+		if err := d.unread(id.Zone); err != nil {
+			return driver.Sighting{State: driver.Unknown, Why: "zone " + id.Zone + " could not be read: " + err.Error()}
+		}
 		return driver.Sighting{State: driver.Absent}
 	case inventory.Exists:
 		return driver.Sighting{State: driver.Exists, Machine: d.machine(f.VM), Ownership: ownership(f.VM, ownerOf(id))}
@@ -192,7 +190,7 @@ func ownership(vm *mo.VirtualMachine, owner observe.Owner) driver.Ownership {
 
 // Search implements driver.Driver.
 func (d *Driver) Search(ctx context.Context, id driver.Identity) (driver.Finding, error) {
-	ref, whose, err := d.creator.LookUp(ctx, namesOf(id), ownerOf(id))
+	ref, whose, err := d.creator(id.Zone).LookUp(ctx, namesOf(id), ownerOf(id))
 	switch {
 	case err != nil:
 		return "", err
@@ -218,7 +216,7 @@ func (d *Driver) Search(ctx context.Context, id driver.Identity) (driver.Finding
 func (d *Driver) tasksOf(ctx context.Context, id driver.Identity) (driver.Finding, error) {
 	switch {
 	case id.Attempted:
-		task, err := d.creator.Making(ctx, id.DeletedAt)
+		task, err := d.creator(id.Zone).Making(ctx, id.DeletedAt)
 		if err != nil {
 			return "", err
 		}
@@ -226,7 +224,7 @@ func (d *Driver) tasksOf(ctx context.Context, id driver.Identity) (driver.Findin
 			return "", &vimfault.BusyError{Message: "vSphere still works on task " + task + ", which may make the VM: an earlier process began it"}
 		}
 	case id.UniqueID != "" && !id.DeletedAt.IsZero():
-		gone, err := d.creator.Destroyed(ctx, id.UniqueID, id.DeletedAt)
+		gone, err := d.creator(id.Zone).Destroyed(ctx, id.UniqueID, id.DeletedAt)
 		if err != nil {
 			return "", err
 		}
@@ -239,30 +237,32 @@ func (d *Driver) tasksOf(ctx context.Context, id driver.Identity) (driver.Findin
 
 // Refused implements driver.Driver.
 func (d *Driver) Refused(w *driver.Want) driver.Refusals {
-	return d.refused(d.wanted(w), &mo.VirtualMachine{})
+	return driver.Refusals{Invalid: configspec.Refused(d.wanted(w), &mo.VirtualMachine{}), NotAllowed: d.notAllowed(w)}
 }
 
-func (d *Driver) refused(w configspec.Want, vm *mo.VirtualMachine) driver.Refusals {
-	return driver.Refusals{Invalid: configspec.Refused(w, vm), NotAllowed: configspec.NotAllowed(w, d.hostDevices)}
+// notAllowed lists the devices that the zone does not let the namespace have.
+func (d *Driver) notAllowed(w *driver.Want) []string {
+	allowed, by := d.places(w.Identity.Zone).Devices(w.NamespaceLabels)
+	return configspec.NotAllowed(configspec.Want{Effective: w.Effective}, allowed, by)
 }
 
 // Check implements driver.Driver.
 func (d *Driver) Check(ctx context.Context, w *driver.Want, kinds ...string) driver.Report {
-	return d.places.Check(ctx, w.Effective, w.Image, kinds...).Failures
+	return d.places(w.Identity.Zone).Check(ctx, w, kinds...).Failures
 }
 
 // Create implements driver.Driver.
 func (d *Driver) Create(w *driver.Want, checked func(driver.Report)) driver.Operation {
 	want := d.wanted(w)
 	return driver.Operation{Kind: driver.KindCreate, Run: func(ctx context.Context) error {
-		rep := d.places.Check(ctx, w.Effective, w.Image)
+		rep := d.places(w.Identity.Zone).Check(ctx, w)
 		checked(rep.Failures)
 		if err := rep.Err(); err != nil {
 			return err
 		}
-		err := d.creator.Create(ctx, want, rep)
+		err := d.creator(w.Identity.Zone).Create(ctx, want, rep)
 		if create.Gone(err) {
-			d.places.Invalidate()
+			d.invalidate()
 		}
 		return err
 	}}
@@ -295,7 +295,7 @@ func (d *Driver) wanted(w *driver.Want) configspec.Want {
 	if w.Bootstrap != nil {
 		out.UserData, out.VAppProperties = w.Bootstrap.CloudConfig, w.Bootstrap.VAppProperties
 	}
-	out.Backings, _ = d.places.KnownBackings(placement.NetworkNames(w.Effective))
+	out.Backings, _ = d.places(w.Identity.Zone).KnownBackings(placement.NetworkNames(w.Effective), w.NamespaceLabels)
 	return out
 }
 

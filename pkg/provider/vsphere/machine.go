@@ -46,7 +46,7 @@ func (m machine) Compare(w *driver.Want) driver.Comparison {
 	want := m.driver.wanted(w)
 	want.HostMHz = m.driver.inventory.HostMHz(m.vm.Runtime.Host)
 	c := driver.Comparison{
-		Refused:    m.driver.refused(want, m.vm),
+		Refused:    driver.Refusals{Invalid: configspec.Refused(want, m.vm), NotAllowed: m.driver.notAllowed(w)},
 		NotApplied: configspec.NotApplied(want, m.vm),
 	}
 	for _, d := range configspec.Differences(want, m.vm) {

@@ -170,7 +170,7 @@ func TestS7NetworksAreFoundByTheirNameAndNotByAPattern(t *testing.T) {
 	}
 	p, _ := startProvider(t, ready, nil)
 	portgroup := func(name string) string {
-		found, err := p.places.Backings(t.Context(), []string{name})
+		found, err := p.places.Backings(t.Context(), []string{name}, nil)
 		if err != nil {
 			return err.Error()
 		}

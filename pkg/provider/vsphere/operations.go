@@ -26,14 +26,14 @@ import (
 func (m machine) Complete(w *driver.Want) driver.Operation {
 	want := m.driver.wanted(w)
 	return driver.Operation{Kind: driver.KindCreate, Run: func(ctx context.Context) error {
-		rep := m.driver.places.Check(ctx, w.Effective, w.Image, vmv1alpha1.ConditionNetworkReady)
+		rep := m.driver.places(w.Identity.Zone).Check(ctx, w, vmv1alpha1.ConditionNetworkReady)
 		if err := rep.Err(); err != nil {
 			return err
 		}
 		want.Backings = rep.Backings
-		err := m.driver.creator.Complete(ctx, want, m.ref())
+		err := m.driver.creator(w.Identity.Zone).Complete(ctx, want, m.ref())
 		if create.Gone(err) {
-			m.driver.places.Invalidate()
+			m.driver.invalidate()
 		}
 		return err
 	}}
@@ -66,7 +66,7 @@ func (m machine) configure(ctx context.Context, diffs []configspec.Difference, v
 	spec.ChangeVersion = version
 	err := m.driver.actor.Reconfigure(ctx, m.ref(), spec)
 	if vimfault.InvalidBacking(err) {
-		m.driver.places.Invalidate() // A network was made again: it has another key.
+		m.driver.invalidate() // A network was made again: it has another key.
 	}
 	return err
 }

@@ -24,7 +24,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/inventory"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
-	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 )
 
 var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -65,7 +64,7 @@ func newScene() *scene {
 func (s *scene) power(state types.VirtualMachinePowerState) { s.observed.Runtime.PowerState = state }
 
 func (s *scene) input() plan.Input {
-	d := &Driver{inventory: inventory.New(inventory.Options{}), places: placement.New(placement.Options{})}
+	d := &Driver{inventory: inventory.New(inventory.Options{})}
 	w := want(s.vm, s.effective)
 	m := d.machine(s.observed)
 	in := plan.Input{VM: s.vm, Want: w, Machine: m, Facts: m.Facts(w), Now: now}

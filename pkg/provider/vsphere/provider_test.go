@@ -12,6 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"k8s.io/apimachinery/pkg/types"
 
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/inventory"
@@ -42,7 +43,7 @@ func newProvider(t *testing.T, s settings) *Provider {
 		t.Fatal(err)
 	}
 	s.Driver = d
-	return &Provider{Engine: engine.New(s.Options), driver: d, inventory: d.inventory, places: d.places}
+	return &Provider{Engine: engine.New(s.Options), driver: d, inventory: d.inventory, places: d.places(vmv1alpha1.DefaultZone)}
 }
 
 // CreateOrUpdateVirtualMachineAsync returns what tells of the end of an operation that

@@ -31,6 +31,8 @@ type Identity struct {
 	// BiosUUID is the one that the virtual machine was given or last had, in lower
 	// case; empty if not known. It tells a virtual machine from a copy of it.
 	BiosUUID string
+	// Zone that the virtual machine is in.
+	Zone string
 	// DeletedAt is when the object was deleted, zero while it is not.
 	DeletedAt time.Time
 	// Attempted is true for a deleted object whose virtual machine somebody may have
@@ -99,6 +101,8 @@ type Want struct {
 	// Adopted is true for a virtual machine that was made by others and is named by
 	// the object: what the object does not list stays.
 	Adopted bool
+	// NamespaceLabels are the labels of the namespace; nil if they are not known.
+	NamespaceLabels map[string]string
 	// Effective spec, nil when it cannot be resolved.
 	Effective *vmv1alpha1.VirtualMachineInstanceSpec
 	// Adapters are the device keys of the interfaces' adapters by the names of these, as
@@ -164,6 +168,8 @@ type Driver interface {
 	// Check resolves what w needs of the hypervisor, and all of it even if some fails;
 	// with kinds, only what belongs to these conditions.
 	Check(ctx context.Context, w *Want, kinds ...string) Report
+	// Offer says what a zone has for w, whose own zone does not count.
+	Offer(ctx context.Context, w *Want, zone string) provider.Offer
 	// Create makes the virtual machine, or finds what an earlier create made. What it
 	// finds out about its prerequisites goes to checked.
 	Create(w *Want, checked func(Report)) Operation

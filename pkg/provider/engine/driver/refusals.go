@@ -43,8 +43,9 @@ const Any = "*"
 // shownAllowed bounds the names in a message.
 const shownAllowed = 10
 
-// NotAllowedMessage says that what is not among those that flag allows.
-func NotAllowedMessage(what, flag string, allowed []string) string {
+// NotAllowedMessage says that what is not among those that somebody allows, a flag of the
+// server or a zone.
+func NotAllowedMessage(what, by string, allowed []string) string {
 	quoted := make([]string, 0, shownAllowed)
 	for _, name := range allowed[:min(len(allowed), shownAllowed)] {
 		quoted = append(quoted, fmt.Sprintf("%q", name))
@@ -56,5 +57,5 @@ func NotAllowedMessage(what, flag string, allowed []string) string {
 	case more > 0:
 		list += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Sprintf("%s is not allowed by %s of the server; allowed: %s", what, flag, list)
+	return fmt.Sprintf("%s is not allowed by %s; allowed: %s", what, by, list)
 }

@@ -27,7 +27,7 @@ type Catalogue struct {
 	// Session is the connection.
 	Session *session.Session
 	// Places finds templates.
-	Places *placement.Resolver
+	Places func() *placement.Resolver
 	// Descriptors reads those of library items.
 	Descriptors *descriptor.Reader
 }
@@ -83,7 +83,7 @@ func (c *Catalogue) DescribeItem(ctx context.Context, item provider.LibraryItem)
 	if err := placement.Deployable(vmv1alpha1.ContentLibraryImageSource{Library: item.Library, Item: item.Name}, item.Type); err != nil {
 		return nil, err
 	}
-	if err := c.Places.Deploys(ctx); err != nil {
+	if err := c.Places().Deploys(ctx); err != nil {
 		return nil, err
 	}
 	image, err := c.Descriptors.Read(ctx, c.Session, item.ID)

@@ -16,7 +16,7 @@ import (
 
 // DescribeTemplate implements provider.Images.
 func (c *Catalogue) DescribeTemplate(ctx context.Context, inventoryPath string) (*provider.ImageDescription, error) {
-	source, err := c.Places.Template(ctx, inventoryPath)
+	source, err := c.Places().Template(ctx, inventoryPath)
 	if err != nil {
 		return nil, err
 	}

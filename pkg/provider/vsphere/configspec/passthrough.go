@@ -136,7 +136,7 @@ func (c *comparison) refusedPassthrough(say func(format string, args ...any)) {
 }
 
 // NotAllowed lists the GPUs and host devices that are wanted and not allowed.
-func NotAllowed(want Want, allowed []string) []string {
+func NotAllowed(want Want, allowed []string, by string) []string {
 	if want.Effective == nil || slices.Contains(allowed, driver.Any) {
 		return nil
 	}
@@ -148,7 +148,7 @@ func NotAllowed(want Want, allowed []string) []string {
 	for _, path := range []string{gpusPath, hostDevicesPath} {
 		for _, d := range listOf(want.Effective.Devices, path) {
 			if !slices.Contains(known, deviceID(d.DeviceName)) {
-				out = append(out, driver.NotAllowedMessage(fmt.Sprintf("%s[%s].deviceName %q", path, d.Name, d.DeviceName), "--vcenter-host-devices", allowed))
+				out = append(out, driver.NotAllowedMessage(fmt.Sprintf("%s[%s].deviceName %q", path, d.Name, d.DeviceName), by, allowed))
 			}
 		}
 	}

@@ -69,7 +69,7 @@ func (i *Inventory) receive(ctx context.Context, col *collector, g *errgroup.Gro
 				}
 			}
 			if slices.ContainsFunc(b.updates, func(u types.ObjectUpdate) bool {
-				return u.Obj == col.folder && u.Kind == types.ObjectUpdateKindLeave
+				return slices.Contains(col.folders, u.Obj) && u.Kind == types.ObjectUpdateKindLeave
 			}) {
 				return errFolderGone
 			}

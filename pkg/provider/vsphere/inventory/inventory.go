@@ -23,8 +23,8 @@ const defaultMaxWait = 30
 type Options struct {
 	// Session to vCenter.
 	Session *session.Session
-	// Folder returns the managed folder. It is asked for at every (re)build.
-	Folder func(ctx context.Context) (types.ManagedObjectReference, error)
+	// Folders returns the managed folders, each once. It is asked for at every (re)build.
+	Folders func(ctx context.Context) ([]types.ManagedObjectReference, error)
 	// Changed is called with the old and the new record; old is nil for a virtual machine
 	// that is new, or that came into or left the managed folder, changed is nil for one
 	// that is gone. It must not block.
@@ -66,6 +66,9 @@ type Inventory struct {
 	watchers map[types.ManagedObjectReference]map[chan struct{}]struct{}
 	tasks    tasks
 	places   places
+
+	// rebuild ends the stream of the moment, nil while there is none.
+	rebuild context.CancelCauseFunc
 
 	// abandoned are the collectors of streams that ended while vCenter could not be told;
 	// only Run uses it.
@@ -168,6 +171,18 @@ func (i *Inventory) Starting() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return !i.complete
+}
+
+// errRebuilt ends a stream that does not read all that is to be read.
+var errRebuilt = errors.New("there are other folders to read")
+
+// Rebuild reads everything anew, by other folders than before.
+func (i *Inventory) Rebuild() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.rebuild != nil {
+		i.rebuild(errRebuilt)
+	}
 }
 
 // Forget drops the record of a virtual machine that is known to be gone.

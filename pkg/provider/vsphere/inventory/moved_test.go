@@ -52,9 +52,9 @@ func startInventory(t *testing.T) *followed {
 	places := placement.New(placement.Options{Session: s, Folder: managedFolder})
 	f.Inventory = New(Options{
 		Session: s, MaxWait: 2,
-		Folder: func(ctx context.Context) (types.ManagedObjectReference, error) {
+		Folders: func(ctx context.Context) ([]types.ManagedObjectReference, error) {
 			ref, _, err := places.Folder(ctx)
-			return ref, err
+			return []types.ManagedObjectReference{ref}, err
 		},
 		Changed: func(old, changed *mo.VirtualMachine) {
 			switch {

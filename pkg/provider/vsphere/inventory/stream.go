@@ -5,6 +5,7 @@ package inventory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -30,6 +31,11 @@ func (i *Inventory) Run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+		if errors.Is(err, errRebuilt) {
+			logger.Info("The inventory is read anew", "why", err.Error())
+			try = -1
+			continue
+		}
 		if time.Since(began) > time.Minute {
 			try = 0
 		}
@@ -49,8 +55,9 @@ type collector struct {
 	client *vim25.Client
 	ref    types.ManagedObjectReference
 	views  []types.ManagedObjectReference
-	// folder is the managed one, outside the filter of what is followed elsewhere.
-	folder, outside types.ManagedObjectReference
+	// folders are the managed ones, outside is the filter of what is followed elsewhere.
+	folders []types.ManagedObjectReference
+	outside types.ManagedObjectReference
 }
 
 // stream builds a collector and follows it until something fails.
@@ -70,15 +77,15 @@ func (i *Inventory) stream(ctx context.Context) error {
 		}
 	}()
 	i.mu.Lock()
-	i.began = time.Now()
+	i.began, i.rebuild = time.Now(), cancel
 	clear(i.direct) // Whatever is there by now, the new stream reports.
 	i.places.reset()
 	i.mu.Unlock()
-	folder, err := i.opts.Folder(ctx)
+	folders, err := i.opts.Folders(ctx)
 	if err != nil {
-		return fmt.Errorf("finding the managed folder: %w", err)
+		return fmt.Errorf("finding the managed folders: %w", err)
 	}
-	col := &collector{client: c, folder: folder}
+	col := &collector{client: c, folders: folders}
 	defer func() {
 		if !col.destroy() {
 			i.abandoned = append(i.abandoned, col)
@@ -98,9 +105,14 @@ func (i *Inventory) stream(ctx context.Context) error {
 // build makes the views, the collector and its filters.
 func (i *Inventory) build(ctx context.Context, col *collector) error {
 	c := col.client
-	vms, err := col.containerView(ctx, col.folder, "VirtualMachine")
-	if err != nil {
-		return err
+	// A folder itself is selected to learn of its end, which empties its view.
+	var objects []types.ObjectSpec
+	for _, folder := range col.folders {
+		vms, err := col.containerView(ctx, folder, "VirtualMachine")
+		if err != nil {
+			return err
+		}
+		objects = append(objects, types.ObjectSpec{Obj: folder}, viewObject(vms))
 	}
 	hosts, err := col.containerView(ctx, c.ServiceContent.RootFolder, "HostSystem")
 	if err != nil {
@@ -119,9 +131,7 @@ func (i *Inventory) build(ctx context.Context, col *collector) error {
 		return fmt.Errorf("creating the property collector: %w", err)
 	}
 	col.ref = pc.Returnval
-	// The folder itself is selected to learn of its end, which empties its view.
-	_, err = col.filter(ctx, types.ObjectSpec{Obj: col.folder}, viewObject(hosts), viewObject(vms), viewObject(list))
-	if err != nil {
+	if _, err = col.filter(ctx, append(objects, viewObject(hosts), viewObject(list))...); err != nil {
 		return err
 	}
 	if col.outside, err = col.filter(ctx, viewObject(elsewhere)); err != nil {

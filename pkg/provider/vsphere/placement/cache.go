@@ -4,6 +4,7 @@
 package placement
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -26,6 +27,8 @@ const maxAge = 5 * time.Minute
 // looked up once. What was not found is not remembered.
 type cache[T any] struct {
 	flights singleflight.Group
+	// age is how long what was found is used; maxAge if zero.
+	age time.Duration
 
 	mu    sync.Mutex
 	found map[string]place[T]
@@ -47,12 +50,12 @@ func (c *cache[T]) known(name string) (T, bool) {
 	return p.value, ok
 }
 
-// get returns what find found during the last maxAge, or finds now.
+// get returns what find found not long ago, or finds now.
 func (c *cache[T]) get(ctx context.Context, name string, find func(context.Context) (T, error)) (T, error) {
 	c.mu.Lock()
 	p, ok := c.found[name]
 	c.mu.Unlock()
-	if ok && time.Since(p.at) < maxAge {
+	if ok && time.Since(p.at) < cmp.Or(c.age, maxAge) {
 		return p.value, nil
 	}
 	return c.renew(ctx, name, find)

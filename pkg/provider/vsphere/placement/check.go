@@ -36,9 +36,9 @@ func (r *Report) Err() error { return r.Failures.Err() }
 
 // Check resolves everything that a create needs, at the same time, and all of it
 // even if some fails; with kinds, only what belongs to these conditions.
-func (r *Resolver) Check(ctx context.Context, e *vmv1alpha1.VirtualMachineInstanceSpec, image *vmv1alpha1.VirtualMachineImage, kinds ...string) *Report {
+func (r *Resolver) Check(ctx context.Context, w *driver.Want, kinds ...string) *Report {
 	if len(kinds) > 0 {
-		return r.checkOnly(ctx, e, image, kinds)
+		return r.checkOnly(ctx, w, kinds)
 	}
 	rep := &Report{}
 	var folderErr, poolErr, datastoreErr, networkErr, imageErr error
@@ -46,8 +46,8 @@ func (r *Resolver) Check(ctx context.Context, e *vmv1alpha1.VirtualMachineInstan
 		func() { rep.Folder, _, folderErr = r.folder(ctx) },
 		func() { rep.Pool, poolErr = r.Pool(ctx) },
 		func() { rep.Datastore, datastoreErr = r.Datastore(ctx) },
-		func() { rep.Backings, networkErr = r.Backings(ctx, NetworkNames(e)) },
-		func() { rep.Source, imageErr = r.Source(ctx, image) },
+		func() { rep.Backings, networkErr = r.Backings(ctx, NetworkNames(w.Effective), w.NamespaceLabels) },
+		func() { rep.Source, imageErr = r.Source(ctx, w.Image) },
 	)
 	rep.Failures = driver.Report{
 		vmv1alpha1.ConditionPlacementReady: errors.Join(folderErr, poolErr),
@@ -59,7 +59,7 @@ func (r *Resolver) Check(ctx context.Context, e *vmv1alpha1.VirtualMachineInstan
 }
 
 // checkOnly resolves what belongs to some conditions.
-func (r *Resolver) checkOnly(ctx context.Context, e *vmv1alpha1.VirtualMachineInstanceSpec, image *vmv1alpha1.VirtualMachineImage, kinds []string) *Report {
+func (r *Resolver) checkOnly(ctx context.Context, w *driver.Want, kinds []string) *Report {
 	rep := &Report{Failures: driver.Report{}}
 	for _, kind := range kinds {
 		var err error
@@ -72,9 +72,9 @@ func (r *Resolver) checkOnly(ctx context.Context, e *vmv1alpha1.VirtualMachineIn
 		case vmv1alpha1.ConditionStorageReady:
 			rep.Datastore, err = r.Datastore(ctx)
 		case vmv1alpha1.ConditionNetworkReady:
-			rep.Backings, err = r.Backings(ctx, NetworkNames(e))
+			rep.Backings, err = r.Backings(ctx, NetworkNames(w.Effective), w.NamespaceLabels)
 		case vmv1alpha1.ConditionImageReady:
-			rep.Source, err = r.Source(ctx, image)
+			rep.Source, err = r.Source(ctx, w.Image)
 		}
 		rep.Failures[kind] = err
 	}
@@ -89,7 +89,7 @@ func (r *Resolver) Warm(ctx context.Context) {
 		func() { _, _, _ = r.folder(ctx) },
 		func() { _, _ = r.Pool(ctx) },
 		func() { _, _ = r.Datastore(ctx) },
-		func() { _, _ = r.Backings(ctx, []string{""}) },
+		func() { _, _ = r.Backings(ctx, []string{""}, nil) },
 		func() { _ = r.opts.Session.LoginREST(ctx) },
 	)
 }

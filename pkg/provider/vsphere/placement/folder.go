@@ -41,10 +41,7 @@ func (r *Resolver) folder(ctx context.Context) (types.ManagedObjectReference, st
 
 // folderPath is the inventory path of the managed folder.
 func (r *Resolver) folderPath(dc *object.Datacenter) string {
-	p := r.opts.Folder
-	if p == "" {
-		p = defaultFolder
-	}
+	p := r.site.folder
 	if !strings.HasPrefix(p, "/") {
 		p = path.Join(dc.InventoryPath, "vm", strings.TrimPrefix(p, "vm/"))
 	}
@@ -61,7 +58,7 @@ func (r *Resolver) findFolder(ctx context.Context) (folderAt, error) {
 	if err != nil {
 		return folderAt{}, explain("folder", p, err)
 	}
-	if ref == nil && r.opts.Folder == "" {
+	if ref == nil && r.site.makeFolder {
 		folders, ferr := dc.Folders(ctx)
 		if ferr != nil {
 			return folderAt{}, fmt.Errorf("finding the VM folder of datacenter %s: %w", dc.InventoryPath, ferr)

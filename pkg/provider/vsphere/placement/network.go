@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/vmware/govmomi/find"
-	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -35,26 +33,29 @@ func NetworkNames(e *vmv1alpha1.VirtualMachineInstanceSpec) []string {
 	return out
 }
 
-// KnownBackings returns the networks that were resolved before, and whether
-// these are all.
-func (r *Resolver) KnownBackings(names []string) (backings map[string]types.BaseVirtualDeviceBackingInfo, complete bool) {
+// KnownBackings returns the networks that were resolved before and that a namespace with
+// these labels may use, and whether these are all.
+func (r *Resolver) KnownBackings(names []string, of map[string]string) (backings map[string]types.BaseVirtualDeviceBackingInfo, complete bool) {
 	out := make(map[string]types.BaseVirtualDeviceBackingInfo, len(names))
 	for _, n := range names {
-		if b, ok := r.backings.known(n); ok {
+		at, ok := r.knownNetwork(n, of)
+		if !ok {
+			continue
+		}
+		if b, ok := r.backings.known(at); ok {
 			out[n] = b
 		}
 	}
 	return out, len(out) == len(names)
 }
 
-// Backings resolves the networks. All that cannot be resolved are reported.
-func (r *Resolver) Backings(ctx context.Context, names []string) (map[string]types.BaseVirtualDeviceBackingInfo, error) {
+// Backings resolves the networks of a virtual machine in a namespace with these labels.
+// All that cannot be resolved are reported.
+func (r *Resolver) Backings(ctx context.Context, names []string, of map[string]string) (map[string]types.BaseVirtualDeviceBackingInfo, error) {
 	found := make(map[string]types.BaseVirtualDeviceBackingInfo, len(names))
 	var failures []error
 	for _, n := range names {
-		b, err := r.backings.get(ctx, n, func(ctx context.Context) (types.BaseVirtualDeviceBackingInfo, error) {
-			return r.backing(ctx, n)
-		})
+		b, err := r.backing(ctx, n, of)
 		if err != nil {
 			failures = append(failures, err)
 			continue
@@ -64,46 +65,131 @@ func (r *Resolver) Backings(ctx context.Context, names []string) (map[string]typ
 	return found, errors.Join(failures...)
 }
 
-func (r *Resolver) backing(ctx context.Context, name string) (types.BaseVirtualDeviceBackingInfo, error) {
-	f, dc, _, err := r.finder(ctx)
+func (r *Resolver) backing(ctx context.Context, name string, of map[string]string) (types.BaseVirtualDeviceBackingInfo, error) {
+	at, err := r.network(ctx, name, of)
 	if err != nil {
 		return nil, err
 	}
-	asked := name
-	if asked == "" {
-		asked = r.opts.Network
-	} else if err := r.allowed(ctx, f, dc, asked); err != nil {
-		return nil, err
-	}
-	net, err := f.NetworkOrDefault(ctx, exact(asked))
-	if err != nil {
-		return nil, explain("network", asked, err)
-	}
-	b, err := net.EthernetCardBackingInfo(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("reading network %q: %w", asked, err)
-	}
-	return b, nil
+	return r.backingAt(ctx, at)
 }
 
-// allowed is an error for a network that no interface may name. Names are compared and
-// not looked up: nobody learns whether a network exists that is not allowed.
-func (r *Resolver) allowed(ctx context.Context, f *find.Finder, dc *object.Datacenter, name string) error {
-	if slices.Contains(r.opts.Networks, driver.Any) {
-		return nil
-	}
-	all := slices.Clone(r.opts.Networks)
-	if r.opts.Network != "" {
-		all = append(all, r.opts.Network)
-	} else if only, err := f.DefaultNetwork(ctx); err == nil {
-		all = append(all, only.GetInventoryPath())
-	}
-	in := dc.InventoryPath + "/network/"
-	if slices.ContainsFunc(all, func(a string) bool { return pathIn(in, a) == pathIn(in, name) }) {
-		return nil
-	}
-	return &NotUsableError{NotAllowed: true, Message: driver.NotAllowedMessage(fmt.Sprintf("network %q", name), "--vcenter-networks", all)}
+// backingAt finds a network by its name in vSphere.
+func (r *Resolver) backingAt(ctx context.Context, at string) (types.BaseVirtualDeviceBackingInfo, error) {
+	return r.backings.get(ctx, at, func(ctx context.Context) (types.BaseVirtualDeviceBackingInfo, error) {
+		f, _, _, err := r.finder(ctx)
+		if err != nil {
+			return nil, err
+		}
+		net, err := f.NetworkOrDefault(ctx, exact(at))
+		if err != nil {
+			return nil, explain(WhatNetwork, at, err)
+		}
+		if err := r.reachable(ctx, at, net.Reference()); err != nil {
+			return nil, err
+		}
+		b, err := net.EthernetCardBackingInfo(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("reading network %q: %w", at, err)
+		}
+		return b, nil
+	})
 }
+
+// reachable is an error for a network that none of the hosts of a zone has: it may be there
+// for other clusters of the datacenter. Flags have said no more than the resource pool.
+func (r *Resolver) reachable(ctx context.Context, name string, network types.ManagedObjectReference) error {
+	if r.opts.Zone == nil {
+		return nil
+	}
+	owners, err := r.owners(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range owners {
+		if slices.Contains(owners[i].Network, network) {
+			return nil
+		}
+	}
+	return &NotUsableError{Message: fmt.Sprintf("no host of %s has the network %q", r.site.by, name), Missing: true}
+}
+
+// network is what vSphere calls a network, or an error for one that a namespace with these
+// labels may not use. Names are compared and not looked up: nobody learns whether a network
+// exists that is not allowed.
+func (r *Resolver) network(ctx context.Context, name string, of map[string]string) (string, error) {
+	f, dc, _, err := r.finder(ctx)
+	if err != nil {
+		return "", err
+	}
+	all, err := to(r.site.networks, of)
+	if err != nil {
+		return "", err
+	}
+	if at, ok := r.site.pick(all, name, dc.InventoryPath); ok {
+		return at, nil
+	}
+	if name == "" {
+		return "", &NotUsableError{Message: fmt.Sprintf("%s has no default network that this namespace may use: name one of its networks", r.site.by)}
+	}
+	shown := namesOf(all)
+	if r.site.onlyNetwork {
+		if only, err := f.DefaultNetwork(ctx); err == nil {
+			path := only.GetInventoryPath()
+			if pathIn(networksOf(dc.InventoryPath), name) == path {
+				return path, nil
+			}
+			shown = append(shown, path)
+		}
+	}
+	return "", &NotUsableError{NotAllowed: true, Message: driver.NotAllowedMessage(fmt.Sprintf("network %q", name), r.site.networksBy, shown)}
+}
+
+// knownNetwork is network from memory.
+func (r *Resolver) knownNetwork(name string, of map[string]string) (string, bool) {
+	dc, ok := r.datacenters.known("")
+	all, err := to(r.site.networks, of)
+	if !ok || err != nil {
+		return "", false
+	}
+	if at, ok := r.site.pick(all, name, dc.InventoryPath); ok {
+		return at, true
+	}
+	if r.site.onlyNetwork { // It was found under its path if it is the one.
+		path := pathIn(networksOf(dc.InventoryPath), name)
+		_, ok = r.backings.known(path)
+		return path, ok
+	}
+	return "", false
+}
+
+// pick finds a network by name among those that are allowed. An empty result stands for
+// the only network.
+func (s *site) pick(all []allowed, name, datacenter string) (at string, ok bool) {
+	if name == "" {
+		switch {
+		case s.onlyNetwork:
+			return "", true
+		case s.network == "" && len(s.networks) == 1 && len(all) == 1:
+			return all[0].is, true
+		case s.network == "":
+			return "", false
+		}
+		name = s.network
+	}
+	in := networksOf(datacenter)
+	for _, a := range all {
+		switch {
+		case a.any():
+			return name, true
+		case pathIn(in, a.name) == pathIn(in, name):
+			return a.is, true
+		}
+	}
+	return "", false
+}
+
+// networksOf is the folder of the networks of a datacenter.
+func networksOf(datacenter string) string { return datacenter + "/network/" }
 
 // pathIn is the inventory path of a network that is named in full or within a folder.
 func pathIn(folder, name string) string {

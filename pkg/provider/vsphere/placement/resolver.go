@@ -13,6 +13,7 @@ import (
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/types"
 
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
@@ -21,11 +22,16 @@ import (
 // defaultFolder is made below the datacenter's VM folder when none is named.
 const defaultFolder = "slipway"
 
-// Options name the places by inventory path or name. An empty one means the
-// only one, and of the folder, one named slipway that is made if missing.
+// Options say where virtual machines go. Datacenter and what follows it are the server's
+// flags, by inventory path or name; an empty one means the only one, and of the folder,
+// one named slipway that is made if missing.
 type Options struct {
 	// Session to vCenter.
 	Session *session.Session
+	// Name of the zone.
+	Name string
+	// Zone says where, in the place of what follows.
+	Zone *vmv1alpha1.ZoneSpec
 	// Datacenter that everything is in.
 	Datacenter string
 	// ResourcePool of the virtual machines; a cluster's root pool works too.
@@ -39,24 +45,40 @@ type Options struct {
 	// Networks are those that interfaces may name besides Network; driver.Any stands for
 	// all.
 	Networks []string
+	// HostDevices are those that virtual machines may have; driver.Any stands for all.
+	HostDevices []string
 }
 
-// Resolver resolves names.
+// Resolver resolves the names of one zone.
 type Resolver struct {
 	opts Options
+	site site
 
 	datacenters cache[*object.Datacenter]
-	// folders hold the managed folder, pools and datastores the configured one.
+	// folders hold the managed folder, pools and datastores the configured ones.
 	folders           cache[folderAt]
-	pools, datastores cache[types.ManagedObjectReference]
+	pools, datastores cache[[]types.ManagedObjectReference]
 	// namespaces are their folders, backings the networks by name, images by source.
 	namespaces cache[types.ManagedObjectReference]
 	backings   cache[types.BaseVirtualDeviceBackingInfo]
 	images     cache[Source]
+	// amounts are what the zone has, for a short time.
+	amounts cache[Amounts]
 }
 
 // New returns a Resolver; it asks nothing yet.
-func New(o Options) *Resolver { return &Resolver{opts: o} }
+func New(o Options) *Resolver {
+	r := &Resolver{opts: o, site: siteOf(o)}
+	r.amounts.age = amountsAge
+	return r
+}
+
+// Unknown returns a Resolver for a zone that is not there: it finds no place and says why.
+func Unknown(s *session.Session, zone string) *Resolver {
+	r := New(Options{Session: s, Name: zone, Zone: &vmv1alpha1.ZoneSpec{}})
+	r.site.err = &NotUsableError{Message: fmt.Sprintf("there is no Zone %q", zone), Missing: true}
+	return r
+}
 
 // Invalidate forgets everything, after something turned out to be Stale.
 func (r *Resolver) Invalidate() {
@@ -67,6 +89,7 @@ func (r *Resolver) Invalidate() {
 	r.namespaces.clear()
 	r.backings.clear()
 	r.images.clear()
+	r.amounts.clear()
 }
 
 // Stale reports whether err, of an operation, means that an object which was found
@@ -76,14 +99,17 @@ func Stale(err error) bool {
 }
 
 func (r *Resolver) finder(ctx context.Context) (*find.Finder, *object.Datacenter, *vim25.Client, error) {
+	if r.site.err != nil {
+		return nil, nil, nil, r.site.err
+	}
 	c, err := r.opts.Session.Vim(ctx)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	dc, err := r.datacenters.get(ctx, r.opts.Datacenter, func(ctx context.Context) (*object.Datacenter, error) {
-		dc, err := find.NewFinder(c, false).DatacenterOrDefault(ctx, exact(r.opts.Datacenter))
+	dc, err := r.datacenters.get(ctx, "", func(ctx context.Context) (*object.Datacenter, error) {
+		dc, err := find.NewFinder(c, false).DatacenterOrDefault(ctx, exact(r.site.datacenter))
 		if err != nil {
-			return nil, explain("datacenter", r.opts.Datacenter, err)
+			return nil, explain("datacenter", r.site.datacenter, err)
 		}
 		return dc, nil
 	})
@@ -112,33 +138,3 @@ func explain(what, name string, err error) error {
 
 // NotUsableError means that a name does not lead to exactly one usable object.
 type NotUsableError = driver.NotUsableError
-
-// Pool returns the resource pool.
-func (r *Resolver) Pool(ctx context.Context) (types.ManagedObjectReference, error) {
-	return r.pools.get(ctx, "", func(ctx context.Context) (types.ManagedObjectReference, error) {
-		f, _, _, err := r.finder(ctx)
-		if err != nil {
-			return types.ManagedObjectReference{}, err
-		}
-		pool, err := f.ResourcePoolOrDefault(ctx, exact(r.opts.ResourcePool))
-		if err != nil {
-			return types.ManagedObjectReference{}, explain("resource pool", r.opts.ResourcePool, err)
-		}
-		return pool.Reference(), nil
-	})
-}
-
-// Datastore returns the datastore.
-func (r *Resolver) Datastore(ctx context.Context) (types.ManagedObjectReference, error) {
-	return r.datastores.get(ctx, "", func(ctx context.Context) (types.ManagedObjectReference, error) {
-		f, _, _, err := r.finder(ctx)
-		if err != nil {
-			return types.ManagedObjectReference{}, err
-		}
-		ds, err := f.DatastoreOrDefault(ctx, exact(r.opts.Datastore))
-		if err != nil {
-			return types.ManagedObjectReference{}, explain("datastore", r.opts.Datastore, err)
-		}
-		return ds.Reference(), nil
-	})
-}

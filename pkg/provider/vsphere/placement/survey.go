@@ -5,6 +5,7 @@ package placement
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/vmware/govmomi/find"
@@ -79,7 +80,7 @@ func (r *Resolver) surveyFolder(ctx context.Context, dc *object.Datacenter, inde
 		return types.ManagedObjectReference{}, explain(WhatFolder, path, err)
 	case ref != nil && ref.Reference().Type == "Folder":
 		return ref.Reference(), nil
-	case ref != nil || r.opts.Folder != "":
+	case ref != nil || !r.site.makeFolder:
 		return types.ManagedObjectReference{}, &NotUsableError{Message: fmt.Sprintf("vSphere has no folder %q", path), Missing: true}
 	}
 	folders, err := dc.Folders(ctx)
@@ -87,4 +88,27 @@ func (r *Resolver) surveyFolder(ctx context.Context, dc *object.Datacenter, inde
 		return types.ManagedObjectReference{}, fmt.Errorf("finding the VM folder of datacenter %s: %w", dc.InventoryPath, err)
 	}
 	return folders.VmFolder.Reference(), nil
+}
+
+// Missing is what of the configured places is not there, or cannot be used; nil for nothing.
+// An error that is no NotUsableError means that it could not be asked for.
+func (r *Resolver) Missing(ctx context.Context) error {
+	if _, _, _, err := r.finder(ctx); err != nil {
+		return err
+	}
+	var folder, pools, datastores error
+	networks := make([]error, len(r.site.networks))
+	together(
+		func() { _, _, folder = r.folder(ctx) },
+		func() { _, pools = r.allPools(ctx) },
+		func() { _, datastores = r.allDatastores(ctx) },
+		func() {
+			for i, n := range r.site.networks {
+				if !n.any() {
+					_, networks[i] = r.backingAt(ctx, n.is)
+				}
+			}
+		},
+	)
+	return errors.Join(append([]error{folder, pools, datastores}, networks...)...)
 }

@@ -1,0 +1,235 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/vmware/govmomi/find"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/test/simulated"
+	"github.com/slipway-dev/slipway/test/vcenter"
+)
+
+// startZones starts a provider of two zones: a with DRS, b without and with another folder.
+func startZones(t *testing.T) (*Provider, *loop, vcenter.Ready, map[string]*vmv1alpha1.ZoneSpec) {
+	t.Helper()
+	t.Setenv(simulated.ClustersOf, "2")
+	ready := startVCenter(t)
+	operator := simulated.Operator(t, ready)
+	parent, err := find.NewFinder(operator.Client).Folder(t.Context(), "/DC0/vm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parent.CreateFolder(t.Context(), "second"); err != nil {
+		t.Fatal(err)
+	}
+	prod := vmv1alpha1.ZoneNetwork{Name: "prod", Network: "VM Network"}
+	all := map[string]*vmv1alpha1.ZoneSpec{
+		"a": {Cluster: "DC0_C0", Folder: "slipway", Networks: []vmv1alpha1.ZoneNetwork{prod}, Storage: vmv1alpha1.ZoneStorage{Datastores: []string{"LocalDS_0", "LocalDS_1"}}},
+		"b": {
+			Datacenter: "DC0", ResourcePools: []string{"/DC0/host/DC0_C1/Resources"}, Folder: "/DC0/vm/second", DefaultNetwork: "prod", Networks: []vmv1alpha1.ZoneNetwork{prod, {
+				Name: "secret", Network: "DC0_DVPG0", NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}},
+			}}, Storage: vmv1alpha1.ZoneStorage{Datastores: []string{"DC0_C1_DS"}},
+			Devices: []vmv1alpha1.ZoneDevice{{DeviceName: "8086:1572", NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}}}},
+		},
+	}
+	p, _ := startProvider(t, ready, nil)
+	p.driver.SetZones(all)
+	return p, newLoop(t, p), ready, all
+}
+
+// in is a request for a VM in a zone.
+func in(zone, name string) *provider.Request {
+	req := newRequest(name, libraryImage())
+	req.VM.Status.Zone = zone
+	return req
+}
+
+func TestAVirtualMachineIsMadeInItsZone(t *testing.T) {
+	p, l, ready, _ := startZones(t)
+	a, b := in("a", "in-a"), in("b", "in-b")
+	l.until("both run", func() bool { return running(a)() && running(b)() }, a, b)
+	operator := simulated.Operator(t, ready)
+	f := find.NewFinder(operator.Client)
+	for path, want := range map[string]struct{ cluster, datastore string }{
+		"/DC0/vm/slipway/team-a/in-a": {"DC0_C0", "LocalDS_"}, "/DC0/vm/second/team-a/in-b": {"DC0_C1", "DC0_C1_DS"},
+	} {
+		vm, err := f.VirtualMachine(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pool, err := vm.ResourcePool(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		owner, err := pool.Owner(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		cluster, err := f.ClusterComputeResource(t.Context(), want.cluster)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if owner.Reference() != cluster.Reference() {
+			t.Errorf("%s is in %s, want it in %s", path, owner.Reference(), want.cluster)
+		}
+		var props mo.VirtualMachine
+		if err := vm.Properties(t.Context(), vm.Reference(), []string{"config.files"}, &props); err != nil {
+			t.Fatal(err)
+		}
+		if home := props.Config.Files.VmPathName; !strings.HasPrefix(home, "["+want.datastore) {
+			t.Errorf("%s is at %s, want it on %s", path, home, want.datastore)
+		}
+	}
+	// What memory knows does not depend on the zone that the object names.
+	if n := p.driver.Managed(); n != 2 {
+		t.Errorf("%d VMs are known, want 2", n)
+	}
+}
+
+func TestAZoneThatComesIsReadAndOneThatIsNotThereKeepsNobody(t *testing.T) {
+	p, l, ready, all := startZones(t)
+	lost := *all["b"]
+	lost.Folder = "/DC0/vm/third"
+	p.driver.SetZones(map[string]*vmv1alpha1.ZoneSpec{"a": all["a"], "c": &lost})
+	a, c, gone := in("a", "in-a"), in("c", "in-c"), in("gone", "nowhere")
+	l.until("the zone with a folder is worked in", running(a), a)
+	l.until("the one without is not known", func() bool {
+		return p.driver.Look(driver.Identity{Zone: "c", InstanceUUID: "none"}).State == driver.Unknown
+	}, c)
+	if why := p.driver.Look(driver.Identity{Zone: "c", InstanceUUID: "none"}).Why; !strings.Contains(why, `no folder "/DC0/vm/third"`) {
+		t.Errorf("it is not known because %q", why)
+	}
+	l.until("a zone that nobody described is said to be none", func() bool {
+		return says(&gone.VM.Status, vmv1alpha1.ConditionPlacementReady, vmv1alpha1.ReasonNotFound, `there is no Zone "gone"`)
+	}, gone)
+	parent, err := find.NewFinder(simulated.Operator(t, ready).Client).Folder(t.Context(), "/DC0/vm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parent.CreateFolder(t.Context(), "third"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the folder is found", func() bool { return p.driver.Zone(t.Context(), "c").Trouble == nil })
+	eventually(t, "it is read", func() bool {
+		return p.driver.Look(driver.Identity{Zone: "c", InstanceUUID: "none"}).State == driver.Absent
+	})
+}
+
+func TestS10ANetworkAndADeviceOfAZoneAreForTheNamespacesThatItSays(t *testing.T) {
+	_, l, _, _ := startZones(t)
+	with := func(name, network string, labels map[string]string) *provider.Request {
+		req := in("b", name)
+		req.NamespaceLabels = labels
+		req.Effective.Network.Interfaces[0].Network = network
+		return req
+	}
+	team := map[string]string{"team": "a"}
+	theirs := with("theirs", "secret", team)
+	l.until("the namespace that may use it does", running(theirs), theirs)
+	// What is resolved by now is still not for others.
+	for name, req := range map[string]*provider.Request{
+		"others": with("others", "secret", map[string]string{"team": "b"}), "unknown": with("unknown", "secret", nil),
+		"by-path": with("by-path", "DC0_DVPG0", team), "unlisted": with("unlisted", "VM Network", team),
+	} {
+		l.until(name+" is refused", func() bool {
+			return says(&req.VM.Status, vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ReasonNotAllowed, `is not allowed by zone "b"`, `"prod"`)
+		}, req)
+	}
+	device := with("device", "prod", map[string]string{"team": "b"})
+	device.Effective.Devices = &vmv1alpha1.VirtualMachineDevices{HostDevices: []vmv1alpha1.VirtualMachineDevice{{Name: "nic", DeviceName: "8086:1572"}}}
+	l.until("the device is refused", func() bool {
+		return says(&device.VM.Status, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonNotAllowed, "8086:1572", `zone "b"`)
+	}, device)
+	// What runs and is asked for another network of the zone gets it only if it may.
+	theirs.Effective.Network.Interfaces[0].Network = "prod"
+	l.until("the change is made", func() bool { return isTrue(&theirs.VM.Status, vmv1alpha1.ConditionConfigurationSynced) }, theirs)
+	theirs.NamespaceLabels = map[string]string{}
+	theirs.Effective.Network.Interfaces[0].Network = "secret"
+	l.until("the change is refused", func() bool {
+		return says(&theirs.VM.Status, vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ReasonNotAllowed, "secret")
+	}, theirs)
+}
+
+func TestAnOfferSaysWhatAZoneHasAndLacks(t *testing.T) {
+	p, _, ready, all := startZones(t)
+	for name, tc := range map[string]struct {
+		zone   string
+		change func(*driver.Want)
+		lacks  string
+	}{
+		"with DRS":            {zone: "a", change: func(*driver.Want) {}},
+		"without DRS":         {zone: "b", change: func(*driver.Want) {}},
+		"without the network": {zone: "a", change: func(w *driver.Want) { w.Effective.Network.Interfaces[0].Network = "secret" }, lacks: `network "secret" is not allowed by zone "a"`},
+		"too many vCPUs":      {zone: "a", change: func(w *driver.Want) { w.Effective.CPU.Sockets = 512 }, lacks: "512 vCPUs are asked for"},
+		"too much memory":     {zone: "a", change: func(w *driver.Want) { w.Effective.Memory.Guest = ptr(resource.MustParse("1Ti")) }, lacks: "1024 GiB of memory are asked for, and its largest host has"},
+		"an unknown image": {zone: "b", change: func(w *driver.Want) {
+			w.Image.Spec.ContentLibrary.Item = "none"
+		}, lacks: `has no item "none"`},
+		"no zone": {zone: "z", change: func(*driver.Want) {}, lacks: `there is no Zone "z"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req := newRequest("offer", libraryImage())
+			w := &driver.Want{Name: "offer", Effective: req.Effective.DeepCopy(), Image: req.Image.DeepCopy()}
+			tc.change(w)
+			o := p.driver.Offer(t.Context(), w, tc.zone)
+			if o.Unknown != nil || (o.Lacks == nil) != (tc.lacks == "") || o.Lacks != nil && !strings.Contains(o.Lacks.Error(), tc.lacks) {
+				t.Fatalf("lacks %v, unknown %v; want %q", o.Lacks, o.Unknown, tc.lacks)
+			}
+			if tc.lacks != "" {
+				return
+			}
+			if drs := o.Rating > 0; drs != (tc.zone == "a") {
+				t.Errorf("rated %d by DRS", o.Rating)
+			}
+			// Three hosts of 4 GiB, as the simulator has them; a cluster says it in mebibytes.
+			if o.Capacity.Memory>>20 != 3*4294430720>>20 || o.Free.Memory != o.Capacity.Memory || o.Capacity.CPU == 0 || o.Free.Storage == 0 {
+				t.Errorf("capacity %+v, free %+v", o.Capacity, o.Free)
+			}
+		})
+	}
+	// The network is in the datacenter, and on none of the hosts of the zone.
+	without := *all["b"]
+	without.Networks = []vmv1alpha1.ZoneNetwork{{Name: "prod", Network: "Elsewhere"}}
+	full := *all["b"]
+	p.driver.SetZones(map[string]*vmv1alpha1.ZoneSpec{"b": &full, "without": &without})
+	simulated.Control(t, ready, http.MethodPut, "/datastore/free?"+url.Values{"datastore": {"DC0_C1_DS"}, "bytes": {"1048576"}}.Encode())
+	w := &driver.Want{Name: "offer", Effective: newRequest("x", nil).Effective, Image: libraryImage()}
+	if o := p.driver.Offer(t.Context(), w, "without"); o.Lacks == nil || !strings.Contains(o.Lacks.Error(), `no network "Elsewhere"`) {
+		t.Errorf("without the port group it lacks %v", o.Lacks)
+	}
+	p.driver.invalidate() // what is free was read a moment ago
+	if o := p.driver.Offer(t.Context(), w, "b"); o.Lacks == nil || !strings.Contains(o.Lacks.Error(), "1024 MiB are needed for its swap file, and 1 MiB are free") {
+		t.Errorf("without space it lacks %v, %v", o.Lacks, o.Unknown)
+	}
+}
+
+func TestAVMThatIsTakenOverIsFoundInItsZone(t *testing.T) {
+	p, l, ready, _ := startZones(t)
+	req := in("b", "made")
+	l.until("it runs", running(req), req)
+	w := &driver.Want{Identity: driver.Identity{InstanceUUID: req.VM.Status.InstanceUUID}, Adopted: true}
+	for zone, want := range map[string]bool{"a": false, "b": true} {
+		if o := p.driver.Offer(t.Context(), w, zone); o.Has != want || o.Unknown != nil {
+			t.Errorf("zone %s has it: %v, %v", zone, o.Has, o.Unknown)
+		}
+	}
+	// Somebody else's, that no zone has.
+	moved := types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}
+	simulated.Control(t, ready, http.MethodPost, "/vm/move?"+url.Values{"vm": {moved.Value}, "folder": {"/DC0/vm/templates"}}.Encode())
+	if o := p.driver.Offer(t.Context(), w, "b"); o.Has {
+		t.Error("zone b has what is elsewhere")
+	}
+}

@@ -1,0 +1,81 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package provider
+
+import (
+	"time"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// Resources are amounts of what a zone has or a virtual machine takes.
+type Resources struct {
+	// CPU in hertz.
+	CPU int64
+	// Memory and Storage in bytes.
+	Memory, Storage int64
+}
+
+// Offer is what a zone has for a virtual machine.
+type Offer struct {
+	// Zone is its name.
+	Zone string
+	// Has is true when the virtual machine that the object names is in the zone already.
+	Has bool
+	// Lacks is why the zone cannot hold the virtual machine, nil if it can.
+	Lacks error
+	// Unknown is why the zone could not be asked, nil if it was.
+	Unknown error
+	// Capacity and Free are of the zone, and At is when they were read.
+	Capacity, Free Resources
+	At             time.Time
+	// Rating is how well the hypervisor's own scheduler can place the virtual machine, from
+	// 1 to 5; 0 where there is none.
+	Rating int32
+}
+
+// ZoneState is what is seen of a zone.
+type ZoneState struct {
+	// Capacity and Free are what it has; they count only with Read.
+	Capacity, Free Resources
+	// Hosts that virtual machines can run on now.
+	Hosts int32
+	// Read is true when the amounts are known.
+	Read bool
+	// Trouble is why virtual machines cannot be made in it, all that is known of it.
+	Trouble error
+}
+
+// ZoneOf is the zone that vm is in; empty if none was chosen. A virtual machine that had
+// none when there were no zones is in the default one.
+func ZoneOf(vm *vmv1alpha1.VirtualMachine) string {
+	if vm.Status.Zone == "" && vm.Status.UniqueID != "" {
+		return vmv1alpha1.DefaultZone
+	}
+	return vm.Status.Zone
+}
+
+// SizeOf is what a virtual machine takes of its zone: its memory, and the capacity of the
+// disks that its spec and its image have. CPU is shared, and not counted.
+func SizeOf(e *vmv1alpha1.VirtualMachineInstanceSpec, image *vmv1alpha1.VirtualMachineImage) Resources {
+	var r Resources
+	if e != nil && e.Memory != nil && e.Memory.Guest != nil {
+		r.Memory = e.Memory.Guest.Value()
+	}
+	if e != nil {
+		for i := range e.Volumes {
+			if d := e.Volumes[i].Disk; d != nil && d.Capacity != nil {
+				r.Storage += d.Capacity.Value()
+			}
+		}
+	}
+	if image != nil {
+		for i := range image.Status.Disks {
+			if c := image.Status.Disks[i].Capacity; c != nil {
+				r.Storage += c.Value()
+			}
+		}
+	}
+	return r
+}
