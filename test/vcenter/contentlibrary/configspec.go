@@ -61,7 +61,7 @@ func configSpec(envelope *ovf.Envelope, deploy *vcenter.Deploy, over *types.Virt
 	if slices.ContainsFunc(over.DeviceChange, isCard) {
 		spec.DeviceChange = slices.DeleteFunc(spec.DeviceChange, isCard)
 	}
-	place(spec.DeviceChange, datastore, networks)
+	place(spec.DeviceChange, datastore, networks, deploy.StorageProvisioning)
 	setApart(spec.DeviceChange)
 	rest := *over
 	rest.Files = nil
@@ -103,8 +103,10 @@ func forget(changes []types.BaseVirtualDeviceConfigSpec) []types.BaseVirtualDevi
 	})
 }
 
-// place gives disks a file on the datastore and cards a network.
-func place(changes []types.BaseVirtualDeviceConfigSpec, datastore string, networks map[string]types.BaseVirtualDeviceBackingInfo) {
+// place gives disks a file on the datastore, and cards a network. Disks are provisioned
+// as a deployment says: thin, thick or eagerZeroedThick (vSphere Automation API, Vcenter
+// Ovf DiskProvisioningType).
+func place(changes []types.BaseVirtualDeviceConfigSpec, datastore string, networks map[string]types.BaseVirtualDeviceBackingInfo, provisioning string) {
 	for _, c := range changes {
 		change := c.GetVirtualDeviceConfigSpec()
 		device := change.Device.GetVirtualDevice()
@@ -114,7 +116,8 @@ func place(changes []types.BaseVirtualDeviceConfigSpec, datastore string, networ
 			device.Backing = &types.VirtualDiskFlatVer2BackingInfo{
 				VirtualDeviceFileBackingInfo: types.VirtualDeviceFileBackingInfo{FileName: "[" + datastore + "]"},
 				DiskMode:                     string(types.VirtualDiskModePersistent),
-				ThinProvisioned:              types.NewBool(true),
+				ThinProvisioned:              types.NewBool(provisioning == "" || provisioning == "thin"),
+				EagerlyScrub:                 types.NewBool(provisioning == "eagerZeroedThick"),
 			}
 			if device.UnitNumber == nil {
 				device.UnitNumber = types.NewInt32(0)

@@ -54,6 +54,9 @@ func (g *Gate) clone(ctx *simulator.Context, vm *simulator.VirtualMachine, req *
 		}
 	}
 	spec := cloneSpec(source, req.Name, datastoreName(ctx, source, at.Datastore))
+	if fault := placeDisks(ctx, spec.DeviceChange, at); fault != nil {
+		return nil, fault
+	}
 	changes := at.DeviceChange
 	if over := req.Spec.Config; over != nil {
 		changes = append(changes, over.DeviceChange...)

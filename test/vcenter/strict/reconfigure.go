@@ -82,9 +82,13 @@ func (g *Gate) admitChange(ctx *simulator.Context, vm *simulator.VirtualMachine,
 			fault = checkPoweredCards(vm.Config, spec.DeviceChange)
 		}
 	}
+	if fault == nil {
+		fault = checkStorage(vm, spec)
+	}
 	if fault != nil {
 		return nil, fault
 	}
+	keepBootOptions(vm.Config, spec)
 	if spec.Name != "" && spec.Name != vm.Name {
 		if fault := g.checkRename(ctx, vm, spec.Name); fault != nil {
 			return nil, fault

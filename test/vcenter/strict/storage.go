@@ -1,0 +1,127 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package strict
+
+import (
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// checkStorage refuses what vSphere does not do with disks and drives of a virtual
+// machine that is there, which the simulator would do:
+//   - to extend a disk with a parent: VMware KB 1004047;
+//   - to add or remove a CD-ROM drive of one that runs (judgement: a drive is no device
+//     that can be plugged on IDE, and clients of vSphere do it on no bus);
+//   - to extend a disk on IDE, and to plug or unplug one, while it runs;
+//   - to encrypt while it runs or has snapshots (vSphere Security, Encrypt an Existing
+//     Virtual Machine or Virtual Disk), and a disk of one that is not encrypted.
+func checkStorage(vm *simulator.VirtualMachine, spec *types.VirtualMachineConfigSpec) types.BaseMethodFault {
+	runs := vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn
+	powered := &types.InvalidPowerState{
+		RequestedState: types.VirtualMachinePowerStatePoweredOff, ExistingState: types.VirtualMachinePowerStatePoweredOn,
+	}
+	_, encrypts := spec.Crypto.(*types.CryptoSpecEncrypt)
+	if encrypts && runs {
+		return powered
+	}
+	if encrypts && vm.Snapshot != nil && vm.Snapshot.CurrentSnapshot != nil {
+		return &types.InvalidState{}
+	}
+	for _, c := range spec.DeviceChange {
+		change := c.GetVirtualDeviceConfigSpec()
+		edits := change.Operation == types.VirtualDeviceConfigSpecOperationEdit
+		switch device := change.Device.(type) {
+		case *types.VirtualCdrom:
+			if runs && !edits {
+				return powered
+			}
+		case *types.VirtualDisk:
+			have := diskOf(vm, device.Key)
+			grows := edits && have != nil && max(device.CapacityInBytes, device.CapacityInKB<<10) > have.CapacityInBytes
+			switch {
+			case grows && hasParent(have):
+				return &types.InvalidDeviceOperation{}
+			case runs && (grows || !edits) && onIDE(vm, device.ControllerKey):
+				return powered
+			case encryptsDisk(change) && vm.Config.KeyId == nil && !encrypts:
+				return &types.InvalidVmConfig{Property: "configSpec.crypto"}
+			}
+		}
+	}
+	return nil
+}
+
+func encryptsDisk(change *types.VirtualDeviceConfigSpec) bool {
+	if change.Backing == nil {
+		return false
+	}
+	_, ok := change.Backing.Crypto.(*types.CryptoSpecEncrypt)
+	return ok
+}
+
+func diskOf(vm *simulator.VirtualMachine, key int32) *types.VirtualDisk {
+	for _, disk := range disksOf(vm.Config) {
+		if disk.Key == key {
+			return disk
+		}
+	}
+	return nil
+}
+
+func hasParent(disk *types.VirtualDisk) bool {
+	flat, ok := disk.Backing.(*types.VirtualDiskFlatVer2BackingInfo)
+	return ok && flat.Parent != nil
+}
+
+func onIDE(vm *simulator.VirtualMachine, controller int32) bool {
+	for _, d := range vm.Config.Hardware.Device {
+		if _, ok := d.(*types.VirtualIDEController); ok && d.GetVirtualDevice().Key == controller {
+			return true
+		}
+	}
+	return false
+}
+
+// keepBootOptions gives a change the boot options that it does not name: the simulator
+// takes what it is given as all of them.
+func keepBootOptions(config *types.VirtualMachineConfigInfo, spec *types.VirtualMachineConfigSpec) {
+	have, want := config.BootOptions, spec.BootOptions
+	if have == nil || want == nil {
+		return
+	}
+	all := *want
+	if all.BootOrder == nil {
+		all.BootOrder = have.BootOrder
+	}
+	if all.EfiSecureBootEnabled == nil {
+		all.EfiSecureBootEnabled = have.EfiSecureBootEnabled
+	}
+	spec.BootOptions = &all
+}
+
+// placeDisks puts the disks of a clone where its request wants them, provisioned as that
+// says.
+func placeDisks(ctx *simulator.Context, changes []types.BaseVirtualDeviceConfigSpec, at *types.VirtualMachineRelocateSpec) types.BaseMethodFault {
+	for _, locator := range at.Disk {
+		for _, c := range changes {
+			disk, ok := c.GetVirtualDeviceConfigSpec().Device.(*types.VirtualDisk)
+			if !ok || disk.Key != locator.DiskId {
+				continue
+			}
+			ds, ok := ctx.Map.Get(locator.Datastore).(*simulator.Datastore)
+			if !ok {
+				return &types.ManagedObjectNotFound{Obj: locator.Datastore}
+			}
+			flat, ok := disk.Backing.(*types.VirtualDiskFlatVer2BackingInfo)
+			if !ok {
+				continue
+			}
+			flat.FileName = "[" + ds.Name + "]"
+			if want, ok := locator.DiskBackingInfo.(*types.VirtualDiskFlatVer2BackingInfo); ok {
+				flat.ThinProvisioned, flat.EagerlyScrub = want.ThinProvisioned, want.EagerlyScrub
+			}
+		}
+	}
+	return nil
+}
