@@ -24,14 +24,15 @@ type Difference struct {
 
 // Diff lists what differs between the effective spec that a virtual machine
 // runs with and the one that it should have, in a fixed order. Not compared is
-// what matters only when a virtual machine is made (image, storage class,
+// what matters only when a virtual machine is made (image, provisioning of disks,
 // bootstrap), what names the source (references, class) and what means nothing
 // (CPU model).
 //
 // Effects are those that the vSphere provider has. Live are: sockets and memory
 // that grow within the ceiling while hot-add is on, the ceilings themselves,
 // reservations, limits and shares, adapters that are added, removed or moved to another
-// network, disks that are added or grow, annotations and the grace period. None has what vSphere never changes on a virtual machine that
+// network, disks that are added, grow, get another class or are given up, media of CD-ROM
+// drives, annotations and the grace period. None has what vSphere never changes on a virtual machine that
 // exists: what is no longer asked for and does no harm, the controller of a disk,
 // the video card, the host. The rest needs a power cycle.
 func Diff(running, desired *Spec) []Difference {
@@ -104,10 +105,8 @@ func assign(target, desired *Spec, path string) {
 		assignInterface(target, desired, name)
 		return
 	}
-	for i := range desired.Volumes {
-		if v := &desired.Volumes[i]; Volume(v.Name) == path {
-			assignVolume(target, v)
-		}
+	if name, ok := volumeOf(path); ok {
+		assignVolume(target, name, volumeNamed(desired, name))
 	}
 }
 

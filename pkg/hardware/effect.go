@@ -38,6 +38,25 @@ func liveIf(ok bool) vmv1alpha1.RefreshEffect {
 	return restart
 }
 
+// liveOrStays is for what changes live if the desired spec asks for it, and otherwise
+// stays as it is.
+func liveOrStays(asks func(desired *Spec) bool) effect {
+	return func(_, desired *Spec) vmv1alpha1.RefreshEffect {
+		if asks(desired) {
+			return live
+		}
+		return none
+	}
+}
+
+// bootDiskEffect: a disk grows, on everything but IDE, and never shrinks.
+func bootDiskEffect(running, desired *Spec) vmv1alpha1.RefreshEffect {
+	if bytesOf(desired.BootDisk.Capacity) <= bytesOf(running.BootDisk.Capacity) {
+		return none
+	}
+	return live
+}
+
 // coresPerSocket is the shape of a socket; vSphere counts a thread as a core.
 func coresPerSocket(cpu *vmv1alpha1.VirtualMachineCPU) int32 {
 	return max(cpu.Cores, 1) * max(cpu.Threads, 1)

@@ -3,6 +3,8 @@
 
 package hardware
 
+import "strings"
+
 // Paths of the fields, as in the effective spec.
 const (
 	// CPUSockets is the number of virtual sockets.
@@ -57,6 +59,16 @@ const (
 	// GuestID is the guest operating system.
 	GuestID = "guestID"
 
+	// StorageClass says by which storage policy the files of a virtual machine are kept,
+	// but for those of disks that name a class of their own.
+	StorageClass = "storageClass"
+	// BootDiskSize is the capacity of the disk that the image boots from, in bytes.
+	BootDiskSize = "bootDisk.size"
+	// BootDiskStorageClass is the class of that disk.
+	BootDiskStorageClass = "bootDisk.storageClass"
+	// BootOrder is what the firmware tries to boot from.
+	BootOrder = "bootOrder"
+
 	// Interfaces are the network adapters that belong to no interface; Interface is that
 	// of one.
 	Interfaces = "network.interfaces"
@@ -91,6 +103,12 @@ const (
 
 // Volume is the path of the volume called name.
 func Volume(name string) string { return volumesPrefix + name + "]" }
+
+// volumeOf is the name of the volume that a path is about.
+func volumeOf(path string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(path, volumesPrefix)
+	return strings.TrimSuffix(name, "]"), ok
+}
 
 // Interface is the path of the network adapter of the interface called name.
 func Interface(name string) string { return interfacesPrefix + name + "]" }

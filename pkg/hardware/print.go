@@ -52,6 +52,17 @@ func Disk(size int64, controller string) string {
 	return Bytes(size) + " on " + controller
 }
 
+// Drive prints a CD-ROM drive by the file in it.
+func Drive(iso string, connected bool) string {
+	switch {
+	case iso == "":
+		return "CD-ROM, empty"
+	case !connected:
+		return "CD-ROM, ejected: " + iso
+	}
+	return "CD-ROM: " + iso
+}
+
 // Adapter prints a network adapter; what is not known is left out.
 func Adapter(model, network, mac string) string {
 	out := model

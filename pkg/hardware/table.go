@@ -82,6 +82,13 @@ var otherFields = []Field{
 		effect: restartIf(func(s *Spec) bool { return s.Firmware.UUID != "" })},
 	{Path: HardwareVersion, print: func(s *Spec) string { return Count(s.MinHardwareVersion) }, unset: "0", effect: hardwareVersionEffect},
 	{Path: GuestID, print: func(s *Spec) string { return s.GuestID }, effect: restartIf(func(s *Spec) bool { return s.GuestID != "" })},
+	{Path: StorageClass, print: func(s *Spec) string { return s.StorageClass }, effect: liveOrStays(func(s *Spec) bool { return s.StorageClass != "" }),
+		assign: func(t, d *Spec) { t.StorageClass = d.StorageClass }},
+	{Path: BootDiskSize, print: func(s *Spec) string { return memory(s.BootDisk.Capacity) }, effect: bootDiskEffect,
+		assign: func(t, d *Spec) { bootDisk(t).Capacity = copyQuantity(d.BootDisk.Capacity) }},
+	{Path: BootDiskStorageClass, print: func(s *Spec) string { return s.BootDisk.StorageClass }, effect: liveOrStays(func(s *Spec) bool { return s.BootDisk.StorageClass != "" }),
+		assign: func(t, d *Spec) { bootDisk(t).StorageClass = d.BootDisk.StorageClass }},
+	{Path: BootOrder, print: bootOrder, effect: restartIf(func(s *Spec) bool { return len(s.BootOrder) > 0 })},
 	{Path: GPUs, print: func(s *Spec) string { return deviceNames(s.Devices.GPUs) }},
 	{Path: HostDevices, print: func(s *Spec) string { return deviceNames(s.Devices.HostDevices) }},
 	{Path: TPM, print: func(s *Spec) string { return tpm(s.Devices.TPM) }, effect: restartIf(func(s *Spec) bool { return s.Devices.TPM != nil })},
@@ -138,6 +145,9 @@ func complete(spec *Spec) *Spec {
 	}
 	if out.Network == nil {
 		out.Network = &vmv1alpha1.VirtualMachineNetworkSpec{}
+	}
+	if out.BootDisk == nil {
+		out.BootDisk = &vmv1alpha1.VirtualMachineBootDisk{}
 	}
 	return &out
 }

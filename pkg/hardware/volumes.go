@@ -34,12 +34,24 @@ func volume(v *vmv1alpha1.VirtualMachineVolume) string {
 	switch {
 	case v == nil:
 		return ""
+	case v.CDROM != nil:
+		return drive(v.CDROM)
+	case v.Disk != nil && v.Disk.StorageClass != "":
+		return Disk(bytesOf(v.Disk.Capacity), v.Bus) + " of class " + v.Disk.StorageClass
 	case v.Disk != nil:
 		return Disk(bytesOf(v.Disk.Capacity), v.Bus)
 	case v.PersistentVolumeClaim != nil:
 		return "claim " + v.PersistentVolumeClaim.ClaimName
 	}
 	return strings.TrimSpace(Present + " " + v.Bus)
+}
+
+// drive prints a CD-ROM drive by the name of its image.
+func drive(d *vmv1alpha1.CDROMVolumeSource) string {
+	if d.Image == nil {
+		return Drive("", false)
+	}
+	return Drive(d.Image.Name, d.Connected == nil || *d.Connected)
 }
 
 // volumeNamed returns the volume called name, nil when there is none.
@@ -52,19 +64,34 @@ func volumeNamed(s *Spec, name string) *vmv1alpha1.VirtualMachineVolume {
 	return nil
 }
 
-// volumeEffect: a disk that is no longer in the spec stays, and so does the
-// controller of one that exists. A running virtual machine takes a new disk where
-// the controller can be plugged, and a larger one on everything but IDE.
+// volumeEffect: a disk that is no longer in the spec stays unless a reclaim policy says
+// something else, and so does the controller of one that exists. A running virtual machine
+// takes a new disk where the controller can be plugged, and a larger one on everything but
+// IDE, another class, and another medium in a drive that it has.
 func volumeEffect(before, after *vmv1alpha1.VirtualMachineVolume, running, desired *Spec) vmv1alpha1.RefreshEffect {
 	switch {
+	case after == nil && before.CDROM != nil:
+		return restart
+	case after == nil && before.ReclaimPolicy != "":
+		return liveIf(plugs(before.Bus, running, desired))
+	case after != nil && after.CDROM != nil:
+		return liveIf(before != nil && before.CDROM != nil)
 	case after == nil || before != nil && sameSource(before, after):
 		return none
 	case after.Disk == nil:
 		return restart
 	case before == nil:
 		return liveIf(plugs(after.Bus, running, desired))
+	case before.Disk == nil:
+		return restart
+	case bytesOf(after.Disk.Capacity) == bytesOf(before.Disk.Capacity) && after.Disk.StorageClass == "":
+		return none
+	case bytesOf(after.Disk.Capacity) == bytesOf(before.Disk.Capacity):
+		return live
+	case bytesOf(after.Disk.Capacity) < bytesOf(before.Disk.Capacity):
+		return restart
 	default:
-		return liveIf(before.Disk != nil && bytesOf(after.Disk.Capacity) > bytesOf(before.Disk.Capacity) && before.Bus != "ide")
+		return liveIf(before.Bus != "ide")
 	}
 }
 
@@ -90,8 +117,13 @@ func plugs(bus string, running, desired *Spec) bool {
 	return true
 }
 
-// assignVolume puts the volume into target, in the place of one of its name.
-func assignVolume(target *Spec, volume *vmv1alpha1.VirtualMachineVolume) {
+// assignVolume puts the volume into target, in the place of one of its name; nil takes
+// that one away.
+func assignVolume(target *Spec, name string, volume *vmv1alpha1.VirtualMachineVolume) {
+	if volume == nil {
+		target.Volumes = slices.DeleteFunc(target.Volumes, func(v vmv1alpha1.VirtualMachineVolume) bool { return v.Name == name })
+		return
+	}
 	if old := volumeNamed(target, volume.Name); old != nil {
 		bus := old.Bus
 		*old = *volume.DeepCopy()

@@ -98,7 +98,7 @@ func TestEmptyDisksAreMadeGrownAndNeverShrunk(t *testing.T) {
 				{Name: "fast", Attached: true, Capacity: ptr(resource.MustParse("5Gi"))},
 				{Name: "old", Attached: true, Capacity: ptr(resource.MustParse("6Gi"))},
 			}
-			if diff := cmp.Diff(want, req.VM.Status.Volumes, cmpopts.IgnoreFields(vmv1alpha1.VirtualMachineVolumeStatus{}, "DiskUUID")); diff != "" {
+			if diff := cmp.Diff(want, req.VM.Status.Volumes, cmpopts.IgnoreFields(vmv1alpha1.VirtualMachineVolumeStatus{}, "DiskUUID", "DeviceKey")); diff != "" {
 				t.Errorf("status.volumes (-want +got):\n%s", diff)
 			}
 			changeDisks(t, l, ready, req)

@@ -295,6 +295,11 @@ func (d *Driver) wanted(w *driver.Want) configspec.Want {
 	if w.Bootstrap != nil {
 		out.UserData, out.VAppProperties = w.Bootstrap.CloudConfig, w.Bootstrap.VAppProperties
 	}
+	if w.Image != nil {
+		if disk := w.Image.Status.BootDisk(); disk != nil {
+			out.ImageBootDisk = disk.Value()
+		}
+	}
 	out.Backings, _ = d.places(w.Identity.Zone).KnownBackings(placement.NetworkNames(w.Effective), w.NamespaceLabels)
 	return out
 }

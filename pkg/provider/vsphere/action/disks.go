@@ -60,7 +60,7 @@ func foreign(disk *types.VirtualDisk, file string, home object.DatastorePath, re
 	switch {
 	case disk.VDiskId != nil && disk.VDiskId.Id != "":
 		return "first class disk " + disk.VDiskId.Id
-	case shared(disk.Backing):
+	case observe.Shared(disk.Backing):
 		return "several virtual machines write to it"
 	case !recorded && !within(file, home):
 		return fmt.Sprintf("it is outside of [%s] %s", home.Datastore, home.Path)
@@ -75,18 +75,4 @@ func within(file string, home object.DatastorePath) bool {
 		return false
 	}
 	return path.Dir(p.Path) == home.Path || home.Path != "." && strings.HasPrefix(p.Path, home.Path+"/")
-}
-
-// shared is true for a disk that several VMs may write to at the same time.
-func shared(b types.BaseVirtualDeviceBackingInfo) bool {
-	sharing := ""
-	switch b := b.(type) {
-	case *types.VirtualDiskFlatVer2BackingInfo:
-		sharing = b.Sharing
-	case *types.VirtualDiskRawDiskMappingVer1BackingInfo:
-		sharing = b.Sharing
-	case *types.VirtualDiskRawDiskVer2BackingInfo:
-		sharing = b.Sharing
-	}
-	return sharing == string(types.VirtualDiskSharingSharingMultiWriter)
 }

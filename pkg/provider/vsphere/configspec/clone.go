@@ -25,6 +25,30 @@ func CloneDevices(want Want, template *mo.VirtualMachine, added []types.BaseVirt
 	return append(out, added...)
 }
 
+// CloneDisks are the places of the disks of a clone of template, all of them on one
+// datastore; empty while nothing has to be said of any.
+func CloneDisks(want Want, template *mo.VirtualMachine, datastore types.ManagedObjectReference) []types.VirtualMachineRelocateSpecDiskLocator {
+	var out []types.VirtualMachineRelocateSpecDiskLocator
+	said, first := false, true
+	for _, d := range template.Config.Hardware.Device {
+		disk, ok := d.(*types.VirtualDisk)
+		if !ok {
+			continue
+		}
+		locator := types.VirtualMachineRelocateSpecDiskLocator{DiskId: disk.Key, Datastore: datastore}
+		profile, backing := imageDisk(want, first)
+		if locator.Profile = profile; backing != nil {
+			locator.DiskBackingInfo = backing
+		}
+		said, first = said || profile != nil || backing != nil, false
+		out = append(out, locator)
+	}
+	if !said {
+		return nil
+	}
+	return out
+}
+
 // HasTPM reports whether the VM has a TPM.
 func HasTPM(vm *mo.VirtualMachine) bool { return tpmOf(vm.Config) != nil }
 

@@ -116,6 +116,10 @@ func (c *comparison) serial() {
 // device is a change of one device that needs a powered-off VM.
 func (c *comparison) device(path, running, desired string, op types.VirtualDeviceConfigSpecOperation, d types.BaseVirtualDevice) {
 	c.add(Difference{Path: path, Running: running, Desired: desired, set: func(s *types.VirtualMachineConfigSpec) {
-		s.DeviceChange = append(s.DeviceChange, &types.VirtualDeviceConfigSpec{Operation: op, Device: d})
+		s.DeviceChange = append(s.DeviceChange, deviceChange(op, d))
 	}})
+}
+
+func deviceChange(op types.VirtualDeviceConfigSpecOperation, d types.BaseVirtualDevice) *types.VirtualDeviceConfigSpec {
+	return &types.VirtualDeviceConfigSpec{Operation: op, Device: d}
 }

@@ -44,7 +44,7 @@ func (c *comparison) identityAndBoot() {
 		want := *fw.SecureBoot
 		c.add(Difference{Path: hardware.SecureBoot, Running: hardware.Flag(have), Desired: hardware.Flag(want),
 			set: func(s *types.VirtualMachineConfigSpec) {
-				s.BootOptions = &types.VirtualMachineBootOptions{EfiSecureBootEnabled: &want}
+				bootOptions(s).EfiSecureBootEnabled = &want
 				// vSphere checks the two together.
 				s.Firmware = lower(string(fw.Bootloader))
 			}})

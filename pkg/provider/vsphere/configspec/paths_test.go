@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipway-dev/slipway/pkg/hardware"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
 )
 
 // besideTheTable are differences that no effective spec has: identity, bookkeeping, and
@@ -29,13 +30,16 @@ func TestTableAndComparisonWithVSphereHaveTheSamePaths(t *testing.T) {
 cpu: {sockets: 3, cores: 2, maxSockets: 8, hotAddEnabled: true, dedicatedCPUPlacement: true, reservation: 1G, limit: 2G, shares: {level: High}},
 memory: {guest: 4Gi, maxGuest: 8Gi, hotAddEnabled: true, hugePageSize: 1Gi, limit: 4Gi, shares: {level: Low}},
 firmware: {bootloader: EFI, secureBoot: true, uuid: aa}, minHardwareVersion: 21, guestID: x,
-network: {interfaces: [{name: eth0}]}, volumes: [{name: data, disk: {size: 1Gi}}],
+network: {interfaces: [{name: eth0}]}, volumes: [{name: new, disk: {size: 1Gi}}],
+storageClass: gold, bootDisk: {size: 20Gi, storageClass: silver}, bootOrder: [{type: CDROM}],
 devices: {gpus: [{name: g, deviceName: grid}], hostDevices: [{name: h, deviceName: "8086:1572"}], tpm: {}, video: {type: svga},
   disableHotplug: true, autoattachGraphicsDevice: false, autoattachSerialConsole: true},
 nodeSelector: {a: b}, annotations: {c: d}, terminationGracePeriodSeconds: 5`)}
+	want.Storage.Policies = map[string]storage.Policy{"gold": {ID: "1", Name: "Gold"}, "silver": {ID: "2", Name: "Silver"}}
 	config := &types.VirtualMachineConfigInfo{Version: "vmx-19", Firmware: "bios"}
 	config.ExtraConfig = []types.BaseOptionValue{&types.OptionValue{Key: ownerKey, Value: owner.String()}}
 	config.Files.VmPathName = "[ds] vm/vm.vmx"
+	withDisks(&mo.VirtualMachine{Config: config})
 	var found []string
 	for _, d := range Differences(want, &mo.VirtualMachine{Config: config}) {
 		if !hardware.Known(d.Path) && !slices.Contains(besideTheTable, d.Path) {
@@ -48,7 +52,7 @@ nodeSelector: {a: b}, annotations: {c: d}, terminationGracePeriodSeconds: 5`)}
 			t.Errorf("%s is in the table as Slipway's own %t, and compared with vSphere %t", f.Path, f.SlipwayOnly, has)
 		}
 	}
-	if !slices.Contains(found, hardware.Volume("data")) {
+	if !slices.Contains(found, hardware.Volume("new")) {
 		t.Errorf("the volume is not in %v", found)
 	}
 }

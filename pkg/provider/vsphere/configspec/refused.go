@@ -26,7 +26,9 @@ func Refused(want Want, vm *mo.VirtualMachine) []string {
 	e := want.Effective
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	c.refusedBootDisk(say)
 	c.refusedVolumes(say)
+	c.refusedPolicies(say)
 	c.refusedProviderID(say)
 	if e.Bootstrap != nil && e.Bootstrap.Sysprep != nil {
 		say("bootstrap.sysprep: not supported by this version")
@@ -70,9 +72,7 @@ func NotApplied(want Want, vm *mo.VirtualMachine) []string {
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	c.unappliedProviderID(say)
 	c.unappliedAdopted(say)
-	if e.StorageClass != "" {
-		say("storageClass %s (the configured datastore is used)", e.StorageClass)
-	}
+	c.unappliedClasses(say)
 	if len(e.NodeSelector) > 0 {
 		var labels []string
 		for _, k := range slices.Sorted(maps.Keys(e.NodeSelector)) {
@@ -98,6 +98,8 @@ func NotApplied(want Want, vm *mo.VirtualMachine) []string {
 		say("devices.tpm (preferred, but it needs EFI, and the firmware is BIOS)")
 	}
 	unappliedNetwork(e, say)
+	c.unappliedBootDisk(say)
 	c.unappliedVolumes(say)
+	c.unappliedBootOrder(say)
 	return out
 }

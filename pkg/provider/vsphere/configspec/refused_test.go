@@ -112,14 +112,14 @@ func TestNothingIsLeftOutSilently(t *testing.T) {
 	w.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{moved}
 	w.Effective.Network.HostName = "www"
 	wantList := []string{
-		"storageClass silver (the configured datastore is used)",
+		"storageClass gold (its storage policy is not known)",
+		"storageClass silver (its storage policy is not known)",
 		"nodeSelector a=1,b=2 (vSphere chooses the host)",
 		"cpu.model Skylake (EVC decides)",
 		"cpu.dedicatedCPUPlacement (the speed of the host is not known, so that no CPU is reserved)",
 		"memory.hugePageSize 4Mi (vSphere has 2Mi, which it always uses, and 1Gi)",
 		"devices.video.type virtio (vSphere has one video card, svga)",
 		"network.hostName (needs bootstrap.cloudInit to reach the guest)",
-		"volumes[data].disk.storageClass gold (the disk is beside the virtual machine)",
 		"volumes[data].bus sata (the disk was made on pvscsi)",
 	}
 	if diff := cmp.Diff(wantList, NotApplied(w, vm)); diff != "" {

@@ -7,206 +7,149 @@ import (
 	"slices"
 
 	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/hardware"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// Temporary keys of new devices, far enough apart from each other.
+// Temporary keys of new devices, far enough apart from each other: a virtual machine has
+// up to 256 disks.
 const (
 	newAdapterKey     = -100
 	newControllerKey  = -200
-	newDiskKey        = -300
 	newTPMKey         = -400
 	newSerialKey      = -401
 	newPassthroughKey = -500
-)
-
-// scsiController is the unit of a SCSI bus that its controller has itself.
-const scsiController = 7
-
-// maxControllers and maxUnits are by class, from VMware's configuration
-// maximums. The 64 units of new SCSI controllers are not counted on.
-var (
-	maxControllers = map[string]int32{"scsi": 4, "sata": 4, "nvme": 4, "ide": 2}
-	maxUnits       = map[string]int32{"scsi": 16, "sata": 30, "nvme": 15, "ide": 2}
+	newDiskKey        = -1000
+	newDriveKey       = -2000
 )
 
 // volumes compares the empty disks. A disk is found by the slot that
 // extraConfig holds, so that a repeated pass adds nothing.
 func (c *comparison) volumes() {
-	volumes := c.want.Effective.Volumes
-	if c.vm.Config == nil || len(volumes) == 0 {
+	if c.vm.Config == nil {
 		return
 	}
+	volumes := c.want.Effective.Volumes
 	attached := observe.Volumes(c.vm)
-	controllers := observe.Controllers(c.vm)
+	c.removed(attached)
+	places, _ := c.slots(c.unplaced())
 	for i := range volumes {
 		v := &volumes[i]
-		if v.Disk == nil || v.Disk.Capacity == nil {
-			continue
-		}
-		if disk, recorded := attached[v.Name]; recorded {
-			// One that somebody took away is not replaced by an empty one.
-			if disk != nil {
-				c.grow(v, disk)
+		switch disk, recorded := attached[v.Name]; {
+		case v.CDROM != nil:
+			c.drive(v, places, int32(i))
+		case v.Disk == nil || v.Disk.Capacity == nil:
+		case disk != nil:
+			c.disk(v, disk)
+		case recorded: // One that somebody took away is not replaced by an empty one.
+		default:
+			if s, ok := places[v.Name]; ok {
+				c.addDisk(v, s, int32(i))
 			}
-			continue
 		}
-		s, ok := place(controllers, bus(v))
-		if !ok {
-			continue // Refused says so.
-		}
-		if s.added {
-			controllers = append(controllers, s.controller)
-		} else {
-			controllers[s.at] = s.controller
-		}
-		c.addDisk(v, s, int32(i))
 	}
 }
 
-// slot is where a new disk goes.
-type slot struct {
-	controller observe.Controller
-	unit       int32
-	// at is the index of the controller, added is true for one that is new.
-	at    int
-	added bool
-}
-
-// place finds the first free unit of a controller of the kind, or of a new one.
-// The result's controller has the unit taken.
-func place(controllers []observe.Controller, kind string) (slot, bool) {
-	class := observe.Controller{Kind: kind}.Class()
-	buses := map[int32]bool{}
-	for at, c := range controllers {
-		if c.Class() != class {
-			continue
-		}
-		buses[c.Bus] = true
-		if c.Kind != kind {
-			continue
-		}
-		if unit, ok := freeUnit(c); ok {
-			c.Units = append(slices.Clone(c.Units), unit)
-			return slot{controller: c, unit: unit, at: at}, true
+// unplaced are the volumes that the virtual machine has no device of.
+func (c *comparison) unplaced() []*vmv1alpha1.VirtualMachineVolume {
+	var out []*vmv1alpha1.VirtualMachineVolume
+	attached, drives := observe.Volumes(c.vm), observe.Drives(c.vm)
+	for i := range c.want.Effective.Volumes {
+		v := &c.want.Effective.Volumes[i]
+		if _, recorded := attached[v.Name]; v.Disk != nil && v.Disk.Capacity != nil && !recorded || v.CDROM != nil && drives[v.Name] == nil {
+			out = append(out, v)
 		}
 	}
-	for bus := range maxControllers[class] {
-		if !buses[bus] && class != "ide" {
-			c := observe.Controller{Kind: kind, Key: newControllerKey - int32(len(controllers)), Bus: bus, Units: []int32{0}}
-			return slot{controller: c, added: true}, true
-		}
-	}
-	return slot{}, false
+	return out
 }
 
-func freeUnit(c observe.Controller) (int32, bool) {
-	class := c.Class()
-	for unit := range maxUnits[class] {
-		if !slices.Contains(c.Units, unit) && (class != "scsi" || unit != scsiController) {
-			return unit, true
-		}
-	}
-	return 0, false
-}
-
-// bus is the kind of controller: virtio and scsi mean pvscsi, as no bus does.
-func bus(v *vmv1alpha1.VirtualMachineVolume) string {
-	switch v.Bus {
-	case "", "virtio", "scsi":
-		return "pvscsi"
-	}
-	return v.Bus
-}
-
-// hotplug is true when a running VM takes a disk on the controller.
-func (c *comparison) hotplug(class string, newController bool) bool {
-	if d := c.want.Effective.Devices; d != nil && isTrue(d.DisableHotplug) {
-		return false
-	}
-	return class == "scsi" || class != "ide" && !newController
-}
-
+// addDisk adds an empty disk, beside the virtual machine unless its policy wants it
+// elsewhere.
 func (c *comparison) addDisk(v *vmv1alpha1.VirtualMachineVolume, s slot, n int32) {
-	key, unit := newDiskKey-n, s.unit
-	disk := &types.VirtualDisk{CapacityInBytes: capacity(v), CapacityInKB: capacity(v) >> 10}
-	disk.Key, disk.ControllerKey, disk.UnitNumber = key, s.controller.Key, &unit
-	disk.Backing = &types.VirtualDiskFlatVer2BackingInfo{
-		DiskMode: string(types.VirtualDiskModePersistent), ThinProvisioned: types.NewBool(true),
+	policy, known := c.policy(v.Disk.StorageClass)
+	if !known {
+		return
 	}
-	live := c.hotplug(s.controller.Class(), s.controller.Key < 0)
-	c.add(Difference{Path: hardware.Volume(v.Name), Desired: hardware.Disk(capacity(v), s.controller.Kind), Live: live,
+	unit, size := s.unit, bytes(v.Disk.Capacity)
+	disk := &types.VirtualDisk{CapacityInBytes: size, CapacityInKB: size >> 10}
+	disk.Key, disk.ControllerKey, disk.UnitNumber = newDiskKey-n, s.controller.Key, &unit
+	backing := &types.VirtualDiskFlatVer2BackingInfo{DiskMode: string(types.VirtualDiskModePersistent)}
+	backing.ThinProvisioned, backing.EagerlyScrub = provisioned(v.Disk.Provisioning, policy.ID != "")
+	backing.FileName = c.elsewhere(policy)
+	disk.Backing = backing
+	live := c.hotplug(s.controller.Class(), s.controller.Key < 0) && c.appliesLive(policy)
+	c.add(Difference{Path: hardware.Volume(v.Name), Desired: hardware.Disk(size, s.controller.Kind), Live: live,
 		set: func(spec *types.VirtualMachineConfigSpec) {
-			if s.added {
-				spec.DeviceChange = append(spec.DeviceChange, &types.VirtualDeviceConfigSpec{
-					Operation: types.VirtualDeviceConfigSpecOperationAdd, Device: newController(s.controller, c.pciKey())})
-			}
-			spec.DeviceChange = append(spec.DeviceChange, &types.VirtualDeviceConfigSpec{
+			c.addController(s, spec)
+			change := &types.VirtualDeviceConfigSpec{
 				Operation: types.VirtualDeviceConfigSpecOperationAdd, Device: disk,
-				FileOperation: types.VirtualDeviceConfigSpecFileOperationCreate})
+				FileOperation: types.VirtualDeviceConfigSpecFileOperationCreate}
+			spec.DeviceChange = append(spec.DeviceChange, change)
 			spec.ExtraConfig = append(spec.ExtraConfig, &types.OptionValue{
 				Key: observe.VolumeKey(v.Name), Value: s.controller.Slot(unit)})
+			c.keep(spec, change, policy, observe.PolicyKey(v.Name))
 		}})
+}
+
+// disk compares the disk of a volume.
+func (c *comparison) disk(v *vmv1alpha1.VirtualMachineVolume, have *types.VirtualDisk) {
+	path := hardware.Volume(v.Name)
+	c.grow(path, v.Disk.Capacity, have)
+	if policy, known := c.policy(v.Disk.StorageClass); known {
+		c.repolicy(path, policy, observe.PolicyKey(v.Name), have)
+	}
+	c.recordReclaim(v, have)
 }
 
 // grow makes a disk larger; that it cannot shrink is said by Refused.
-func (c *comparison) grow(v *vmv1alpha1.VirtualMachineVolume, have *types.VirtualDisk) {
-	want := capacity(v)
-	if want <= observe.Capacity(have) {
+func (c *comparison) grow(path string, capacity *resource.Quantity, have *types.VirtualDisk) {
+	want := bytes(capacity)
+	if want <= observe.Capacity(have) || observe.HasParent(have) {
 		return
 	}
-	kind := controllerOfDisk(observe.Controllers(c.vm), have).Kind
-	c.add(Difference{Path: hardware.Volume(v.Name), Running: hardware.Disk(observe.Capacity(have), kind), Desired: hardware.Disk(want, kind), Live: kind != "ide",
+	kind := controllerOf(observe.Controllers(c.vm), have).Kind
+	c.add(Difference{Path: path, Running: hardware.Disk(observe.Capacity(have), kind), Desired: hardware.Disk(want, kind), Live: kind != "ide",
 		set: func(spec *types.VirtualMachineConfigSpec) {
-			disk := *have
+			disk := editOf(spec, have).Device.(*types.VirtualDisk)
 			disk.CapacityInBytes, disk.CapacityInKB = want, want>>10
-			spec.DeviceChange = append(spec.DeviceChange, &types.VirtualDeviceConfigSpec{
-				Operation: types.VirtualDeviceConfigSpecOperationEdit, Device: &disk})
 		}})
 }
 
-func controllerOfDisk(controllers []observe.Controller, disk *types.VirtualDisk) observe.Controller {
-	for _, c := range controllers {
-		if c.Key == disk.ControllerKey {
-			return c
+// editOf is the one change of a disk that is there: vSphere takes one for each device.
+func editOf(spec *types.VirtualMachineConfigSpec, have *types.VirtualDisk) *types.VirtualDeviceConfigSpec {
+	for _, c := range spec.DeviceChange {
+		if change := c.GetVirtualDeviceConfigSpec(); change.Operation == types.VirtualDeviceConfigSpecOperationEdit && change.Device.GetVirtualDevice().Key == have.Key {
+			return change
 		}
 	}
-	return observe.Controller{}
+	disk := *have
+	change := &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationEdit, Device: &disk}
+	spec.DeviceChange = append(spec.DeviceChange, change)
+	return change
 }
 
-// newController makes the device. Nothing asks for a bus that VMs share.
-func newController(c observe.Controller, pci int32) types.BaseVirtualDevice {
-	base := types.VirtualController{BusNumber: c.Bus}
-	base.Key, base.ControllerKey = c.Key, pci
-	scsi := types.VirtualSCSIController{VirtualController: base, SharedBus: types.VirtualSCSISharingNoSharing}
-	switch c.Kind {
-	case "lsilogic":
-		return &types.VirtualLsiLogicController{VirtualSCSIController: scsi}
-	case "lsilogicsas":
-		return &types.VirtualLsiLogicSASController{VirtualSCSIController: scsi}
-	case "sata":
-		return &types.VirtualAHCIController{VirtualSATAController: types.VirtualSATAController{VirtualController: base}}
-	case "nvme":
-		return &types.VirtualNVMEController{VirtualController: base}
-	}
-	return &types.ParaVirtualSCSIController{VirtualSCSIController: scsi}
-}
-
-// pciKey is the key of the PCI controller, 100 on every VM seen so far.
-func (c *comparison) pciKey() int32 {
-	for _, d := range c.have.Hardware.Device {
-		if pci, ok := d.(*types.VirtualPCIController); ok {
-			return pci.Key
+// provisioned are the switches of a backing. Without a word a disk is thin, unless a
+// storage policy says what it is.
+func provisioned(p vmv1alpha1.DiskProvisioning, byPolicy bool) (thin, scrub *bool) {
+	switch p {
+	case vmv1alpha1.DiskProvisioningThin:
+	case vmv1alpha1.DiskProvisioningThick:
+		return types.NewBool(false), types.NewBool(false)
+	case vmv1alpha1.DiskProvisioningThickEagerZero:
+		return types.NewBool(false), types.NewBool(true)
+	default:
+		if byPolicy {
+			return nil, nil
 		}
 	}
-	return 100
+	return types.NewBool(true), nil
 }
 
-// capacity is in bytes, rounded up to whole mebibytes.
-func capacity(v *vmv1alpha1.VirtualMachineVolume) int64 { return mebibytes(v.Disk.Capacity) << 20 }
+// bytes of a capacity, rounded up to whole mebibytes.
+func bytes(capacity *resource.Quantity) int64 { return mebibytes(capacity) << 20 }
 
 // refusedVolumes says what of the volumes cannot be done.
 func (c *comparison) refusedVolumes(say func(format string, args ...any)) {
@@ -214,28 +157,39 @@ func (c *comparison) refusedVolumes(say func(format string, args ...any)) {
 		return
 	}
 	attached := observe.Volumes(c.vm)
-	controllers := observe.Controllers(c.vm)
+	var problems map[string]string
+	if c.vm.Config != nil {
+		_, problems = c.slots(c.unplaced())
+	}
 	for i := range c.want.Effective.Volumes {
 		v := &c.want.Effective.Volumes[i]
-		switch disk, recorded := attached[v.Name]; {
-		case v.Disk == nil || v.Disk.Capacity == nil:
-			say("%s.persistentVolumeClaim: not supported by this version", hardware.Volume(v.Name))
+		path := hardware.Volume(v.Name)
+		disk, recorded := attached[v.Name]
+		switch {
+		case v.CDROM == nil && (v.Disk == nil || v.Disk.Capacity == nil):
+			say("%s.persistentVolumeClaim: not supported by this version", path)
+		case v.CDROM != nil && problems[v.Name] == "":
+		case problems[v.Name] != "":
+			say("%s.%s", path, problems[v.Name])
 		case recorded && disk == nil:
 			say("%s: its disk was removed in vSphere: attach it again at %s, or rename the volume for an empty one",
-				hardware.Volume(v.Name), extra(c, observe.VolumeKey(v.Name)))
-		case disk != nil && capacity(v) < observe.Capacity(disk):
-			say("%s.disk.size: %s is less than the %s of the disk, and vSphere cannot shrink one",
-				hardware.Volume(v.Name), v.Disk.Capacity, hardware.Bytes(observe.Capacity(disk)))
-		case disk == nil && c.vm.Config != nil:
-			s, ok := place(controllers, bus(v))
-			if !ok {
-				say("%s.bus: the virtual machine has no free slot on %s", hardware.Volume(v.Name), bus(v))
-			} else if s.added {
-				controllers = append(controllers, s.controller)
-			} else {
-				controllers[s.at] = s.controller
-			}
+				path, extra(c, observe.VolumeKey(v.Name)))
+		case disk != nil && v.Disk != nil:
+			refusedSize(path+".disk.size", v.Disk.Capacity, disk, say)
 		}
+	}
+}
+
+// refusedSize says why a disk cannot have a capacity.
+func refusedSize(path string, capacity *resource.Quantity, disk *types.VirtualDisk, say func(format string, args ...any)) {
+	switch have := observe.Capacity(disk); {
+	case capacity == nil:
+	case bytes(capacity) < have:
+		say("%s: %s is less than the %s of the disk, and vSphere cannot shrink one", path, capacity, hardware.Bytes(have))
+	case bytes(capacity) > have && observe.HasParent(disk):
+		// VMware KB 1004047: a disk with snapshots cannot be extended.
+		say("%s: the disk of %s cannot grow to %s while it has snapshots or depends on the disk of another virtual machine",
+			path, hardware.Bytes(have), capacity)
 	}
 }
 
@@ -248,21 +202,57 @@ func (c *comparison) unappliedVolumes(say func(format string, args ...any)) {
 	controllers := observe.Controllers(c.vm)
 	for i := range c.want.Effective.Volumes {
 		v := &c.want.Effective.Volumes[i]
-		if v.Disk != nil && v.Disk.StorageClass != "" {
-			say("%s.disk.storageClass %s (the disk is beside the virtual machine)", hardware.Volume(v.Name), v.Disk.StorageClass)
-		}
-		if disk := attached[v.Name]; disk != nil {
-			if kind := controllerOfDisk(controllers, disk).Kind; kind != bus(v) {
-				say("%s.bus %s (the disk was made on %s)", hardware.Volume(v.Name), bus(v), kind)
+		disk := attached[v.Name]
+		delete(attached, v.Name)
+		if v.CDROM != nil && v.CDROM.Image != nil {
+			if _, known := c.want.ISOs[v.Name]; !known {
+				say("%s.cdrom.image %s (its file is not known)", hardware.Volume(v.Name), v.CDROM.Image.Name)
 			}
-			delete(attached, v.Name)
+		}
+		if disk == nil {
+			continue
+		}
+		have := controllerOf(controllers, disk)
+		path := hardware.Volume(v.Name)
+		if have.Kind != bus(v) {
+			say("%s.bus %s (the disk was made on %s)", path, bus(v), have.Kind)
+		}
+		c.unappliedPlace(path, v, have, disk, say)
+		if v.Disk != nil {
+			unappliedProvisioning(path+".disk", v.Disk.Provisioning, disk, say)
 		}
 	}
 	for _, name := range sortedKeys(attached) {
-		if attached[name] == nil {
-			continue
+		if why := c.stays(name, attached[name]); why != "" {
+			say("%s (%s)", hardware.Volume(name), why)
 		}
-		say("%s (no longer in the spec; the disk stays as long as the virtual machine)", hardware.Volume(name))
+	}
+}
+
+func (c *comparison) unappliedPlace(path string, v *vmv1alpha1.VirtualMachineVolume, have observe.Controller, disk *types.VirtualDisk, say func(format string, args ...any)) {
+	if n := v.ControllerBusNumber; n != nil && *n != have.Bus {
+		say("%s.controllerBusNumber %d (the disk is at %s)", path, *n, have.Slot(*disk.UnitNumber))
+	}
+	if n := v.UnitNumber; n != nil && *n != *disk.UnitNumber {
+		say("%s.unitNumber %d (the disk is at %s)", path, *n, have.Slot(*disk.UnitNumber))
+	}
+}
+
+// unappliedProvisioning says how a disk is provisioned if that is not as asked for.
+func unappliedProvisioning(path string, want vmv1alpha1.DiskProvisioning, disk *types.VirtualDisk, say func(format string, args ...any)) {
+	backing, ok := disk.Backing.(*types.VirtualDiskFlatVer2BackingInfo)
+	if want == "" || !ok {
+		return
+	}
+	have := vmv1alpha1.DiskProvisioningThick
+	switch {
+	case isTrue(backing.ThinProvisioned):
+		have = vmv1alpha1.DiskProvisioningThin
+	case isTrue(backing.EagerlyScrub):
+		have = vmv1alpha1.DiskProvisioningThickEagerZero
+	}
+	if have != want {
+		say("%s.provisioning %s (the disk is %s)", path, want, have)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
+	apilimits "github.com/slipway-dev/slipway/pkg/apis/limits"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
@@ -103,7 +104,7 @@ func TestVolumesBecomeDisks(t *testing.T) {
 func TestSlotsAreFreeAndBounded(t *testing.T) {
 	full := func(kind string, bus int32) observe.Controller {
 		c := observe.Controller{Kind: kind, Bus: bus, Key: 1000 + bus}
-		for unit := range maxUnits[c.Class()] {
+		for unit := range apilimits.SlotsOf(kind).Units {
 			c.Units = append(c.Units, unit)
 		}
 		return c
@@ -124,7 +125,8 @@ func TestSlotsAreFreeAndBounded(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := ""
-			if s, ok := place(tc.controllers, tc.kind); ok {
+			v := volume("v", "1Gi", tc.kind)
+			if s, problem := place(&tc.controllers, &v); problem == "" {
 				got = s.controller.Slot(s.unit)
 				if s.added {
 					got += " new"

@@ -11,6 +11,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
 )
 
 // Want is the wanted configuration.
@@ -31,6 +32,14 @@ type Want struct {
 	Backings map[string]types.BaseVirtualDeviceBackingInfo
 	// Adapters are those that the interfaces had when they were last reported.
 	Adapters observe.AdapterRecord
+	// Storage is what is known of the storage policies of disks.
+	Storage storage.Known
+	// ISOs are the files of the images in CD-ROM drives, as datastore paths, by volume.
+	// A volume that is missing here is not known, and its drive is not compared.
+	ISOs map[string]string
+	// ImageBootDisk is the capacity of the first disk of the image, in bytes; 0 if that
+	// is not known.
+	ImageBootDisk int64
 	// UserData is the cloud-init user data, nil without cloud-init.
 	UserData []byte
 	// VAppProperties are OVF property values by key, nil for none.

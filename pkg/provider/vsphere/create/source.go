@@ -18,13 +18,27 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	"github.com/vmware/govmomi/vim25/xml"
 
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 )
 
-// thin is how the disks of an image are provisioned, as those that are added later are.
-const thin = "thin"
+// provisioned is how the disks of an image are provisioned (vSphere Automation API, Vcenter
+// Ovf DiskProvisioningType): thin, as those that are added later are, unless the spec says
+// something else of the boot disk. All of an image's disks are provisioned alike.
+func provisioned(boot *vmv1alpha1.VirtualMachineBootDisk) string {
+	if boot != nil {
+		switch boot.Provisioning {
+		case vmv1alpha1.DiskProvisioningThick:
+			return "thick"
+		case vmv1alpha1.DiskProvisioningThickEagerZero:
+			return "eagerZeroedThick"
+		case vmv1alpha1.DiskProvisioningThin:
+		}
+	}
+	return "thin"
+}
 
 // prepare returns the configuration of the request, laid over what the image brings. A
 // clone brings all that its template has; of a library item it is read.
@@ -47,13 +61,13 @@ func (c *Creator) prepare(ctx context.Context, want *configspec.Want, rep *place
 
 func (c *Creator) build(ctx context.Context, want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) (types.ManagedObjectReference, error) {
 	if rep.Source.LibraryItem != "" {
-		return c.deploy(ctx, want.Name, rep, folder, spec)
+		return c.deploy(ctx, want, rep, folder, spec)
 	}
 	return c.clone(ctx, want, rep, folder, spec)
 }
 
 // deploy deploys an OVF item of a content library.
-func (c *Creator) deploy(ctx context.Context, name string, rep *placement.Report, folder types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) (types.ManagedObjectReference, error) {
+func (c *Creator) deploy(ctx context.Context, want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) (types.ManagedObjectReference, error) {
 	doc, err := encode(spec)
 	if err != nil {
 		return types.ManagedObjectReference{}, err
@@ -61,7 +75,7 @@ func (c *Creator) deploy(ctx context.Context, name string, rep *placement.Report
 	var ref *types.ManagedObjectReference
 	err = c.Actor.Session.WithLongREST(ctx, "rest.DeployLibraryItem", func(ctx context.Context, rc *rest.Client) error {
 		var derr error
-		ref, derr = vcenter.NewManager(rc).DeployLibraryItem(ctx, rep.Source.LibraryItem, deployment(name, rep, folder, doc))
+		ref, derr = vcenter.NewManager(rc).DeployLibraryItem(ctx, rep.Source.LibraryItem, deployment(want, rep, folder, doc))
 		return derr
 	})
 	if err != nil {
@@ -71,13 +85,13 @@ func (c *Creator) deploy(ctx context.Context, name string, rep *placement.Report
 }
 
 // deployment accepts the licences of the image: who offers it as one has read them.
-func deployment(name string, rep *placement.Report, folder types.ManagedObjectReference, doc string) vcenter.Deploy {
+func deployment(want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference, doc string) vcenter.Deploy {
 	return vcenter.Deploy{
 		DeploymentSpec: vcenter.DeploymentSpec{
-			Name:                name,
+			Name:                want.Name,
 			AcceptAllEULA:       true,
 			DefaultDatastoreID:  rep.Datastore.Value,
-			StorageProvisioning: thin,
+			StorageProvisioning: provisioned(want.Effective.BootDisk),
 			VmConfigSpec:        &vcenter.VmConfigSpec{Provider: "XML", XML: doc},
 		},
 		Target: vcenter.Target{ResourcePoolID: rep.Pool.Value, FolderID: folder.Value},
@@ -144,8 +158,10 @@ func cloneOf(template *mo.VirtualMachine, want configspec.Want, rep *placement.R
 		}
 	}
 	out := types.VirtualMachineCloneSpec{
-		Location: types.VirtualMachineRelocateSpec{Pool: &rep.Pool, Datastore: &rep.Datastore, Folder: &folder},
-		Config:   &spec,
+		Location: types.VirtualMachineRelocateSpec{
+			Pool: &rep.Pool, Datastore: &rep.Datastore, Folder: &folder, Disk: configspec.CloneDisks(want, template, rep.Datastore),
+		},
+		Config: &spec,
 	}
 	if configspec.HasTPM(template) {
 		out.TpmProvisionPolicy = string(types.VirtualMachineCloneSpecTpmProvisionPolicyReplace)

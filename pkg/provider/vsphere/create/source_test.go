@@ -58,11 +58,17 @@ func TestACloneHasNoAdapterAndNoTPMOfItsTemplate(t *testing.T) {
 	}
 }
 
-func TestDisksOfAnImageAreProvisionedThin(t *testing.T) {
+func TestDisksOfAnImageAreProvisionedAsTheSpecSaysOrThin(t *testing.T) {
 	rep := &placement.Report{Datastore: types.ManagedObjectReference{Type: "Datastore", Value: "datastore-1"}}
-	got := deployment("web", rep, types.ManagedObjectReference{}, "doc")
-	if got.StorageProvisioning != "thin" || got.DefaultDatastoreID != "datastore-1" {
-		t.Errorf("provisioning %q on %q, want thin on datastore-1", got.StorageProvisioning, got.DefaultDatastoreID)
+	for provisioning, wanted := range map[vmv1alpha1.DiskProvisioning]string{
+		"": "thin", vmv1alpha1.DiskProvisioningThin: "thin", vmv1alpha1.DiskProvisioningThick: "thick",
+		vmv1alpha1.DiskProvisioningThickEagerZero: "eagerZeroedThick",
+	} {
+		want := configspec.Want{Name: "web", Effective: &vmv1alpha1.VirtualMachineInstanceSpec{BootDisk: &vmv1alpha1.VirtualMachineBootDisk{Provisioning: provisioning}}}
+		got := deployment(want, rep, types.ManagedObjectReference{}, "doc")
+		if got.StorageProvisioning != wanted || got.DefaultDatastoreID != "datastore-1" {
+			t.Errorf("%q: provisioning %q on %q, want %s on datastore-1", provisioning, got.StorageProvisioning, got.DefaultDatastoreID, wanted)
+		}
 	}
 }
 

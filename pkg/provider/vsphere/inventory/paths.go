@@ -31,7 +31,7 @@ var detailPaths = []string{
 	"config.hardware", "config.files", "config.cpuAllocation", "config.memoryAllocation",
 	"config.cpuHotAddEnabled", "config.memoryHotAddEnabled", "config.memoryReservationLockedToMax",
 	"config.latencySensitivity", "config.extraConfig", "config.template", "config.vAppConfig",
-	"config.managedBy", "config.annotation", "config.createDate",
+	"config.managedBy", "config.annotation", "config.createDate", "config.keyId",
 	"summary.storage",
 }
 

@@ -5,6 +5,7 @@ package observe
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,12 +13,36 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// volumePrefix and the name of a volume are the key of extraConfig that holds
-// the slot of its disk. Key and disk are written by one reconfiguration.
-const volumePrefix = "slipway.volume."
+// Keys of extraConfig that say of disks and drives what vSphere does not. Each is written
+// by the reconfiguration that changes what it is about.
+const (
+	// volumePrefix and the name of a volume are the key of the slot of its disk,
+	// drivePrefix of that of its CD-ROM drive.
+	volumePrefix, drivePrefix = "slipway.volume.", "slipway.cdrom."
+	// policyPrefix and the name of a volume are the key of the profile of its storage
+	// policy, reclaimPrefix of what becomes of its disk.
+	policyPrefix, reclaimPrefix = "slipway.policy.volume.", "slipway.reclaim."
+	// HomePolicyKey holds the profile of the storage policy of the VM's own files.
+	HomePolicyKey = "slipway.policy.home"
+	// BootDiskPolicyKey holds that of the boot disk.
+	BootDiskPolicyKey = "slipway.policy.bootDisk"
+	// BootDiskKey holds the slot of the disk that the VM boots from.
+	BootDiskKey = "slipway.bootDisk"
+)
 
 // VolumeKey is the key of extraConfig that holds the slot of a volume.
 func VolumeKey(volume string) string { return volumePrefix + volume }
+
+// DriveKey is the key of extraConfig that holds the slot of a CD-ROM drive.
+func DriveKey(volume string) string { return drivePrefix + volume }
+
+// PolicyKey is the key of extraConfig that holds the profile of the storage policy of a
+// volume.
+func PolicyKey(volume string) string { return policyPrefix + volume }
+
+// ReclaimKey is the key of extraConfig that holds the reclaim policy of a volume, and the
+// UUID of the disk that it is about.
+func ReclaimKey(volume string) string { return reclaimPrefix + volume }
 
 // Controller is a disk controller of a VM.
 type Controller struct {
@@ -103,40 +128,107 @@ func controllerOf(d types.BaseVirtualDevice) (Controller, bool) {
 // Volumes are the disks of the volumes, by name. A volume that is recorded and
 // whose disk is gone is nil.
 func Volumes(vm *mo.VirtualMachine) map[string]*types.VirtualDisk {
+	return recorded[*types.VirtualDisk](vm, volumePrefix)
+}
+
+// Drives are the CD-ROM drives of the volumes, by name. One that is recorded and is gone
+// is nil.
+func Drives(vm *mo.VirtualMachine) map[string]*types.VirtualCdrom {
+	return recorded[*types.VirtualCdrom](vm, drivePrefix)
+}
+
+// recorded are the devices whose slots are recorded below a prefix.
+func recorded[T types.BaseVirtualDevice](vm *mo.VirtualMachine, prefix string) map[string]T {
 	if vm == nil || vm.Config == nil {
 		return nil
 	}
-	var out map[string]*types.VirtualDisk
-	var slots map[string]*types.VirtualDisk
+	var out map[string]T
+	var slots map[string]types.BaseVirtualDevice
 	for _, o := range vm.Config.ExtraConfig {
-		name, ok := strings.CutPrefix(o.GetOptionValue().Key, volumePrefix)
+		name, ok := strings.CutPrefix(o.GetOptionValue().Key, prefix)
 		slot, _ := o.GetOptionValue().Value.(string)
 		if !ok || slot == "" {
 			continue
 		}
 		if out == nil {
-			out, slots = map[string]*types.VirtualDisk{}, disksBySlot(vm)
+			out, slots = map[string]T{}, bySlot(vm)
 		}
-		out[name] = slots[slot]
+		out[name], _ = slots[slot].(T)
 	}
 	return out
 }
 
-func disksBySlot(vm *mo.VirtualMachine) map[string]*types.VirtualDisk {
-	out := map[string]*types.VirtualDisk{}
+// bySlot are the devices at controllers.
+func bySlot(vm *mo.VirtualMachine) map[string]types.BaseVirtualDevice {
+	out := map[string]types.BaseVirtualDevice{}
 	controllers := Controllers(vm)
 	for _, d := range vm.Config.Hardware.Device {
-		disk, ok := d.(*types.VirtualDisk)
-		if !ok || disk.UnitNumber == nil {
-			continue
-		}
-		for _, c := range controllers {
-			if c.Key == disk.ControllerKey {
-				out[c.Slot(*disk.UnitNumber)] = disk
-			}
+		if slot := slotOf(controllers, d); slot != "" {
+			out[slot] = d
 		}
 	}
 	return out
+}
+
+// SlotOf names the place of a device, empty for one that is at no disk controller.
+func SlotOf(vm *mo.VirtualMachine, device types.BaseVirtualDevice) string {
+	return slotOf(Controllers(vm), device)
+}
+
+func slotOf(controllers []Controller, device types.BaseVirtualDevice) string {
+	d := device.GetVirtualDevice()
+	for _, c := range controllers {
+		if d.UnitNumber != nil && c.Key == d.ControllerKey {
+			return c.Slot(*d.UnitNumber)
+		}
+	}
+	return ""
+}
+
+// BootDisk is the disk that the image boots from: the one that is recorded, or the only
+// one that is no volume. While the VM is new it is the first, as in the image. several is
+// true when it cannot be told.
+func BootDisk(vm *mo.VirtualMachine) (disk *types.VirtualDisk, several bool) {
+	if vm == nil || vm.Config == nil {
+		return nil, false
+	}
+	if slot := ExtraConfig(vm, BootDiskKey); slot != "" {
+		disk, _ = bySlot(vm)[slot].(*types.VirtualDisk)
+		return disk, false
+	}
+	volumes := Volumes(vm)
+	var all []*types.VirtualDisk
+	for _, d := range vm.Config.Hardware.Device {
+		own, ok := d.(*types.VirtualDisk)
+		if ok && own.VDiskId == nil && !slices.Contains(slices.Collect(maps.Values(volumes)), own) {
+			all = append(all, own)
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return nil, false
+	case len(all) > 1 && !Pending(vm):
+		return nil, true
+	}
+	return slices.MinFunc(all, func(a, b *types.VirtualDisk) int { return int(a.Key - b.Key) }), false
+}
+
+// HasParent is true for a disk that depends on another one: that of a snapshot, or of the
+// virtual machine that it was cloned from.
+func HasParent(disk *types.VirtualDisk) bool { return len(DiskFiles(disk.Backing)) > 1 }
+
+// Shared is true for a disk that several VMs may write to at the same time.
+func Shared(b types.BaseVirtualDeviceBackingInfo) bool {
+	sharing := ""
+	switch b := b.(type) {
+	case *types.VirtualDiskFlatVer2BackingInfo:
+		sharing = b.Sharing
+	case *types.VirtualDiskRawDiskMappingVer1BackingInfo:
+		sharing = b.Sharing
+	case *types.VirtualDiskRawDiskVer2BackingInfo:
+		sharing = b.Sharing
+	}
+	return sharing == string(types.VirtualDiskSharingSharingMultiWriter)
 }
 
 // Capacity of a disk in bytes; old servers report kibibytes only.

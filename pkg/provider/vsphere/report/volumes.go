@@ -19,13 +19,21 @@ import (
 // volumes reports the volumes of the effective spec in their order, and after
 // them the disks of those that were removed from it.
 func volumes(vm *mo.VirtualMachine, w *driver.Want) []vmv1alpha1.VirtualMachineVolumeStatus {
-	disks := observe.Volumes(vm)
+	disks, drives := observe.Volumes(vm), observe.Drives(vm)
 	var out []vmv1alpha1.VirtualMachineVolumeStatus
 	if w.Effective != nil {
 		for _, v := range w.Effective.Volumes {
 			disk, recorded := disks[v.Name]
 			st := volumeStatus(v.Name, disk)
 			switch {
+			case v.CDROM != nil:
+				if drive := drives[v.Name]; drive != nil {
+					st.Attached, st.DeviceKey = true, drive.Key
+				}
+			case v.Disk != nil && observe.ExtraConfig(vm, observe.PolicyKey(v.Name)) != "":
+				if st.StorageClass = v.Disk.StorageClass; st.StorageClass == "" {
+					st.StorageClass = w.Effective.StorageClass
+				}
 			case v.PersistentVolumeClaim != nil:
 				st.Error = "persistentVolumeClaim is not supported by this version"
 			case recorded && disk == nil:
@@ -46,8 +54,20 @@ func volumes(vm *mo.VirtualMachine, w *driver.Want) []vmv1alpha1.VirtualMachineV
 func volumeStatus(name string, disk *types.VirtualDisk) vmv1alpha1.VirtualMachineVolumeStatus {
 	st := vmv1alpha1.VirtualMachineVolumeStatus{Name: name}
 	if disk != nil {
-		st.Attached, st.DiskUUID = true, observe.DiskUUID(disk)
+		st.Attached, st.DiskUUID, st.DeviceKey = true, observe.DiskUUID(disk), disk.Key
 		st.Capacity = resource.NewQuantity(observe.Capacity(disk), resource.BinarySI)
 	}
 	return st
+}
+
+// bootDisk reports the disk that the image boots from, nil if it is not known.
+func bootDisk(vm *mo.VirtualMachine) *vmv1alpha1.VirtualMachineBootDiskStatus {
+	disk, _ := observe.BootDisk(vm)
+	if disk == nil {
+		return nil
+	}
+	return &vmv1alpha1.VirtualMachineBootDiskStatus{
+		Capacity: resource.NewQuantity(observe.Capacity(disk), resource.BinarySI),
+		DiskUUID: observe.DiskUUID(disk), DeviceKey: disk.Key,
+	}
 }

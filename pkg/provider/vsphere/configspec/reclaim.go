@@ -1,0 +1,86 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package configspec
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/hardware"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+)
+
+// recordReclaim records what becomes of a disk when the spec does not name it any more,
+// for the spec does not say so then. It names the disk: another one that somebody puts
+// into its place is not what it is about.
+func (c *comparison) recordReclaim(v *vmv1alpha1.VirtualMachineVolume, disk *types.VirtualDisk) {
+	want := ""
+	if v.ReclaimPolicy != "" {
+		want = string(v.ReclaimPolicy) + " " + observe.DiskUUID(disk)
+	}
+	c.extraConfig("metadata.volumes", observe.ReclaimKey(v.Name), want, true, false)
+}
+
+// removed takes disks and drives off that the spec does not name any more.
+func (c *comparison) removed(attached map[string]*types.VirtualDisk) {
+	gone := map[string]bool{}
+	for name := range attached {
+		gone[name] = true
+	}
+	for i := range c.want.Effective.Volumes {
+		delete(gone, c.want.Effective.Volumes[i].Name)
+	}
+	controllers := observe.Controllers(c.vm)
+	for _, name := range sortedKeys(gone) {
+		disk := attached[name]
+		if disk == nil || c.stays(name, disk) != "" {
+			continue
+		}
+		change := &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationRemove, Device: disk}
+		if policy, _ := c.reclaim(name); policy == vmv1alpha1.VolumeReclaimDelete {
+			change.FileOperation = types.VirtualDeviceConfigSpecFileOperationDestroy
+		}
+		have := controllerOf(controllers, disk)
+		c.add(Difference{Path: hardware.Volume(name), Running: hardware.Disk(observe.Capacity(disk), have.Kind), Live: c.hotplug(have.Class(), false),
+			set: func(spec *types.VirtualMachineConfigSpec) {
+				spec.DeviceChange = append(spec.DeviceChange, change)
+				for _, key := range []string{observe.VolumeKey(name), observe.ReclaimKey(name), observe.PolicyKey(name)} {
+					if extra(c, key) != "" {
+						option(key, "")(spec)
+					}
+				}
+			}})
+	}
+	c.removedDrives()
+}
+
+// reclaim is what was recorded for a volume.
+func (c *comparison) reclaim(volume string) (policy vmv1alpha1.VolumeReclaimPolicy, diskUUID string) {
+	p, uuid, _ := strings.Cut(extra(c, observe.ReclaimKey(volume)), " ")
+	return vmv1alpha1.VolumeReclaimPolicy(p), uuid
+}
+
+// stays says why the disk of a volume that is no longer in the spec stays; empty when it
+// goes. What cannot be made again is deleted only if it is the disk that the policy was
+// given for, and nothing else has it.
+func (c *comparison) stays(volume string, disk *types.VirtualDisk) string {
+	if disk == nil {
+		return ""
+	}
+	policy, uuid := c.reclaim(volume)
+	switch {
+	case policy != vmv1alpha1.VolumeReclaimDetach && policy != vmv1alpha1.VolumeReclaimDelete:
+		return "no longer in the spec; the disk stays as long as the virtual machine"
+	case uuid == "" || uuid != observe.DiskUUID(disk):
+		return fmt.Sprintf("no longer in the spec; its disk %q is not the one that reclaimPolicy was given for, and stays", observe.DiskUUID(disk))
+	case observe.HasParent(disk):
+		return fmt.Sprintf("no longer in the spec; the disk stays while there are snapshots, and then reclaimPolicy %s is carried out", policy)
+	case policy == vmv1alpha1.VolumeReclaimDelete && (disk.VDiskId != nil || observe.Shared(disk.Backing)):
+		return "no longer in the spec; the disk is a first class disk or shared with others, and is not deleted"
+	}
+	return ""
+}
