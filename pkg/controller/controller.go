@@ -52,9 +52,6 @@ type Options[K comparable] struct {
 	Queue priorityqueue.Interface[K]
 	// Reconciler does the work. It is required.
 	Reconciler Reconciler[K]
-	// Permit, if set, is called before each pass, and waits until there may be one. Its
-	// error, that of a context which is done, ends the worker.
-	Permit func(ctx context.Context) error
 	// Priority evaluates a key's priority when it is queued again after a
 	// reconcile; nil keeps the one that it was handed out with.
 	Priority func(key K) int
@@ -110,7 +107,7 @@ func (c *Controller[K]) next(ctx context.Context) bool {
 		return false
 	}
 	defer c.Queue().Done(key)
-	if ctx.Err() != nil || c.options.Permit != nil && c.options.Permit(ctx) != nil {
+	if ctx.Err() != nil {
 		return false
 	}
 	logger := klog.FromContext(ctx).WithValues("key", key)

@@ -83,30 +83,6 @@ func TestResultsDecideWhenAKeyComesBack(t *testing.T) {
 	}
 }
 
-func TestF2NoPassBeginsWithoutPermission(t *testing.T) {
-	began := time.Time{}
-	permit := func(ctx context.Context) error {
-		if began.IsZero() {
-			began = time.Now()
-		}
-		select {
-		case <-time.After(time.Until(began.Add(5 * time.Second))):
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	always := script{answer(Result{Requeue: true}, nil), answer(Result{}, nil)}
-	want := []pass{{5 * time.Second, "a"}, {5 * time.Second, "a"}}
-	if diff := cmp.Diff(want, run(t, always, Options[string]{Name: "test", Permit: permit}, priorityqueue.AddOpts{}, time.Minute)); diff != "" {
-		t.Errorf("passes (-want +got):\n%s", diff)
-	}
-	began = time.Time{}
-	if got := run(t, always, Options[string]{Name: "test", Permit: permit}, priorityqueue.AddOpts{}, time.Second); len(got) != 0 {
-		t.Errorf("passes %v, want none before the end", got)
-	}
-}
-
 func TestRequeueTakesPriorityFromState(t *testing.T) {
 	for name, test := range map[string]struct {
 		evaluate func(string) int

@@ -36,6 +36,9 @@ type Enqueuer[T Object] struct {
 	// Priority is the one that the state of an object asks for, or else fallback. It is
 	// required.
 	Priority func(obj T, fallback int) int
+	// Mine, if there is one, is false for an object of which another process takes care:
+	// it is not queued.
+	Mine func(obj T) bool
 	// Waits, if there is one, is true for an object of the initial list that need not
 	// be queued yet. Any later event queues it all the same.
 	Waits func(obj T) bool
@@ -50,7 +53,28 @@ func (e *Enqueuer[T]) Evaluate(obj T, fallback int) {
 }
 
 func (e *Enqueuer[T]) add(obj T, priority int) {
-	e.Queue.AddWithOpts(priorityqueue.AddOpts{Priority: priority}, KeyOf(obj))
+	if e.mine(obj) {
+		e.Queue.AddWithOpts(priorityqueue.AddOpts{Priority: priority}, KeyOf(obj))
+	}
+}
+
+func (e *Enqueuer[T]) mine(obj T) bool { return e.Mine == nil || e.Mine(obj) }
+
+// listed queues obj as one of the initial list.
+func (e *Enqueuer[T]) listed(obj T) {
+	if e.mine(obj) && (e.Waits == nil || !e.Waits(obj)) {
+		e.add(obj, PriorityDefaultCreate)
+	}
+}
+
+// Gained queues the objects that share is true for like those of the initial list: from
+// now on they are this process's.
+func (e *Enqueuer[T]) Gained(share func(obj T) bool) {
+	for _, obj := range e.Objects.informed.List() {
+		if o := obj.(T); share(o) {
+			e.listed(o)
+		}
+	}
 }
 
 // known returns the object of key, if there is one.
@@ -86,14 +110,13 @@ func (e *Enqueuer[T]) Handler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, isInInitialList bool) {
 			added := obj.(T)
-			switch {
-			case !isInInitialList:
-				var none T
-				e.news(none, added)
-				e.Evaluate(added, PriorityDefaultCreate)
-			case e.Waits == nil || !e.Waits(added):
-				e.add(added, PriorityDefaultCreate)
+			if isInInitialList {
+				e.listed(added)
+				return
 			}
+			var none T
+			e.news(none, added)
+			e.Evaluate(added, PriorityDefaultCreate)
 		},
 		UpdateFunc: func(oldObj, obj any) {
 			old, updated := oldObj.(T), obj.(T)
@@ -115,7 +138,7 @@ func (e *Enqueuer[T]) Handler() cache.ResourceEventHandler {
 }
 
 func (e *Enqueuer[T]) news(old, obj T) {
-	if e.News != nil {
+	if e.News != nil && e.mine(obj) {
 		e.News(old, obj)
 	}
 }

@@ -17,7 +17,9 @@
 //     first stands still while a machine is suspended, the second may be set back.
 //  3. Once another holder of the Lease was seen the Fence stays closed, also when the
 //     Lease comes back: what this process knows may be of before the other one's work.
-//  4. What waits goes on by itself when the Lease is renewed. A nil Fence is open.
+//  4. What waits goes on by itself when the Lease is renewed, and ends when the Fence is
+//     closed for good. A nil Fence is open.
+//  5. There is a Fence for each Lease. Which one holds for a request its context says.
 //
 // A check is no promise: a process may be stopped between the check and what it allows.
 package fence

@@ -22,17 +22,17 @@ type Fence struct {
 	// proved is when the last request that succeeded was about to be sent, zero before
 	// the first.
 	proved reading
-	// renewed is closed by the next renewal.
-	renewed chan struct{}
-	// superseded is true once another holder was seen.
-	superseded bool
+	// changed is closed by the next renewal, and when the Fence is closed for good.
+	changed chan struct{}
+	// ended is true once another holder was seen, or the Lease is about to be given back.
+	ended bool
 }
 
 // New returns a Fence that is closed, and that every renewal opens for limit: the time
 // after which a holder stops to act, which is less than the one after which others take
 // the Lease.
 func New(limit time.Duration) *Fence {
-	return &Fence{limit: limit, now: read, renewed: make(chan struct{})}
+	return &Fence{limit: limit, now: read, changed: make(chan struct{})}
 }
 
 // Check returns ErrClosed unless the process may act now.
@@ -46,27 +46,27 @@ func (f *Fence) Check() error {
 }
 
 func (f *Fence) check() error {
-	if f.superseded || f.proved.monotonic.IsZero() || elapsed(f.proved, f.now()) >= f.limit {
+	if f.ended || f.proved.monotonic.IsZero() || elapsed(f.proved, f.now()) >= f.limit {
 		return ErrClosed
 	}
 	return nil
 }
 
-// Wait returns nil as soon as the process may act, and the error of ctx when that is
-// done before.
+// Wait returns nil as soon as the process may act, ErrClosed when it never may again, and
+// the error of ctx when that is done before.
 func (f *Fence) Wait(ctx context.Context) error {
 	if f == nil {
 		return nil
 	}
 	for {
 		f.mu.Lock()
-		err, renewed := f.check(), f.renewed
+		err, ended, changed := f.check(), f.ended, f.changed
 		f.mu.Unlock()
-		if err == nil {
-			return nil
+		if err == nil || ended {
+			return err
 		}
 		select {
-		case <-renewed:
+		case <-changed:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -79,17 +79,27 @@ func (f *Fence) renew(asked reading) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.proved = asked
-	close(f.renewed)
-	f.renewed = make(chan struct{})
+	f.wake()
 }
 
-// close closes the Fence for good, and tells whether it was not closed so before.
-func (f *Fence) close() bool {
+// Close closes the Fence for good, and tells whether it was not closed so before. It is for
+// who is about to give the Lease back.
+func (f *Fence) Close() (first bool) {
+	if f == nil {
+		return false
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	first := !f.superseded
-	f.superseded = true
+	first = !f.ended
+	f.ended = true
+	f.wake()
 	return first
+}
+
+// wake lets those look again who wait. mu is held.
+func (f *Fence) wake() {
+	close(f.changed)
+	f.changed = make(chan struct{})
 }
 
 // reading is one of both clocks.

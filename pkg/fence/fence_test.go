@@ -58,6 +58,25 @@ func TestF2WhatWaitsGoesOnWithTheNextRenewal(t *testing.T) {
 	})
 }
 
+func TestF2WhatWaitsEndsWithTheFence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := New(limit)
+		waited := make(chan error, 1)
+		go func() { waited <- f.Wait(t.Context()) }()
+		synctest.Wait()
+		if !f.Close() || f.Close() {
+			t.Error("it does not tell the first time from the others")
+		}
+		if err := <-waited; !errors.Is(err, ErrClosed) {
+			t.Errorf("the wait ended with %v", err)
+		}
+		f.renew(read())
+		if err := f.Wait(t.Context()); !errors.Is(err, ErrClosed) {
+			t.Errorf("open after its end: %v", err)
+		}
+	})
+}
+
 func TestF2TimeIsTheLongerOfTwoClocks(t *testing.T) {
 	from := read()
 	for name, tc := range map[string]struct{ monotonic, wall, want time.Duration }{
@@ -191,8 +210,16 @@ func TestF2WritesWaitAndReadsDoNot(t *testing.T) {
 		if err := send(t.Context(), http.MethodGet); err != nil || len(sent) != 1 {
 			t.Errorf("GET: %v; sent %v", err, sent)
 		}
+		other := New(limit)
+		other.renew(read())
+		if err := send(NewContext(t.Context(), other), http.MethodPut); err != nil || len(sent) != 2 {
+			t.Errorf("PUT under another fence, which is open: %v; sent %v", err, sent)
+		}
+		if err := send(NewContext(soon, New(limit)), http.MethodPut); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("PUT under another fence, which is closed: %v, want it to wait", err)
+		}
 		go f.renew(read())
-		if err := send(t.Context(), http.MethodPut); err != nil || len(sent) != 2 {
+		if err := send(t.Context(), http.MethodPut); err != nil || len(sent) != 3 {
 			t.Errorf("PUT after a renewal: %v; sent %v", err, sent)
 		}
 	})

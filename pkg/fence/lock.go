@@ -78,7 +78,7 @@ func (l *provingLock) prove(ctx context.Context, record resourcelock.LeaderElect
 }
 
 func (l *provingLock) lost(err error) {
-	if l.fence.close() {
+	if l.fence.Close() {
 		l.superseded(err)
 	}
 }

@@ -3,10 +3,20 @@
 
 package fence
 
-import "net/http"
+import (
+	"context"
+	"net/http"
+)
 
-// Transport lets requests that write wait until the Fence is open; those that read pass.
-// It has the form of rest.Config.Wrap.
+type contextKey struct{}
+
+// NewContext returns a context under which requests of Transport wait for f.
+func NewContext(ctx context.Context, f *Fence) context.Context {
+	return context.WithValue(ctx, contextKey{}, f)
+}
+
+// Transport lets requests that write wait until the Fence of their context, or f when that
+// has none, is open; those that read pass. It has the form of rest.Config.Wrap.
 func (f *Fence) Transport(next http.RoundTripper) http.RoundTripper {
 	return transport{fence: f, next: next}
 }
@@ -19,7 +29,11 @@ type transport struct {
 // RoundTrip implements http.RoundTripper.
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		if err := t.fence.Wait(r.Context()); err != nil {
+		fence, ok := r.Context().Value(contextKey{}).(*Fence)
+		if !ok {
+			fence = t.fence
+		}
+		if err := fence.Wait(r.Context()); err != nil {
 			if r.Body != nil {
 				_ = r.Body.Close()
 			}

@@ -103,6 +103,7 @@ var table = []rule{
 	{tree: "pkg/provider/conformance", ours: []string{"pkg/apis"}, single: []string{"pkg/provider"}, never: []string{govmomi, clientGo}, why: "it is true of every provider"},
 	{tree: "pkg/provider/vsphere", ours: []string{"pkg/apis", "pkg/hardware", "pkg/provider/engine/driver"}, single: []string{"pkg/provider"}, why: "a driver translates and does not plan; it alone has govmomi"},
 	{tree: "pkg/fence", ours: only, never: []string{govmomi}, why: "whether a process may act is a matter of a Lease and the time"},
+	{tree: "pkg/leases", ours: []string{"pkg/fence"}, never: []string{govmomi}, why: "what a Lease is for is nothing to who holds it"},
 	{tree: "pkg/storeidentity", ours: only, never: []string{govmomi}, why: "which store it is does not depend on what is in it"},
 	{tree: "pkg/embeddedetcd", ours: only, never: []string{govmomi}, why: "a store knows no objects"},
 	{

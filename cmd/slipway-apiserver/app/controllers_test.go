@@ -6,84 +6,79 @@ package app
 import (
 	"context"
 	"errors"
-	runtimepkg "runtime"
-	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	coordinationv1 "k8s.io/api/coordination/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/kubernetes/fake"
-	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/ptr"
 
+	"github.com/slipway-dev/slipway/pkg/leases"
 	"github.com/slipway-dev/slipway/pkg/storeidentity"
 )
 
-// patience bounds waits for other goroutines.
-const patience = time.Minute
+// deadline bounds waits for other goroutines.
+const deadline = time.Minute
 
-func newLeadership(host *fake.Clientset, elect bool) (*leadership, chan error) {
+// newRunner runs a controller with short times.
+func newRunner(host *fake.Clientset, elect bool, start controllerStarter) (*runner, chan error) {
 	failed := make(chan error, 1)
 	o := NewOptions()
 	o.Controllers.LeaderElect = elect
-	return makeLeadership(&controllerDeps{options: o, host: host, health: newHealth(true)},
-		leaseTimes{duration: 300 * time.Millisecond, renewDeadline: 200 * time.Millisecond, retryPeriod: 10 * time.Millisecond},
-		func(err error) { failed <- err }), failed
+	return &runner{
+		deps: &controllerDeps{options: o, host: host, health: newHealth(true)}, start: start,
+		times: leases.Times{Duration: 300 * time.Millisecond, RenewDeadline: 200 * time.Millisecond, RetryPeriod: 10 * time.Millisecond},
+		fail:  func(err error) { failed <- err },
+	}, failed
 }
 
-func TestLeaseIsHeldUntilControllersHaveEnded(t *testing.T) {
-	host := fake.NewClientset()
-	l, failed := newLeadership(host, true)
-	holder := func() string {
-		lease, err := host.CoordinationV1().Leases(defaultNamespace).Get(t.Context(), leaseName, metav1.GetOptions{})
-		if err != nil || lease.Spec.HolderIdentity == nil {
-			return ""
-		}
-		return *lease.Spec.HolderIdentity
+// holder is who has the Lease of the controllers, empty for nobody.
+func holder(host *fake.Clientset) string {
+	lease, err := host.CoordinationV1().Leases(defaultNamespace).Get(context.Background(), controllersLease, metav1.GetOptions{})
+	if err != nil {
+		return ""
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	started, finish := make(chan string, 1), make(chan struct{})
-	hook := genericapiserver.PostStartHookContext{Context: ctx}
-	if err := l.hook("c", func(ctx context.Context, _ *controllerDeps) error {
-		started <- holder()
+	return ptr.Deref(lease.Spec.HolderIdentity, "")
+}
+
+// An operation in vCenter may outlast the HTTP server. The process ends when run returns.
+func TestLeasesAreHeldUntilTheControllersHaveEnded(t *testing.T) {
+	host := fake.NewClientset()
+	started, finish := make(chan struct{}), make(chan struct{})
+	r, failed := newRunner(host, true, func(ctx context.Context, d *controllerDeps) error {
+		d.leases.Contend(ctx, controllersLease, false)
+		if err := d.leases.Await(ctx, controllersLease); err != nil {
+			return err
+		}
+		close(started)
 		<-ctx.Done()
 		<-finish // the last pass takes its time
 		return ctx.Err()
-	})(hook); err != nil {
-		t.Fatal(err)
-	}
+	})
+	r.times = aloneTimes
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
 	ended := make(chan struct{})
-	go func() { l.elect(ctx); close(ended) }()
-
-	select {
-	case who := <-started:
-		if who == "" {
-			t.Error("the controller started without the Lease")
+	go func() { r.run(ctx); close(ended) }()
+	wait := func(what string, done <-chan struct{}) {
+		t.Helper()
+		select {
+		case <-done:
+		case <-time.After(deadline):
+			t.Fatal(what)
 		}
-	case <-time.After(patience):
-		t.Fatal("the controller did not start")
 	}
+	wait("the controller did not start", started)
 	stop()
-	if holder() == "" {
-		t.Error("the Lease was released while the controller was working")
+	if holder(host) == "" {
+		t.Error("the Lease was given back while the controller was working")
 	}
 	close(finish)
-	select {
-	case <-ended:
-	case <-time.After(patience):
-		t.Fatal("the election did not end")
-	}
-	if who := holder(); who != "" {
-		t.Errorf("the Lease is still held by %s", who)
+	wait("the process does not end", ended)
+	if who := holder(host); who != "" {
+		t.Errorf("the process may end, and the Lease is still held by %s: the next replica waits until it has run out", who)
 	}
 	select {
 	case err := <-failed:
@@ -92,143 +87,16 @@ func TestLeaseIsHeldUntilControllersHaveEnded(t *testing.T) {
 	}
 }
 
-// An operation in vCenter may outlast the HTTP server. The process ends when wait returns.
-func TestTheLeaseIsBackWhenTheProcessMayEnd(t *testing.T) {
-	host := fake.NewClientset()
-	var gaveBack atomic.Bool
-	stopped := make(chan struct{})
-	host.PrependReactor("update", "leases", func(a clienttesting.Action) (bool, runtime.Object, error) {
-		lease := a.(clienttesting.UpdateAction).GetObject().(*coordinationv1.Lease)
-		if lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity == "" {
-			<-stopped // a host cluster that takes its time
-			gaveBack.Store(true)
-		}
-		return false, nil, nil
-	})
-	l, _ := newLeadership(host, true)
-	l.times = defaultLeaseTimes
-	ctx, stop := context.WithCancel(t.Context())
-	hook := genericapiserver.PostStartHookContext{Context: ctx}
-	if err := l.hook("c", func(ctx context.Context, _ *controllerDeps) error {
-		<-ctx.Done()
-		return ctx.Err()
-	})(hook); err != nil {
-		t.Fatal(err)
-	}
-	l.electing.Go(func() { l.elect(ctx) })
-	<-l.elected
-	stop()
-	ended := make(chan bool, 1)
-	go func() { l.wait(); ended <- gaveBack.Load() }()
-	l.running.Wait()
-	close(stopped)
-	select {
-	case ok := <-ended:
-		if !ok {
-			t.Error("the process may end, and the Lease is still held: the next replica waits until it has run out")
-		}
-	case <-time.After(patience):
-		t.Fatal("the Lease was not given back")
-	}
-}
-
-// A host cluster that is away ends nothing: nobody else can have taken the Lease.
-func TestF7ALeaseThatCannotBeRenewedPauses(t *testing.T) {
-	host := fake.NewClientset()
-	var away atomic.Bool
-	var asked atomic.Int64
-	refuse := func(clienttesting.Action) (bool, runtime.Object, error) {
-		asked.Store(time.Now().UnixNano())
-		return away.Load(), nil, errors.New("the host cluster is away")
-	}
-	host.PrependReactor("update", "leases", refuse)
-	host.PrependReactor("get", "leases", refuse)
-	l, failed := newLeadership(host, true)
-	l.electing.Go(func() { l.elect(t.Context()) })
-	<-l.elected
-	if err := l.deps.fence.Wait(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		away.Store(true)
-		for l.deps.fence.Check() == nil {
-			runtimepkg.Gosched()
-		}
-		// The elector gives up a deadline after it began to try; then the election is run again.
-		closed := time.Now()
-		for time.Unix(0, asked.Load()).Sub(closed) < 2*l.times.renewDeadline {
-			if time.Since(closed) > patience {
-				t.Fatal("the election is not run again")
-			}
-			runtimepkg.Gosched()
-		}
-		away.Store(false)
-		if err := l.deps.fence.Wait(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	select {
-	case err := <-failed:
-		t.Errorf("the process was ended: %v", err)
-	default:
-	}
-}
-
-// What the process knows is of before the other one's work.
-func TestF2AnotherHolderEndsTheProcess(t *testing.T) {
-	host := fake.NewClientset()
-	// A real API server refuses an update of what the writer has not seen.
-	var taken atomic.Bool
-	host.PrependReactor("update", "leases", func(a clienttesting.Action) (bool, runtime.Object, error) {
-		lease := a.(clienttesting.UpdateAction).GetObject().(*coordinationv1.Lease)
-		if ptr.Deref(lease.Spec.HolderIdentity, "") == "other" {
-			taken.Store(true)
-		} else if taken.Load() {
-			return true, nil, apierrors.NewConflict(coordinationv1.Resource("leases"), lease.Name, errors.New("it was changed"))
-		}
-		return false, nil, nil
-	})
-	l, failed := newLeadership(host, true)
-	l.electing.Go(func() { l.elect(t.Context()) })
-	<-l.elected
-	if err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		lease, err := host.CoordinationV1().Leases(defaultNamespace).Get(t.Context(), leaseName, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds = ptr.To("other"), ptr.To[int32](15)
-		lease.Spec.LeaseTransitions = ptr.To(ptr.Deref(lease.Spec.LeaseTransitions, 0) + 1)
-		_, err = host.CoordinationV1().Leases(defaultNamespace).Update(t.Context(), lease, metav1.UpdateOptions{})
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case err := <-failed:
-		if !strings.Contains(err.Error(), "other") {
-			t.Errorf("the process was ended by %v, want the name of the holder", err)
-		}
-	case <-time.After(patience):
-		t.Fatal("the process went on without the Lease")
-	}
-	if err := l.deps.fence.Check(); err == nil {
-		t.Error("something may still be started")
-	}
-}
-
 func TestFailedControllerEndsTheProcess(t *testing.T) {
-	l, failed := newLeadership(fake.NewClientset(), false)
 	cause := errors.New("bad CA")
-	if err := l.hook("c", func(context.Context, *controllerDeps) error { return cause })(genericapiserver.PostStartHookContext{Context: t.Context()}); err != nil {
-		t.Fatal(err)
-	}
-	l.elect(t.Context())
+	r, failed := newRunner(fake.NewClientset(), false, func(context.Context, *controllerDeps) error { return cause })
+	r.run(t.Context())
 	select {
 	case err := <-failed:
 		if !errors.Is(err, cause) {
 			t.Errorf("failed with %v, want %v", err, cause)
 		}
-	case <-time.After(patience):
+	case <-time.After(deadline):
 		t.Fatal("the failure was not reported")
 	}
 }
@@ -236,18 +104,16 @@ func TestFailedControllerEndsTheProcess(t *testing.T) {
 func TestF3StoreThatIsNotServedTakesNoLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := fake.NewClientset()
-		l, _ := newLeadership(host, true)
-		l.deps.store = storeidentity.NewGate(clientv3.Config{}, etcdPrefix, host, defaultNamespace)
+		r, _ := newRunner(host, true, func(context.Context, *controllerDeps) error {
+			t.Error("the controllers run")
+			return nil
+		})
+		r.deps.store = storeidentity.NewGate(clientv3.Config{}, etcdPrefix, host, defaultNamespace)
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
-		go func() { l.elect(ctx); close(ended) }()
-		time.Sleep(patience)
+		go func() { r.run(ctx); close(ended) }()
+		time.Sleep(deadline)
 		synctest.Wait()
-		select {
-		case <-l.elected:
-			t.Error("the controllers run")
-		default:
-		}
 		if calls := host.Actions(); len(calls) > 0 {
 			t.Errorf("calls to the host cluster: %v", calls)
 		}

@@ -13,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
@@ -78,19 +77,16 @@ func TestF8ControllersWaitForTheReleaseOfARestoredStore(t *testing.T) {
 			dir := restoredDir(t)
 			synctest.Test(t, func(t *testing.T) {
 				host := fake.NewClientset()
-				l, _ := newLeadership(host, elect)
-				l.deps.dataDir = dir
 				ctx, stop := context.WithCancel(t.Context())
 				started := make(chan struct{})
-				if err := l.hook("c", func(ctx context.Context, _ *controllerDeps) error {
+				r, _ := newRunner(host, elect, func(ctx context.Context, _ *controllerDeps) error {
 					close(started)
 					<-ctx.Done()
 					return ctx.Err()
-				})(genericapiserver.PostStartHookContext{Context: ctx}); err != nil {
-					t.Fatal(err)
-				}
+				})
+				r.deps.dataDir = dir
 				ended := make(chan struct{})
-				go func() { l.elect(ctx); close(ended) }()
+				go func() { r.run(ctx); close(ended) }()
 				time.Sleep(10 * releasePoll)
 				select {
 				case <-started:

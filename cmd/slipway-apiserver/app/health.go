@@ -22,25 +22,18 @@ const vcenterTimeout = 2 * time.Second
 
 // health holds what /readyz asks beside the checks of the libraries, which are etcd
 // and the informers of the host cluster. A check passes while it does not apply: the
-// replicas that do not run controllers have no informers of their own and no session.
+// controllers wait for the release of a restored store, and there are no sessions with the
+// vCenters that other replicas take care of.
 type health struct {
 	withControllers bool
 
-	mu      sync.Mutex
-	leading bool
-	synced  func() bool
+	mu     sync.Mutex
+	synced func() bool
 	// vcenters are what to ask, each by the name of its host, as soon as it is known.
 	vcenters func() (ask map[string]func(context.Context) error, known bool)
 }
 
 func newHealth(withControllers bool) *health { return &health{withControllers: withControllers} }
-
-// lead says that this replica runs the controllers now.
-func (h *health) lead() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.leading = true
-}
 
 // set says how to ask whether the controllers' informers have synced and whether
 // there is a session with each vCenter.
@@ -60,9 +53,9 @@ func (h *health) checks() []healthz.HealthChecker {
 
 func (h *health) checkInformers(*http.Request) error {
 	h.mu.Lock()
-	leading, synced := h.leading, h.synced
+	synced := h.synced
 	h.mu.Unlock()
-	if !leading || synced != nil && synced() {
+	if synced == nil || synced() {
 		return nil
 	}
 	return errors.New("the controllers' informers have not synced yet")
@@ -70,16 +63,12 @@ func (h *health) checkInformers(*http.Request) error {
 
 func (h *health) checkVCenter(r *http.Request) error {
 	h.mu.Lock()
-	leading, vcenters := h.leading, h.vcenters
+	vcenters := h.vcenters
 	h.mu.Unlock()
-	if !leading {
+	if vcenters == nil {
 		return nil
 	}
-	var ask map[string]func(context.Context) error
-	known := false
-	if vcenters != nil {
-		ask, known = vcenters()
-	}
+	ask, known := vcenters()
 	if !known {
 		return errors.New("there is no session with vCenter yet")
 	}

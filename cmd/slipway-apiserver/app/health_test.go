@@ -24,15 +24,13 @@ func TestReadinessFollowsTheControllersOfThisReplica(t *testing.T) {
 			}
 		}
 	}
-	check("without the Lease", map[string]bool{"informers": true, "vcenter-session": true})
-	h.lead()
-	check("with the Lease, nothing started", map[string]bool{})
+	check("nothing started", map[string]bool{"informers": true, "vcenter-session": true})
 	synced, session := false, errors.New("no session")
 	var ask map[string]func(context.Context) error
 	h.set(func() bool { return synced }, func() (map[string]func(context.Context) error, bool) { return ask, ask != nil })
 	check("started", map[string]bool{})
 	ask = map[string]func(context.Context) error{}
-	check("no vCenter described", map[string]bool{"vcenter-session": true})
+	check("no vCenter of this replica", map[string]bool{"vcenter-session": true})
 	ask["vc-1"] = func(context.Context) error { return nil }
 	ask["vc-2"] = func(context.Context) error { return session }
 	check("vCenters described", map[string]bool{})
@@ -51,7 +49,6 @@ func TestServerWithoutControllersDoesNotCheckASession(t *testing.T) {
 func TestSilentVCenterFailsTheCheckInsteadOfHoldingIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHealth(true)
-		h.lead()
 		silent := func(ctx context.Context) error {
 			<-ctx.Done()
 			return ctx.Err()

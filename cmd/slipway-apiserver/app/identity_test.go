@@ -4,6 +4,7 @@
 package app
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 )
 
@@ -67,37 +69,53 @@ func TestIdentityFailsWithoutItsDirectory(t *testing.T) {
 func TestTheLeaseOfAKilledProcessIsTakenOverAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	killed, seconds, now := identityOf(t, dir), int32(3600), metav1.NowMicro()
-	host := fake.NewClientset(&coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Namespace: defaultNamespace, Name: leaseName},
-		Spec: coordinationv1.LeaseSpec{
-			HolderIdentity: &killed, LeaseDurationSeconds: &seconds, AcquireTime: &now, RenewTime: &now,
-		},
-	})
-	l, _ := newLeadership(host, true)
-	l.deps.dataDir = dir
-	go l.elect(t.Context())
-	select {
-	case <-l.elected:
-	case <-time.After(patience):
-		t.Fatal("the successor waits for the Lease to run out")
+	var held []runtime.Object
+	for _, name := range []string{controllersLease, leaseOf("default")} {
+		held = append(held, &coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Namespace: defaultNamespace, Name: name},
+			Spec: coordinationv1.LeaseSpec{
+				HolderIdentity: &killed, LeaseDurationSeconds: &seconds, AcquireTime: &now, RenewTime: &now,
+			},
+		})
 	}
-	if !l.deps.alone.IsZero() {
-		t.Error("the Lease says since when the process is alone, though its directory does")
+	alone := time.Now().Add(-time.Hour)
+	v := contending(t, fake.NewClientset(held...), dir, true)
+	v.deps.alone = alone
+	if got := v.alone("default"); !got.Equal(alone) {
+		t.Errorf("alone since %s, and its directory says %s", got, alone)
+	}
+	if got := v.alone("default"); !got.After(alone) {
+		t.Error("what the member before has tried is not forgotten")
 	}
 }
 
 func TestWithoutADirectoryAProcessIsAloneFromItsLease(t *testing.T) {
 	for _, elect := range []bool{true, false} {
-		l, _ := newLeadership(fake.NewClientset(), elect)
 		before := time.Now()
-		go l.elect(t.Context())
-		select {
-		case <-l.elected:
-		case <-time.After(patience):
-			t.Fatal("the controllers were not started")
-		}
-		if got := !l.deps.alone.Before(before) && !l.deps.alone.IsZero(); got != elect {
-			t.Errorf("with the Lease %v, alone since %v", elect, l.deps.alone)
+		v := contending(t, fake.NewClientset(), "", elect)
+		if got := v.alone("default"); (!got.Before(before) && !got.IsZero()) != elect {
+			t.Errorf("with the Lease %v, alone since %v", elect, got)
 		}
 	}
+}
+
+// contending is a process that holds the Leases.
+func contending(t *testing.T, host *fake.Clientset, dir string, elect bool) *vcenters {
+	t.Helper()
+	o := NewOptions()
+	o.Controllers.LeaderElect = elect
+	d := &controllerDeps{options: o, host: host, dataDir: dir}
+	if err := newLeases(d, leaseTimes(dir), func(err error) { t.Error(err) }); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.leases.Close)
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	for _, name := range []string{controllersLease, leaseOf("default")} {
+		d.leases.Contend(t.Context(), name, name != controllersLease)
+		if err := d.leases.Await(ctx, name); err != nil {
+			t.Fatalf("the Lease %s is not held: %v", name, err)
+		}
+	}
+	return newVCenters(d, nil)
 }

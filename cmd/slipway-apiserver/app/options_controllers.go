@@ -31,9 +31,9 @@ type ControllerOptions struct {
 	// ConcurrentDeletes are the numbers of operations of a kind that run in vSphere at the
 	// same time.
 	ConcurrentCreates, ConcurrentReconfigurations, ConcurrentPowerChanges, ConcurrentDeletes int
-	// LeaderElect makes the controllers wait for the Lease.
+	// LeaderElect makes the controllers wait for Leases.
 	LeaderElect bool
-	// LeaderElectNamespace is where the Lease is, and what is known of the store.
+	// LeaderElectNamespace is where the Leases are, and what is known of the store.
 	LeaderElectNamespace string
 	// ResyncPeriod is the time after which everything is looked at again.
 	ResyncPeriod time.Duration
@@ -90,8 +90,8 @@ func (o *ControllerOptions) addFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.ConcurrentReconfigurations, "concurrent-reconfigurations", o.ConcurrentReconfigurations, "Number of virtual machines reconfigured in vSphere at the same time.")
 	fs.IntVar(&o.ConcurrentPowerChanges, "concurrent-power-changes", o.ConcurrentPowerChanges, "Number of virtual machines powered on, off, suspended or restarted in vSphere at the same time.")
 	fs.IntVar(&o.ConcurrentDeletes, "concurrent-deletes", o.ConcurrentDeletes, "Number of virtual machines deleted in vSphere at the same time.")
-	fs.BoolVar(&o.LeaderElect, "leader-elect", o.LeaderElect, "Run controllers only while holding a Lease in the host cluster, and let them pause while it is not renewed. Needed with more than one replica.")
-	fs.StringVar(&o.LeaderElectNamespace, "leader-elect-namespace", o.LeaderElectNamespace, "Namespace of the Lease, and of the ConfigMap slipway-store, which tells the store from others.")
+	fs.BoolVar(&o.LeaderElect, "leader-elect", o.LeaderElect, "Act only while holding Leases in the host cluster, one for each vCenter, and pause while they are not renewed. Needed with more than one replica.")
+	fs.StringVar(&o.LeaderElectNamespace, "leader-elect-namespace", o.LeaderElectNamespace, "Namespace of the Leases, and of the ConfigMap slipway-store, which tells the store from others.")
 	fs.DurationVar(&o.ResyncPeriod, "resync-period", o.ResyncPeriod, "Time after which every virtual machine is looked at again, at the lowest priority.")
 	fs.StringVar(&o.InstancetypeReferencePolicy, "instancetype-reference-policy", o.InstancetypeReferencePolicy,
 		"What becomes of references to instance types and preferences: Reference keeps them, Expand replaces those without a revision by what they say, ExpandAll replaces all.")

@@ -16,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/slipway-dev/slipway/pkg/apis/vm/orphans"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/pkg/provider/engine"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
@@ -45,12 +46,12 @@ func (o *orphanReport) install(server *genericapiserver.GenericAPIServer) error 
 func (o *orphanReport) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	find := o.find.Load()
 	if find == nil {
-		later(w, "the controllers do not run in this replica of the server: another one, which holds the Lease, knows")
+		later(w, "the controllers do not run in this replica of the server yet")
 		return
 	}
 	vcenter, list := (*find)()
 	if list == nil {
-		later(w, "there is no vCenter, or another one is about to be used")
+		later(w, "there is no vCenter, or another replica of the server, which holds the Lease "+leaseOf(vmv1alpha1.DefaultVCenter)+", knows")
 		return
 	}
 	found, known := list()

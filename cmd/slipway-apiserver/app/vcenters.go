@@ -29,12 +29,11 @@ type vcenters struct {
 	readAfter <-chan struct{}
 	fleet     *fleet.Fleet[*member]
 
-	// mu is held while one is replaced.
 	mu sync.Mutex
 	// used are the descriptions of those in use, by name.
 	used map[string]string
-	// opened is true after the first.
-	opened bool
+	// opened are the names of those of which there was one.
+	opened map[string]bool
 }
 
 var _ vcenter.VCenters = (*vcenters)(nil)
@@ -49,10 +48,13 @@ type member struct {
 
 func newVCenters(d *controllerDeps, readAfter <-chan struct{}) *vcenters {
 	return &vcenters{
-		deps: d, readAfter: readAfter, used: map[string]string{},
-		fleet: fleet.New[*member](func(*vmv1alpha1.VirtualMachine) string { return vmv1alpha1.DefaultVCenter }),
+		deps: d, readAfter: readAfter, used: map[string]string{}, opened: map[string]bool{},
+		fleet: fleet.New[*member](vcenterOf),
 	}
 }
+
+// vcenterOf names the vCenter of a virtual machine.
+func vcenterOf(*vmv1alpha1.VirtualMachine) string { return vmv1alpha1.DefaultVCenter }
 
 // Described implements vcenter.VCenters.
 func (v *vcenters) Described(name string) bool {
@@ -66,19 +68,23 @@ func (v *vcenters) Use(ctx context.Context, name string, obj *vmv1alpha1.VCenter
 		return err
 	}
 	v.mu.Lock()
-	defer v.mu.Unlock()
-	if before, used := v.used[name]; used && before == description {
+	before, used := v.used[name]
+	if used && before == description {
+		v.mu.Unlock()
 		return nil
 	}
 	delete(v.used, name)
-	open := func() (*member, error) { return v.open(obj) }
+	v.mu.Unlock()
+	open := func() (*member, error) { return v.open(name, obj) }
 	if description == "" {
 		open = nil
 	}
 	if err := v.fleet.Use(ctx, name, open); err != nil {
 		return fmt.Errorf("using VCenter %s: %w", name, err)
 	}
+	v.mu.Lock()
 	v.used[name] = description
+	v.mu.Unlock()
 	return nil
 }
 
@@ -94,9 +100,9 @@ func (v *vcenters) describe(name string, obj *vmv1alpha1.VCenter) (string, error
 	return "", nil
 }
 
-// open makes the member that obj, or the flags if it is nil, describes. Those before it have
-// ended.
-func (v *vcenters) open(obj *vmv1alpha1.VCenter) (*member, error) {
+// open makes the member of a name that obj, or the flags if it is nil, describes. The one
+// before it has ended.
+func (v *vcenters) open(name string, obj *vmv1alpha1.VCenter) (*member, error) {
 	o := v.deps.options
 	config, err := o.VCenter.config(v.deps.host)
 	if obj != nil {
@@ -105,21 +111,35 @@ func (v *vcenters) open(obj *vmv1alpha1.VCenter) (*member, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.ReadAfter, config.Permit = v.readAfter, v.deps.fence
+	fence := v.deps.leases.Fence(leaseOf(name))
+	config.ReadAfter, config.Permit = v.readAfter, fence
 	driver, err := vsphere.New(config)
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to vCenter %s: %w", config.URL, err)
 	}
-	alone := v.deps.alone
-	if v.opened && !alone.IsZero() {
-		alone = time.Now() // what the ones before have tried is forgotten
-	}
-	v.opened = true
 	return &member{driver: driver, host: hostOf(config.URL), Engine: engine.New(engine.Options{
-		Driver: driver, Alone: alone, Permit: v.deps.fence.Check, Limits: engine.Limits{
+		Driver: driver, Alone: v.alone(name), Permit: fence.Check, Limits: engine.Limits{
 			Creates: o.Controllers.ConcurrentCreates, Reconfigurations: o.Controllers.ConcurrentReconfigurations,
 			PowerChanges: o.Controllers.ConcurrentPowerChanges, Deletes: o.Controllers.ConcurrentDeletes,
 		}})}, nil
+}
+
+// alone is since when nobody but the next member of a name works on its virtual machines. It
+// is zero if that cannot be known.
+func (v *vcenters) alone(name string) time.Time {
+	alone := v.deps.alone
+	if v.deps.dataDir == "" && v.deps.options.Controllers.LeaderElect {
+		// The one before us gave the Lease back when its passes had ended, or ended them
+		// before the Lease ran out.
+		alone = v.deps.leases.Held(leaseOf(name))
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.opened[name] && !alone.IsZero() {
+		alone = time.Now() // what the ones before have tried is forgotten
+	}
+	v.opened[name] = true
+	return alone
 }
 
 // objectConfig says how to reach the vCenter of an object. Where virtual machines go in
@@ -157,11 +177,14 @@ func (v *vcenters) Observe(ctx context.Context, name string) vcenter.Observation
 	return o
 }
 
-// sessions are what asks for the health of each vCenter, by its host; known is false
-// while it is not known which there are.
+// sessions are what asks for the health of each vCenter that this replica takes care of, by
+// its host; known is false while it is not known which that are.
 func (v *vcenters) sessions() (ask map[string]func(context.Context) error, known bool) {
 	members, known := v.fleet.Members()
 	ask = map[string]func(context.Context) error{}
+	if !v.holds() {
+		return ask, true
+	}
 	for _, m := range members {
 		ask[m.host] = m.Healthy
 	}

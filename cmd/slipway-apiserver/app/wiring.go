@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/component-base/metrics/legacyregistry"
 
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apiserver"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/controllerrevision"
@@ -29,6 +30,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	clientscheme "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/scheme"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+	"github.com/slipway-dev/slipway/pkg/leases"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine"
 )
@@ -36,15 +38,17 @@ import (
 // shared is what controllers are made from. All of them have the same one.
 type shared struct {
 	options *Options
-	// permit waits until this process may act.
-	permit func(context.Context) error
-	// client reaches our own API, and waits likewise before it writes; informers watch it.
+	// leases divide the work among replicas.
+	leases *leases.Leases
+	// client reaches our own API, and waits until this process may act before it writes;
+	// informers watch it.
 	client    versioned.Interface
 	informers externalversions.SharedInformerFactory
 	// host is the host cluster, likewise. The Lease is renewed by another client, whose
 	// requests wait for nobody.
 	host     kubernetes.Interface
 	provider provider.Provider
+	shares   virtualmachine.Shares
 	vcenters vcenter.VCenters
 	images   provider.Images
 	recorder events.EventRecorder
@@ -60,19 +64,29 @@ type runnable interface {
 
 // makers make the controllers. They register with the informers what they need, and start
 // nothing.
-var makers = []func(*shared) (runnable, error){
-	newVirtualMachines,
-	newControllerRevisions,
-	newVCenterController,
-	newVirtualMachineImages,
+var makers = []maker{
+	{make: newVirtualMachines},
+	{make: newControllerRevisions, lease: controllersLease},
+	{make: newVCenterController},
+	// Images are asked for in one vCenter.
+	{make: newVirtualMachineImages, lease: leaseOf(vmv1alpha1.DefaultVCenter)},
+}
+
+// maker makes a controller, which runs from when a Lease is held on, and if none is named in
+// every replica.
+type maker struct {
+	make  func(*shared) (runnable, error)
+	lease string
 }
 
 func newVirtualMachineImages(s *shared) (runnable, error) {
-	return virtualmachineimage.New(virtualmachineimage.Deps{Client: s.client, Informers: s.informers, Images: s.images, Permit: s.permit})
+	return virtualmachineimage.New(virtualmachineimage.Deps{Client: s.client, Informers: s.informers, Images: s.images, Bind: func(ctx context.Context) (context.Context, error) {
+		return s.leases.Bind(ctx, leaseOf(vmv1alpha1.DefaultVCenter))
+	}})
 }
 
 func newVCenterController(s *shared) (runnable, error) {
-	return vcenter.New(vcenter.Deps{Client: s.client, Informers: s.informers, VCenters: s.vcenters, Permit: s.permit})
+	return vcenter.New(vcenter.Deps{Client: s.client, Informers: s.informers, VCenters: s.vcenters})
 }
 
 func newControllerRevisions(s *shared) (runnable, error) {
@@ -82,7 +96,7 @@ func newControllerRevisions(s *shared) (runnable, error) {
 func newVirtualMachines(s *shared) (runnable, error) {
 	o := &s.options.Controllers
 	return virtualmachine.New(virtualmachine.Deps{
-		Client: s.client, Informers: s.informers, Host: s.host, Provider: s.provider, Recorder: s.recorder, Permit: s.permit,
+		Client: s.client, Informers: s.informers, Host: s.host, Provider: s.provider, Recorder: s.recorder, Shares: s.shares,
 		Policy:  synchronizer.Policy(o.InstancetypeReferencePolicy),
 		Workers: o.Workers, ResyncPeriod: o.ResyncPeriod,
 		Queue: controller.QueueOptions{Aging: o.QueueAging, Fairness: o.QueueFairness}, Blocking: o.BlockingOperations,
@@ -92,14 +106,16 @@ func newVirtualMachines(s *shared) (runnable, error) {
 // runControllers makes what controllers share, makes them and runs them until ctx is done
 // or one of them fails. It returns when all of it has ended.
 func runControllers(ctx context.Context, d *controllerDeps) error {
+	d.leases.Contend(ctx, controllersLease, false)
+	fence := d.leases.Fence(controllersLease) // of what no other one is for
 	config := protobufConfig(d.loopback)
-	config.Wrap(d.fence.Transport)
+	config.Wrap(fence.Transport)
 	client, err := versioned.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("making the client of our own API: %w", err)
 	}
 	hostConfig := rest.CopyConfig(d.hostConfig)
-	hostConfig.Wrap(d.fence.Transport)
+	hostConfig.Wrap(fence.Transport)
 	host, err := kubernetes.NewForConfig(hostConfig)
 	if err != nil {
 		return fmt.Errorf("making the controllers' client of the host cluster: %w", err)
@@ -116,7 +132,8 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	informers := externalversions.NewSharedInformerFactoryWithOptions(apiserver.Listing(client), 0,
 		externalversions.WithTransform(controller.WithoutManagedFields))
 	all, err := makeControllers(&shared{
-		options: d.options, permit: d.fence.Wait, client: client, informers: informers, host: host, provider: used.fleet, vcenters: used, images: images{used},
+		options: d.options, leases: d.leases, client: client, informers: informers, host: host,
+		provider: used.fleet, shares: shares{d.leases, vcenterOf}, vcenters: used, images: images{used},
 		recorder: broadcaster.NewRecorder(clientscheme.Scheme, serverName),
 	})
 	if err != nil {
@@ -135,16 +152,21 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 		}
 		return nil
 	})
-	for _, c := range all {
-		running.Go(func() error { return c.Run(ctx) })
+	for i, c := range all {
+		running.Go(func() error {
+			if lease := makers[i].lease; lease != "" && d.leases.Await(ctx, lease) != nil {
+				return nil
+			}
+			return c.Run(ctx)
+		})
 	}
 	return running.Wait()
 }
 
 func makeControllers(s *shared) ([]runnable, error) {
 	var all []runnable
-	for _, newController := range makers {
-		c, err := newController(s)
+	for _, m := range makers {
+		c, err := m.make(s)
 		if err != nil {
 			return nil, fmt.Errorf("making the controllers: %w", err)
 		}

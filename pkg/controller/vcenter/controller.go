@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,8 +25,21 @@ import (
 // Name of the controller in logs, metrics and its queue.
 const Name = "vcenter"
 
-// VCenters are those that are in use.
+// workers is how many vCenters are looked at at the same time: one that is silent, or
+// whose operations take time to end, must not keep the others waiting.
+const workers = 8
+
+// VCenters are those that are in use. Calls about one of a name do not overlap.
 type VCenters interface {
+	// Bind contends for the vCenter of a name, of which one process takes care at a time,
+	// waits until there may be a pass over it, and returns the context for that. An error, if
+	// it is not that of ctx, means that the vCenter is another process's.
+	Bind(ctx context.Context, name string) (context.Context, error)
+	// Leave ends the use of the vCenter of a name, and contends for it no longer.
+	Leave(ctx context.Context, name string) error
+	// Watch calls gained with the name of every vCenter that is or becomes this process's,
+	// until ctx is done. One may come more than once. gained must not block.
+	Watch(ctx context.Context, gained func(name string))
 	// Use makes the vCenter of a name the one that obj describes, or the flags when obj
 	// is nil, or none. It waits until the one before has ended, and does nothing when that
 	// is described alike. The error is about what obj says.
@@ -54,8 +68,6 @@ type Deps struct {
 	Informers externalversions.SharedInformerFactory
 	// VCenters are changed as objects say.
 	VCenters VCenters
-	// Permit waits until there may be a pass.
-	Permit func(ctx context.Context) error
 	// Now is the clock of conditions; time.Now when nil.
 	Now func() time.Time
 }
@@ -72,8 +84,8 @@ type Controller struct {
 // New makes a controller that does nothing until Run, and registers the informers that it
 // needs. It must be called before the informers are started.
 func New(d Deps) (*Controller, error) {
-	if d.Client == nil || d.Informers == nil || d.VCenters == nil || d.Permit == nil {
-		return nil, errors.New("vCenter controller: client, informers, vCenters and permit are required")
+	if d.Client == nil || d.Informers == nil || d.VCenters == nil {
+		return nil, errors.New("vCenter controller: client, informers and vCenters are required")
 	}
 	if d.Now == nil {
 		d.Now = time.Now
@@ -84,7 +96,7 @@ func New(d Deps) (*Controller, error) {
 	}
 	c.vcenters = controller.NewStore[*vmv1alpha1.VCenter](c.informer, false)
 	machines := informers.VirtualMachines()
-	c.loop = controller.New(controller.Options[types.NamespacedName]{Name: Name, Queue: c.queue, Permit: d.Permit, Reconciler: &reconciler{
+	c.loop = controller.New(controller.Options[types.NamespacedName]{Name: Name, Workers: workers, Queue: c.queue, Reconciler: &reconciler{
 		client: d.Client.VmV1alpha1().VCenters(), vcenters: c.vcenters, uses: d.VCenters, now: d.Now,
 		machines: machines.Lister(), counted: machines.Informer().HasSynced,
 	}})
@@ -116,6 +128,11 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	// Without an object too something is to be used, or it is to be known that there is none.
 	c.look(types.NamespacedName{Name: vmv1alpha1.DefaultVCenter})
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	watching.Go(func() {
+		c.deps.VCenters.Watch(ctx, func(name string) { c.look(types.NamespacedName{Name: name}) })
+	})
 	c.loop.Run(ctx)
 	return nil
 }

@@ -11,6 +11,9 @@
 //     object has its name, and no object is ever made of it: what users declare is theirs.
 //  2. A VCenter that is deleted stays, and stays in use, as long as there are virtual
 //     machines in it, unless the flags describe what takes its place.
-//  3. Status is written only when something of it is another. It says which installation
+//  3. Of a vCenter one process takes care at a time, which uses it and writes the status
+//     of its object. The one named default always has a process, which says that there is
+//     none if so.
+//  4. Status is written only when something of it is another. It says which installation
 //     was logged in to first, and no other one is used under that object.
 package vcenter

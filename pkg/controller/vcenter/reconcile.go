@@ -47,9 +47,18 @@ type reconciler struct {
 // Reconcile uses the vCenter of key as its object says, and writes what is seen.
 func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
 	vc, err := r.vcenters.Get(key)
-	switch {
-	case err != nil:
+	if err != nil {
 		return controller.Result{}, fmt.Errorf("reading VCenter %s: %w", key.Name, err)
+	}
+	if vc == nil && key.Name != vmv1alpha1.DefaultVCenter {
+		return controller.Result{}, r.uses.Leave(ctx, key.Name)
+	}
+	bound, err := r.uses.Bind(ctx, key.Name)
+	if err != nil {
+		return controller.Result{}, ctx.Err() // another process takes care of it
+	}
+	ctx = bound
+	switch {
 	case vc == nil || vc.DeletionTimestamp != nil && !slices.Contains(vc.Finalizers, vmv1alpha1.VCenterFinalizer):
 		return controller.Result{}, r.uses.Use(ctx, key.Name, nil)
 	case vc.DeletionTimestamp != nil:

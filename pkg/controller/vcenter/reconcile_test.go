@@ -43,7 +43,24 @@ type uses struct {
 	wrong     error
 	seen      Observation
 	described bool
+	// elsewhere is true while another process has the vCenter.
+	elsewhere bool
+	left      []string
 }
+
+func (u *uses) Bind(ctx context.Context, _ string) (context.Context, error) {
+	if u.elsewhere {
+		return nil, errors.New("it is another process's")
+	}
+	return ctx, nil
+}
+
+func (u *uses) Leave(_ context.Context, name string) error {
+	u.left = append(u.left, name)
+	return nil
+}
+
+func (u *uses) Watch(context.Context, func(string)) {}
 
 func (u *uses) Use(_ context.Context, name string, obj *vmv1alpha1.VCenter) error {
 	if u.wrong != nil {
@@ -243,5 +260,34 @@ func TestAVCenterStaysWhileVirtualMachinesAreInIt(t *testing.T) {
 				t.Errorf("Deleting is %s, want %s", condition(vc, "Deleting"), tc.stays)
 			}
 		})
+	}
+}
+
+func TestAVCenterOfAnotherProcessIsLeftAlone(t *testing.T) {
+	for name, object := range map[string][]runtime.Object{"described": {described(nil)}, "not there": nil} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, object...)
+			w.uses.elsewhere = true
+			_, result := w.pass()
+			if w.writes() != 0 || len(w.uses.used) != 0 || result != (controller.Result{}) {
+				t.Errorf("%d writes, used %v, result %+v; want nothing", w.writes(), w.uses.used, result)
+			}
+			w.uses.elsewhere = false
+			w.pass()
+			if len(w.uses.used) != 1 {
+				t.Errorf("used %v when it is this process's", w.uses.used)
+			}
+		})
+	}
+}
+
+func TestAVCenterThatIsGoneIsLeft(t *testing.T) {
+	w := newWorld(t)
+	w.uses.elsewhere = true
+	if _, err := w.Reconcile(t.Context(), types.NamespacedName{Name: "gone"}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"gone"}, w.uses.left); diff != "" || len(w.uses.used) != 0 {
+		t.Errorf("used %v; left (-want +got):\n%s", w.uses.used, diff)
 	}
 }

@@ -47,6 +47,7 @@ type reconciler struct {
 	reader    instancetype.Reader
 	chain     chain
 	provider  provider.Provider
+	shares    Shares
 	prober    Prober
 	recorder  events.EventRecorder
 	blocking  bool
@@ -76,6 +77,7 @@ func New(d Deps) (*Controller, error) {
 	queue := controller.NewQueue(Name, d.Queue)
 	own := newEchoes()
 	e := newEnqueuer(queue, vms, own, d.Recorder, d.Provider.Unread)
+	e.Mine = func(vm *vmv1alpha1.VirtualMachine) bool { return d.Shares.Held(d.Shares.Of(vm)) }
 	reader := newObjectReader(d.Client.InstancetypeV1alpha1(), d.Informers, revisions, d.Host.CoreV1())
 	r := &reconciler{
 		vms:       vms,
@@ -92,6 +94,7 @@ func New(d Deps) (*Controller, error) {
 			Now:       func() metav1.Time { return metav1.NewTime(d.Now().Truncate(time.Second)) },
 		}),
 		provider: d.Provider,
+		shares:   d.Shares,
 		prober:   d.Prober,
 		recorder: d.Recorder,
 		blocking: d.Blocking,
@@ -102,7 +105,6 @@ func New(d Deps) (*Controller, error) {
 		Workers:    d.Workers,
 		Queue:      queue,
 		Reconciler: r,
-		Permit:     d.Permit,
 		Priority:   e.Again,
 	})
 	return &Controller{deps: d, queue: queue, enqueuer: e, loop: loop, vmis: vmis,
@@ -136,6 +138,12 @@ func (c *Controller) Run(ctx context.Context) error {
 		return fmt.Errorf("virtual machine controller stopped before its caches were filled: %w", context.Cause(ctx))
 	}
 	all.Go(func() { c.enqueuer.Resync(ctx, c.deps.ResyncPeriod) })
+	all.Go(func() {
+		shares := c.deps.Shares
+		shares.Watch(ctx, func(share string) {
+			c.enqueuer.Gained(func(vm *vmv1alpha1.VirtualMachine) bool { return shares.Of(vm) == share })
+		})
+	})
 	all.Go(func() {
 		c.deps.Provider.Watch(ctx, func(h provider.Hint) {
 			if h.Key.Kind == provider.KindVirtualMachine {

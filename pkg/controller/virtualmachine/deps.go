@@ -48,8 +48,9 @@ type Deps struct {
 	// Policy says what happens to references to instance types;
 	// synchronizer.PolicyReference when empty.
 	Policy synchronizer.Policy
-	// Permit, if set, waits until there may be a pass.
-	Permit func(ctx context.Context) error
+	// Shares are what virtual machines are divided into among processes; all are this
+	// one's when nil.
+	Shares Shares
 	// Workers is the number of passes at once; DefaultWorkers when 0.
 	Workers int
 	// ResyncPeriod is the time between two resyncs of one virtual machine;
@@ -72,6 +73,9 @@ func (d *Deps) setDefaults() {
 	}
 	if d.ResyncPeriod == 0 {
 		d.ResyncPeriod = controller.DefaultResyncPeriod
+	}
+	if d.Shares == nil {
+		d.Shares = undivided{}
 	}
 	if d.Now == nil {
 		d.Now = time.Now

@@ -234,6 +234,7 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		revisions: revisions,
 		reader:    newObjectReader(h.api.InstancetypeV1alpha1(), informers, revisions, h.host.CoreV1()),
 		provider:  h.provider,
+		shares:    undivided{},
 		recorder:  h.events,
 		now:       func() time.Time { return h.clock },
 	}

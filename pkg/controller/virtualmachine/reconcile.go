@@ -39,6 +39,11 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		r.forget(key)
 		return controller.Result{}, nil
 	}
+	bound, err := r.shares.Bind(ctx, r.shares.Of(original))
+	if err != nil {
+		return controller.Result{}, ctx.Err() // another process takes care of it
+	}
+	ctx = bound
 
 	p := newPass(original, r.now())
 	var passErr error

@@ -27,7 +27,7 @@ const Name = "virtualmachineimage"
 // vCenter has to fetch first must not keep the others waiting.
 const workers = 4
 
-// Deps is what the controller needs; all are required but Permit and Now.
+// Deps is what the controller needs; all are required but Bind and Now.
 type Deps struct {
 	// Client writes the status of images.
 	Client versioned.Interface
@@ -35,8 +35,9 @@ type Deps struct {
 	Informers externalversions.SharedInformerFactory
 	// Images tells what vSphere has.
 	Images provider.Images
-	// Permit, if set, waits until there may be a pass.
-	Permit func(ctx context.Context) error
+	// Bind, if set, waits until there may be a pass, and returns the context for it. An
+	// error, if not that of ctx, means that vSphere is another process's to ask.
+	Bind func(ctx context.Context) (context.Context, error)
 	// Now is the clock; time.Now when nil.
 	Now func() time.Time
 }
@@ -59,6 +60,9 @@ func New(d Deps) (*Controller, error) {
 	if d.Now == nil {
 		d.Now = time.Now
 	}
+	if d.Bind == nil {
+		d.Bind = func(ctx context.Context) (context.Context, error) { return ctx, nil }
+	}
 	vm := d.Informers.Vm().V1alpha1()
 	c := &Controller{
 		deps: d,
@@ -66,7 +70,7 @@ func New(d Deps) (*Controller, error) {
 			priorityqueue.WithRateLimiter(controller.NewRateLimiter[place]())),
 		images: []cache.SharedIndexInformer{vm.VirtualMachineImages().Informer(), vm.ClusterVirtualMachineImages().Informer()},
 	}
-	r := &reconciler{client: d.Client.VmV1alpha1(), vsphere: d.Images, now: d.Now}
+	r := &reconciler{client: d.Client.VmV1alpha1(), vsphere: d.Images, bind: d.Bind, now: d.Now}
 	for _, informer := range c.images {
 		if err := informer.AddIndexers(cache.Indexers{indexByPlace: byPlace}); err != nil {
 			return nil, fmt.Errorf("indexing images: %w", err)
@@ -74,7 +78,7 @@ func New(d Deps) (*Controller, error) {
 		r.images = append(r.images, informer.GetIndexer())
 	}
 	c.loop = controller.New(controller.Options[place]{
-		Name: Name, Workers: workers, Queue: c.queue, Reconciler: r, Permit: d.Permit,
+		Name: Name, Workers: workers, Queue: c.queue, Reconciler: r,
 	})
 	return c, nil
 }

@@ -42,6 +42,7 @@ type reconciler struct {
 	// images have the index by place.
 	images  []cache.Indexer
 	vsphere provider.Images
+	bind    func(context.Context) (context.Context, error)
 	now     func() time.Time
 	// lists are the last ones, by place: *list. A place is passed over by one worker at
 	// a time.
@@ -56,6 +57,11 @@ type list struct {
 
 // Reconcile looks at one place and writes the status of the images that are there.
 func (r *reconciler) Reconcile(ctx context.Context, p place) (controller.Result, error) {
+	bound, err := r.bind(ctx)
+	if err != nil {
+		return controller.Result{RequeueAfter: notInUseDelay}, ctx.Err()
+	}
+	ctx = bound
 	images, err := r.at(p)
 	if err != nil {
 		return controller.Result{}, err

@@ -22,8 +22,8 @@ type Member interface {
 type Fleet[M Member] struct {
 	of    func(*vmv1alpha1.VirtualMachine) string
 	hints provider.Hints
-	// replacing is held while one is; closed is true when none is any more.
-	replacing sync.Mutex
+	// replacing is held for reading while one is; closed is true when none is any more.
+	replacing sync.RWMutex
 	closed    bool
 
 	mu     sync.Mutex
@@ -66,10 +66,10 @@ func (f *Fleet[M]) Run(ctx context.Context) {
 
 // Use makes open give the provider of the vCenter of a name, after the one before has ended;
 // with nil there is none any more. If it fails there is none either. After the end of Run
-// nothing is done.
+// nothing is done. Calls with the same name must not overlap.
 func (f *Fleet[M]) Use(ctx context.Context, name string, open func() (M, error)) error {
-	f.replacing.Lock()
-	defer f.replacing.Unlock()
+	f.replacing.RLock()
+	defer f.replacing.RUnlock()
 	if f.closed {
 		return nil
 	}
