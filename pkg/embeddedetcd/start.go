@@ -48,7 +48,8 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		s.release()
 		return nil, err
 	}
-	if err := s.start(ctx, o.UnsafeNoFsync); err != nil {
+	begin := func(ctx context.Context, ready chan<- struct{}) error { return s.begin(ctx, o.UnsafeNoFsync, ready) }
+	if err := s.start(ctx, begin); err != nil {
 		return nil, err
 	}
 	upkeep, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -81,13 +82,13 @@ func (s *Server) prepare() error {
 }
 
 // start waits for begin, which may hang in etcd, where nothing can end it.
-func (s *Server) start(ctx context.Context, noFsync bool) error {
+func (s *Server) start(ctx context.Context, begin func(ctx context.Context, ready chan<- struct{}) error) error {
 	logger := klog.FromContext(ctx)
 	ready, begun := make(chan struct{}), make(chan error, 1)
 	beginning, abandon := context.WithCancel(ctx)
 	defer abandon()
 	go func() {
-		err := s.begin(beginning, noFsync, ready)
+		err := begin(beginning, ready)
 		if err != nil {
 			s.release()
 		}
