@@ -10,30 +10,33 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	instancetyperest "github.com/slipway-dev/slipway/pkg/registry/instancetype/rest"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/references"
 	vmrest "github.com/slipway-dev/slipway/pkg/registry/vm/rest"
 )
 
 // InstallGroups serves all API groups of Slipway from server, which was made from c.
 // Revisions and claims are read from host, which may be nil: then they are unknown.
-func InstallGroups(server *genericapiserver.GenericAPIServer, c genericapiserver.CompletedConfig, host kubernetes.Interface) error {
+// The readers read the objects that are served.
+func InstallGroups(server *genericapiserver.GenericAPIServer, c genericapiserver.CompletedConfig, host kubernetes.Interface) (*references.Readers, error) {
 	owners, err := newMachineOwners(c)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	instancetypes, instancetypeStores, err := instancetyperest.NewAPIGroupInfo(c.RESTOptionsGetter)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	machines, err := vmrest.NewAPIGroupInfo(c.RESTOptionsGetter, vmrest.Dependencies{
+	machines, readers, err := vmrest.NewAPIGroupInfo(c.RESTOptionsGetter, vmrest.Dependencies{
 		Owners:        owners,
 		Instancetypes: instancetypeStores,
 		Host:          host,
+		Admission:     c.AdmissionControl,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := server.InstallAPIGroups(machines, instancetypes); err != nil {
-		return fmt.Errorf("installing the API groups: %w", err)
+		return nil, fmt.Errorf("installing the API groups: %w", err)
 	}
-	return nil
+	return readers, nil
 }

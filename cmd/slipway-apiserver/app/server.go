@@ -129,7 +129,7 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 	if err != nil {
 		return fmt.Errorf("making the server: %w", err)
 	}
-	if err := apiserver.InstallGroups(s.generic, c.generic, c.host); err != nil {
+	if _, err := apiserver.InstallGroups(s.generic, c.generic, c.host); err != nil {
 		return err
 	}
 	d := &controllerDeps{

@@ -14,6 +14,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
@@ -34,6 +35,8 @@ type Readers struct {
 	Instancetypes *instancetyperest.Stores
 	// Instances, Classes, Images and ClusterImages are the stores of these kinds.
 	Instances, Classes, Images, ClusterImages *standard.REST
+	// Machines is the store of virtual machines themselves.
+	Machines *standard.REST
 	// Host has claims.
 	Host kubernetes.Interface
 }
@@ -44,6 +47,20 @@ var _ instancetype.Reader = (*Readers)(nil)
 // apierrors.IsNotFound recognises the error when it does not run.
 func (r *Readers) Instance(ctx context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineInstance, error) {
 	return read(ctx, r.Instances, namespace, name, &vmv1alpha1.VirtualMachineInstance{})
+}
+
+// VirtualMachines returns those of a namespace. They may be shared with the cache of the
+// store and are not to be changed.
+func (r *Readers) VirtualMachines(ctx context.Context, namespace string) ([]vmv1alpha1.VirtualMachine, error) {
+	obj, err := r.Machines.List(genericapirequest.WithNamespace(ctx, namespace), &metainternalversion.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	list, ok := obj.(*vmv1alpha1.VirtualMachineList)
+	if !ok {
+		return nil, fmt.Errorf("listing VirtualMachines: the store returned a %T", obj)
+	}
+	return list.Items, nil
 }
 
 // Source implements instancetype.Reader.

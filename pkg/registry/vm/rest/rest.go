@@ -9,6 +9,7 @@ package rest
 import (
 	"time"
 
+	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
@@ -36,44 +37,47 @@ type Dependencies struct {
 	Instancetypes *instancetyperest.Stores
 	// Host has claims. It may be nil: then they are unknown.
 	Host kubernetes.Interface
+	// Admission judges what subresources make of virtual machines. It may be nil.
+	Admission admission.Interface
 }
 
 // NewAPIGroupInfo makes the storages of the group: first the kinds that stand alone,
-// then virtual machines, which refer to them.
-func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericapiserver.APIGroupInfo, error) {
+// then virtual machines, which refer to them. The readers read all of them.
+func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericapiserver.APIGroupInfo, *references.Readers, error) {
 	instances, instanceStatus, err := standard.NewREST(opts, scheme.Scheme, virtualmachineinstance.Kind())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	classes, _, err := standard.NewREST(opts, scheme.Scheme, virtualmachineclass.Kind())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	images, imageStatus, err := standard.NewREST(opts, scheme.Scheme, virtualmachineimage.Namespaced())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	clusterImages, clusterImageStatus, err := standard.NewREST(opts, scheme.Scheme, virtualmachineimage.Cluster())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	vcenters, vcenterStatus, err := standard.NewREST(opts, scheme.Scheme, vcenter.Kind())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	readers := &references.Readers{
+		Instancetypes: d.Instancetypes, Instances: instances, Classes: classes, Images: images, ClusterImages: clusterImages, Host: d.Host,
 	}
 	zones, zoneStatus, err := standard.NewREST(opts, scheme.Scheme, zone.Kind())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	machines, err := storage.New(opts, storage.Dependencies{
-		Now: time.Now, Typer: scheme.Scheme, Owners: d.Owners,
-		Readers: &references.Readers{
-			Instancetypes: d.Instancetypes, Instances: instances, Classes: classes, Images: images, ClusterImages: clusterImages, Host: d.Host,
-		},
+		Now: time.Now, Typer: scheme.Scheme, Owners: d.Owners, Admission: d.Admission, Readers: readers,
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	readers.Machines = machines.VirtualMachine.REST
 	info := genericapiserver.NewDefaultAPIGroupInfo(vmv1alpha1.GroupName, scheme.Scheme, scheme.ParameterCodec, scheme.Codecs)
 	info.NegotiatedSerializer = scheme.Requests
 	info.VersionedResourcesStorageMap["v1alpha1"] = map[string]rest.Storage{
@@ -98,5 +102,5 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 		"clustervirtualmachineimages":          clusterImages,
 		"clustervirtualmachineimages/status":   clusterImageStatus,
 	}
-	return &info, nil
+	return &info, readers, nil
 }

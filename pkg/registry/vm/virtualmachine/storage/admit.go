@@ -27,26 +27,23 @@ func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectI
 	return r.REST.Update(ctx, name, info, r.admitCreate(create), r.admitUpdate(update), forceAllowCreate, options)
 }
 
-// admitCreate judges after all other admission, by what will be stored.
-func (r *REST) admitCreate(before rest.ValidateObjectFunc) rest.ValidateObjectFunc {
+// admitCreate judges by what will be stored, and before the admission plugins: the last
+// of them charges quotas, and what is refused after it was charged for nothing.
+func (r *REST) admitCreate(plugins rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
-		if before != nil {
-			if err := before(ctx, obj); err != nil {
-				return err
-			}
+		if err := r.admit(ctx, obj, nil); err != nil || plugins == nil {
+			return err
 		}
-		return r.admit(ctx, obj, nil)
+		return plugins(ctx, obj)
 	}
 }
 
-func (r *REST) admitUpdate(before rest.ValidateObjectUpdateFunc) rest.ValidateObjectUpdateFunc {
+func (r *REST) admitUpdate(plugins rest.ValidateObjectUpdateFunc) rest.ValidateObjectUpdateFunc {
 	return func(ctx context.Context, obj, old runtime.Object) error {
-		if before != nil {
-			if err := before(ctx, obj, old); err != nil {
-				return err
-			}
+		if err := r.admit(ctx, obj, old); err != nil || plugins == nil {
+			return err
 		}
-		return r.admit(ctx, obj, old)
+		return plugins(ctx, obj, old)
 	}
 }
 

@@ -8,6 +8,8 @@
 //     strategy of its own: validated, counted in generation and managed fields, and
 //     without effect when a dry run is asked for.
 //   - A subresource that is refused changes nothing.
+//   - What a subresource makes of a VM is admitted like an update of the VM, by policies,
+//     webhooks and quotas, beside the request itself.
 //   - No endpoint talks to vSphere.
 package storage
 
@@ -15,6 +17,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/registry/generic"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -47,6 +50,9 @@ type Dependencies struct {
 	// Owners records in managed fields who set what through a subresource. Nil
 	// records nothing.
 	Owners FieldOwners
+	// Admission judges the virtual machine that a subresource makes, like an update of
+	// it. Nil admits all.
+	Admission admission.Interface
 }
 
 // FieldOwners records in metadata.managedFields what a subresource changed.
@@ -67,7 +73,7 @@ func New(optsGetter generic.RESTOptionsGetter, d Dependencies) (*Storage, error)
 	part := func(subresource string, part func(v, stored *vmv1alpha1.VirtualMachine)) updater {
 		store := *main.Store
 		store.UpdateStrategy = standard.NewPartStrategy(d.Typer, kind, part)
-		return updater{store: &store, owners: d.Owners, subresource: subresource}
+		return updater{store: &store, owners: d.Owners, admission: d.Admission, subresource: subresource}
 	}
 	power := func(verb powerVerb) *PowerREST {
 		return &PowerREST{verb: verb, now: d.Now, update: part(string(verb), virtualmachine.Power(d.Now))}

@@ -11,9 +11,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/util/dryrun"
 
+	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
@@ -24,6 +28,7 @@ const unknownOwner = "unknown"
 type updater struct {
 	store       *registry.Store
 	owners      FieldOwners
+	admission   admission.Interface
 	subresource string
 }
 
@@ -52,8 +57,7 @@ func (u updater) mutate(ctx context.Context, name string, change func(*vmv1alpha
 		FieldManager:    options.FieldManager,
 		FieldValidation: options.FieldValidation,
 	}
-	// The object that admission sees is the body, which the caller has checked.
-	obj, _, err := u.store.Update(ctx, name, rest.DefaultUpdatedObjectInfo(nil, transform), rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, update)
+	obj, _, err := u.store.Update(ctx, name, rest.DefaultUpdatedObjectInfo(nil, transform), rest.ValidateAllObjectFunc, u.admit(ctx, name, update), false, update)
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +66,19 @@ func (u updater) mutate(ctx context.Context, name string, change func(*vmv1alpha
 		return nil, fmt.Errorf("changing VirtualMachine %s: the store returned a %T", name, obj)
 	}
 	return changed, nil
+}
+
+// admit judges the VM that is to be stored, as an update of it by the user who asks: the
+// caller has had the body of the request judged, which does not show it.
+func (u updater) admit(ctx context.Context, name string, options *metav1.UpdateOptions) rest.ValidateObjectUpdateFunc {
+	if u.admission == nil {
+		return rest.ValidateAllObjectUpdateFunc
+	}
+	who, _ := genericapirequest.UserFrom(ctx)
+	attributes := admission.NewAttributesRecord(nil, nil, vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachine"),
+		genericapirequest.NamespaceValue(ctx), name, vmv1alpha1.SchemeGroupVersion.WithResource("virtualmachines"), "",
+		admission.Update, options, dryrun.IsDryRun(options.DryRun), who)
+	return rest.AdmissionToValidateObjectUpdateFunc(admission.WithAudit(u.admission), attributes, admission.NewObjectInterfacesFromScheme(scheme.Scheme))
 }
 
 // dryRun joins the dry runs of query and body.
