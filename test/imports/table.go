@@ -56,6 +56,10 @@ var table = []rule{
 		why: "admission judges one object by itself, and by what the server fills in",
 	},
 	{
+		tree: "pkg/quota", ours: []string{"pkg/apis", "pkg/hardware", "pkg/instancetype"}, never: []string{govmomi},
+		why: "what is charged is decided over objects, by the rules that decide what is made",
+	},
+	{
 		tree: "pkg/instancetype", ours: []string{"pkg/apis", "pkg/hardware", "pkg/instancetype/apply"}, never: []string{clientGo, govmomi}, neverDirect: []string{"time"},
 		why: "only what gathers has a context; all that is decided over it is pure",
 	},
@@ -71,6 +75,10 @@ var table = []rule{
 	{
 		tree: "pkg/controller/controllerrevision", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/generated", "pkg/controller"},
 		never: []string{govmomi}, why: "what is collected is named in the API alone; vSphere knows nothing of it",
+	},
+	{
+		tree: "pkg/controller/resourcequota", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/quota", "pkg/generated", "pkg/controller"},
+		never: []string{govmomi}, why: "what is used is counted from objects, not from vSphere",
 	},
 	{
 		tree: "pkg/controller/vcenter", ours: []string{"pkg/apis", "pkg/generated", "pkg/controller"},

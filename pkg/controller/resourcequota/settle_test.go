@@ -1,0 +1,153 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package resourcequota
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	corev1listers "k8s.io/client-go/listers/core/v1"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+)
+
+func vcpus(n int64) corev1.ResourceList {
+	return corev1.ResourceList{vmv1alpha1.QuotaVCPUs: *resource.NewQuantity(n, resource.DecimalSI)}
+}
+
+func TestLessIsChargedOnlyForWhatWasChargedBefore(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before              *seen
+		charged, used, want corev1.ResourceList
+	}{
+		"never counted":                                    {nil, corev1.ResourceList{}, vcpus(3), vcpus(3)},
+		"more is used":                                     {nil, vcpus(2), vcpus(3), vcpus(3)},
+		"as much is used":                                  {nil, vcpus(3), vcpus(3), vcpus(3)},
+		"less is used, for the first time":                 {nil, vcpus(5), vcpus(3), vcpus(5)},
+		"less is used, and nothing was charged since":      {&seen{used: vcpus(5)}, vcpus(5), vcpus(3), vcpus(3)},
+		"two were charged since, and may not be stored":    {&seen{used: vcpus(5)}, vcpus(7), vcpus(3), vcpus(5)},
+		"what was charged since may be stored":             {&seen{used: vcpus(5)}, vcpus(7), vcpus(6), vcpus(7)},
+		"somebody else has charged less since":             {&seen{used: vcpus(5)}, vcpus(4), vcpus(3), vcpus(3)},
+		"more is used than was charged, whatever was seen": {&seen{used: vcpus(5)}, vcpus(5), vcpus(6), vcpus(6)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, settled(tc.before, tc.charged, tc.used)); diff != "" {
+				t.Errorf("charge (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// scene is a reconciler over one quota whose usage the test says.
+type scene struct {
+	*reconciler
+	host    *fake.Clientset
+	indexer cache.Indexer
+	now     time.Time
+	used    corev1.ResourceList
+	failure error
+}
+
+func newScene(t *testing.T, charged corev1.ResourceList) *scene {
+	t.Helper()
+	hard := vcpus(10)
+	hard[corev1.ResourcePods] = resource.MustParse("4")
+	q := &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "team", UID: "1"},
+		Spec:       corev1.ResourceQuotaSpec{Hard: hard}, Status: corev1.ResourceQuotaStatus{Hard: hard, Used: charged},
+	}
+	s := &scene{host: fake.NewClientset(q), indexer: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}), now: time.Unix(1000, 0)}
+	s.reconciler = &reconciler{
+		host: s.host, quotas: corev1listers.NewResourceQuotaLister(s.indexer), now: func() time.Time { return s.now },
+		usage: func(*corev1.ResourceQuota) (corev1.ResourceList, error) { return s.used, s.failure }, seen: map[types.NamespacedName]*seen{},
+	}
+	s.hear(t)
+	return s
+}
+
+// hear brings the informer up to date.
+func (s *scene) hear(t *testing.T) *corev1.ResourceQuota {
+	t.Helper()
+	q, err := s.host.CoreV1().ResourceQuotas("ns").Get(t.Context(), "team", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.indexer.Add(q); err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+func (s *scene) pass(t *testing.T) (controller.Result, corev1.ResourceList) {
+	t.Helper()
+	result, err := s.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "team"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result, s.hear(t).Status.Used
+}
+
+func TestWhatIsFreeAgainIsGivenBackAfterTheSettleTimeAndNothingElseIsTouched(t *testing.T) {
+	charged := vcpus(5)
+	charged[corev1.ResourcePods] = resource.MustParse("2")
+	s := newScene(t, charged)
+	s.used = vcpus(3)
+	result, used := s.pass(t)
+	if diff := cmp.Diff(charged, used); diff != "" || result.RequeueAfter != settleTime {
+		t.Errorf("the first pass comes back after %v and wrote (-want +got):\n%s", result.RequeueAfter, diff)
+	}
+	s.now = s.now.Add(settleTime - time.Second)
+	if result, _ := s.pass(t); result.RequeueAfter != time.Second {
+		t.Errorf("a pass in between comes back after %v, want the second that is left", result.RequeueAfter)
+	}
+	s.now = s.now.Add(time.Second)
+	charged[vmv1alpha1.QuotaVCPUs] = vcpus(3)[vmv1alpha1.QuotaVCPUs]
+	if result, used := s.pass(t); result != (controller.Result{}) || cmp.Diff(charged, used) != "" {
+		t.Errorf("the last pass answers %+v and wrote (-want +got):\n%s", result, cmp.Diff(charged, used))
+	}
+}
+
+func TestAQuotaThatWasNeverCountedIsCountedAtOnce(t *testing.T) {
+	s := newScene(t, nil)
+	s.used = vcpus(3)
+	if _, used := s.pass(t); cmp.Diff(vcpus(3), used) != "" {
+		t.Errorf("used is %v, want 3", used)
+	}
+}
+
+func TestWhatCannotBeCountedChangesNothing(t *testing.T) {
+	s := newScene(t, vcpus(5))
+	s.used, s.failure = vcpus(3), errors.New("the store is away")
+	if _, err := s.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "team"}); !errors.Is(err, s.failure) {
+		t.Errorf("the error is %v, want that of counting", err)
+	}
+	if used := s.hear(t).Status.Used; cmp.Diff(vcpus(5), used) != "" {
+		t.Errorf("used is %v, want 5", used)
+	}
+}
+
+func TestAQuotaThatWasWrittenMeanwhileIsLookedAtAgain(t *testing.T) {
+	s := newScene(t, vcpus(2))
+	s.used = vcpus(3)
+	s.host.PrependReactor("update", "resourcequotas", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewConflict(corev1.Resource("resourcequotas"), "team", errors.New("it changed"))
+	})
+	result, err := s.Reconcile(context.Background(), types.NamespacedName{Namespace: "ns", Name: "team"})
+	if err != nil || result.RequeueAfter != conflictDelay || len(s.seen) != 0 {
+		t.Errorf("a conflict gives %+v, %v and remembers %v", result, err, s.seen)
+	}
+}

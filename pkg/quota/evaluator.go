@@ -1,0 +1,221 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package quota
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	quotav1 "k8s.io/apiserver/pkg/quota/v1"
+	"k8s.io/apiserver/pkg/quota/v1/generic"
+
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+// readTimeout bounds what is read for one request, or for one count of a namespace. The
+// admission plugin gives up after ten seconds.
+const readTimeout = 8 * time.Second
+
+// Evaluators measure for the admission plugin and for the controller. They read nothing
+// until ReadFrom was called.
+type Evaluators struct {
+	machines *machines
+	classes  *classes
+}
+
+// New makes evaluators.
+func New() *Evaluators {
+	m := &machines{reader: &source{}}
+	return &Evaluators{machines: m, classes: &classes{
+		Evaluator: generic.NewObjectCountEvaluator(vmv1alpha1.Resource("virtualmachineclasses"), nil, ""), reader: m.reader,
+	}}
+}
+
+// ReadFrom says where objects are read from. It must be called before the server serves.
+func (e *Evaluators) ReadFrom(r Reader) { e.machines.reader.Reader = r }
+
+// Configuration is for the admission plugin. What the server itself makes of a virtual
+// machine that was admitted is not counted once more.
+func (e *Evaluators) Configuration() quotav1.Configuration {
+	return generic.NewConfiguration([]quotav1.Evaluator{e.machines, e.classes}, map[schema.GroupResource]struct{}{
+		vmv1alpha1.Resource("virtualmachineinstances"): {},
+		itv1alpha1.Resource("controllerrevisions"):     {},
+	})
+}
+
+// Usage counts what the virtual machines of a namespace use of the resources that hard
+// limits, those of Names, under a quota of these scopes.
+func (e *Evaluators) Usage(q *corev1.ResourceQuota) (corev1.ResourceList, error) {
+	hard := quotav1.Mask(q.Status.Hard, Names)
+	return quotav1.CalculateUsage(q.Namespace, q.Spec.Scopes, hard, generic.NewRegistry([]quotav1.Evaluator{e.machines}), q.Spec.ScopeSelector)
+}
+
+// source is a Reader that is set when the stores are made, after the admission plugins.
+type source struct{ Reader }
+
+var errNoStores = errors.New("measuring what a quota is charged for: the stores are not made yet")
+
+// machines measures virtual machines.
+type machines struct{ reader *source }
+
+var _ quotav1.Evaluator = &machines{}
+
+// GroupResource is that of virtual machines.
+func (*machines) GroupResource() schema.GroupResource { return vmv1alpha1.Resource("virtualmachines") }
+
+// Handles tells whether request may need more than is charged: a creation, or an update
+// of what is charged that does not merely power off. Subresources come as the update that
+// they are.
+func (*machines) Handles(request admission.Attributes) bool {
+	if request.GetSubresource() != "" {
+		return false
+	}
+	switch request.GetOperation() {
+	case admission.Create:
+		return true
+	case admission.Update:
+		updated, ok := request.GetObject().(*vmv1alpha1.VirtualMachine)
+		stored, was := request.GetOldObject().(*vmv1alpha1.VirtualMachine)
+		return ok && was && updated.DeletionTimestamp == nil && mayGrow(stored, updated)
+	}
+	return false
+}
+
+// mayGrow tells whether more may be charged for updated than for stored.
+func mayGrow(stored, updated *vmv1alpha1.VirtualMachine) bool {
+	if runs(updated) && !runs(stored) {
+		return true
+	}
+	return !equality.Semantic.DeepEqual(Basis(stored), Basis(updated))
+}
+
+// Basis is what the charge of vm, but for what runs, is made of. Two that are equal are
+// charged the same.
+func Basis(vm *vmv1alpha1.VirtualMachine) any {
+	spec, status := &vm.Spec, &vm.Status
+	return []any{
+		spec.ClassName, spec.Instancetype, spec.Preference, spec.CPU, spec.Memory, spec.Image, spec.BootDisk, spec.Volumes,
+		status.InstancetypeRef, status.PreferenceRef, status.Resources, status.DesiredResources, status.Volumes,
+	}
+}
+
+// Matches tells whether q limits what item needs. Scopes are for Pods.
+func (e *machines) Matches(q *corev1.ResourceQuota, item runtime.Object) (bool, error) {
+	return generic.Matches(q, item, e.MatchingResources, generic.MatchesNoScopeFunc)
+}
+
+// MatchingScopes are none.
+func (*machines) MatchingScopes(runtime.Object, []corev1.ScopedResourceSelectorRequirement) ([]corev1.ScopedResourceSelectorRequirement, error) {
+	return nil, nil
+}
+
+// UncoveredQuotaScopes are none.
+func (*machines) UncoveredQuotaScopes(_, _ []corev1.ScopedResourceSelectorRequirement) ([]corev1.ScopedResourceSelectorRequirement, error) {
+	return nil, nil
+}
+
+// MatchingResources are those of names that virtual machines need.
+func (e *machines) MatchingResources(names []corev1.ResourceName) []corev1.ResourceName {
+	return quotav1.Intersection(names, append([]corev1.ResourceName{e.count()}, Names...))
+}
+
+func (e *machines) count() corev1.ResourceName {
+	return generic.ObjectCountQuotaResourceNameFor(e.GroupResource())
+}
+
+// Constraints returns why that which is required cannot be told of item.
+func (e *machines) Constraints(required []corev1.ResourceName, item runtime.Object) error {
+	if len(quotav1.Intersection(required, Names)) == 0 {
+		return nil
+	}
+	m, err := e.measure(item, e.reader)
+	if err != nil {
+		return err
+	}
+	var unknown []string
+	var why []error
+	for _, name := range required {
+		if err := m.unknown[name]; err != nil {
+			unknown = append(unknown, string(name))
+			why = append(why, err)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	return fmt.Errorf("cannot tell %s: %w", strings.Join(unknown, ","), why[0])
+}
+
+// Usage is what item is charged, as far as it can be told.
+func (e *machines) Usage(item runtime.Object) (corev1.ResourceList, error) {
+	m, err := e.measure(item, e.reader)
+	if err != nil {
+		return nil, err
+	}
+	m.charged[e.count()] = *resource.NewQuantity(1, resource.DecimalSI)
+	return m.charged, nil
+}
+
+func (e *machines) measure(item runtime.Object, r Reader) (measured, error) {
+	vm, ok := item.(*vmv1alpha1.VirtualMachine)
+	if !ok {
+		return measured{}, fmt.Errorf("measuring a VirtualMachine: got a %T", item)
+	}
+	if e.reader.Reader == nil {
+		return measured{}, errNoStores
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
+	defer cancel()
+	return measure(ctx, vm, r), nil
+}
+
+// UsageStats counts what all virtual machines of a namespace need.
+func (e *machines) UsageStats(o quotav1.UsageStatsOptions) (quotav1.UsageStats, error) {
+	known := remember(e.reader)
+	return generic.CalculateUsageStats(o, e.list, generic.MatchesNoScopeFunc, func(item runtime.Object) (corev1.ResourceList, error) {
+		m, err := e.measure(item, known)
+		if err != nil {
+			return nil, err
+		}
+		for _, err := range m.unknown {
+			if unread(err) {
+				return nil, err
+			}
+		}
+		return m.charged, nil
+	})
+}
+
+// unread reports whether err is a read that failed for another reason than absence.
+func unread(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown && !instancetype.IsMissing(err)
+}
+
+// list returns the virtual machines of a namespace.
+func (e *machines) list(namespace string) ([]runtime.Object, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
+	defer cancel()
+	all, err := e.reader.VirtualMachines(ctx, namespace)
+	if err != nil {
+		return nil, fmt.Errorf("listing the virtual machines of namespace %s: %w", namespace, err)
+	}
+	objects := make([]runtime.Object, len(all))
+	for i := range all {
+		objects[i] = &all[i]
+	}
+	return objects, nil
+}

@@ -1,0 +1,132 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package quota
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+// Reader reads what virtual machines refer to, and them themselves.
+type Reader interface {
+	instancetype.Reader
+	// VirtualMachines returns those of a namespace as they are in the store now. They
+	// are not changed.
+	VirtualMachines(ctx context.Context, namespace string) ([]vmv1alpha1.VirtualMachine, error)
+}
+
+// measured is what a virtual machine is charged, and why the rest cannot be told.
+type measured struct {
+	charged corev1.ResourceList
+	unknown map[corev1.ResourceName]error
+}
+
+// measure reads what vm refers to as far as its status does not tell.
+func measure(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) measured {
+	wanted, err := wants(ctx, vm, r)
+	m := measured{charged: chargeSize(vm, vm.Status.Resources, wanted), unknown: map[corev1.ResourceName]error{}}
+	if err != nil {
+		for _, name := range sizeNames {
+			m.unknown[name] = err
+		}
+	}
+	var image *vmv1alpha1.VirtualMachineImage
+	if vm.Spec.Image != nil {
+		if image, err = r.Image(ctx, vm.Namespace, *vm.Spec.Image); err != nil {
+			image = nil
+			err = fmt.Errorf("reading image %q: %w", vm.Spec.Image.Name, err)
+		}
+	}
+	disks, known := imageDisks(vm.Spec.BootDisk, image)
+	if vm.Spec.Image != nil && !known {
+		if err == nil {
+			err = fmt.Errorf("status.disks of image %q does not tell the size of its disks yet", vm.Spec.Image.Name)
+		}
+		m.unknown[vmv1alpha1.QuotaStorage] = err
+	}
+	disks.Add(volumes(vm))
+	m.charged[vmv1alpha1.QuotaStorage] = disks
+	return m
+}
+
+// wants is the size that vm shall have. A controller that has seen the spec has told; the
+// generation of a class, which changes at any time, it may not have seen.
+func wants(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) (*vmv1alpha1.VirtualMachineResources, error) {
+	told := vm.Status.ObservedGeneration == vm.Generation && vm.Status.Resources != nil
+	if told && vm.Spec.ClassName == "" && !instancetype.Awaits(vm) {
+		if vm.Status.DesiredResources != nil {
+			return vm.Status.DesiredResources, nil
+		}
+		return vm.Status.Resources, nil
+	}
+	effective, err := instancetype.Effective(vm, instancetype.Gather(ctx, vm, r))
+	if err != nil {
+		return nil, err
+	}
+	size := instancetype.Resources(effective)
+	if size == nil {
+		return nil, errors.New("neither spec nor what it refers to tells the size")
+	}
+	return size, nil
+}
+
+// memo reads what many virtual machines of one namespace refer to once.
+type memo struct {
+	Reader
+	images  once[vmv1alpha1.VirtualMachineImageRef, *vmv1alpha1.VirtualMachineImage]
+	classes once[string, *vmv1alpha1.VirtualMachineClass]
+	sources once[sourceKey, *instancetype.Object]
+}
+
+type sourceKey struct {
+	kind            instancetype.Kind
+	namespace, name string
+}
+
+func remember(r Reader) *memo {
+	return &memo{
+		Reader: r, images: once[vmv1alpha1.VirtualMachineImageRef, *vmv1alpha1.VirtualMachineImage]{},
+		classes: once[string, *vmv1alpha1.VirtualMachineClass]{}, sources: once[sourceKey, *instancetype.Object]{},
+	}
+}
+
+// Source implements instancetype.Reader.
+func (m *memo) Source(ctx context.Context, kind instancetype.Kind, namespace, name string) (*instancetype.Object, error) {
+	return m.sources.get(sourceKey{kind, namespace, name}, func() (*instancetype.Object, error) {
+		return m.Reader.Source(ctx, kind, namespace, name)
+	})
+}
+
+// Image implements instancetype.Reader.
+func (m *memo) Image(ctx context.Context, namespace string, ref vmv1alpha1.VirtualMachineImageRef) (*vmv1alpha1.VirtualMachineImage, error) {
+	return m.images.get(ref, func() (*vmv1alpha1.VirtualMachineImage, error) { return m.Reader.Image(ctx, namespace, ref) })
+}
+
+// Class implements instancetype.Reader.
+func (m *memo) Class(ctx context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineClass, error) {
+	return m.classes.get(name, func() (*vmv1alpha1.VirtualMachineClass, error) { return m.Reader.Class(ctx, namespace, name) })
+}
+
+// once keeps answers, errors among them.
+type once[K comparable, V any] map[K]answer[V]
+
+type answer[V any] struct {
+	value V
+	err   error
+}
+
+func (o once[K, V]) get(key K, read func() (V, error)) (V, error) {
+	a, known := o[key]
+	if !known {
+		a.value, a.err = read()
+		o[key] = a
+	}
+	return a.value, a.err
+}
