@@ -58,9 +58,9 @@ func (c components) kubeAPIServer(etcd string) process.Spec {
 }
 
 // controllers are those whose work is visible without nodes: deletion of namespaces,
-// of dependents and of claims, and the aggregation of ClusterRoles.
+// of dependents and of claims, the aggregation of ClusterRoles, and the counts of quotas.
 const controllers = "namespace-controller,garbage-collector-controller,clusterrole-aggregation-controller,serviceaccount-controller," +
-	"persistentvolumeclaim-protection-controller"
+	"persistentvolumeclaim-protection-controller,resourcequota-controller"
 
 func (c components) kubeControllerManager() process.Spec {
 	kubeconfig := c.dir.kubeconfig("kube-controller-manager")
@@ -69,6 +69,9 @@ func (c components) kubeControllerManager() process.Spec {
 		"--bind-address="+loopback, "--secure-port="+port(c.ports, PortKubeControllerManager),
 		"--tls-cert-file="+c.pki.CertFile(fileKubeAPIServer), "--tls-private-key-file="+c.pki.KeyFile(fileKubeAPIServer),
 		"--controllers="+controllers, "--use-service-account-credentials=true",
+		// A quota that is older than our kinds are known is counted then, and not after
+		// five minutes.
+		"--resource-quota-sync-period=10s",
 		"--service-account-private-key-file="+c.pki.KeyFile(fileServiceAccounts),
 		"--root-ca-file="+c.pki.CertFile(fileCA), "--leader-elect=false",
 	)

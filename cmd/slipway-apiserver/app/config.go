@@ -11,6 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/healthz"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -22,6 +23,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 	"github.com/slipway-dev/slipway/pkg/apiserver"
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/quota"
 	"github.com/slipway-dev/slipway/pkg/storeidentity"
 )
 
@@ -47,6 +49,10 @@ type config struct {
 	// store lets requests for objects through; nil, which is always open, without a host
 	// cluster.
 	store *storeidentity.Gate
+	// charges measure what ResourceQuotas are charged for, as soon as they know the stores.
+	charges *quota.Evaluators
+	// hostInformers watch the host cluster; nil without one.
+	hostInformers informers.SharedInformerFactory
 }
 
 // newConfig turns options, whose etcd servers are known by now, into a configuration.
@@ -57,18 +63,23 @@ func newConfig(o *Options, etcd *embeddedetcd.Server, i *identities) (*config, e
 	recommended.ShutdownWatchTerminationGracePeriod = watchGracePeriod
 	apiserver.DescribeOpenAPI(recommended, version)
 
+	charges := quota.New()
+	o.Recommended.ExtraAdmissionInitializers = measureWith(charges)
 	if err := o.Recommended.ApplyTo(recommended); err != nil {
 		return nil, fmt.Errorf("applying the options: %w", err)
 	}
 	i.prime(&recommended.Config)
-	// Ours comes last, so that it judges what the plugins before it made of the object.
-	recommended.AdmissionControl = withOurs(recommended.AdmissionControl, o.PrivilegedUsers)
-
+	ours := checks(o.PrivilegedUsers)
 	if etcd != nil {
-		recommended.AdmissionControl = admission.NewChainHandler(recommended.AdmissionControl, reserve.New(etcd.Room))
+		ours = append(ours, reserve.New(etcd.Room))
 		recommended.AddReadyzChecks(healthz.NamedCheck("etcd-space", etcdSpace(etcd)))
 	}
-	c := &config{options: o, host: o.Host, health: newHealth(recommended.ClientConfig != nil)}
+	if recommended.AdmissionControl != nil {
+		// The last of the plugins charges quotas, when nothing refuses the request any more.
+		ours = append(ours, recommended.AdmissionControl)
+	}
+	recommended.AdmissionControl = admission.NewChainHandler(ours...)
+	c := &config{options: o, host: o.Host, health: newHealth(recommended.ClientConfig != nil), charges: charges, hostInformers: recommended.SharedInformerFactory}
 	if recommended.ClientConfig != nil {
 		recommended.ClientConfig.QPS, recommended.ClientConfig.Burst = hostQPS, hostBurst
 		client, err := kubernetes.NewForConfig(recommended.ClientConfig)
@@ -88,12 +99,9 @@ func newConfig(o *Options, etcd *embeddedetcd.Server, i *identities) (*config, e
 	return c, nil
 }
 
-// withOurs adds our own checks to plugins.
-func withOurs(plugins admission.Interface, privileged []string) admission.Interface {
+// checks are our own. They change nothing, and judge what all mutating plugins have made
+// of an object wherever they stand among the others.
+func checks(privileged []string) []admission.Interface {
 	keys := protectedkeys.New(privileged...)
-	ours := []admission.Interface{keys, adoption.New(keys.Privileged), finalizer.New(keys.Privileged), revisions.New(keys.Privileged)}
-	if plugins != nil {
-		ours = append([]admission.Interface{plugins}, ours...)
-	}
-	return admission.NewChainHandler(ours...)
+	return []admission.Interface{keys, adoption.New(keys.Privileged), finalizer.New(keys.Privileged), revisions.New(keys.Privileged)}
 }

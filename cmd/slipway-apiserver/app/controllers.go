@@ -11,11 +11,13 @@ import (
 
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/mux"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
 	"github.com/slipway-dev/slipway/pkg/leases"
+	"github.com/slipway-dev/slipway/pkg/quota"
 	"github.com/slipway-dev/slipway/pkg/storeidentity"
 )
 
@@ -28,6 +30,9 @@ type controllerDeps struct {
 	// hostConfig and host reach the host cluster.
 	hostConfig *rest.Config
 	host       kubernetes.Interface
+	// hostInformers watch it, and charges measure for its ResourceQuotas.
+	hostInformers informers.SharedInformerFactory
+	charges       *quota.Evaluators
 	// dataDir is the directory that only this process uses, empty with etcd servers
 	// that others may use too.
 	dataDir string

@@ -60,6 +60,7 @@ func NewOptions() *Options {
 	}
 	// Without a certificate the server makes one in memory, not in the working directory.
 	o.Recommended.SecureServing.ServerCert.CertDirectory = ""
+	addQuota(o.Recommended.Admission)
 	return o
 }
 

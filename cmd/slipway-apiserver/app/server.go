@@ -129,11 +129,14 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 	if err != nil {
 		return fmt.Errorf("making the server: %w", err)
 	}
-	if _, err := apiserver.InstallGroups(s.generic, c.generic, c.host); err != nil {
+	readers, err := apiserver.InstallGroups(s.generic, c.generic, c.host)
+	if err != nil {
 		return err
 	}
+	c.charges.ReadFrom(readers)
 	d := &controllerDeps{
 		options: o, loopback: s.generic.LoopbackClientConfig, hostConfig: c.hostConfig, host: c.host,
+		charges: c.charges, hostInformers: c.hostInformers,
 		health: c.health, store: c.store, mux: s.generic.Handler.NonGoRestfulMux, orphans: &orphanReport{},
 	}
 	if s.etcd != nil {

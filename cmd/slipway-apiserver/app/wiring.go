@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/server/mux"
+	kubeinformers "k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
@@ -23,6 +24,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/controllerrevision"
 	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
 	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue/exposition"
+	"github.com/slipway-dev/slipway/pkg/controller/resourcequota"
 	"github.com/slipway-dev/slipway/pkg/controller/vcenter"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
@@ -33,6 +35,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/leases"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine"
+	"github.com/slipway-dev/slipway/pkg/quota"
 )
 
 // shared is what controllers are made from. All of them have the same one.
@@ -46,12 +49,15 @@ type shared struct {
 	informers externalversions.SharedInformerFactory
 	// host is the host cluster, likewise. The Lease is renewed by another client, whose
 	// requests wait for nobody.
-	host     kubernetes.Interface
-	provider provider.Provider
-	shares   virtualmachine.Shares
-	vcenters vcenter.VCenters
-	images   provider.Images
-	recorder events.EventRecorder
+	host kubernetes.Interface
+	// hostInformers watch the host cluster, and charges measure for its ResourceQuotas.
+	hostInformers kubeinformers.SharedInformerFactory
+	charges       *quota.Evaluators
+	provider      provider.Provider
+	shares        virtualmachine.Shares
+	vcenters      vcenter.VCenters
+	images        provider.Images
+	recorder      events.EventRecorder
 }
 
 // runnable is a controller. Run returns when ctx is done and all that it started has
@@ -70,6 +76,7 @@ var makers = []maker{
 	{make: newVCenterController},
 	// Images are asked for in one vCenter.
 	{make: newVirtualMachineImages, lease: leaseOf(vmv1alpha1.DefaultVCenter)},
+	{make: newResourceQuotas, lease: controllersLease},
 }
 
 // maker makes a controller, which runs from when a Lease is held on, and if none is named in
@@ -77,6 +84,10 @@ var makers = []maker{
 type maker struct {
 	make  func(*shared) (runnable, error)
 	lease string
+}
+
+func newResourceQuotas(s *shared) (runnable, error) {
+	return resourcequota.New(resourcequota.Deps{Host: s.host, HostInformers: s.hostInformers, Informers: s.informers, Usage: s.charges.Usage})
 }
 
 func newVirtualMachineImages(s *shared) (runnable, error) {
@@ -133,6 +144,7 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 		externalversions.WithTransform(controller.WithoutManagedFields))
 	all, err := makeControllers(&shared{
 		options: d.options, leases: d.leases, client: client, informers: informers, host: host,
+		hostInformers: d.hostInformers, charges: d.charges,
 		provider: used.fleet, shares: shares{d.leases, vcenterOf}, vcenters: used, images: images{used},
 		recorder: broadcaster.NewRecorder(clientscheme.Scheme, serverName),
 	})
