@@ -17,34 +17,8 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/test/catalogue"
 )
-
-// catalogue is what the machines of a namespace refer to.
-const catalogue = `
-apiVersion: v1
-kind: Namespace
-metadata: {name: %[1]s}
----
-apiVersion: instancetype.slipway.dev/v1alpha1
-kind: VirtualMachineInstancetype
-metadata: {name: small, namespace: %[1]s}
-spec: {cpu: {guest: 2}, memory: {guest: 2Gi}}
----
-apiVersion: instancetype.slipway.dev/v1alpha1
-kind: VirtualMachineInstancetype
-metadata: {name: big, namespace: %[1]s}
-spec: {cpu: {guest: 4}, memory: {guest: 4Gi}}
----
-apiVersion: vm.slipway.dev/v1alpha1
-kind: VirtualMachineImage
-metadata: {name: item, namespace: %[1]s}
-spec: {contentLibrary: {library: slipway, item: photon-5}}
----
-apiVersion: vm.slipway.dev/v1alpha1
-kind: VirtualMachineImage
-metadata: {name: template, namespace: %[1]s}
-spec: {template: {inventoryPath: templates/ubuntu-24.04}}
-`
 
 // accepted bounds how long the API may take to accept an order: the server is killed
 // and started meanwhile, and a name is free only when its last machine is gone.
@@ -118,16 +92,16 @@ func manifest(m wish) *vmv1alpha1.VirtualMachine {
 	vm := &vmv1alpha1.VirtualMachine{
 		ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: m.name},
 		Spec: vmv1alpha1.VirtualMachineSpec{
-			Image:        &vmv1alpha1.VirtualMachineImageRef{Name: "item"},
+			Image:        &vmv1alpha1.VirtualMachineImageRef{Name: catalogue.Item},
 			PowerOffMode: vmv1alpha1.PowerOpModeHard, RestartMode: vmv1alpha1.PowerOpModeHard,
 		},
 	}
 	if m.typed {
-		vm.Spec.Instancetype = &vmv1alpha1.InstancetypeMatcher{Name: "small", Kind: "VirtualMachineInstancetype"}
+		vm.Spec.Instancetype = &vmv1alpha1.InstancetypeMatcher{Name: catalogue.Small, Kind: "VirtualMachineInstancetype"}
 		return vm
 	}
 	memory := resource.MustParse(fmt.Sprintf("%dMi", m.memoryMB()))
-	vm.Spec.Image.Name = "template"
+	vm.Spec.Image.Name = catalogue.Template
 	vm.Spec.CPU = &vmv1alpha1.VirtualMachineCPU{Sockets: m.vcpus()}
 	vm.Spec.Memory = &vmv1alpha1.VirtualMachineMemory{Guest: &memory}
 	return vm
@@ -137,9 +111,9 @@ func size(m wish) string {
 	if !m.typed {
 		return fmt.Sprintf(`{"spec":{"cpu":{"sockets":%d},"memory":{"guest":"%dMi"}}}`, m.vcpus(), m.memoryMB())
 	}
-	name := "small"
+	name := catalogue.Small
 	if m.big {
-		name = "big"
+		name = catalogue.Big
 	}
 	return fmt.Sprintf(`{"spec":{"instancetype":{"name":%q}}}`, name)
 }

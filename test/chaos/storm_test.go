@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	"github.com/slipway-dev/slipway/test/catalogue"
 	"github.com/slipway-dev/slipway/test/fleetcheck"
 	"github.com/slipway-dev/slipway/test/localcluster"
 )
@@ -69,7 +70,7 @@ func (s *storm) prepare(ctx context.Context) error {
 	}
 	s.admin = admin.RESTClient()
 	for i := range namespaces {
-		if err := s.cluster.Apply(ctx, fmt.Appendf(nil, catalogue, namespaceName(i))); err != nil {
+		if err := s.cluster.Apply(ctx, catalogue.Manifests(namespaceName(i))); err != nil {
 			return err
 		}
 	}

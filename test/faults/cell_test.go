@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-dev/slipway/test/catalogue"
 	"github.com/slipway-dev/slipway/test/fleetcheck"
 	"github.com/slipway-dev/slipway/test/vcenter/front"
 )
@@ -105,7 +106,7 @@ func (c *cell) wanted(begins bool) map[string]fleetcheck.Wish {
 
 // prepare makes the machines that are there before the order.
 func (c *cell) prepare(ctx context.Context) error {
-	manifests := fmt.Sprintf(catalogue, c.namespace)
+	manifests := string(catalogue.Manifests(c.namespace))
 	for _, m := range c.machines {
 		if m.before != "" {
 			manifests += manifest(c.namespace, m.name, m.before)

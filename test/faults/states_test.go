@@ -35,37 +35,10 @@ type state struct {
 	machines []machine
 }
 
-// Manifests of machines, without their metadata. What the machines of a namespace refer
-// to is in catalogue.
+// Manifests of machines, without their metadata.
 const (
 	fromItem     = `{image: {name: item}, instancetype: {name: small, kind: VirtualMachineInstancetype}, powerState: %s, powerOffMode: Hard}`
 	fromTemplate = `{image: {name: template}, cpu: {sockets: 2}, memory: {guest: 2Gi}, powerState: %s, powerOffMode: Hard}`
-
-	catalogue = `
-apiVersion: v1
-kind: Namespace
-metadata: {name: %[1]s}
----
-apiVersion: instancetype.slipway.dev/v1alpha1
-kind: VirtualMachineInstancetype
-metadata: {name: small, namespace: %[1]s}
-spec: {cpu: {guest: 2}, memory: {guest: 2Gi}}
----
-apiVersion: instancetype.slipway.dev/v1alpha1
-kind: VirtualMachineInstancetype
-metadata: {name: big, namespace: %[1]s}
-spec: {cpu: {guest: 4}, memory: {guest: 4Gi}}
----
-apiVersion: vm.slipway.dev/v1alpha1
-kind: VirtualMachineImage
-metadata: {name: item, namespace: %[1]s}
-spec: {contentLibrary: {library: slipway, item: photon-5}}
----
-apiVersion: vm.slipway.dev/v1alpha1
-kind: VirtualMachineImage
-metadata: {name: template, namespace: %[1]s}
-spec: {template: {inventoryPath: templates/ubuntu-24.04}}
-`
 )
 
 func manifest(namespace, name, spec string) string {

@@ -16,6 +16,8 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-dev/slipway/test/catalogue"
 )
 
 // etcdCommand runs slipway-apiserver etcd on the data of the server.
@@ -164,7 +166,7 @@ func fillStore(ctx context.Context, e *environment) error {
 // write changes an object of the API that nobody uses.
 func (e *environment) write(ctx context.Context) error {
 	types := e.api.InstancetypeV1alpha1().VirtualMachineInstancetypes(e.namespaces[len(e.namespaces)-1])
-	big, err := types.Get(ctx, "big", metav1.GetOptions{})
+	big, err := types.Get(ctx, catalogue.Big, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}

@@ -16,29 +16,8 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+	"github.com/slipway-dev/slipway/test/catalogue"
 )
-
-// catalogue is what the machines of a namespace refer to.
-const catalogue = `
-apiVersion: v1
-kind: Namespace
-metadata: {name: %[1]s}
----
-apiVersion: instancetype.slipway.dev/v1alpha1
-kind: VirtualMachineInstancetype
-metadata: {name: small, namespace: %[1]s}
-spec: {cpu: {guest: 2}, memory: {guest: 2Gi}}
----
-apiVersion: instancetype.slipway.dev/v1alpha1
-kind: VirtualMachinePreference
-metadata: {name: linux, namespace: %[1]s}
-spec: {cpu: {preferredCPUTopology: sockets}}
----
-apiVersion: vm.slipway.dev/v1alpha1
-kind: VirtualMachineImage
-metadata: {name: photon-5, namespace: %[1]s}
-spec: {contentLibrary: {library: slipway, item: photon-5}}
-`
 
 // submitters is how many clients submit at once.
 const submitters = 8
@@ -51,9 +30,9 @@ func machine(namespace, name string) *vmv1alpha1.VirtualMachine {
 	return &vmv1alpha1.VirtualMachine{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: vmv1alpha1.VirtualMachineSpec{
-			Instancetype: &vmv1alpha1.InstancetypeMatcher{Name: "small", Kind: "VirtualMachineInstancetype"},
-			Preference:   &vmv1alpha1.PreferenceMatcher{Name: "linux", Kind: "VirtualMachinePreference"},
-			Image:        &vmv1alpha1.VirtualMachineImageRef{Name: "photon-5"},
+			Instancetype: &vmv1alpha1.InstancetypeMatcher{Name: catalogue.Small, Kind: "VirtualMachineInstancetype"},
+			Preference:   &vmv1alpha1.PreferenceMatcher{Name: catalogue.Linux, Kind: "VirtualMachinePreference"},
+			Image:        &vmv1alpha1.VirtualMachineImageRef{Name: catalogue.Item},
 		},
 	}
 }
@@ -79,7 +58,7 @@ func (e *environment) burst(ctx context.Context, namespace string, n int) (burst
 	progress("%s: submitting %d machines", namespace, n)
 	ctx, cancel := context.WithTimeoutCause(ctx, longestBurst, fmt.Errorf("%s: not all of %d machines were powered on with an address after %s", namespace, n, longestBurst))
 	defer cancel()
-	if err := e.cluster.Apply(ctx, fmt.Appendf(nil, catalogue, namespace)); err != nil {
+	if err := e.cluster.Apply(ctx, catalogue.Manifests(namespace)); err != nil {
 		return burst{}, err
 	}
 	watcher, err := e.watch(ctx, namespace)

@@ -16,6 +16,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/slipway-dev/slipway/test/catalogue"
 	"github.com/slipway-dev/slipway/test/vcenter/front"
 )
 
@@ -62,7 +63,7 @@ type restart struct {
 // restarts makes as many as were asked for, in a namespace of their own.
 func (e *environment) restarts(ctx context.Context) ([]restart, error) {
 	namespace := fmt.Sprintf("newcomers-%d", time.Now().Unix()) // others may be there from an earlier run
-	if err := e.cluster.Apply(ctx, fmt.Appendf(nil, catalogue, namespace)); err != nil {
+	if err := e.cluster.Apply(ctx, catalogue.Manifests(namespace)); err != nil {
 		return nil, err
 	}
 	var all []restart
