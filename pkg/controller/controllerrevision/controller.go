@@ -9,13 +9,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
-	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue/exposition"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	itlisters "github.com/slipway-dev/slipway/pkg/generated/listers/instancetype/v1alpha1"
@@ -37,11 +35,12 @@ type Deps struct {
 	Informers externalversions.SharedInformerFactory
 }
 
+type loop = controller.Loop[types.NamespacedName]
+
 // Controller collects revisions.
 type Controller struct {
-	deps  Deps
-	queue *priorityqueue.Queue[types.NamespacedName]
-	loop  *controller.Controller[types.NamespacedName]
+	loop
+	deps Deps
 	// vms, vmis and revisions are the informers.
 	vms, vmis, revisions cache.SharedIndexInformer
 }
@@ -55,35 +54,26 @@ func New(d Deps) (*Controller, error) {
 	vm := d.Informers.Vm().V1alpha1()
 	revisions := d.Informers.Instancetype().V1alpha1().ControllerRevisions()
 	c := &Controller{
-		deps: d, queue: controller.NewQueue(Name, controller.QueueOptions{}),
-		vms: vm.VirtualMachines().Informer(), vmis: vm.VirtualMachineInstances().Informer(), revisions: revisions.Informer(),
+		deps: d,
+		vms:  vm.VirtualMachines().Informer(), vmis: vm.VirtualMachineInstances().Informer(), revisions: revisions.Informer(),
 	}
 	for _, informer := range []cache.SharedIndexInformer{c.vms, c.vmis} {
 		if err := informer.AddIndexers(cache.Indexers{indexByRevision: named}); err != nil {
 			return nil, fmt.Errorf("indexing what names revisions: %w", err)
 		}
 	}
-	c.loop = controller.New(controller.Options[types.NamespacedName]{Name: Name, Queue: c.queue, Reconciler: &reconciler{
+	c.loop = controller.NewLoop(controller.NewQueue(Name, controller.QueueOptions{}), controller.Options[types.NamespacedName]{Name: Name, Reconciler: &reconciler{
 		client: d.Client, revisions: itlisters.NewControllerRevisionLister(c.revisions.GetIndexer()),
 		users: []cache.Indexer{c.vms.GetIndexer(), c.vmis.GetIndexer()},
 	}})
 	return c, nil
 }
 
-// Queue returns the queue, for looking into it.
-func (c *Controller) Queue() priorityqueue.Snapshotter { return c.queue }
-
-// Collectors expose what queue and loop count.
-func (c *Controller) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{exposition.Collector(c.queue), c.loop.Collector()}
-}
-
 // Run starts the informers and collects until ctx is done. It returns when all that it
 // started has ended, with an error when the caches could not be filled. It must be
 // called at most once.
 func (c *Controller) Run(ctx context.Context) error {
-	c.deps.Informers.StartWithContext(ctx)
-	synced, err := controller.Register(
+	err := controller.Fill(ctx, Name, c.deps.Informers,
 		controller.Source{Informer: c.vms, Handler: c.users()},
 		controller.Source{Informer: c.vmis, Handler: c.users()},
 		controller.Source{Informer: c.revisions, Handler: c.made()},
@@ -91,13 +81,10 @@ func (c *Controller) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
-		return fmt.Errorf("revision controller stopped before its caches were filled: %w", context.Cause(ctx))
-	}
 	c.loop.Run(ctx)
 	return nil
 }
 
 func (c *Controller) look(key types.NamespacedName, after time.Duration) {
-	c.queue.AddWithOpts(priorityqueue.AddOpts{Priority: controller.PriorityDefaultGeneric, After: after}, key)
+	c.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: controller.PriorityDefaultGeneric, After: after}, key)
 }

@@ -65,12 +65,12 @@ func TestRevisionsAreLookedAtWhenSomethingStopsNamingThem(t *testing.T) {
 			}
 			tc.event(c.users(), c.made())
 			var got []string
-			for c.queue.Len() > 0 {
-				key, _, _ := c.queue.GetWithPriority()
-				c.queue.Done(key)
+			for c.Keys.Len() > 0 {
+				key, _, _ := c.Keys.GetWithPriority()
+				c.Keys.Done(key)
 				got = append(got, key.Name)
 			}
-			c.queue.ShutDown()
+			c.Keys.ShutDown()
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("looked at (-want +got):\n%s", diff)
 			}

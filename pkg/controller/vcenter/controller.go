@@ -6,18 +6,15 @@ package vcenter
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
-	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue/exposition"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 )
@@ -72,11 +69,12 @@ type Deps struct {
 	Now func() time.Time
 }
 
+type loop = controller.Loop[types.NamespacedName]
+
 // Controller keeps the vCenters that are in use.
 type Controller struct {
+	loop
 	deps     Deps
-	queue    *priorityqueue.Queue[types.NamespacedName]
-	loop     *controller.Controller[types.NamespacedName]
 	vcenters controller.Store[*vmv1alpha1.VCenter]
 	informer cache.SharedIndexInformer
 }
@@ -91,40 +89,26 @@ func New(d Deps) (*Controller, error) {
 		d.Now = time.Now
 	}
 	informers := d.Informers.Vm().V1alpha1()
-	c := &Controller{
-		deps: d, queue: controller.NewQueue(Name, controller.QueueOptions{}), informer: informers.VCenters().Informer(),
-	}
+	c := &Controller{deps: d, informer: informers.VCenters().Informer()}
 	c.vcenters = controller.NewStore[*vmv1alpha1.VCenter](c.informer, false)
 	machines := informers.VirtualMachines()
-	c.loop = controller.New(controller.Options[types.NamespacedName]{Name: Name, Workers: workers, Queue: c.queue, Reconciler: &reconciler{
+	c.loop = controller.NewLoop(controller.NewQueue(Name, controller.QueueOptions{}), controller.Options[types.NamespacedName]{Name: Name, Workers: workers, Reconciler: &reconciler{
 		client: d.Client.VmV1alpha1().VCenters(), vcenters: c.vcenters, uses: d.VCenters, now: d.Now,
 		machines: machines.Lister(), counted: machines.Informer().HasSynced,
 	}})
 	return c, nil
 }
 
-// Queue returns the queue, for looking into it.
-func (c *Controller) Queue() priorityqueue.Snapshotter { return c.queue }
-
-// Collectors expose what queue and loop count.
-func (c *Controller) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{exposition.Collector(c.queue), c.loop.Collector()}
-}
-
 // Run starts the informers and reconciles until ctx is done. It returns when all that it
 // started has ended, with an error when the caches could not be filled. It must be
 // called at most once.
 func (c *Controller) Run(ctx context.Context) error {
-	c.deps.Informers.StartWithContext(ctx)
-	synced, err := controller.Register(
+	err := controller.Fill(ctx, Name, c.deps.Informers,
 		controller.Source{Informer: c.informer, Handler: c.vcenters.Handler()},
 		controller.Source{Informer: c.informer, Handler: c.changed()},
 	)
 	if err != nil {
 		return err
-	}
-	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
-		return fmt.Errorf("vCenter controller stopped before its cache was filled: %w", context.Cause(ctx))
 	}
 	// Without an object too something is to be used, or it is to be known that there is none.
 	c.look(types.NamespacedName{Name: vmv1alpha1.DefaultVCenter})
@@ -138,7 +122,7 @@ func (c *Controller) Run(ctx context.Context) error {
 }
 
 func (c *Controller) look(key types.NamespacedName) {
-	c.queue.AddWithOpts(priorityqueue.AddOpts{Priority: controller.PriorityDefaultGeneric}, key)
+	c.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: controller.PriorityDefaultGeneric}, key)
 }
 
 // changed handles the events of VCenters. What only status says was written here.

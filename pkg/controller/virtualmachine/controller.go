@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -18,20 +17,19 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
-	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
-	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue/exposition"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
 	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
+type loop = controller.Loop[types.NamespacedName]
+
 // Controller reconciles VirtualMachines.
 type Controller struct {
+	loop
 	deps      Deps
-	queue     *priorityqueue.Queue[types.NamespacedName]
 	enqueuer  *enqueuer
-	loop      *controller.Controller[types.NamespacedName]
 	vmis      controller.Store[*vmv1alpha1.VirtualMachineInstance]
 	revisions cache.InformerSynced
 }
@@ -100,23 +98,14 @@ func New(d Deps) (*Controller, error) {
 		blocking: d.Blocking,
 		now:      d.Now,
 	}
-	loop := controller.New(controller.Options[types.NamespacedName]{
+	passes := controller.NewLoop(queue, controller.Options[types.NamespacedName]{
 		Name:       Name,
 		Workers:    d.Workers,
-		Queue:      queue,
 		Reconciler: r,
 		Priority:   e.Again,
 	})
-	return &Controller{deps: d, queue: queue, enqueuer: e, loop: loop, vmis: vmis,
+	return &Controller{loop: passes, deps: d, enqueuer: e, vmis: vmis,
 		revisions: d.Informers.Instancetype().V1alpha1().ControllerRevisions().Informer().HasSynced}, nil
-}
-
-// Queue returns the queue, for looking into it.
-func (c *Controller) Queue() priorityqueue.Snapshotter { return c.queue }
-
-// Collectors expose what queue and loop count.
-func (c *Controller) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{exposition.Collector(c.queue), c.loop.Collector()}
 }
 
 // Run starts the informers and reconciles until ctx is done. It returns when all

@@ -62,7 +62,7 @@ func (a *assembled) watch(t *testing.T) {
 	t.Cleanup(func() {
 		cancel()
 		a.deps.Informers.Shutdown()
-		a.queue.ShutDown()
+		a.Keys.ShutDown()
 	})
 	synced, err := a.register()
 	if err != nil {
@@ -83,10 +83,10 @@ type handedOut struct {
 // drain takes all that is ready out of the queue.
 func (a *assembled) drain() []handedOut {
 	var all []handedOut
-	for range a.queue.Len() {
-		key, priority, _ := a.queue.GetWithPriority()
+	for range a.Keys.Len() {
+		key, priority, _ := a.Keys.GetWithPriority()
 		all = append(all, handedOut{key.Name, priority})
-		a.queue.Done(key)
+		a.Keys.Done(key)
 	}
 	return all
 }

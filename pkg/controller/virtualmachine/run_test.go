@@ -57,7 +57,7 @@ func TestAPassIsMadeAgainWithThePriorityOfTheState(t *testing.T) {
 		var a *assembled
 		var priorities []int
 		p := &scripted{update: func(*provider.Request) (<-chan error, error) {
-			if priorities = append(priorities, a.queue.Snapshot().Held[0].Priority); len(priorities) == 2 {
+			if priorities = append(priorities, a.Keys.Snapshot().Held[0].Priority); len(priorities) == 2 {
 				cancel()
 			}
 			return nil, errors.New("broken")

@@ -115,11 +115,11 @@ func (s *scenario) record(vm *vmv1alpha1.VirtualMachine, state []string) {
 
 func (s *scenario) next(name string, priority int) {
 	s.t.Helper()
-	if s.a.queue.Len() == 0 {
+	if s.a.Keys.Len() == 0 {
 		s.t.Fatalf("%s: the queue is empty", s.where)
 	}
-	key, got, _ := s.a.queue.GetWithPriority()
-	s.a.queue.Done(key)
+	key, got, _ := s.a.Keys.GetWithPriority()
+	s.a.Keys.Done(key)
 	if key.Name != name || got != priority {
 		s.t.Errorf("%s: the queue handed out %s with %d", s.where, key.Name, got)
 	}

@@ -9,12 +9,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
-	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue/exposition"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/pkg/provider"
@@ -42,11 +40,12 @@ type Deps struct {
 	Now func() time.Time
 }
 
+type loop = controller.Loop[place]
+
 // Controller writes the status of images.
 type Controller struct {
-	deps  Deps
-	queue *priorityqueue.Queue[place]
-	loop  *controller.Controller[place]
+	loop
+	deps Deps
 	// images are the informers of both kinds.
 	images []cache.SharedIndexInformer
 }
@@ -65,9 +64,7 @@ func New(d Deps) (*Controller, error) {
 	}
 	vm := d.Informers.Vm().V1alpha1()
 	c := &Controller{
-		deps: d,
-		queue: priorityqueue.New(Name, priorityqueue.WithMetrics[place](),
-			priorityqueue.WithRateLimiter(controller.NewRateLimiter[place]())),
+		deps:   d,
 		images: []cache.SharedIndexInformer{vm.VirtualMachineImages().Informer(), vm.ClusterVirtualMachineImages().Informer()},
 	}
 	r := &reconciler{client: d.Client.VmV1alpha1(), vsphere: d.Images, bind: d.Bind, now: d.Now}
@@ -77,35 +74,21 @@ func New(d Deps) (*Controller, error) {
 		}
 		r.images = append(r.images, informer.GetIndexer())
 	}
-	c.loop = controller.New(controller.Options[place]{
-		Name: Name, Workers: workers, Queue: c.queue, Reconciler: r,
-	})
+	places := priorityqueue.New(Name, priorityqueue.WithMetrics[place](), priorityqueue.WithRateLimiter(controller.NewRateLimiter[place]()))
+	c.loop = controller.NewLoop(places, controller.Options[place]{Name: Name, Workers: workers, Reconciler: r})
 	return c, nil
-}
-
-// Queue returns the queue, for looking into it.
-func (c *Controller) Queue() priorityqueue.Snapshotter { return c.queue }
-
-// Collectors expose what queue and loop count.
-func (c *Controller) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{exposition.Collector(c.queue), c.loop.Collector()}
 }
 
 // Run starts the informers and reconciles until ctx is done. It returns when all that it
 // started has ended, with an error when the caches could not be filled. It must be called
 // at most once.
 func (c *Controller) Run(ctx context.Context) error {
-	c.deps.Informers.StartWithContext(ctx)
 	var sources []controller.Source
 	for _, informer := range c.images {
 		sources = append(sources, controller.Source{Informer: informer, Handler: c.handler()})
 	}
-	synced, err := controller.Register(sources...)
-	if err != nil {
+	if err := controller.Fill(ctx, Name, c.deps.Informers, sources...); err != nil {
 		return err
-	}
-	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
-		return fmt.Errorf("image controller stopped before its caches were filled: %w", context.Cause(ctx))
 	}
 	c.loop.Run(ctx)
 	return nil
@@ -121,7 +104,7 @@ func (c *Controller) handler() cache.ResourceEventHandler {
 				priority = controller.PriorityDefaultCreate
 			}
 			if i, ok := imageOf(obj); ok {
-				c.queue.AddWithOpts(priorityqueue.AddOpts{Priority: priority}, placeOf(&i.Spec))
+				c.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: priority}, placeOf(&i.Spec))
 			}
 		},
 	}

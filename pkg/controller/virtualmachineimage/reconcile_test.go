@@ -247,16 +247,16 @@ func TestANewImageQueuesItsPlaceAndNothingElseDoes(t *testing.T) {
 	i := image("a", "photon", ofItem("photon"))
 	h.OnUpdate(i, i)
 	h.OnDelete(i)
-	if n := w.c.queue.Len(); n != 0 {
+	if n := w.c.Keys.Len(); n != 0 {
 		t.Errorf("%d places queued by an update and a deletion, want none", n)
 	}
 	h.OnAdd(i, false)
 	h.OnAdd(clusterImage("photon", ofItem("other")), true)
-	if n := w.c.queue.Len(); n != 1 {
+	if n := w.c.Keys.Len(); n != 1 {
 		t.Fatalf("%d places queued, want one", n)
 	}
-	p, priority, _ := w.c.queue.GetWithPriority()
-	w.c.queue.Done(p)
+	p, priority, _ := w.c.Keys.GetWithPriority()
+	w.c.Keys.Done(p)
 	if p != golden || priority != controller.PriorityDefaultCreate {
 		t.Errorf("queued %s with priority %d, want %s with %d", p, priority, golden, controller.PriorityDefaultCreate)
 	}

@@ -85,7 +85,7 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(c.queue.ShutDown)
+	t.Cleanup(c.Keys.ShutDown)
 	w.c = c
 	w.r = &reconciler{client: w.api.VmV1alpha1(), vsphere: w.vsphere, bind: c.deps.Bind, now: c.deps.Now}
 	for _, informer := range c.images {
