@@ -107,6 +107,7 @@ func TestFaultsOfARequestAreNotTheServers(t *testing.T) {
 		"applying a field that is unknown":   {http.MethodPatch, "/vm?fieldManager=me", asApply, strings.Replace(numbered(""), `"sockets"`, `"sokets"`, 1), 400, ".spec.cpu.sokets"},
 		"merging by a key that is an object": {http.MethodPatch, "/vm", asStrat, `{"spec":{"network":{"interfaces":[{"name":{}}]}}}`, 400, "spec.network.interfaces[0].name"},
 		"merging an entry without its key":   {http.MethodPatch, "/vm", asStrat, `{"spec":{"network":{"interfaces":[{"mtu":9000}]}}}`, 400, "name"},
+		"merging a long one without its key": {http.MethodPatch, "/vm", asStrat, `{"spec":{"network":{"interfaces":[{"x":"` + strings.Repeat("x", 10_000) + `"}]}}}`, 400, "merge key: name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status := ask(t, s.Config(), tc.method, machinesPath+tc.path, tc.format, tc.body)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -104,10 +105,15 @@ func (c *checked) explain(ctx context.Context, patch patch, err error) error {
 	if hasStatus || patch.content == nil {
 		return err
 	}
-	// An apply names all that is wrong, however many.
-	text := err.Error()
-	if len(text) > conditions.MaxMessage {
-		text = conditions.Message(text)
+	return apierrors.NewBadRequest(brief(err.Error()))
+}
+
+// brief leaves out the middle of what is too long to be read: an apply names all that is
+// wrong, however many, and a merge shows all of what it cannot merge before it says why.
+func brief(text string) string {
+	if len(text) <= conditions.MaxMessage {
+		return text
 	}
-	return apierrors.NewBadRequest(text)
+	const half = conditions.MaxMessage / 2
+	return strings.ToValidUTF8(text[:half], "") + "…" + strings.ToValidUTF8(text[len(text)-half:], "")
 }
