@@ -4,6 +4,7 @@
 package malformed
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -32,14 +33,15 @@ func Find(document []byte, into any) *field.Error {
 }
 
 func find(t reflect.Type, content any, path *field.Path) *field.Error {
+	optional := t.Kind() == reflect.Pointer
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+	if reader, ok := reflect.New(t).Interface().(json.Unmarshaler); ok && !(optional && content == nil) {
+		return read(reader, content, path)
+	}
 	if content == nil {
 		return nil
-	}
-	if reader, ok := reflect.New(t).Interface().(json.Unmarshaler); ok {
-		return read(reader, content, path)
 	}
 	if want := form(t); want != "" && want != form(reflect.TypeOf(content)) {
 		return wrong(path, content, "must be "+want)
@@ -59,6 +61,11 @@ func find(t reflect.Type, content any, path *field.Path) *field.Error {
 			}
 		}
 	case reflect.Slice:
+		if text, ok := content.(string); ok {
+			if _, err := base64.StdEncoding.DecodeString(text); err != nil {
+				return wrong(path, content, "must be base64")
+			}
+		}
 		items, _ := content.([]any)
 		for i, item := range items {
 			if want := form(t.Elem()); item == nil && want != "" {
@@ -104,13 +111,18 @@ func findInStruct(t reflect.Type, content map[string]any, path *field.Path) *fie
 			if err := find(f.Type, content, path); err != nil {
 				return err
 			}
-		case content[name] != nil:
+		case has(content, name):
 			if err := find(f.Type, content[name], path.Child(name)); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+func has(content map[string]any, name string) bool {
+	_, ok := content[name]
+	return ok
 }
 
 // read lets a type read content.

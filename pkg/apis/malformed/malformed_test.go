@@ -27,6 +27,7 @@ func TestS6ValuesThatCannotBeReadAreFound(t *testing.T) {
 		`{"metadata":{"finalizers":[null]}}`: `metadata.finalizers[0]: Invalid value: "null": must be a string`,
 		`{"spec":{"volumes":{}}}`:            `spec.volumes: Invalid value: "{}": must be a list`,
 		`{"metadata":null}`:                  "",
+		`{"spec":{"memory":{"guest":null}}}`: "",
 		`{`:                                  "",
 	} {
 		got := ""
@@ -35,6 +36,25 @@ func TestS6ValuesThatCannotBeReadAreFound(t *testing.T) {
 		}
 		if !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("%.80s: found %q, want %q", document, got, want)
+		}
+	}
+}
+
+func TestS6ValuesOfAVCenterThatCannotBeReadAreFound(t *testing.T) {
+	for document, want := range map[string]string{
+		`{"spec":{"caBundle":"not base64"}}`:             `spec.caBundle: Invalid value: "not base64": must be base64`,
+		`{"spec":{"caBundle":1}}`:                        `spec.caBundle: Invalid value: "1": must be a string`,
+		`{"spec":{"caBundle":"YQ=="}}`:                   "",
+		`{"spec":{"caBundle":null}}`:                     "",
+		`{"status":{"inventory":{"readDuration":null}}}`: `status.inventory.readDuration: Invalid value: "null": `,
+		`{"status":{"inventory":null}}`:                  "",
+	} {
+		got := ""
+		if err := Find([]byte(document), &vmv1alpha1.VCenter{}); err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%s: found %q, want %q", document, got, want)
 		}
 	}
 }

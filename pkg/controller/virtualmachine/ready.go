@@ -52,8 +52,11 @@ func (r *reconciler) probe(vm *vmv1alpha1.VirtualMachine) verdict {
 	}
 	unknown := verdict{metav1.ConditionUnknown, vmv1alpha1.ReasonNotReady, "the readiness probe has not answered yet"}
 	if r.prober == nil {
-		unknown.message = "this server runs no readiness probes of this kind"
-		return unknown
+		what := "tcpSocket"
+		if spec.TCPSocket == nil {
+			what = "guestInfo"
+		}
+		return verdict{metav1.ConditionUnknown, vmv1alpha1.ReasonUnsupported, "spec.readinessProbe." + what + ": this server runs no readiness probes of this kind"}
 	}
 	ready, known, message := r.prober.Result(types.NamespacedName{Namespace: vm.Namespace, Name: vm.Name})
 	switch {
@@ -78,7 +81,7 @@ func heartbeat(vm *vmv1alpha1.VirtualMachine, threshold vmv1alpha1.GuestHeartbea
 		return verdict{status: metav1.ConditionTrue, reason: vmv1alpha1.ReasonSucceeded}
 	}
 	return verdict{metav1.ConditionFalse, vmv1alpha1.ReasonNotReady,
-		"the heartbeat of the guest is " + string(observed) + ", wanted is " + string(threshold)}
+		"spec.readinessProbe.guestHeartbeat: the heartbeat of the guest is " + string(observed) + ", wanted is " + string(threshold)}
 }
 
 // setReady sums the conditions up in Ready.

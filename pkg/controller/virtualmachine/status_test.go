@@ -4,6 +4,7 @@
 package virtualmachine
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -107,7 +108,7 @@ func TestReadinessAsksTheGuest(t *testing.T) {
 		"heartbeat yellow suffices":      {probe: heart(vmv1alpha1.GuestHeartbeatYellow), guest: guest(true, vmv1alpha1.GuestHeartbeatYellow), want: "True/Succeeded"},
 		"heartbeat without tools":        {probe: heart(""), want: "False/WaitingForTools"},
 		"heartbeat not known":            {probe: heart(""), guest: guest(true, ""), want: "False/NotReady"},
-		"socket, nobody probes":          {probe: tcp, want: "Unknown/NotReady"},
+		"socket, nobody probes":          {probe: tcp, want: "Unknown/Unsupported"},
 		"socket, no answer yet":          {probe: tcp, prober: answer{}, want: "Unknown/NotReady"},
 		"socket, answered no":            {probe: tcp, prober: answer{known: true}, want: "False/NotReady"},
 		"socket, answered yes":           {probe: tcp, prober: answer{known: true, ready: true}, want: "True/Succeeded"},
@@ -123,6 +124,10 @@ func TestReadinessAsksTheGuest(t *testing.T) {
 			ready := findCondition(vm, vmv1alpha1.ConditionReady)
 			if got := string(ready.Status) + "/" + ready.Reason; got != test.want {
 				t.Errorf("Ready is %s, want %s", got, test.want)
+			}
+			ofProbe := test.prober == nil && (ready.Reason == vmv1alpha1.ReasonUnsupported || ready.Reason == vmv1alpha1.ReasonNotReady)
+			if ofProbe && !strings.HasPrefix(ready.Message, "spec.readinessProbe.") {
+				t.Errorf("Ready says %q, which names no field", ready.Message)
 			}
 		})
 	}
