@@ -24,36 +24,52 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineclass"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineimage"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/zone"
 )
 
 // most are the lists and maps of all kinds that a user writes, and how many entries
 // they may have.
 var most = map[string]int{
-	"virtualmachines spec.volumes":                                   256,
-	"virtualmachines spec.devices.gpus":                              16,
-	"virtualmachines spec.devices.hostDevices":                       32,
-	"virtualmachines spec.network.interfaces":                        10,
-	"virtualmachines spec.network.interfaces[0].addresses":           64,
-	"virtualmachines spec.bootOrder":                                 16,
-	"virtualmachines spec.network.interfaces[0].addressesFromPools":  8,
-	"virtualmachines spec.network.nameservers":                       16,
-	"virtualmachines spec.network.searchDomains":                     32,
-	"virtualmachines spec.readinessProbe.guestInfo":                  16,
-	"virtualmachines spec.bootstrap.vAppConfig.properties":           256,
-	"virtualmachineclasses spec.devices.gpus":                        16,
-	"virtualmachineclasses spec.devices.hostDevices":                 32,
-	"virtualmachineinstancetypes spec.gpus":                          16,
-	"virtualmachineinstancetypes spec.hostDevices":                   32,
-	"virtualmachineinstancetypes spec.nodeSelector":                  64,
-	"virtualmachineinstancetypes spec.annotations":                   512,
-	"virtualmachineclusterinstancetypes spec.gpus":                   16,
-	"virtualmachineclusterinstancetypes spec.hostDevices":            32,
-	"virtualmachineclusterinstancetypes spec.nodeSelector":           64,
-	"virtualmachineclusterinstancetypes spec.annotations":            512,
-	"virtualmachinepreferences spec.annotations":                     512,
-	"virtualmachinepreferences spec.cpu.preferredCPUFeatures":        512,
-	"virtualmachineclusterpreferences spec.annotations":              512,
-	"virtualmachineclusterpreferences spec.cpu.preferredCPUFeatures": 512,
+	"virtualmachines spec.volumes":                                        256,
+	"virtualmachines spec.devices.gpus":                                   16,
+	"virtualmachines spec.devices.hostDevices":                            32,
+	"virtualmachines spec.network.interfaces":                             10,
+	"virtualmachines spec.network.interfaces[0].addresses":                64,
+	"virtualmachines spec.bootOrder":                                      16,
+	"virtualmachines spec.network.interfaces[0].addressesFromPools":       8,
+	"virtualmachines spec.network.nameservers":                            16,
+	"virtualmachines spec.network.searchDomains":                          32,
+	"virtualmachines spec.readinessProbe.guestInfo":                       16,
+	"virtualmachines spec.bootstrap.vAppConfig.properties":                256,
+	"virtualmachineclasses spec.devices.gpus":                             16,
+	"virtualmachineclasses spec.devices.hostDevices":                      32,
+	"virtualmachineinstancetypes spec.gpus":                               16,
+	"virtualmachineinstancetypes spec.hostDevices":                        32,
+	"virtualmachineinstancetypes spec.nodeSelector":                       64,
+	"virtualmachineinstancetypes spec.annotations":                        512,
+	"virtualmachineclusterinstancetypes spec.gpus":                        16,
+	"virtualmachineclusterinstancetypes spec.hostDevices":                 32,
+	"virtualmachineclusterinstancetypes spec.nodeSelector":                64,
+	"virtualmachineclusterinstancetypes spec.annotations":                 512,
+	"virtualmachinepreferences spec.annotations":                          512,
+	"virtualmachinepreferences spec.cpu.preferredCPUFeatures":             512,
+	"virtualmachineclusterpreferences spec.annotations":                   512,
+	"virtualmachineclusterpreferences spec.cpu.preferredCPUFeatures":      512,
+	"zones spec.devices":                                                  256,
+	"zones spec.devices[0].namespaceSelector.matchExpressions":            64,
+	"zones spec.devices[0].namespaceSelector.matchExpressions[0].values":  64,
+	"zones spec.devices[0].namespaceSelector.matchLabels":                 64,
+	"zones spec.namespaceSelector.matchExpressions":                       64,
+	"zones spec.namespaceSelector.matchExpressions[0].values":             64,
+	"zones spec.namespaceSelector.matchLabels":                            64,
+	"zones spec.networks":                                                 256,
+	"zones spec.networks[0].namespaceSelector.matchExpressions":           64,
+	"zones spec.networks[0].namespaceSelector.matchExpressions[0].values": 64,
+	"zones spec.networks[0].namespaceSelector.matchLabels":                64,
+	"zones spec.resourcePools":                                            32,
+	"zones spec.storage.classes":                                          64,
+	"zones spec.storage.classes[0].datastores":                            64,
+	"zones spec.storage.datastores":                                       64,
 }
 
 func TestS4ListsAreBoundedBeforeTheyAreWalked(t *testing.T) {
@@ -83,6 +99,7 @@ func everyKind(t *testing.T, j judge) {
 	walkKind(t, j, virtualmachine.Kind(time.Now))
 	walkKind(t, j, virtualmachineclass.Kind())
 	walkKind(t, j, vcenter.Kind())
+	walkKind(t, j, zone.Kind())
 	walkKind(t, j, virtualmachineimage.Namespaced())
 	walkKind(t, j, virtualmachineimage.Cluster())
 	walkKind(t, j, instancetype.Namespaced())
