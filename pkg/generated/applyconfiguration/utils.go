@@ -137,8 +137,18 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationvmv1alpha1.CloudInitBootstrapApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("ClusterVirtualMachineImage"):
 		return &applyconfigurationvmv1alpha1.ClusterVirtualMachineImageApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("ContentLibrary"):
+		return &applyconfigurationvmv1alpha1.ContentLibraryApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("ContentLibraryDefault"):
+		return &applyconfigurationvmv1alpha1.ContentLibraryDefaultApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("ContentLibraryImageSource"):
 		return &applyconfigurationvmv1alpha1.ContentLibraryImageSourceApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("ContentLibraryRenamed"):
+		return &applyconfigurationvmv1alpha1.ContentLibraryRenamedApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("ContentLibrarySpec"):
+		return &applyconfigurationvmv1alpha1.ContentLibrarySpecApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("ContentLibraryStatus"):
+		return &applyconfigurationvmv1alpha1.ContentLibraryStatusApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("ControllerRevisionRef"):
 		return &applyconfigurationvmv1alpha1.ControllerRevisionRefApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("DiskVolumeSource"):

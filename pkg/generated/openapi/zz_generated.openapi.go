@@ -90,7 +90,13 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		vmv1alpha1.CloudInitBootstrap{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_CloudInitBootstrap(ref),
 		vmv1alpha1.ClusterVirtualMachineImage{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_ClusterVirtualMachineImage(ref),
 		vmv1alpha1.ClusterVirtualMachineImageList{}.OpenAPIModelName():       schema_pkg_apis_vm_v1alpha1_ClusterVirtualMachineImageList(ref),
+		vmv1alpha1.ContentLibrary{}.OpenAPIModelName():                       schema_pkg_apis_vm_v1alpha1_ContentLibrary(ref),
+		vmv1alpha1.ContentLibraryDefault{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_ContentLibraryDefault(ref),
 		vmv1alpha1.ContentLibraryImageSource{}.OpenAPIModelName():            schema_pkg_apis_vm_v1alpha1_ContentLibraryImageSource(ref),
+		vmv1alpha1.ContentLibraryList{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_ContentLibraryList(ref),
+		vmv1alpha1.ContentLibraryRenamed{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_ContentLibraryRenamed(ref),
+		vmv1alpha1.ContentLibrarySpec{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_ContentLibrarySpec(ref),
+		vmv1alpha1.ContentLibraryStatus{}.OpenAPIModelName():                 schema_pkg_apis_vm_v1alpha1_ContentLibraryStatus(ref),
 		vmv1alpha1.ControllerRevisionRef{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_ControllerRevisionRef(ref),
 		vmv1alpha1.DiskVolumeSource{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_DiskVolumeSource(ref),
 		vmv1alpha1.ExpandOptions{}.OpenAPIModelName():                        schema_pkg_apis_vm_v1alpha1_ExpandOptions(ref),
@@ -2879,6 +2885,106 @@ func schema_pkg_apis_vm_v1alpha1_ClusterVirtualMachineImageList(ref common.Refer
 	}
 }
 
+func schema_pkg_apis_vm_v1alpha1_ContentLibrary(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContentLibrary publishes the items of a content library of vSphere: each has an image object as long as it is there.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard object metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Spec says what is published, and for whom.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.ContentLibrarySpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Status is the observed state.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.ContentLibraryStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.ContentLibrarySpec{}.OpenAPIModelName(), vmv1alpha1.ContentLibraryStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_ContentLibraryDefault(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContentLibraryDefault says what is inferred from images of a guest operating system, by the labels that they get.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"guestID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "GuestID is a pattern of vSphere's identifier of the guest operating system, for example ubuntu*. * stands for any characters, and ? for one.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"instancetype": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Instancetype is the name of the default instance type.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"instancetypeKind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "InstancetypeKind is its kind. VirtualMachineClusterInstancetype when unset.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"preference": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Preference is the name of the default preference.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"preferenceKind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "PreferenceKind is its kind. VirtualMachineClusterPreference when unset.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"guestID"},
+			},
+		},
+	}
+}
+
 func schema_pkg_apis_vm_v1alpha1_ContentLibraryImageSource(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -2906,6 +3012,278 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibraryImageSource(ref common.ReferenceC
 				Required: []string{"library", "item"},
 			},
 		},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_ContentLibraryList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContentLibraryList is a list of ContentLibraries.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Items are the content libraries.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.ContentLibrary{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.ContentLibrary{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_ContentLibraryRenamed(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContentLibraryRenamed is an item whose image could not have the name that the template says.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"item": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Item is the name of the item in vSphere.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"image": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Image is the name that the image got.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"wanted": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Wanted is the name that was taken.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"item", "image", "wanted"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_ContentLibrarySpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContentLibrarySpec says what of a content library is published, and for whom.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"library": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Library is the name of the content library in vSphere. Immutable.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"namespace": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Namespace in which VirtualMachineImages are made. Unset, ClusterVirtualMachineImages are made. Immutable.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"include": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Include are patterns of the names of the items that are published, at most 64. In them * stands for any characters, and ? for one. All when unset.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"exclude": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Exclude are patterns of those that are not, whatever include says; at most 64.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"nameTemplate": {
+						SchemaProps: spec.SchemaProps{
+							Description: "NameTemplate is the name of the images, in which {item} and {library} stand for the names in vSphere, in lower case and with a hyphen for what a name cannot have. Defaults to {item}. Immutable.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"defaults": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Defaults say which instance type and preference are inferred from an image, by its guest operating system; at most 64. The first that fits counts.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.ContentLibraryDefault{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"library"},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.ContentLibraryDefault{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_ContentLibraryStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContentLibraryStatus is the observed state of a content library.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Items is the number of items that vSphere has in it.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"images": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Images is the number of images that there are for it.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"kept": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Kept names images whose items are gone and which virtual machines refer to, at most 64, in the order of the alphabet.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"renamed": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"image",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Renamed are items whose image has another name than the template says, because that name was taken; at most 64.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.ContentLibraryRenamed{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Conditions are the observations in detail: Ready and Deleting.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.ContentLibraryRenamed{}.OpenAPIModelName(), v1.Condition{}.OpenAPIModelName()},
 	}
 }
 

@@ -30,6 +30,7 @@ var selectableFields = map[string][]string{
 	},
 	"VCenter":                    nil,
 	"Zone":                       nil,
+	"ContentLibrary":             nil,
 	"VirtualMachineClass":        nil,
 	"VirtualMachineImage":        nil,
 	"ClusterVirtualMachineImage": nil,

@@ -44,6 +44,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&VirtualMachineImage{}, &VirtualMachineImageList{},
 		&VCenter{}, &VCenterList{},
 		&Zone{}, &ZoneList{},
+		&ContentLibrary{}, &ContentLibraryList{},
 		&ClusterVirtualMachineImage{}, &ClusterVirtualMachineImageList{},
 		&RefreshOptions{}, &RefreshResult{},
 		&PowerOptions{}, &ExpandOptions{},

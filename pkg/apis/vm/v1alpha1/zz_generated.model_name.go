@@ -39,8 +39,38 @@ func (in ClusterVirtualMachineImageList) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ContentLibrary) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.ContentLibrary"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ContentLibraryDefault) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.ContentLibraryDefault"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ContentLibraryImageSource) OpenAPIModelName() string {
 	return "dev.slipway.vm.v1alpha1.ContentLibraryImageSource"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ContentLibraryList) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.ContentLibraryList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ContentLibraryRenamed) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.ContentLibraryRenamed"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ContentLibrarySpec) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.ContentLibrarySpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ContentLibraryStatus) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.ContentLibraryStatus"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.

@@ -86,6 +86,16 @@ var schemaYAML = typed.YAMLObject(`types:
     elementType:
       namedType: __untyped_deduced_
     elementRelationship: separable
+- name: com.github.slipway-dev.slipway.pkg.apis.vm.v1alpha1.ContentLibrary
+  scalar: untyped
+  list:
+    elementType:
+      namedType: __untyped_atomic_
+    elementRelationship: atomic
+  map:
+    elementType:
+      namedType: __untyped_deduced_
+    elementRelationship: separable
 - name: com.github.slipway-dev.slipway.pkg.apis.vm.v1alpha1.VCenter
   scalar: untyped
   list:

@@ -55,6 +55,8 @@ func (f *sharedInformerFactory) ForResource(resource schema.GroupVersionResource
 		// Group=vm.slipway.dev, Version=v1alpha1
 	case vmv1alpha1.SchemeGroupVersion.WithResource("clustervirtualmachineimages"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Vm().V1alpha1().ClusterVirtualMachineImages().Informer()}, nil
+	case vmv1alpha1.SchemeGroupVersion.WithResource("contentlibraries"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Vm().V1alpha1().ContentLibraries().Informer()}, nil
 	case vmv1alpha1.SchemeGroupVersion.WithResource("vcenters"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Vm().V1alpha1().VCenters().Informer()}, nil
 	case vmv1alpha1.SchemeGroupVersion.WithResource("virtualmachines"):

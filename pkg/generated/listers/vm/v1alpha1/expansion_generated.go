@@ -9,6 +9,10 @@ package v1alpha1
 // ClusterVirtualMachineImageLister.
 type ClusterVirtualMachineImageListerExpansion interface{}
 
+// ContentLibraryListerExpansion allows custom methods to be added to
+// ContentLibraryLister.
+type ContentLibraryListerExpansion interface{}
+
 // VCenterListerExpansion allows custom methods to be added to
 // VCenterLister.
 type VCenterListerExpansion interface{}

@@ -13,6 +13,8 @@ import (
 type Interface interface {
 	// ClusterVirtualMachineImages returns a ClusterVirtualMachineImageInformer.
 	ClusterVirtualMachineImages() TypedClusterVirtualMachineImageInformer
+	// ContentLibraries returns a ContentLibraryInformer.
+	ContentLibraries() TypedContentLibraryInformer
 	// VCenters returns a VCenterInformer.
 	VCenters() TypedVCenterInformer
 	// VirtualMachines returns a VirtualMachineInformer.
@@ -41,6 +43,11 @@ func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakList
 // ClusterVirtualMachineImages returns a TypedClusterVirtualMachineImageInformer.
 func (v *version) ClusterVirtualMachineImages() TypedClusterVirtualMachineImageInformer {
 	return &clusterVirtualMachineImageInformer{factory: v.factory, tweakListOptions: v.tweakListOptions}
+}
+
+// ContentLibraries returns a TypedContentLibraryInformer.
+func (v *version) ContentLibraries() TypedContentLibraryInformer {
+	return &contentLibraryInformer{factory: v.factory, tweakListOptions: v.tweakListOptions}
 }
 
 // VCenters returns a TypedVCenterInformer.

@@ -7,6 +7,8 @@ package v1alpha1
 
 type ClusterVirtualMachineImageExpansion interface{}
 
+type ContentLibraryExpansion interface{}
+
 type VCenterExpansion interface{}
 
 type VirtualMachineClassExpansion interface{}

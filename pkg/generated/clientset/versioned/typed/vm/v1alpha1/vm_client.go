@@ -16,6 +16,7 @@ import (
 type VmV1alpha1Interface interface {
 	RESTClient() rest.Interface
 	ClusterVirtualMachineImagesGetter
+	ContentLibrariesGetter
 	VCentersGetter
 	VirtualMachinesGetter
 	VirtualMachineClassesGetter
@@ -31,6 +32,10 @@ type VmV1alpha1Client struct {
 
 func (c *VmV1alpha1Client) ClusterVirtualMachineImages() ClusterVirtualMachineImageInterface {
 	return newClusterVirtualMachineImages(c)
+}
+
+func (c *VmV1alpha1Client) ContentLibraries() ContentLibraryInterface {
+	return newContentLibraries(c)
 }
 
 func (c *VmV1alpha1Client) VCenters() VCenterInterface {

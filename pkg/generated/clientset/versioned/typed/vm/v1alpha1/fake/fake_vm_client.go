@@ -19,6 +19,10 @@ func (c *FakeVmV1alpha1) ClusterVirtualMachineImages() v1alpha1.ClusterVirtualMa
 	return newFakeClusterVirtualMachineImages(c)
 }
 
+func (c *FakeVmV1alpha1) ContentLibraries() v1alpha1.ContentLibraryInterface {
+	return newFakeContentLibraries(c)
+}
+
 func (c *FakeVmV1alpha1) VCenters() v1alpha1.VCenterInterface {
 	return newFakeVCenters(c)
 }
