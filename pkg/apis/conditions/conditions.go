@@ -44,6 +44,23 @@ func IsTrue(all []metav1.Condition, conditionType string) bool {
 	return meta.IsStatusConditionTrue(all, conditionType)
 }
 
+// Brief is what a column says: the reason of the first condition of types that is there
+// and is not as all is well, else True for the last one. All but the last of types are
+// good when they are not there. It is empty where nothing is known.
+func Brief(all []metav1.Condition, types ...string) string {
+	for i, conditionType := range types {
+		c := Find(all, conditionType)
+		switch {
+		case c == nil:
+		case i == len(types)-1 && c.Status == metav1.ConditionTrue:
+			return string(c.Status)
+		default:
+			return c.Reason
+		}
+	}
+	return ""
+}
+
 // Message makes of text what a condition may say: its lines joined by "; ", and cut with
 // an ellipsis when it is too long.
 func Message(text string) string {

@@ -114,3 +114,19 @@ func TestS3NoMessageIsTooLongForAStatus(t *testing.T) {
 		t.Error(errs)
 	}
 }
+
+func TestAColumnSaysTheFirstThatIsNotWell(t *testing.T) {
+	c := func(kind string, status metav1.ConditionStatus) metav1.Condition {
+		return metav1.Condition{Type: kind, Status: status, Reason: "Why" + kind}
+	}
+	for want, all := range map[string][]metav1.Condition{
+		"":            nil,
+		"True":        {c("Ready", metav1.ConditionTrue)},
+		"WhyReady":    {c("Ready", metav1.ConditionUnknown)},
+		"WhyDeleting": {c("Ready", metav1.ConditionTrue), c("Deleting", metav1.ConditionTrue)},
+	} {
+		if got := Brief(all, "Deleting", "Ready"); got != want {
+			t.Errorf("%v is shown as %q, want %q", all, got, want)
+		}
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/instancetype/instancetype"
 	"github.com/slipway-dev/slipway/pkg/registry/instancetype/preference"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/contentlibrary"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/vcenter"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineclass"
@@ -31,6 +32,7 @@ func TestEveryKindKeepsTheConventions(t *testing.T) {
 	keepsConventions(t, short, virtualmachineclass.Kind())
 	keepsConventions(t, short, vcenter.Kind())
 	keepsConventions(t, short, zone.Kind())
+	keepsConventions(t, short, contentlibrary.Kind())
 	keepsConventions(t, short, virtualmachineimage.Namespaced())
 	keepsConventions(t, short, virtualmachineimage.Cluster())
 	keepsConventions(t, short, instancetype.Namespaced())

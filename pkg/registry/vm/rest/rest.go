@@ -19,6 +19,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	instancetyperest "github.com/slipway-dev/slipway/pkg/registry/instancetype/rest"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/contentlibrary"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/references"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/vcenter"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine/storage"
@@ -71,6 +72,10 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 	if err != nil {
 		return nil, nil, err
 	}
+	libraries, libraryStatus, err := standard.NewREST(opts, scheme.Scheme, contentlibrary.Kind())
+	if err != nil {
+		return nil, nil, err
+	}
 	machines, err := storage.New(opts, storage.Dependencies{
 		Now: time.Now, Typer: scheme.Scheme, Owners: d.Owners, Admission: d.Admission, Readers: readers,
 	})
@@ -99,6 +104,8 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 		"vcenters/status":                      vcenterStatus,
 		"zones":                                zones,
 		"zones/status":                         zoneStatus,
+		"contentlibraries":                     libraries,
+		"contentlibraries/status":              libraryStatus,
 		"clustervirtualmachineimages":          clusterImages,
 		"clustervirtualmachineimages/status":   clusterImageStatus,
 	}

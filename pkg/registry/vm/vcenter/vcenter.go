@@ -5,9 +5,9 @@
 package vcenter
 
 import (
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/validation"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
@@ -63,15 +63,5 @@ func Kind() standard.Kind[*vmv1alpha1.VCenter] {
 
 // ready is True, or says why not.
 func ready(v *vmv1alpha1.VCenter) any {
-	for _, kind := range []string{vmv1alpha1.ConditionDeleting, vmv1alpha1.ConditionReady} {
-		c := meta.FindStatusCondition(v.Status.Conditions, kind)
-		switch {
-		case c == nil:
-		case kind == vmv1alpha1.ConditionReady && c.Status == "True":
-			return string(c.Status)
-		default:
-			return c.Reason
-		}
-	}
-	return nil
+	return conditions.Brief(v.Status.Conditions, vmv1alpha1.ConditionDeleting, vmv1alpha1.ConditionReady)
 }

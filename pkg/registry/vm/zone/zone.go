@@ -74,15 +74,5 @@ func size(q *resource.Quantity) string {
 
 // ready is True, or says why not.
 func ready(z *vmv1alpha1.Zone) any {
-	if c := conditions.Find(z.Status.Conditions, vmv1alpha1.ConditionDeleting); c != nil {
-		return c.Reason
-	}
-	c := conditions.Find(z.Status.Conditions, vmv1alpha1.ConditionReady)
-	switch {
-	case c == nil:
-		return nil
-	case c.Status == "True":
-		return string(c.Status)
-	}
-	return c.Reason
+	return conditions.Brief(z.Status.Conditions, vmv1alpha1.ConditionDeleting, vmv1alpha1.ConditionReady)
 }

@@ -1,0 +1,99 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+	"strings"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// ValidateContentLibrary checks a new ContentLibrary. Its name is the value of a label.
+func ValidateContentLibrary(obj *vmv1alpha1.ContentLibrary) field.ErrorList {
+	errs := apivalidation.ValidateObjectMeta(&obj.ObjectMeta, false, validateZoneName, field.NewPath("metadata"))
+	return append(errs, validateContentLibrarySpec(&obj.Spec, field.NewPath("spec"))...)
+}
+
+// ValidateContentLibraryUpdate checks the change from old to obj. A spec that did not
+// change may be one of before the rules.
+func ValidateContentLibraryUpdate(obj, old *vmv1alpha1.ContentLibrary) field.ErrorList {
+	errs := validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta)
+	if apiequality.Semantic.DeepEqual(obj.Spec, old.Spec) {
+		return errs
+	}
+	path := field.NewPath("spec")
+	errs = append(errs, validateContentLibrarySpec(&obj.Spec, path)...)
+	for _, f := range []struct{ name, is, was string }{
+		{"library", obj.Spec.Library, old.Spec.Library},
+		{"namespace", obj.Spec.Namespace, old.Spec.Namespace},
+		{"nameTemplate", obj.Spec.NameTemplate, old.Spec.NameTemplate},
+	} {
+		if f.is != f.was {
+			errs = append(errs, field.Invalid(path.Child(f.name), f.is, fmt.Sprintf("is immutable; must stay %q", f.was)))
+		}
+	}
+	return errs
+}
+
+// ValidateContentLibraryStatusUpdate checks a change of status.
+func ValidateContentLibraryStatusUpdate(obj, old *vmv1alpha1.ContentLibrary) field.ErrorList {
+	errs := validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta)
+	return append(errs, validateConditions(obj.Status.Conditions, field.NewPath("status", "conditions"))...)
+}
+
+func validateContentLibrarySpec(spec *vmv1alpha1.ContentLibrarySpec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if spec.Library == "" {
+		errs = append(errs, field.Required(path.Child("library"), "must be the name of a content library"))
+	}
+	if spec.Namespace != "" {
+		errs = append(errs, invalid(spec.Namespace, path.Child("namespace"), apivalidation.ValidateNamespaceName(spec.Namespace, false))...)
+	}
+	for _, patterns := range []struct {
+		name string
+		of   []string
+	}{{"include", spec.Include}, {"exclude", spec.Exclude}} {
+		for i, pattern := range patterns.of {
+			if pattern == "" {
+				errs = append(errs, field.Required(path.Child(patterns.name).Index(i), "must be a name, or a pattern of names with * and ?"))
+			}
+		}
+	}
+	errs = append(errs, validateNameTemplate(spec.NameTemplate, path.Child("nameTemplate"))...)
+	for i := range spec.Defaults {
+		errs = append(errs, validateContentLibraryDefault(&spec.Defaults[i], path.Child("defaults").Index(i))...)
+	}
+	return errs
+}
+
+// validateNameTemplate checks that a template gives a name of its own to every item.
+func validateNameTemplate(template string, path *field.Path) field.ErrorList {
+	if template == "" {
+		return nil
+	}
+	if !strings.Contains(template, "{item}") {
+		return field.ErrorList{field.Invalid(path, template, "must have {item} in it, which tells the images from each other")}
+	}
+	name := strings.NewReplacer("{item}", "a", "{library}", "a").Replace(template)
+	return invalid(template, path, apivalidation.NameIsDNSSubdomain(name, false))
+}
+
+func validateContentLibraryDefault(d *vmv1alpha1.ContentLibraryDefault, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if d.GuestID == "" {
+		errs = append(errs, field.Required(path.Child("guestID"), "must be a guest ID of vSphere, or a pattern of them with * and ?"))
+	}
+	if d.Instancetype == "" && d.Preference == "" {
+		errs = append(errs, field.Required(path, "at least one of instancetype, preference is required"))
+	}
+	errs = append(errs, validateName(d.Instancetype, path.Child("instancetype"))...)
+	errs = append(errs, validateName(d.Preference, path.Child("preference"))...)
+	errs = append(errs, validateEnum(d.InstancetypeKind, path.Child("instancetypeKind"), "VirtualMachineInstancetype", "VirtualMachineClusterInstancetype")...)
+	return append(errs, validateEnum(d.PreferenceKind, path.Child("preferenceKind"), "VirtualMachinePreference", "VirtualMachineClusterPreference")...)
+}
