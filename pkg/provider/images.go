@@ -6,8 +6,10 @@ package provider
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
@@ -44,6 +46,12 @@ type LibraryItem struct {
 	Size *resource.Quantity
 }
 
+// ItemTypeOVF is the type of items that virtual machines can be deployed from.
+const ItemTypeOVF = "ovf"
+
+// IsOVF is true for an item that virtual machines can be deployed from.
+func (i LibraryItem) IsOVF() bool { return strings.EqualFold(i.Type, ItemTypeOVF) }
+
 // ImageDescription is what an image says of the virtual machines that are made from it.
 type ImageDescription struct {
 	// Status says it, without conditions. It is shared and must not be changed.
@@ -66,3 +74,19 @@ type NotUsableError struct {
 
 // Error implements error.
 func (e *NotUsableError) Error() string { return e.Message }
+
+// Unusable is the condition Ready of an object that names what could not be read, or
+// cannot be used, because of err. Only what vSphere has answered makes it False.
+func Unusable(err error) metav1.Condition {
+	c := metav1.Condition{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: vmv1alpha1.ReasonInvalid, Message: err.Error()}
+	var unusable *NotUsableError
+	switch {
+	case !errors.As(err, &unusable):
+		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, "vSphere could not be read: "+err.Error()
+	case unusable.Missing:
+		c.Reason = vmv1alpha1.ReasonNotFound
+	case unusable.NotAllowed:
+		c.Reason = vmv1alpha1.ReasonNotAllowed
+	}
+	return c
+}

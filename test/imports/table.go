@@ -85,6 +85,10 @@ var table = []rule{
 		never: []string{govmomi}, why: "it says which vCenters are used; how one is used is nothing to it",
 	},
 	{
+		tree: "pkg/controller/contentlibrary", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller"},
+		never: []string{govmomi}, why: "what a library has, vSphere tells by the provider's interface alone",
+	},
+	{
 		tree: "pkg/controller/virtualmachineimage", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller"},
 		never: []string{govmomi}, why: "what an image is made of, vSphere tells by the provider's interface alone",
 	},

@@ -21,6 +21,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apiserver"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/contentlibrary"
 	"github.com/slipway-dev/slipway/pkg/controller/controllerrevision"
 	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
 	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue/exposition"
@@ -76,6 +77,7 @@ var makers = []maker{
 	{make: newVCenterController},
 	// Images are asked for in one vCenter.
 	{make: newVirtualMachineImages, lease: leaseOf(vmv1alpha1.DefaultVCenter)},
+	{make: newContentLibraries, lease: leaseOf(vmv1alpha1.DefaultVCenter)},
 	{make: newResourceQuotas, lease: controllersLease},
 }
 
@@ -90,10 +92,19 @@ func newResourceQuotas(s *shared) (runnable, error) {
 	return resourcequota.New(resourcequota.Deps{Host: s.host, HostInformers: s.hostInformers, Informers: s.informers, Usage: s.charges.Usage})
 }
 
+func newContentLibraries(s *shared) (runnable, error) {
+	return contentlibrary.New(contentlibrary.Deps{Client: s.client, Informers: s.informers, Images: s.images, Bind: bindImages(s)})
+}
+
 func newVirtualMachineImages(s *shared) (runnable, error) {
-	return virtualmachineimage.New(virtualmachineimage.Deps{Client: s.client, Informers: s.informers, Images: s.images, Bind: func(ctx context.Context) (context.Context, error) {
+	return virtualmachineimage.New(virtualmachineimage.Deps{Client: s.client, Informers: s.informers, Images: s.images, Bind: bindImages(s)})
+}
+
+// bindImages lets what asks one vCenter for images act while its Lease is held.
+func bindImages(s *shared) func(context.Context) (context.Context, error) {
+	return func(ctx context.Context) (context.Context, error) {
 		return s.leases.Bind(ctx, leaseOf(vmv1alpha1.DefaultVCenter))
-	}})
+	}
 }
 
 func newVCenterController(s *shared) (runnable, error) {

@@ -4,7 +4,6 @@
 package virtualmachineimage
 
 import (
-	"errors"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -28,7 +27,7 @@ func statusOf(old *vmv1alpha1.VirtualMachineImageStatus, f finding, now time.Tim
 	var next vmv1alpha1.VirtualMachineImageStatus
 	if f.err != nil {
 		old.DeepCopyInto(&next)
-		c := failure(f.err)
+		c := provider.Unusable(f.err)
 		conditions.Set(&next.Conditions, now, c)
 		if meta.FindStatusCondition(next.Conditions, vmv1alpha1.ConditionOVFReady) != nil {
 			c.Type = vmv1alpha1.ConditionOVFReady
@@ -56,22 +55,6 @@ func statusOf(old *vmv1alpha1.VirtualMachineImageStatus, f finding, now time.Tim
 		})
 	}
 	return next
-}
-
-// failure is the condition Ready of an image that could not be described. Only what
-// vSphere has answered makes it False.
-func failure(err error) metav1.Condition {
-	c := metav1.Condition{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: vmv1alpha1.ReasonInvalid, Message: err.Error()}
-	var unusable *provider.NotUsableError
-	switch {
-	case !errors.As(err, &unusable):
-		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, "vSphere could not be read: "+err.Error()
-	case unusable.Missing:
-		c.Reason = vmv1alpha1.ReasonNotFound
-	case unusable.NotAllowed:
-		c.Reason = vmv1alpha1.ReasonNotAllowed
-	}
-	return c
 }
 
 // describes is true when status describes the present content of item, as far as it can

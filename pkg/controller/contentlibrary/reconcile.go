@@ -1,0 +1,280 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package contentlibrary
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
+	vmlisters "github.com/slipway-dev/slipway/pkg/generated/listers/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+const (
+	// lookInterval is when a library is listed again although nothing has happened here:
+	// vCenter tells nobody of new items.
+	lookInterval = 5 * time.Minute
+	// soon is when a pass is made again that has written, or that was overtaken by
+	// another writer: by then the caches have it.
+	soon = time.Second
+	// settle is when a pass is made after images have changed: a list takes one call for
+	// each item.
+	settle = 30 * time.Second
+	// readTimeout bounds one list, which takes one call for each item.
+	readTimeout = 5 * time.Minute
+)
+
+// libraries lists what content libraries have.
+type libraries interface {
+	Items(ctx context.Context, library string) ([]provider.LibraryItem, error)
+}
+
+// reconciler makes the passes.
+type reconciler struct {
+	client    vmclient.VmV1alpha1Interface
+	libraries controller.Store[*vmv1alpha1.ContentLibrary]
+	images    vmlisters.VirtualMachineImageLister
+	cluster   vmlisters.ClusterVirtualMachineImageLister
+	machines  vmlisters.VirtualMachineLister
+	// read is true when machines are all that there are.
+	read    cache.InformerSynced
+	vsphere libraries
+	bind    func(context.Context) (context.Context, error)
+	now     func() time.Time
+}
+
+// Reconcile makes the images of one ContentLibrary those of its items.
+func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
+	bound, err := r.bind(ctx)
+	if err != nil {
+		return controller.Result{RequeueAfter: soon}, ctx.Err()
+	}
+	ctx = bound
+	library, err := r.libraries.Get(key)
+	switch {
+	case err != nil:
+		return controller.Result{}, fmt.Errorf("reading ContentLibrary %s: %w", key.Name, err)
+	case library == nil:
+		return controller.Result{}, nil
+	case !r.read():
+		return controller.Result{RequeueAfter: soon}, nil // which images are used is not known yet
+	case library.DeletionTimestamp != nil:
+		return r.remove(ctx, library)
+	case !slices.Contains(library.Finalizers, vmv1alpha1.ContentLibraryFinalizer):
+		next := library.DeepCopy()
+		next.Finalizers = append(next.Finalizers, vmv1alpha1.ContentLibraryFinalizer)
+		if library, err = r.write(ctx, next); err != nil {
+			return overtaken(err)
+		}
+	}
+	reading, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	items, err := r.vsphere.Items(reading, library.Spec.Library)
+	switch {
+	case ctx.Err() != nil:
+		return controller.Result{}, nil
+	case errors.Is(err, provider.ErrNotInUse):
+		return controller.Result{RequeueAfter: soon}, nil // it is nothing about the library
+	case err != nil:
+		next := library.Status.DeepCopy()
+		c := provider.Unusable(err)
+		r.set(next, library, c)
+		if written := r.writeStatus(ctx, library, next); written != nil {
+			return overtaken(written)
+		}
+		if c.Status == metav1.ConditionUnknown {
+			return controller.Result{}, fmt.Errorf("listing the items of ContentLibrary %s: %w", library.Name, err)
+		}
+		return controller.Result{RequeueAfter: lookInterval}, nil
+	}
+	return r.publish(ctx, library, items)
+}
+
+// publish carries out the plan.
+func (r *reconciler) publish(ctx context.Context, library *vmv1alpha1.ContentLibrary, items []provider.LibraryItem) (controller.Result, error) {
+	images, err := r.have(library)
+	if err != nil {
+		return controller.Result{}, err
+	}
+	p := makePlan(scene{library: library, items: items, images: images, used: r.users(library)})
+	next := p.status
+	next.Conditions = slices.Clone(library.Status.Conditions)
+	failed := r.carryOut(ctx, library, p)
+	again := controller.Result{RequeueAfter: lookInterval}
+	switch {
+	case failed == nil:
+		r.set(&next, library, metav1.Condition{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded})
+	case apierrors.IsConflict(failed), apierrors.IsAlreadyExists(failed):
+		return controller.Result{RequeueAfter: soon}, nil
+	default:
+		reason := vmv1alpha1.ReasonError
+		if apierrors.IsNotFound(failed) { // the namespace
+			reason, again.RequeueAfter = vmv1alpha1.ReasonNotFound, 10*soon
+		}
+		r.set(&next, library, metav1.Condition{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: failed.Error()})
+	}
+	if err := r.writeStatus(ctx, library, &next); err != nil {
+		return overtaken(err)
+	}
+	if failed != nil && !apierrors.IsNotFound(failed) {
+		return controller.Result{}, failed
+	}
+	return again, nil
+}
+
+// carryOut writes the images and goes on after an error, of which it returns the first.
+func (r *reconciler) carryOut(ctx context.Context, library *vmv1alpha1.ContentLibrary, p plan) (first error) {
+	w := writer{r.client}
+	note := func(image *vmv1alpha1.VirtualMachineImage, doing string, err error) {
+		if err != nil && first == nil {
+			first = fmt.Errorf("%s image %s of ContentLibrary %s: %w", doing, image.Name, library.Name, err)
+		}
+	}
+	for _, image := range p.create {
+		note(image, "creating", w.create(ctx, image))
+	}
+	for _, image := range p.update {
+		note(image, "labelling", w.update(ctx, image))
+	}
+	for _, image := range p.delete {
+		if err := w.delete(ctx, image); !apierrors.IsNotFound(err) {
+			note(image, "deleting", err)
+		}
+	}
+	return first
+}
+
+// remove deletes the images that no virtual machine refers to, leaves the others to their
+// users, and lets go of the ContentLibrary.
+func (r *reconciler) remove(ctx context.Context, library *vmv1alpha1.ContentLibrary) (controller.Result, error) {
+	images, err := r.have(library)
+	if err != nil {
+		return controller.Result{}, err
+	}
+	p := plan{}
+	used := r.users(library)
+	for _, image := range images {
+		switch {
+		case image.Labels[vmv1alpha1.LabelContentLibrary] != library.Name:
+		case used(image.Name):
+			next := image.DeepCopy()
+			delete(next.Labels, vmv1alpha1.LabelContentLibrary)
+			p.update = append(p.update, next)
+		default:
+			p.delete = append(p.delete, image)
+		}
+	}
+	if len(p.update)+len(p.delete) > 0 {
+		if err := r.carryOut(ctx, library, p); err != nil {
+			return overtaken(err)
+		}
+		return controller.Result{RequeueAfter: soon}, nil // and see that none is left
+	}
+	next := library.DeepCopy()
+	next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == vmv1alpha1.ContentLibraryFinalizer })
+	if len(next.Finalizers) == len(library.Finalizers) {
+		return controller.Result{}, nil
+	}
+	_, err = r.write(ctx, next)
+	return overtaken(err)
+}
+
+// have are the images of the kind and namespace of those of the library, by name.
+func (r *reconciler) have(library *vmv1alpha1.ContentLibrary) (map[string]*vmv1alpha1.VirtualMachineImage, error) {
+	images := map[string]*vmv1alpha1.VirtualMachineImage{}
+	if ns := library.Spec.Namespace; ns != "" {
+		all, err := r.images.VirtualMachineImages(ns).List(labels.Everything())
+		for _, image := range all {
+			images[image.Name] = image
+		}
+		return images, err
+	}
+	all, err := r.cluster.List(labels.Everything())
+	for _, image := range all {
+		images[image.Name] = image.AsImage()
+	}
+	return images, err
+}
+
+// users tells of an image of the library whether a virtual machine refers to it. All are
+// looked at, once, and only if it is asked for.
+func (r *reconciler) users(library *vmv1alpha1.ContentLibrary) func(image string) bool {
+	var used map[string]bool
+	return func(image string) bool {
+		if used != nil {
+			return used[image]
+		}
+		used = map[string]bool{}
+		kind := vmv1alpha1.ImageKind
+		if library.Spec.Namespace == "" {
+			kind = vmv1alpha1.ClusterImageKind
+		}
+		all, err := r.machines.VirtualMachines(library.Spec.Namespace).List(labels.Everything())
+		if err != nil {
+			used = nil
+			return true // which are used is not known
+		}
+		for _, vm := range all {
+			if ref := vm.Spec.Image; ref != nil && ref.Kind == kind {
+				used[ref.Name] = true
+			}
+		}
+		return used[image]
+	}
+}
+
+func (r *reconciler) set(status *vmv1alpha1.ContentLibraryStatus, library *vmv1alpha1.ContentLibrary, c metav1.Condition) {
+	c.ObservedGeneration = library.Generation
+	conditions.Set(&status.Conditions, r.now(), c)
+}
+
+func (r *reconciler) write(ctx context.Context, next *vmv1alpha1.ContentLibrary) (*vmv1alpha1.ContentLibrary, error) {
+	written, err := r.client.ContentLibraries().Update(ctx, next, metav1.UpdateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("writing ContentLibrary %s: %w", next.Name, err)
+	}
+	r.libraries.Wrote(written)
+	return written, nil
+}
+
+// writeStatus writes a status that is another one than library has.
+func (r *reconciler) writeStatus(ctx context.Context, library *vmv1alpha1.ContentLibrary, status *vmv1alpha1.ContentLibraryStatus) error {
+	if equality.Semantic.DeepEqual(&library.Status, status) {
+		return nil
+	}
+	next := library.DeepCopy()
+	next.Status = *status
+	written, err := r.client.ContentLibraries().UpdateStatus(ctx, next, metav1.UpdateOptions{})
+	if err != nil {
+		return fmt.Errorf("writing the status of ContentLibrary %s: %w", library.Name, err)
+	}
+	r.libraries.Wrote(written)
+	return nil
+}
+
+// overtaken is what there is to do after err: to look again when somebody else wrote, and
+// nothing when the object is gone.
+func overtaken(err error) (controller.Result, error) {
+	switch {
+	case apierrors.IsConflict(err):
+		return controller.Result{RequeueAfter: soon}, nil
+	case apierrors.IsNotFound(err):
+		return controller.Result{}, nil
+	}
+	return controller.Result{}, err
+}
