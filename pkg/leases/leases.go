@@ -27,6 +27,20 @@ type Times struct {
 	Duration, RenewDeadline, RetryPeriod time.Duration
 }
 
+var (
+	// AloneTimes are those of the Kubernetes control plane, for a process that nobody waits
+	// to replace.
+	AloneTimes = Times{Duration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}
+	// SharedTimes let a process that died be replaced in less than 20 seconds. client-go looks
+	// at the Lease of another one every RetryPeriod to 2.2 times that (its JitterFactor). At the
+	// worst it has seen the last renewal so much later, sees so much later that the Lease has
+	// run out, and is then patient with others: 10 s + 2.2 s + 2.2 s + 2 * 2 s.
+	SharedTimes = Times{Duration: 10 * time.Second, RenewDeadline: 7 * time.Second, RetryPeriod: time.Second}
+)
+
+// Patience lets a process that holds less find a free Lease first, most of the time.
+const Patience = 2 * time.Second
+
 // Options say where Leases are and how they are held. All are required but Patience.
 type Options struct {
 	// Client and Namespace say where the Leases are.

@@ -26,12 +26,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/fence"
 )
 
-const (
-	namespace = "ns"
-	wait      = 2 * time.Second
-)
-
-var times = Times{Duration: 10 * time.Second, RenewDeadline: 7 * time.Second, RetryPeriod: time.Second}
+const namespace = "ns"
 
 // host is a host cluster that knows Leases as a real one does: it refuses what is about an
 // older one than it has.
@@ -127,7 +122,7 @@ type process struct {
 func (h *host) process(identity string, patience time.Duration) *process {
 	p := &process{failed: make(chan error, 1)}
 	p.Leases = New(&Options{
-		Client: h.client(identity), Namespace: namespace, Identity: identity, Times: times, Patience: patience,
+		Client: h.client(identity), Namespace: namespace, Identity: identity, Times: SharedTimes, Patience: patience,
 		Fail: func(err error) { p.failed <- err },
 	})
 	return p
@@ -151,7 +146,7 @@ func contend(t *testing.T, names []string, processes ...*process) {
 func TestLeasesSpreadOverProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost()
-		one, two, three := h.process("one", wait), h.process("two", wait), h.process("three", wait)
+		one, two, three := h.process("one", Patience), h.process("two", Patience), h.process("three", Patience)
 		contend(t, []string{"a", "b", "c", "d", "e", "f"}, one, two, three)
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -165,7 +160,7 @@ func TestLeasesSpreadOverProcesses(t *testing.T) {
 		}
 		// Whoever has nothing is given what one that ends gives back.
 		gone := h.holders()["one"]
-		idle := h.process("idle", wait)
+		idle := h.process("idle", Patience)
 		contend(t, []string{"a", "b", "c", "d", "e", "f"}, idle)
 		time.Sleep(time.Minute)
 		one.Close()
@@ -181,7 +176,7 @@ func TestLeasesSpreadOverProcesses(t *testing.T) {
 func TestTheLeasesOfAProcessThatDiedAreTakenInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost()
-		one, two := h.process("one", wait), h.process("two", wait)
+		one, two := h.process("one", Patience), h.process("two", Patience)
 		names := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
 		contend(t, names, one, two)
 		time.Sleep(time.Minute)
@@ -269,7 +264,7 @@ func TestALeaseIsGivenBackAndTakenAgain(t *testing.T) {
 		synctest.Wait()
 		waits := make(chan error, 1)
 		h.cut("one", true)
-		time.Sleep(times.RenewDeadline)
+		time.Sleep(SharedTimes.RenewDeadline)
 		go func() { _, err := p.Bind(t.Context(), "a"); waits <- err }()
 		synctest.Wait()
 		if len(waits) != 0 {
@@ -307,7 +302,7 @@ func TestF7ALeaseThatCannotBeRenewedPauses(t *testing.T) {
 		}
 		for range 3 {
 			h.cut("one", true)
-			time.Sleep(3 * times.RenewDeadline)
+			time.Sleep(3 * SharedTimes.RenewDeadline)
 			synctest.Wait()
 			if p.Fence("a").Check() == nil || p.Held("a").IsZero() {
 				t.Fatal("it goes on while the host cluster is away, or has forgotten what it holds")

@@ -57,7 +57,7 @@ func TestLeasesAreHeldUntilTheControllersHaveEnded(t *testing.T) {
 		<-finish // the last pass takes its time
 		return ctx.Err()
 	})
-	r.times = aloneTimes
+	r.times = leases.AloneTimes
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	ended := make(chan struct{})

@@ -6,7 +6,6 @@ package app
 import (
 	"context"
 	"strings"
-	"time"
 
 	_ "k8s.io/component-base/metrics/prometheus/clientgo/leaderelection" // leader_election_master_status
 
@@ -23,25 +22,13 @@ const (
 	vcenterLease = "slipway-vcenter-"
 )
 
-var (
-	// aloneTimes are those of the Kubernetes control plane. A process that has the directory
-	// of the embedded etcd follows another one by its identity, and waits for nothing.
-	aloneTimes = leases.Times{Duration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}
-	// sharedTimes let a replica that died be replaced in less than 20 seconds. client-go looks
-	// at the Lease of another one every RetryPeriod to 2.2 times that. At the worst it saw the
-	// last renewal so much later, sees so much later that the Lease has run out, and is then
-	// patient with others: 10 s + 2.2 s + 2.2 s + 2 * 2 s.
-	sharedTimes = leases.Times{Duration: 10 * time.Second, RenewDeadline: 7 * time.Second, RetryPeriod: time.Second}
-)
-
-// patience lets a replica that has less find a free Lease first, most of the time.
-const patience = 2 * time.Second
-
+// leaseTimes are those of a process that has the directory of the embedded etcd, and follows
+// another one by its identity, or of one of several.
 func leaseTimes(dataDir string) leases.Times {
 	if dataDir != "" {
-		return aloneTimes
+		return leases.AloneTimes
 	}
-	return sharedTimes
+	return leases.SharedTimes
 }
 
 // newLeases prepares the Leases.
@@ -56,7 +43,7 @@ func newLeases(d *controllerDeps, times leases.Times, fail func(error)) error {
 	}
 	o := leases.Options{Client: d.host, Namespace: d.options.Controllers.LeaderElectNamespace, Identity: who, Times: times, Fail: fail}
 	if d.dataDir == "" {
-		o.Patience = patience
+		o.Patience = leases.Patience
 	}
 	d.leases = leases.New(&o)
 	return nil
