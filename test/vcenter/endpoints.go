@@ -59,9 +59,16 @@ func (s *Server) apiVersion() string { return s.inv.Model.ServiceContent.About.A
 
 // validLogin tells whether an account may log in, over SOAP as over REST.
 func (s *Server) validLogin(req *types.Login) bool {
-	known := req.UserName == s.options.Username || req.UserName == OperatorUsername
-	return s.front.Lockout.Admit(req.UserName, known && req.Password == s.options.Password)
+	known, password := req.UserName == s.options.Username || req.UserName == OperatorUsername, s.options.Password
+	if changed := s.password.Load(); changed != nil && req.UserName == s.options.Username {
+		password = *changed
+	}
+	return s.front.Lockout.Admit(req.UserName, known && req.Password == password)
 }
+
+// SetPassword changes the password of the account, as an administrator of vCenter Single
+// Sign-On does. That sessions go on is a judgement.
+func (s *Server) SetPassword(password string) { s.password.Store(&password) }
 
 // publish makes the content library, through the service as any client would.
 func (s *Server) publish(ctx context.Context) error {

@@ -69,6 +69,7 @@ func (s *Server) Opened() []strict.Open { return s.gate.Opened(s.Registry()) }
 //	PUT  /deploy?disksOnly=B                          an OVF counts for its disks only, as it does from the start
 //	PUT  /guests?cloudInit=B                          guests read what cloud-init would, as they do from the start
 //	PUT  /customizations?fail=M                       they fail with M, or succeed without
+//	PUT  /password?to=P                               logins of the account take P, and not the one of before
 //	GET  /sessions, /sessions/rest, /opened          who is logged in, with what open
 func (s *Server) Routes(mux *http.ServeMux) {
 	get := func(pattern string, list func() any) {
@@ -78,6 +79,10 @@ func (s *Server) Routes(mux *http.ServeMux) {
 	mux.HandleFunc("PUT /customizations", func(w http.ResponseWriter, r *http.Request) {
 		s.guests.FailCustomizations(r.URL.Query().Get("fail"))
 		respond(w, r.URL.Query().Get("fail"))
+	})
+	mux.HandleFunc("PUT /password", func(w http.ResponseWriter, r *http.Request) {
+		s.SetPassword(r.URL.Query().Get("to"))
+		respond(w, "changed")
 	})
 	get("/sessions", func() any { return s.Sessions() })
 	get("/sessions/rest", func() any { return s.front.RESTSessions() })

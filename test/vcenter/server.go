@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/vmware/govmomi/simulator"
@@ -57,6 +58,8 @@ type Server struct {
 	deployer *contentlibrary.Deployer
 	service  *http.Server
 	control  *http.Server
+	// password is what the account has now, nil for that of the options.
+	password atomic.Pointer[string]
 }
 
 // Start starts a simulated vCenter. It must be stopped.
