@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-dev/slipway/test/localcluster/process"
 )
 
-// other is a second replica of slipway-apiserver, with the flags of the first.
+// other is another replica of slipway-apiserver, with the flags of the first.
 type other struct {
 	*process.Process
 	scene  *scene
@@ -26,12 +26,18 @@ type other struct {
 // other starts one, which the end of the test stops.
 func (s *scene) other() *other {
 	s.Helper()
+	return s.another("other")
+}
+
+// another starts one with a name.
+func (s *scene) another(name string) *other {
+	s.Helper()
 	host, port := freeAddress(s.T)
 	o := &other{
 		scene: s, direct: s.direct("https://" + net.JoinHostPort(host, port)),
 		spec: process.Spec{
-			Name: "other", Path: filepath.Join(s.bin, slipway), Args: append(s.arguments(slipway), "--secure-port="+port),
-			LogFile: filepath.Join(localcluster.LogDir(s.dir), "other.log"),
+			Name: name, Path: filepath.Join(s.bin, slipway), Args: append(s.arguments(slipway), "--secure-port="+port),
+			LogFile: filepath.Join(localcluster.LogDir(s.dir), name+".log"),
 		},
 	}
 	o.start()

@@ -52,7 +52,7 @@ func TestF2AReplicaThatWasStoppedDoesNothingWhenItWakes(t *testing.T) {
 	s.serves(direct)
 
 	wake := s.pause(slipway)
-	s.eventually("the other replica has the Lease", func() error {
+	s.eventually("the other replica has the Lease of the vCenter", func() error {
 		if s.holder() == first {
 			return errors.New("it has not")
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	vimtypes "github.com/vmware/govmomi/vim25/types"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -192,10 +193,31 @@ func (s *scene) apply(names ...string) {
 	}
 }
 
+// applyOn makes one, of the image that apply has made.
+func (s *scene) applyOn(client versioned.Interface, name string) {
+	s.Helper()
+	memory := resource.MustParse("1Gi")
+	_, err := client.VmV1alpha1().VirtualMachines(namespace).Create(s.Context(), &vmv1alpha1.VirtualMachine{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: vmv1alpha1.VirtualMachineSpec{
+			CPU: &vmv1alpha1.VirtualMachineCPU{Sockets: 1}, Memory: &vmv1alpha1.VirtualMachineMemory{Guest: &memory},
+			Image: &vmv1alpha1.VirtualMachineImageRef{Name: "photon-5"},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
 // ready waits until virtual machines are.
 func (s *scene) ready(names ...string) {
 	s.Helper()
-	client := s.client(s.RestConfig())
+	s.readyOn(s.client(s.RestConfig()), names...)
+}
+
+// readyOn waits until the replica of a client says so.
+func (s *scene) readyOn(client versioned.Interface, names ...string) {
+	s.Helper()
 	for _, name := range names {
 		s.eventually(name+" is ready", func() error {
 			vm, err := client.VmV1alpha1().VirtualMachines(namespace).Get(s.Context(), name, metav1.GetOptions{})
@@ -266,7 +288,7 @@ func (s *scene) calls(method string) int {
 	return all[method]
 }
 
-// holder is who holds the Lease, empty when it was given back.
+// holder is who holds the Lease of the vCenter, empty when it was given back.
 func (s *scene) holder() string {
 	s.Helper()
 	holder, _ := s.lease()
@@ -303,10 +325,10 @@ func (s *scene) revision(n string) int64 {
 	return revision
 }
 
-// lease is who holds the Lease, and when it was renewed last.
+// lease is who holds that Lease, and when it was renewed last.
 func (s *scene) lease() (holder string, renewed time.Time) {
 	s.Helper()
-	lease, err := s.host().CoordinationV1().Leases("slipway-system").Get(s.Context(), "slipway-controllers", metav1.GetOptions{})
+	lease, err := s.host().CoordinationV1().Leases("slipway-system").Get(s.Context(), vcenterLease, metav1.GetOptions{})
 	if err != nil {
 		s.Fatal(err)
 	}
