@@ -44,7 +44,7 @@ func (p *pass) create(ctx context.Context) error {
 		return p.waitForPrerequisites(ctx)
 	}
 	w := p.want.Clone()
-	op := p.engine.driver.Create(w, func(r driver.Report) { p.keepChecked(r, 0) })
+	op := p.engine.driver.Create(w, p.keepChecked(0))
 	return p.startCreate(ctx, op, w.Effective, w.Image.Spec)
 }
 

@@ -42,14 +42,14 @@ func (p *pass) check(ctx context.Context, kinds ...string) (started bool, err er
 	if c := p.rec.checked; c != nil && c.of == of && p.req.Now.Sub(c.at) < c.pause() {
 		return false, nil
 	}
-	w := p.want.Clone()
+	w, keep := p.want.Clone(), p.keepChecked(of)
 	err = p.start(ctx, driver.Operation{Kind: driver.KindCheck, Run: func(ctx context.Context) error {
 		report := p.engine.driver.Check(ctx, w, kinds...)
 		if w.Image == nil {
 			// Whether the object exists is for the caller to say.
 			delete(report, vmv1alpha1.ConditionImageReady)
 		}
-		p.keepChecked(report, of)
+		keep(report)
 		return nil
 	}})
 	return err == nil, err
@@ -68,15 +68,19 @@ func (p *pass) checkOf(kinds []string) uint64 {
 	return hash(network, image, kinds)
 }
 
-// keepChecked remembers what was found out.
-func (p *pass) keepChecked(report driver.Report, of uint64) {
-	p.engine.change(p.key, p.uid(), func(r *record) {
-		c := &checked{report: report, of: of, at: p.req.Now}
-		if last := r.checked; last != nil && last.of == of && last.report.Err() != nil {
-			c.failed = last.failed + 1
-		}
-		r.checked = c
-	})
+// keepChecked returns what remembers what was found out. It is called by operations, which
+// go on when the pass is over and its request is the caller's again.
+func (p *pass) keepChecked(of uint64) func(driver.Report) {
+	e, key, uid, at := p.engine, p.key, p.uid(), p.req.Now
+	return func(report driver.Report) {
+		e.change(key, uid, func(r *record) {
+			c := &checked{report: report, of: of, at: at}
+			if last := r.checked; last != nil && last.of == of && last.report.Err() != nil {
+				c.failed = last.failed + 1
+			}
+			r.checked = c
+		})
+	}
 }
 
 // tellChecked puts what was found out into the conditions, with the time of the check:
