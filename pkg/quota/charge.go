@@ -82,23 +82,36 @@ func capacity(v *vmv1alpha1.VirtualMachineVolumeStatus) *resource.Quantity {
 	return v.Capacity
 }
 
-// imageDisks is the size of the disks that come with image, the first as large as boot
-// asks for. It is false when image does not tell, and boot neither.
-func imageDisks(boot *vmv1alpha1.VirtualMachineBootDisk, image *vmv1alpha1.VirtualMachineImage) (resource.Quantity, bool) {
-	var total resource.Quantity
-	var wanted *resource.Quantity
-	if boot != nil {
-		wanted = boot.Capacity
+// bootDisk is the size that the first disk of the image has or shall have, nil when
+// neither is told.
+func bootDisk(vm *vmv1alpha1.VirtualMachine) *resource.Quantity {
+	var has, wanted *resource.Quantity
+	if s := vm.Status.Storage; s != nil && s.BootDisk != nil {
+		has = s.BootDisk.Capacity
 	}
+	if vm.Spec.BootDisk != nil {
+		wanted = vm.Spec.BootDisk.Capacity
+	}
+	if has == nil && wanted == nil {
+		return nil
+	}
+	boot := greater(has, wanted)
+	return &boot
+}
+
+// imageDisks is the size of the disks that come with image, the first at least as large as
+// boot. It is false when image does not tell, and boot neither.
+func imageDisks(boot *resource.Quantity, image *vmv1alpha1.VirtualMachineImage) (resource.Quantity, bool) {
 	if image == nil || len(image.Status.Disks) == 0 {
-		return greater(wanted, nil), wanted != nil
+		return greater(boot, nil), boot != nil
 	}
+	var total resource.Quantity
 	known := true
 	for i := range image.Status.Disks {
 		has := image.Status.Disks[i].Capacity
 		if i == 0 {
-			known = known && (has != nil || wanted != nil)
-			total.Add(greater(wanted, has))
+			known = known && (has != nil || boot != nil)
+			total.Add(greater(boot, has))
 			continue
 		}
 		known = known && has != nil

@@ -108,7 +108,7 @@ func mayGrow(stored, updated *vmv1alpha1.VirtualMachine) bool {
 func Basis(vm *vmv1alpha1.VirtualMachine) any {
 	spec, status := &vm.Spec, &vm.Status
 	return []any{
-		spec.ClassName, spec.Instancetype, spec.Preference, spec.CPU, spec.Memory, spec.Image, spec.BootDisk, spec.Volumes,
+		spec.ClassName, spec.Instancetype, spec.Preference, spec.CPU, spec.Memory, spec.Image, spec.Volumes, bootDisk(vm),
 		status.InstancetypeRef, status.PreferenceRef, status.Resources, status.DesiredResources, status.Volumes,
 	}
 }

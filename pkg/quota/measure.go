@@ -44,7 +44,7 @@ func measure(ctx context.Context, vm *vmv1alpha1.VirtualMachine, r Reader) measu
 			err = fmt.Errorf("reading image %q: %w", vm.Spec.Image.Name, err)
 		}
 	}
-	disks, known := imageDisks(vm.Spec.BootDisk, image)
+	disks, known := imageDisks(bootDisk(vm), image)
 	if vm.Spec.Image != nil && !known {
 		if err == nil {
 			err = fmt.Errorf("status.disks of image %q does not tell the size of its disks yet", vm.Spec.Image.Name)

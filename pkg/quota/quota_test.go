@@ -154,6 +154,10 @@ func TestAVirtualMachineIsChargedTheGreaterOfWhatItHasAndShallHave(t *testing.T)
 			v.Spec.Image.Name, v.Spec.BootDisk = "two", &vmv1alpha1.VirtualMachineBootDisk{Capacity: quantity("20Gi")}
 		}, [5]string{"2", "2Gi", "0", "0", "25Gi"}},
 		"a boot disk smaller than the image's": {func(v *vm) { v.Spec.BootDisk = &vmv1alpha1.VirtualMachineBootDisk{Capacity: quantity("1Gi")} }, [5]string{"2", "2Gi", "0", "0", "10Gi"}},
+		"a boot disk that has grown, of an image that is gone": {func(v *vm) {
+			v.Spec.Image.Name = "gone"
+			v.Status.Storage = &vmv1alpha1.VirtualMachineStorageStatus{BootDisk: &vmv1alpha1.VirtualMachineBootDiskStatus{Capacity: quantity("30Gi")}}
+		}, [5]string{"2", "2Gi", "0", "0", "30Gi"}},
 		"volumes, of which a claim is none": {func(v *vm) {
 			v.Spec.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("a", "1Gi"), disk("b", "2Gi"), {Name: "c", PersistentVolumeClaim: &vmv1alpha1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}}
 			v.Status.Volumes = []vmv1alpha1.VirtualMachineVolumeStatus{{Name: "b", Capacity: quantity("4Gi")}, {Name: "c", Capacity: quantity("100Gi"), ClaimName: "c"}}
