@@ -4,12 +4,14 @@
 package replicas
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -222,5 +224,40 @@ func TestAVCenterTakesThePlaceOfTheFlagsAndGivesItBack(t *testing.T) {
 	}
 	if before.Status.UniqueID != after.Status.UniqueID || before.Status.UniqueID == "" {
 		t.Errorf("the VM is %q now and was %q", after.Status.UniqueID, before.Status.UniqueID)
+	}
+}
+
+// The password is changed in vCenter first, then a session ends, then the Secret follows.
+func TestAPasswordIsRotatedWhileVMsRun(t *testing.T) {
+	s := newScene(t, withoutFlags...)
+	pid := s.PID(slipway)
+	s.describe()
+	s.make("first", "second")
+	effects := s.effects()
+
+	s.order(http.MethodPut, "/password?to=rotated", nil)
+	s.powerOff(s.client(s.RestConfig()), "second")
+	s.eventually("the session goes on", func() error {
+		if s.calls("PowerOffVM_Task") == effects["PowerOffVM_Task"] {
+			return errors.New("nothing was powered off")
+		}
+		return nil
+	})
+	effects = s.effects()
+	s.order(http.MethodPost, "/sessions/drop", nil)
+	s.says("Connected", vmv1alpha1.ReasonLoginRefused)
+	s.password("rotated")
+	s.says("Ready", vmv1alpha1.ReasonSucceeded)
+	s.ready("first")
+	if diff := cmp.Diff(effects, s.effects()); diff != "" {
+		t.Errorf("VMs were touched because of a password (-before +after):\n%s", diff)
+	}
+	var lockout struct{ Locked []string }
+	if s.order(http.MethodGet, "/lockout", &lockout); len(lockout.Locked) != 0 {
+		t.Errorf("locked accounts: %v", lockout.Locked)
+	}
+	s.make("third")
+	if now := s.PID(slipway); now != pid {
+		t.Errorf("the server was restarted: process %d, and %d at the start", now, pid)
 	}
 }
