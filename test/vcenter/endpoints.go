@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 
-	pbm "github.com/vmware/govmomi/pbm/simulator"
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vapi/rest"
 	vapi "github.com/vmware/govmomi/vapi/simulator"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/slipway-dev/slipway/test/vcenter/contentlibrary"
 	"github.com/slipway-dev/slipway/test/vcenter/inventory"
+	"github.com/slipway-dev/slipway/test/vcenter/policies"
 )
 
 // endpoints registers the simulator's endpoints as served at address, and
@@ -42,7 +42,12 @@ func (s *Server) endpoints(address string) (_ http.Handler, err error) {
 	registry.SessionManager().ServiceHostName = address
 	registry.SessionManager().ValidLogin = s.validLogin
 
-	service.RegisterSDK(pbm.New())
+	policies, policyRegistry, err := policies.Install(registry)
+	if err != nil {
+		return nil, fmt.Errorf("register the simulator's endpoints: %w", err)
+	}
+	service.RegisterSDK(policyRegistry)
+	s.gate.Policies = policies
 	patterns, handler := vapi.New(service.Listen, registry)
 	for _, pattern := range patterns {
 		service.Handle(pattern, handler)

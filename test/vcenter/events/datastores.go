@@ -59,6 +59,23 @@ func (e *Events) datastore(name string) *simulator.Datastore {
 	return nil
 }
 
+// Tag gives a datastore these tags, and takes all others, by which storage policies find
+// it.
+func (e *Events) Tag(name string, tags ...string) error {
+	ds := e.datastore(name)
+	if ds == nil {
+		return fmt.Errorf("datastore: none has the name %q", name)
+	}
+	var all []types.Tag
+	for _, t := range tags {
+		if t != "" {
+			all = append(all, types.Tag{Key: t})
+		}
+	}
+	strict.Acting(e.registry).WithLock(ds, func() { ds.Tag = all })
+	return nil
+}
+
 // SetFreeSpace leaves so many bytes free on a datastore.
 func (e *Events) SetFreeSpace(name, bytes string) error {
 	ds := e.datastore(name)

@@ -26,6 +26,7 @@ import (
 //	POST /vm/ask?vm=V&text=T&choice=C…   asks now, or at=power-on
 //	PUT  /vm/disabled?vm=V&methods=M,N   disables methods; none enables all
 //	POST /host/remove?host=H, /host/add?host=H
+//	PUT  /datastore/tags?datastore=D&tags=T,U  gives it these tags only
 //	PUT  /datastore/free?datastore=D&bytes=N   leaves so much space
 //	PUT  /permissions?entity=E&only=P,Q  leaves these privileges; without=P,Q takes these
 //	DELETE /permissions?entity=E         gives back
@@ -51,6 +52,9 @@ func (e *Events) Routes(mux *http.ServeMux) {
 		"POST /host/add":      func(q url.Values) (any, error) { return e.AddHost(q.Get("host")) },
 		"POST /datastore/rename": func(q url.Values) (any, error) {
 			return nil, e.RenameDatastore(q.Get("from"), q.Get("to"))
+		},
+		"PUT /datastore/tags": func(q url.Values) (any, error) {
+			return nil, e.Tag(q.Get("datastore"), strings.Split(q.Get("tags"), ",")...)
 		},
 		"PUT /datastore/free": func(q url.Values) (any, error) {
 			return nil, e.SetFreeSpace(q.Get("datastore"), q.Get("bytes"))

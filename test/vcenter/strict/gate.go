@@ -23,12 +23,24 @@ type Rebooter interface {
 	Reboot(ctx *simulator.Context, vm *simulator.VirtualMachine)
 }
 
+// Policies know the profiles of storage policies.
+type Policies interface {
+	// Knows reports whether a profile exists.
+	Knows(profile string) bool
+	// Associate puts an object under a profile: vm-42 is the home of a virtual machine,
+	// vm-42:2000 a disk.
+	Associate(object, profile string)
+}
+
 // Gate checks and carries out the operations on virtual machines.
 //
 // It carries a managed object because the simulator's searches look into every
 // object of the registry and panic on one without.
 type Gate struct {
 	mo.ServiceManager
+
+	// Policies are told which objects are under which profile.
+	Policies Policies
 
 	// Importer is the account whose privileges count for NewVM.
 	Importer string

@@ -51,6 +51,7 @@ func (g *Gate) reconfigure(ctx *simulator.Context, vm *simulator.VirtualMachine,
 	if fault == nil {
 		chooseCores(vm, req.Spec.NumCoresPerSocket, false)
 		keepVApp(vm, &req.Spec)
+		g.associate(vm.Self, &req.Spec)
 	}
 	if fault != nil && isVM {
 		vm.VirtualMachine = *before
@@ -83,7 +84,7 @@ func (g *Gate) admitChange(ctx *simulator.Context, vm *simulator.VirtualMachine,
 		}
 	}
 	if fault == nil {
-		fault = checkStorage(vm, spec)
+		fault = first(g.checkProfiles(spec), checkStorage(vm, spec))
 	}
 	if fault != nil {
 		return nil, fault

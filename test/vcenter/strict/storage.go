@@ -4,6 +4,8 @@
 package strict
 
 import (
+	"fmt"
+
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/types"
 )
@@ -124,4 +126,44 @@ func placeDisks(ctx *simulator.Context, changes []types.BaseVirtualDeviceConfigS
 		}
 	}
 	return nil
+}
+
+// profileIn is the profile that a specification names, empty for none.
+func profileIn(specs []types.BaseVirtualMachineProfileSpec) string {
+	for _, s := range specs {
+		if p, ok := s.(*types.VirtualMachineDefinedProfileSpec); ok {
+			return p.ProfileId
+		}
+	}
+	return ""
+}
+
+// checkProfiles refuses profiles that do not exist (judgement: as an invalid argument).
+func (g *Gate) checkProfiles(spec *types.VirtualMachineConfigSpec) types.BaseMethodFault {
+	profiles := []string{profileIn(spec.VmProfile)}
+	for _, c := range spec.DeviceChange {
+		profiles = append(profiles, profileIn(c.GetVirtualDeviceConfigSpec().Profile))
+	}
+	for _, p := range profiles {
+		if p != "" && g.Policies != nil && !g.Policies.Knows(p) {
+			return &types.InvalidArgument{InvalidProperty: "profileId"}
+		}
+	}
+	return nil
+}
+
+// associate tells what was changed with a profile.
+func (g *Gate) associate(vm types.ManagedObjectReference, spec *types.VirtualMachineConfigSpec) {
+	if g.Policies == nil {
+		return
+	}
+	if p := profileIn(spec.VmProfile); p != "" {
+		g.Policies.Associate(vm.Value, p)
+	}
+	for _, c := range spec.DeviceChange {
+		change := c.GetVirtualDeviceConfigSpec()
+		if p := profileIn(change.Profile); p != "" {
+			g.Policies.Associate(fmt.Sprintf("%s:%d", vm.Value, change.Device.GetVirtualDevice().Key), p)
+		}
+	}
 }
