@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	pbmtypes "github.com/vmware/govmomi/pbm/types"
 	"github.com/vmware/govmomi/session"
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vim25"
@@ -42,6 +43,9 @@ type Session struct {
 	// rest is nil while there is no session with the REST API; restNumber counts them.
 	rest       *rest.Client
 	restNumber int
+	// policies is what the storage policy service has, for the login of policiesOf.
+	policies   *pbmtypes.PbmServiceInstanceContent
+	policiesOf int
 	lastOK     time.Time
 	lastErr    error
 }

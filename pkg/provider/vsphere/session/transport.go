@@ -27,6 +27,8 @@ var readBackoff = []time.Duration{100 * time.Millisecond, 500 * time.Millisecond
 type transport struct {
 	s    *Session
 	next soap.RoundTripper
+	// other is true of an API with a version of its own.
+	other bool
 }
 
 // RoundTrip implements soap.RoundTripper. A call that changes something waits for its
@@ -98,7 +100,10 @@ func (t *transport) send(ctx context.Context, method string, req, res soap.HasFa
 	if t.s.opts.OnCall != nil {
 		t.s.opts.OnCall(method)
 	}
-	err := t.next.RoundTrip(t.s.withAction(ctx), req, res)
+	if !t.other {
+		ctx = t.s.withAction(ctx)
+	}
+	err := t.next.RoundTrip(ctx, req, res)
 	if err == nil || soap.IsSoapFault(err) {
 		_ = t.s.note(nil)
 	} else if ctx.Err() == nil {
@@ -139,8 +144,11 @@ func methodName(req soap.HasFault) string {
 
 // isRead reports whether repeating the method is harmless.
 func isRead(method string) bool {
+	if name, ok := strings.CutPrefix(method, "Pbm"); ok {
+		return strings.HasPrefix(name, "Retrieve") || strings.HasPrefix(name, "Query") || strings.HasPrefix(name, "Fetch") || strings.HasPrefix(name, "Check")
+	}
 	return strings.HasPrefix(method, "Retrieve") || strings.HasPrefix(method, "Find") ||
-		strings.HasPrefix(method, "Query") || method == "CurrentTime" || method == "ContinueRetrievePropertiesEx"
+		strings.HasPrefix(method, "Query") || method == "CurrentTime" || method == "ListKmipServers" || method == "ContinueRetrievePropertiesEx"
 }
 
 // reset empties a response body that a failed try has filled.
