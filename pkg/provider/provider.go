@@ -24,6 +24,10 @@ type Request struct {
 	NamespaceLabels map[string]string
 	// Image is the image to create from, nil when it does not exist.
 	Image *vmv1alpha1.VirtualMachineImage
+	// StorageClasses are those that Effective names, by name.
+	StorageClasses map[string]StorageClass
+	// Discs are the images in CD-ROM drives, by volume; nil for one that does not exist.
+	Discs map[string]*vmv1alpha1.VirtualMachineImage
 	// Bootstrap holds the values that the bootstrap Secrets had.
 	Bootstrap *BootstrapData
 	// PrerequisitesReady is false when the caller has set a condition that

@@ -31,6 +31,7 @@ type Controller struct {
 	deps      Deps
 	enqueuer  *enqueuer
 	vmis      controller.Store[*vmv1alpha1.VirtualMachineInstance]
+	classes   *storageClasses
 	revisions cache.InformerSynced
 }
 
@@ -41,6 +42,7 @@ type reconciler struct {
 	own       *controller.Echoes[*vmv1alpha1.VirtualMachine]
 	client    vmclient.VmV1alpha1Interface
 	secrets   secretReader
+	classes   *storageClasses
 	revisions *revisionStore
 	reader    instancetype.Reader
 	chain     chain
@@ -77,7 +79,9 @@ func New(d Deps) (*Controller, error) {
 	e := newEnqueuer(queue, vms, own, d.Recorder, d.Provider.Unread)
 	e.Mine = func(vm *vmv1alpha1.VirtualMachine) bool { return d.Shares.Held(d.Shares.Of(vm)) }
 	reader := newObjectReader(d.Client.InstancetypeV1alpha1(), d.Informers, revisions, d.Host.CoreV1())
+	classes := newStorageClasses(d.Host)
 	r := &reconciler{
+		classes:   classes,
 		vms:       vms,
 		vmis:      vmis,
 		own:       own,
@@ -104,7 +108,7 @@ func New(d Deps) (*Controller, error) {
 		Reconciler: r,
 		Priority:   e.Again,
 	})
-	return &Controller{loop: passes, deps: d, enqueuer: e, vmis: vmis,
+	return &Controller{loop: passes, deps: d, enqueuer: e, vmis: vmis, classes: classes,
 		revisions: d.Informers.Instancetype().V1alpha1().ControllerRevisions().Informer().HasSynced}, nil
 }
 
@@ -121,6 +125,10 @@ func (c *Controller) Run(ctx context.Context) error {
 
 	synced, err := c.register()
 	if err != nil {
+		return err
+	}
+	defer c.classes.factory.Shutdown()
+	if err := c.classes.start(ctx, c.enqueuer); err != nil {
 		return err
 	}
 	if !cache.WaitForCacheSync(ctx.Done(), append(synced, c.revisions)...) {

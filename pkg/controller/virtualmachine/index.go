@@ -8,6 +8,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
+	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
 // Indexes of the virtual machine cache by what a virtual machine refers to.
@@ -26,13 +27,26 @@ var indexers = cache.Indexers{
 		return []string{vm.Namespace + "/" + vm.Spec.ClassName}
 	}),
 	indexByImage: byVM(func(vm *vmv1alpha1.VirtualMachine) []string {
-		if vm.Spec.Image == nil {
-			return nil
+		var keys []string
+		add := func(ref *vmv1alpha1.VirtualMachineImageRef) {
+			switch {
+			case ref == nil:
+			case ref.Kind == vmv1alpha1.ClusterImageKind:
+				keys = append(keys, clusterKey(ref.Name))
+			default:
+				keys = append(keys, vm.Namespace+"/"+ref.Name)
+			}
 		}
-		if vm.Spec.Image.Kind == vmv1alpha1.ClusterImageKind {
-			return []string{clusterKey(vm.Spec.Image.Name)}
+		add(vm.Spec.Image)
+		for i := range vm.Spec.Volumes {
+			if d := vm.Spec.Volumes[i].CDROM; d != nil {
+				add(d.Image)
+			}
 		}
-		return []string{vm.Namespace + "/" + vm.Spec.Image.Name}
+		return keys
+	}),
+	indexByStorageClass: byVM(func(vm *vmv1alpha1.VirtualMachine) []string {
+		return provider.StorageClassesOf(vm.Spec.StorageClass, vm.Spec.BootDisk, vm.Spec.Volumes)
 	}),
 	indexBySource: byVM(sources),
 }

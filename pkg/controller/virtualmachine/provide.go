@@ -29,6 +29,13 @@ const (
 // operation, unless the controller was asked to block.
 func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisites) error {
 	req := r.request(p)
+	if p.effective != nil {
+		var err error
+		if req.Discs, err = r.discs(ctx, p); err != nil {
+			return err
+		}
+		req.StorageClasses = r.classes.named(provider.StorageClassesOf(p.effective.StorageClass, p.effective.BootDisk, p.effective.Volumes))
+	}
 	req.Image = ready.image
 	req.Bootstrap = ready.bootstrap
 	req.PrerequisitesReady = ready.ready

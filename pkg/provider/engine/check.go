@@ -65,7 +65,13 @@ func (p *pass) checkOf(kinds []string) uint64 {
 	if p.want.Image != nil {
 		image = &p.want.Image.Spec
 	}
-	return hash(network, image, kinds)
+	discs := map[string]*vmv1alpha1.VirtualMachineImageSpec{}
+	for volume, image := range p.want.Discs {
+		if image != nil {
+			discs[volume] = &image.Spec
+		}
+	}
+	return hash(network, image, p.want.StorageClasses, discs, kinds)
 }
 
 // keepChecked returns what remembers what was found out. It is called by operations, which

@@ -43,20 +43,20 @@ func (p *pass) exists(ctx context.Context, s driver.Sighting) error {
 // update carries out the plan.
 func (p *pass) update(ctx context.Context, in plan.Input) error {
 	next, err := plan.Make(in)
-	if next.Unresolved != "" {
-		if started, cerr := p.check(ctx, next.Unresolved); started || cerr != nil {
+	if len(next.Unresolved) > 0 {
+		if started, cerr := p.check(ctx, next.Unresolved...); started || cerr != nil {
 			p.merge(plan.Report(in))
 			return cerr
 		}
 	} else if next.Compared {
-		p.resolved(vmv1alpha1.ConditionNetworkReady)
+		p.resolved(vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ConditionStorageReady)
 	}
 	p.merge(next.Result)
 	if next.Operation == nil {
 		if !next.Held && p.rec.last != nil {
 			p.engine.change(p.key, p.uid(), func(r *record) { r.last = nil })
 		}
-		if next.Unresolved != "" {
+		if len(next.Unresolved) > 0 {
 			err = errors.Join(err, p.lookAgain())
 		}
 		return err

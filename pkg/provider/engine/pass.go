@@ -87,6 +87,8 @@ func want(req *provider.Request) *driver.Want {
 		Effective:       req.Effective,
 		NamespaceLabels: req.NamespaceLabels,
 		Image:           req.Image,
+		StorageClasses:  req.StorageClasses,
+		Discs:           req.Discs,
 		Bootstrap:       req.Bootstrap,
 		Adapters:        adapters(vm),
 		NoPromotion:     vm.Spec.PromoteDisksMode == vmv1alpha1.PromoteDisksModeDisabled,

@@ -300,6 +300,7 @@ func (d *Driver) wanted(w *driver.Want) configspec.Want {
 			out.ImageBootDisk = disk.Value()
 		}
 	}
+	out.Storage, out.ISOs = d.places(w.Identity.Zone).KnownStorage(w), d.places(w.Identity.Zone).KnownISOs(w)
 	out.Backings, _ = d.places(w.Identity.Zone).KnownBackings(placement.NetworkNames(w.Effective), w.NamespaceLabels)
 	return out
 }

@@ -56,7 +56,10 @@ func (m machine) Compare(w *driver.Want) driver.Comparison {
 		})
 	}
 	if len(want.Backings) < len(placement.NetworkNames(w.Effective)) {
-		c.Unresolved = vmv1alpha1.ConditionNetworkReady
+		c.Unresolved = append(c.Unresolved, vmv1alpha1.ConditionNetworkReady)
+	}
+	if !m.driver.places(w.Identity.Zone).StorageKnown(w) {
+		c.Unresolved = append(c.Unresolved, vmv1alpha1.ConditionStorageReady)
 	}
 	return c
 }

@@ -26,11 +26,11 @@ import (
 func (m machine) Complete(w *driver.Want) driver.Operation {
 	want := m.driver.wanted(w)
 	return driver.Operation{Kind: driver.KindCreate, Run: func(ctx context.Context) error {
-		rep := m.driver.places(w.Identity.Zone).Check(ctx, w, vmv1alpha1.ConditionNetworkReady)
+		rep := m.driver.places(w.Identity.Zone).Check(ctx, w, vmv1alpha1.ConditionNetworkReady, vmv1alpha1.ConditionStorageReady)
 		if err := rep.Err(); err != nil {
 			return err
 		}
-		want.Backings = rep.Backings
+		want.Backings, want.Storage, want.ISOs = rep.Backings, rep.Storage, rep.ISOs
 		err := m.driver.creator(w.Identity.Zone).Complete(ctx, want, m.ref())
 		if create.Gone(err) {
 			m.driver.invalidate()

@@ -110,6 +110,10 @@ type Want struct {
 	Adapters map[string]int32
 	// Image to create from, nil when it does not exist.
 	Image *vmv1alpha1.VirtualMachineImage
+	// StorageClasses are those that Effective names, by name.
+	StorageClasses map[string]provider.StorageClass
+	// Discs are the images in CD-ROM drives, by volume; nil for one that does not exist.
+	Discs map[string]*vmv1alpha1.VirtualMachineImage
 	// Bootstrap holds secret values; nil without any.
 	Bootstrap *provider.BootstrapData
 	// TPMPreferred is true when a preference asks for the TPM and nobody else: a

@@ -88,9 +88,9 @@ type Comparison struct {
 	NotApplied []string
 	// Differences to apply.
 	Differences []Difference
-	// Unresolved is the condition whose check has to come before everything can be
-	// compared; empty when everything was.
-	Unresolved string
+	// Unresolved are the conditions whose check has to come before everything can be
+	// compared; none when everything was.
+	Unresolved []string
 }
 
 // Restart is a restart on request.

@@ -5,6 +5,7 @@ package plan
 
 import (
 	"errors"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -36,9 +37,9 @@ func reconcileConfig(in *Input, p *Plan) error {
 		return in.configure(p, now)
 	}
 	switch {
-	case compared.Unresolved != "":
+	case len(compared.Unresolved) > 0:
 		p.False(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonWaitingForPrerequisites,
-			"waiting for "+compared.Unresolved+": what it is about is not changed until then")
+			"waiting for "+strings.Join(compared.Unresolved, " and ")+": what it is about is not changed until then")
 		return nil
 	case len(later) > 0:
 		p.Set(vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionTrue, vmv1alpha1.ReasonRestartRequired,

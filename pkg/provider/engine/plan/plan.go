@@ -34,9 +34,9 @@ type Plan struct {
 	provider.Result
 	// Operation to start, nil for none.
 	Operation *driver.Operation
-	// Unresolved is the condition whose check has to come before the configuration
-	// can be compared as a whole; empty for none.
-	Unresolved string
+	// Unresolved are the conditions whose check has to come before the configuration
+	// can be compared as a whole.
+	Unresolved []string
 	// Held is true when something waits for the end of a pause.
 	Held bool
 	// configHeld is true when that is the configuration, after a failure.

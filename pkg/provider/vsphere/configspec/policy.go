@@ -144,3 +144,17 @@ func (c *comparison) unappliedClasses(say func(format string, args ...any)) {
 		}
 	}
 }
+
+// HomeProfile is the profile that a new VM is made by, empty for none. One that encrypts is
+// given to it when it is there: whether a deployment encrypts by its profile alone is not
+// documented.
+func HomeProfile(want Want) string {
+	if want.Effective == nil {
+		return ""
+	}
+	c := &comparison{want: want}
+	if policy, _ := c.policy(""); !policy.Encrypted {
+		return policy.ID
+	}
+	return ""
+}

@@ -112,8 +112,8 @@ func TestNothingIsLeftOutSilently(t *testing.T) {
 	w.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{moved}
 	w.Effective.Network.HostName = "www"
 	wantList := []string{
-		"storageClass gold (its storage policy is not known)",
 		"storageClass silver (its storage policy is not known)",
+		"storageClass gold (its storage policy is not known)",
 		"nodeSelector a=1,b=2 (vSphere chooses the host)",
 		"cpu.model Skylake (EVC decides)",
 		"cpu.dedicatedCPUPlacement (the speed of the host is not known, so that no CPU is reserved)",

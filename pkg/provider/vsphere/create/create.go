@@ -53,6 +53,7 @@ func (c *Creator) Create(ctx context.Context, want configspec.Want, rep *placeme
 			other.Name, other.Self.Value)}
 	}
 	want.Backings, want.Attempt = rep.Backings, rand.Text()
+	want.Storage, want.ISOs = rep.Storage, rep.ISOs
 	began := time.Now()
 	spec, err := c.prepare(ctx, &want, rep)
 	if err != nil {

@@ -84,13 +84,16 @@ func (c *Creator) deploy(ctx context.Context, want configspec.Want, rep *placeme
 	return *ref, nil
 }
 
-// deployment accepts the licences of the image: who offers it as one has read them.
+// deployment has one policy for all that the image brings (vSphere Automation API, Vcenter
+// Ovf ResourcePoolDeploymentSpec.storage_profile_id); the boot disk gets its own when the
+// VM is there. It accepts the licences of the image: who offers it as one has read them.
 func deployment(want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference, doc string) vcenter.Deploy {
 	return vcenter.Deploy{
 		DeploymentSpec: vcenter.DeploymentSpec{
 			Name:                want.Name,
 			AcceptAllEULA:       true,
 			DefaultDatastoreID:  rep.Datastore.Value,
+			StorageProfileID:    configspec.HomeProfile(want),
 			StorageProvisioning: provisioned(want.Effective.BootDisk),
 			VmConfigSpec:        &vcenter.VmConfigSpec{Provider: "XML", XML: doc},
 		},
@@ -162,6 +165,9 @@ func cloneOf(template *mo.VirtualMachine, want configspec.Want, rep *placement.R
 			Pool: &rep.Pool, Datastore: &rep.Datastore, Folder: &folder, Disk: configspec.CloneDisks(want, template, rep.Datastore),
 		},
 		Config: &spec,
+	}
+	if id := configspec.HomeProfile(want); id != "" {
+		out.Location.Profile = []types.BaseVirtualMachineProfileSpec{&types.VirtualMachineDefinedProfileSpec{ProfileId: id}}
 	}
 	if configspec.HasTPM(template) {
 		out.TpmProvisionPolicy = string(types.VirtualMachineCloneSpecTpmProvisionPolicyReplace)

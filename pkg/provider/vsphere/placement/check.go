@@ -12,6 +12,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
 )
 
 // Report is the outcome of a check: what was found, and every failure under
@@ -21,8 +22,11 @@ type Report struct {
 	Folder types.ManagedObjectReference
 	// Pool is the resource pool.
 	Pool types.ManagedObjectReference
-	// Datastore of the disks.
+	// Datastore of the files and of the disks that the image has.
 	Datastore types.ManagedObjectReference
+	// Storage is how they are kept, and ISOs are the files for CD-ROM drives, by volume.
+	Storage storage.Known
+	ISOs    map[string]string
 	// Backings are the networks by name.
 	Backings map[string]types.BaseVirtualDeviceBackingInfo
 	// Source is what the virtual machine is made from.
@@ -45,7 +49,7 @@ func (r *Resolver) Check(ctx context.Context, w *driver.Want, kinds ...string) *
 	together(
 		func() { rep.Folder, _, folderErr = r.folder(ctx) },
 		func() { rep.Pool, poolErr = r.Pool(ctx) },
-		func() { rep.Datastore, datastoreErr = r.Datastore(ctx) },
+		func() { datastoreErr = r.store(ctx, w, rep) },
 		func() { rep.Backings, networkErr = r.Backings(ctx, NetworkNames(w.Effective), w.NamespaceLabels) },
 		func() { rep.Source, imageErr = r.Source(ctx, w.Image) },
 	)
@@ -70,7 +74,7 @@ func (r *Resolver) checkOnly(ctx context.Context, w *driver.Want, kinds []string
 			rep.Pool, poolErr = r.Pool(ctx)
 			err = errors.Join(err, poolErr)
 		case vmv1alpha1.ConditionStorageReady:
-			rep.Datastore, err = r.Datastore(ctx)
+			err = r.store(ctx, w, rep)
 		case vmv1alpha1.ConditionNetworkReady:
 			rep.Backings, err = r.Backings(ctx, NetworkNames(w.Effective), w.NamespaceLabels)
 		case vmv1alpha1.ConditionImageReady:

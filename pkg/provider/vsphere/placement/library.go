@@ -24,35 +24,40 @@ func (r *Resolver) libraryItem(ctx context.Context, from vmv1alpha1.ContentLibra
 	if err := r.Deploys(ctx); err != nil {
 		return Source{}, err
 	}
-	var items []string
 	var item *library.Item
-	err := r.opts.Session.WithREST(ctx, "rest.FindLibraryItem", func(ctx context.Context, c *rest.Client) error {
-		m := library.NewManager(c)
-		id, err := FindLibrary(ctx, m, from.Library)
-		if err != nil {
-			return err
-		}
-		items, err = m.FindLibraryItems(ctx, library.FindItem{LibraryID: id, Name: from.Item})
-		if err == nil && len(items) == 1 {
-			item, err = m.GetLibraryItem(ctx, items[0])
-		}
-		if err != nil {
-			return fmt.Errorf("finding item %q of content library %q: %w", from.Item, from.Library, err)
-		}
-		return nil
+	err := r.opts.Session.WithREST(ctx, "rest.FindLibraryItem", func(ctx context.Context, c *rest.Client) (err error) {
+		item, err = FindItem(ctx, library.NewManager(c), from)
+		return err
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return Source{}, err
-	case len(items) == 0:
-		return Source{}, &NotUsableError{Message: fmt.Sprintf("content library %q has no item %q", from.Library, from.Item), Missing: true}
-	case len(items) > 1:
-		return Source{}, &NotUsableError{Message: fmt.Sprintf("content library %q has %d items %q", from.Library, len(items), from.Item)}
 	}
 	if err := Deployable(from, item.Type); err != nil {
 		return Source{}, err
 	}
-	return Source{LibraryItem: items[0]}, nil
+	return Source{LibraryItem: item.ID}, nil
+}
+
+// FindItem returns the only item of its name in the only library of its name.
+func FindItem(ctx context.Context, m *library.Manager, from vmv1alpha1.ContentLibraryImageSource) (*library.Item, error) {
+	id, err := FindLibrary(ctx, m, from.Library)
+	if err != nil {
+		return nil, err
+	}
+	items, err := m.FindLibraryItems(ctx, library.FindItem{LibraryID: id, Name: from.Item})
+	switch {
+	case err != nil:
+	case len(items) == 0:
+		return nil, &NotUsableError{Message: fmt.Sprintf("content library %q has no item %q", from.Library, from.Item), Missing: true}
+	case len(items) > 1:
+		return nil, &NotUsableError{Message: fmt.Sprintf("content library %q has %d items %q", from.Library, len(items), from.Item)}
+	default:
+		var item *library.Item
+		if item, err = m.GetLibraryItem(ctx, items[0]); err == nil {
+			return item, nil
+		}
+	}
+	return nil, fmt.Errorf("finding item %q of content library %q: %w", from.Item, from.Library, err)
 }
 
 // Deploys returns a NotUsableError for a vCenter that cannot deploy from content libraries

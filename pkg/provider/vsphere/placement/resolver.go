@@ -16,6 +16,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
@@ -62,6 +63,13 @@ type Resolver struct {
 	namespaces cache[types.ManagedObjectReference]
 	backings   cache[types.BaseVirtualDeviceBackingInfo]
 	images     cache[Source]
+	// policies are the storage policies of classes, profiles their IDs by name, stores
+	// the datastores of the zone, keyProviders the default one, isos files of library items.
+	policies     cache[storage.Policy]
+	profiles     cache[map[string]string]
+	stores       cache[[]storage.Datastore]
+	keyProviders cache[string]
+	isos         cache[string]
 	// amounts are what the zone has, for a short time.
 	amounts cache[Amounts]
 }
@@ -69,7 +77,7 @@ type Resolver struct {
 // New returns a Resolver; it asks nothing yet.
 func New(o Options) *Resolver {
 	r := &Resolver{opts: o, site: siteOf(o)}
-	r.amounts.age = amountsAge
+	r.amounts.age, r.stores.age = amountsAge, amountsAge
 	return r
 }
 
@@ -90,6 +98,11 @@ func (r *Resolver) Invalidate() {
 	r.backings.clear()
 	r.images.clear()
 	r.amounts.clear()
+	r.policies.clear()
+	r.profiles.clear()
+	r.stores.clear()
+	r.keyProviders.clear()
+	r.isos.clear()
 }
 
 // Stale reports whether err, of an operation, means that an object which was found

@@ -31,6 +31,8 @@ type site struct {
 	// policy of the storage; without it and without datastores the only one is meant.
 	policy     string
 	datastores []string
+	// classes say what StorageClasses are here.
+	classes []vmv1alpha1.ZoneStorageClass
 	// network is that of interfaces that name none; empty is the only one there is, if
 	// onlyNetwork is true.
 	network     string
@@ -79,7 +81,7 @@ func siteOfZone(name string, z *vmv1alpha1.ZoneSpec) site {
 	s := site{
 		by: by, networksBy: by, devicesBy: by,
 		datacenter: z.Datacenter, cluster: z.Cluster, pools: z.ResourcePools, folder: z.Folder,
-		policy: z.Storage.Policy, datastores: z.Storage.Datastores, network: z.DefaultNetwork,
+		policy: z.Storage.Policy, datastores: z.Storage.Datastores, classes: z.Storage.Classes, network: z.DefaultNetwork,
 	}
 	for _, n := range z.Networks {
 		s.networks = append(s.networks, allowed{name: n.Name, is: n.Network, selector: n.NamespaceSelector})

@@ -8,5 +8,5 @@
 //
 //  1. What a class cannot be resolved to is an error that names the class, the policy and
 //     what is wrong with them; nothing falls back to another policy or datastore.
-//  2. Deciding is pure: Choose and NeedsOf ask nothing of vSphere.
+//  2. Deciding is pure: Choose, Usable and NeedsOf ask nothing of vSphere.
 package storage

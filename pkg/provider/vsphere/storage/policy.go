@@ -16,6 +16,8 @@ type Policy struct {
 	// Datastores that can have the files, by name, those with the most free space first.
 	// Nil is any.
 	Datastores []string
+	// Incompatible says of others why they cannot, by name.
+	Incompatible map[string]string
 }
 
 // Holds reports whether the files may be on the datastore of that name.

@@ -1,0 +1,287 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/crypto"
+	"github.com/vmware/govmomi/object"
+	vimtypes "github.com/vmware/govmomi/vim25/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+	"github.com/slipway-dev/slipway/test/simulated"
+	"github.com/slipway-dev/slipway/test/vcenter"
+	"github.com/slipway-dev/slipway/test/vcenter/policies"
+)
+
+// anywhere lets virtual machines be on all datastores that the cluster sees.
+func anywhere(p *Provider, storage vmv1alpha1.ZoneStorage) {
+	p.driver.SetZones(map[string]*vmv1alpha1.ZoneSpec{vmv1alpha1.DefaultZone: {
+		Cluster: "DC0_C0", Folder: "slipway", DefaultNetwork: "prod",
+		Networks: []vmv1alpha1.ZoneNetwork{{Name: "prod", Network: "VM Network"}}, Storage: storage,
+	}})
+}
+
+// ofClass is a request whose classes name these policies.
+func ofClass(name string, image *vmv1alpha1.VirtualMachineImage, class string) *provider.Request {
+	req := newRequest(name, image)
+	req.Effective.StorageClass = class
+	req.StorageClasses = map[string]provider.StorageClass{
+		"gold": {Policy: policies.Gold}, "silver": {Policy: policies.Silver}, "nowhere": {Policy: policies.Nowhere},
+		"unknown": {Policy: "Platinum"}, "encrypted": {Policy: policies.Encryption}, "plain": {},
+		"absent": {Problem: &provider.NotUsableError{Message: `StorageClass "absent" does not exist`, Missing: true}},
+		"other":  {Problem: &provider.NotUsableError{Message: `StorageClass "other" has provisioner "ebs"`}},
+	}
+	return req
+}
+
+// datastoreIn is the name of the datastore of a path.
+func datastoreIn(file string) string {
+	var p object.DatastorePath
+	p.FromString(file)
+	return p.Datastore
+}
+
+// placed says where the home and the disks of a VM are, these by their size.
+func placed(t *testing.T, ready vcenter.Ready, name string) map[string]string {
+	t.Helper()
+	out := map[string]string{"home": datastoreIn(inVCenter(t, ready)["team-a/"+name].Config.Files.VmPathName)}
+	for size, file := range filesOf(t, ready, name) {
+		out[size] = datastoreIn(file)
+	}
+	return out
+}
+
+func TestDisksGoWhereTheirPoliciesWantThem(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
+	l := newLoop(t, p)
+	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
+		t.Run(name, func(t *testing.T) {
+			req := ofClass("gold-"+name, image, "gold")
+			req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "2Gi", "")}
+			l.until("the VM runs", synced(req), req)
+			want := map[string]string{"home": "LocalDS_1", "16Gi": "LocalDS_1", "2Gi": "LocalDS_1"}
+			if diff := cmp.Diff(want, placed(t, ready, "gold-"+name)); diff != "" {
+				t.Errorf("datastores (-want +got):\n%s", diff)
+			}
+			if got := reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady); got != "True Succeeded" {
+				t.Errorf("StorageReady = %s, want it", got)
+			}
+			if got := req.VM.Status.Volumes[0].StorageClass; got != "gold" {
+				t.Errorf("the class of the volume is %q, want gold", got)
+			}
+			nothingToDo(t, p, req)
+		})
+	}
+	t.Run("a disk that cannot be beside its VM", func(t *testing.T) {
+		control(t, ready, http.MethodPut, "/datastore/tags?datastore=LocalDS_0&tags=silver")
+		control(t, ready, http.MethodPut, "/datastore/tags?datastore=LocalDS_1&tags=gold")
+		p.driver.invalidate()
+		req := ofClass("apart", libraryImage(), "silver")
+		v := disk("fast", "3Gi", "")
+		v.Disk.StorageClass = "gold"
+		req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{v}
+		l.until("the VM runs", synced(req), req)
+		want := map[string]string{"home": "LocalDS_0", "16Gi": "LocalDS_0", "3Gi": "LocalDS_1"}
+		if diff := cmp.Diff(want, placed(t, ready, "apart")); diff != "" {
+			t.Errorf("datastores (-want +got):\n%s", diff)
+		}
+		nothingToDo(t, p, req)
+	})
+}
+
+func TestAPolicyIsGivenToWhatExists(t *testing.T) {
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	anywhere(p, vmv1alpha1.ZoneStorage{Datastores: []string{"LocalDS_0", "LocalDS_1"}})
+	l := newLoop(t, p)
+	req := ofClass("later", libraryImage(), "")
+	req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "2Gi", "")}
+	l.until("the VM runs", synced(req), req)
+	if n := counted.snapshot()["PbmQueryProfile"]; n != 0 {
+		t.Errorf("policies were listed %d times for a VM without one", n)
+	}
+	req.Effective.StorageClass = "silver"
+	l.until("it has the policy", func() bool { return synced(req)() && req.VM.Status.Volumes[0].StorageClass == "silver" }, req)
+	vm := inVCenter(t, ready)["team-a/later"]
+	for _, key := range []string{observe.HomePolicyKey, observe.BootDiskPolicyKey, observe.PolicyKey("data")} {
+		if observe.ExtraConfig(&vm, key) == "" {
+			t.Errorf("%s is not recorded", key)
+		}
+	}
+	if req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
+		t.Errorf("the VM is %s, want it running all the time", req.VM.Status.PowerState)
+	}
+	before := counted.snapshot()
+	nothingToDo(t, p, req)
+	if diff := cmp.Diff(before, counted.snapshot()); diff != "" {
+		t.Errorf("passes over a stable VM asked vSphere (-before +after):\n%s", diff)
+	}
+}
+
+// refusedStorage is what cannot be had, and how the condition begins that says so.
+var refusedStorage = map[string]struct {
+	change func(*provider.Request)
+	want   string
+}{
+	"a class that does not exist":                   {func(r *provider.Request) { r.Effective.StorageClass = "absent" }, `False NotFound: StorageClass "absent" does not exist`},
+	"a class of another provisioner":                {func(r *provider.Request) { r.Effective.StorageClass = "other" }, `False Invalid: StorageClass "other" has provisioner "ebs"`},
+	"a class that nobody has read":                  {func(r *provider.Request) { r.Effective.StorageClass = "unread" }, `False Error: StorageClass "unread": it was not read`},
+	"a policy that vCenter does not have":           {func(r *provider.Request) { r.Effective.StorageClass = "unknown" }, `False NotFound: StorageClass "unknown" names storage policy "Platinum", which vCenter does not have; it has "Gold", `},
+	"a policy that no datastore is compatible with": {func(r *provider.Request) { r.Effective.StorageClass = "nowhere" }, `False Invalid: storageClass "nowhere": no datastore can be used by storage policy "Nowhere": LocalDS_0: not compatible: Datastore does not satisfy required tag(s).; LocalDS_1: not compatible`},
+	"a policy that encrypts without key provider":   {func(r *provider.Request) { r.Effective.StorageClass = "encrypted" }, `False NotFound: storage policy "VM Encryption Policy" encrypts, and vCenter has no default key provider`},
+	"a boot disk of a class that does not exist": {func(r *provider.Request) {
+		r.Effective.BootDisk = &vmv1alpha1.VirtualMachineBootDisk{StorageClass: "absent"}
+	}, `False NotFound: StorageClass "absent" does not exist`},
+	"a volume of a class that does not exist": {func(r *provider.Request) {
+		v := disk("a", "1Gi", "")
+		v.Disk.StorageClass = "absent"
+		r.Effective.Volumes = append(r.Effective.Volumes, v)
+	}, `False NotFound: StorageClass "absent" does not exist`},
+	"a class that the zone puts on no datastore": {func(r *provider.Request) {
+		r.Effective.StorageClass = "elsewhere"
+		r.StorageClasses["elsewhere"] = provider.StorageClass{Policy: policies.Gold}
+	}, `False Invalid: storageClass "elsewhere": no datastore can be used by storage policy "Gold": LocalDS_0: `},
+	"a policy of the zone that vCenter does not have": {func(r *provider.Request) {
+		r.Effective.StorageClass = "wrong"
+		r.StorageClasses["wrong"] = provider.StorageClass{}
+	}, `False NotFound: StorageClass "wrong" names storage policy "Bronze", which vCenter does not have`},
+	"a datastore URL that leads nowhere": {func(r *provider.Request) {
+		r.Effective.StorageClass = "url"
+		r.StorageClasses["url"] = provider.StorageClass{DatastoreURL: "ds:///vmfs/volumes/x/"}
+	}, `False Invalid: storageClass "url": no datastore can be used: LocalDS_0: not one of those that may be used`},
+	"two classes, both of which are wrong": {func(r *provider.Request) {
+		r.Effective.StorageClass = "absent"
+		r.Effective.BootDisk = &vmv1alpha1.VirtualMachineBootDisk{StorageClass: "other"}
+	}, `False NotFound: StorageClass "absent" does not exist; StorageClass "other" has provisioner`},
+	"more than is free at once": {func(r *provider.Request) {
+		v := disk("big", "61Ti", "")
+		v.Disk.Provisioning = vmv1alpha1.DiskProvisioningThick
+		r.Effective.Volumes = append(r.Effective.Volumes, v)
+	}, `False Invalid: volumes[big].disk.storageClass: no datastore can be used by storage policy "Silver": LocalDS_0: 63963136 MiB are needed at once, and `},
+	"an image in a drive that does not exist": {func(r *provider.Request) {
+		r.Effective.Volumes = append(r.Effective.Volumes, vmv1alpha1.VirtualMachineVolume{Name: "iso", Bus: "sata", CDROM: &vmv1alpha1.CDROMVolumeSource{
+			Image: &vmv1alpha1.VirtualMachineImageRef{Kind: "VirtualMachineImage", Name: "gone"}}})
+		r.Discs = map[string]*vmv1alpha1.VirtualMachineImage{"iso": nil}
+	}, `False NotFound: volumes[iso].cdrom.image: VirtualMachineImage "gone" does not exist`},
+	"an OVF item in a drive": {func(r *provider.Request) {
+		r.Effective.Volumes = append(r.Effective.Volumes, vmv1alpha1.VirtualMachineVolume{Name: "iso", Bus: "sata", CDROM: &vmv1alpha1.CDROMVolumeSource{
+			Image: &vmv1alpha1.VirtualMachineImageRef{Kind: "VirtualMachineImage", Name: "photon"}}})
+		r.Discs = map[string]*vmv1alpha1.VirtualMachineImage{"iso": libraryImage()}
+	}, `False Invalid: volumes[iso].cdrom.image: item "photon-5" of content library "slipway" has type "ovf", and a CD-ROM drive takes those of type "iso"`},
+	"a template in a drive": {func(r *provider.Request) {
+		r.Effective.Volumes = append(r.Effective.Volumes, vmv1alpha1.VirtualMachineVolume{Name: "iso", Bus: "sata", CDROM: &vmv1alpha1.CDROMVolumeSource{
+			Image: &vmv1alpha1.VirtualMachineImageRef{Kind: "VirtualMachineImage", Name: "ubuntu"}}})
+		r.Discs = map[string]*vmv1alpha1.VirtualMachineImage{"iso": templateImage()}
+	}, `False Invalid: volumes[iso].cdrom.image: VirtualMachineImage "ubuntu" is no item of a content library, which an ISO image is`},
+}
+
+func TestAClassThatCannotBeHadIsNamed(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver, Classes: []vmv1alpha1.ZoneStorageClass{
+		{Name: "overridden", Policy: policies.Gold}, {Name: "elsewhere", Datastores: []string{"DS_X"}}, {Name: "wrong", Policy: "Bronze"},
+	}})
+	l := newLoop(t, p)
+	for name, tc := range refusedStorage {
+		t.Run(name, func(t *testing.T) {
+			req := ofClass("refused-"+strings.ReplaceAll(strings.ReplaceAll(name, " ", "-"), ",", ""), libraryImage(), "")
+			tc.change(req)
+			l.until("it is said", func() bool {
+				return strings.HasPrefix(reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady), "False")
+			}, req)
+			got := reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady) + ": " + message(&req.VM.Status, vmv1alpha1.ConditionStorageReady)
+			if !strings.HasPrefix(got, tc.want) {
+				t.Errorf("StorageReady is\n%s\nwant it to begin with\n%s", got, tc.want)
+			}
+			if req.VM.Status.UniqueID != "" {
+				t.Error("a VM was made all the same")
+			}
+		})
+	}
+	t.Run("a zone says what a class of another provisioner is", func(t *testing.T) {
+		req := ofClass("overridden", libraryImage(), "overridden")
+		req.StorageClasses["overridden"] = req.StorageClasses["other"]
+		l.until("the VM runs", synced(req), req)
+		if got := placed(t, ready, "overridden")["home"]; got != "LocalDS_1" {
+			t.Errorf("the VM is on %s, want it on LocalDS_1", got)
+		}
+	})
+	if vms := inVCenter(t, ready); len(vms) != 1 {
+		t.Errorf("vCenter has %d VMs, want the one that was not refused", len(vms))
+	}
+}
+
+func TestAClassThatGoesWrongLeavesWhatExists(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
+	l := newLoop(t, p)
+	req := ofClass("lasting", libraryImage(), "silver")
+	l.until("the VM runs", synced(req), req)
+	v := disk("more", "1Gi", "")
+	v.Disk.StorageClass = "absent"
+	req.Effective.Volumes = append(req.Effective.Volumes, v)
+	l.until("it is said", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady) == "False NotFound" }, req)
+	if st := &req.VM.Status; st.PowerState != vmv1alpha1.PoweredOn || reason(st, vmv1alpha1.ConditionConfigurationSynced) != "False WaitingForPrerequisites" {
+		t.Errorf("the VM is %s with ConfigurationSynced %s, want it running, and that its configuration waits", st.PowerState, reason(st, vmv1alpha1.ConditionConfigurationSynced))
+	}
+	req.StorageClasses["absent"] = provider.StorageClass{Policy: policies.Silver}
+	l.until("the class that was made is taken", func() bool {
+		return synced(req)() && reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady) == "True Succeeded" && req.VM.Status.Volumes[0].Attached
+	}, req)
+	nothingToDo(t, p, req)
+}
+
+func TestEncryptedPoliciesMakeEncryptedVMs(t *testing.T) {
+	ready := startVCenter(t)
+	operator := simulated.Operator(t, ready)
+	if err := crypto.NewManagerKmip(operator.Client).RegisterKmsCluster(t.Context(), "provider-1", vimtypes.KmipClusterInfoKmsManagementTypeNativeProvider); err != nil {
+		t.Fatal(err)
+	}
+	if err := crypto.NewManagerKmip(operator.Client).SetDefaultKmsClusterId(t.Context(), "provider-1", nil); err != nil {
+		t.Fatal(err)
+	}
+	p, _ := startProvider(t, ready, nil)
+	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
+	l := newLoop(t, p)
+	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
+		t.Run(name, func(t *testing.T) {
+			req := ofClass("secret-"+name, image, "encrypted")
+			req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "2Gi", "")}
+			l.until("the VM runs", synced(req), req)
+			vm := inVCenter(t, ready)["team-a/secret-"+name]
+			if vm.Config.KeyId == nil || vm.Config.KeyId.ProviderId == nil || vm.Config.KeyId.ProviderId.Id != "provider-1" {
+				t.Errorf("the VM has key %+v, want one of provider-1", vm.Config.KeyId)
+			}
+			for _, d := range vm.Config.Hardware.Device {
+				if disk, ok := d.(*vimtypes.VirtualDisk); ok && disk.Backing.(*vimtypes.VirtualDiskFlatVer2BackingInfo).KeyId == nil {
+					t.Errorf("disk %d is not encrypted", disk.Key)
+				}
+			}
+			nothingToDo(t, p, req)
+		})
+	}
+	t.Run("a VM that runs is encrypted with a restart", func(t *testing.T) {
+		req := ofClass("later", libraryImage(), "")
+		l.until("the VM runs", synced(req), req)
+		req.Effective.StorageClass = "encrypted"
+		l.until("it waits for a restart", func() bool {
+			return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "True RestartRequired"
+		}, req)
+		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+		l.until("it is encrypted", func() bool {
+			vm := inVCenter(t, ready)["team-a/later"]
+			return vm.Config != nil && vm.Config.KeyId != nil && reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
+		}, req)
+	})
+}

@@ -1,0 +1,54 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestChooseTakesTheRoomiestThatCanHaveAllOfIt(t *testing.T) {
+	const gib = 1 << 30
+	all := []Datastore{{Name: "small", Free: 10 * gib}, {Name: "large", Free: 100 * gib}, {Name: "away", Free: 1000 * gib, Unusable: "it is not accessible"}}
+	gold := Policy{Name: "Gold", Incompatible: map[string]string{"large": "not compatible"}}
+	onlyLarge := Policy{Name: "Bulk", Datastores: []string{"large"}}
+	home := func(class string) Need { return Need{Path: "storageClass", Class: class, Home: true} }
+	for _, tc := range []struct {
+		name     string
+		needs    []Need
+		want     string
+		problems []string
+	}{
+		{"no policy", []Need{home("")}, "large", nil},
+		{"a policy", []Need{home("gold")}, "small", nil},
+		{"a disk that goes elsewhere", []Need{home("gold"), {Path: "volumes[a].disk.storageClass", Class: "bulk"}}, "small", nil},
+		{"a boot disk that is with the files", []Need{home("gold"), {Path: "bootDisk.storageClass", Class: "bulk", Home: true}}, "",
+			[]string{"storageClass, bootDisk.storageClass: no datastore can be used for both, on which the files and the boot disk of a new virtual machine are together"}},
+		{"space at once", []Need{home(""), {Path: "bootDisk.storageClass", Bytes: 20 * gib, Home: true}}, "large", nil},
+		{"more space than there is", []Need{home("gold"), {Path: "volumes[a].disk.storageClass", Class: "gold", Bytes: 20 * gib}}, "",
+			[]string{`volumes[a].disk.storageClass "gold": no datastore can be used by storage policy "Gold": small: 20480 MiB are needed at once, and 10240 MiB are free; large: not compatible; away: it is not accessible`}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, problems := Choose(tc.needs, map[string]Policy{"gold": gold, "bulk": onlyLarge}, all)
+			if got.Name != tc.want {
+				t.Errorf("datastore %q, want %q", got.Name, tc.want)
+			}
+			if diff := cmp.Diff(tc.problems, problems); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+		})
+	}
+	if _, problems := Choose([]Need{home("")}, nil, nil); len(problems) != 1 || problems[0] != "storageClass: no datastore can be used: there is none" {
+		t.Errorf("problems %q without a datastore", problems)
+	}
+}
+
+func TestUsableDatastoresComeByTheirSpace(t *testing.T) {
+	all := []Datastore{{Name: "a", Free: 1}, {Name: "b", Free: 3}, {Name: "c", Free: 2}, {Name: "d", Free: 9, Unusable: "away"}, {Name: "e", Free: 8}}
+	got := Usable(Policy{Incompatible: map[string]string{"e": "not compatible"}}, all)
+	if diff := cmp.Diff([]string{"b", "c", "a"}, got); diff != "" {
+		t.Errorf("usable (-want +got):\n%s", diff)
+	}
+}
