@@ -158,6 +158,7 @@ func before(t *testing.T) (*harness, *appsv1.ControllerRevision) {
 		t.Fatal(err)
 	}
 	old := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "vm-small-v1alpha1-s-1", Labels: captured.Labels}, Data: captured.Data}
+	old.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(h.vm(), vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachine"))}
 	if err := h.host.Tracker().Add(old); err != nil {
 		t.Fatal(err)
 	}
