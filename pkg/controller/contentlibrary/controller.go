@@ -6,10 +6,8 @@ package contentlibrary
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -17,7 +15,6 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
-	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue/exposition"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/pkg/provider"
@@ -45,11 +42,12 @@ type Deps struct {
 	Now func() time.Time
 }
 
+type loop = controller.Loop[types.NamespacedName]
+
 // Controller keeps the images of content libraries.
 type Controller struct {
+	loop
 	deps      Deps
-	queue     *priorityqueue.Queue[types.NamespacedName]
-	loop      *controller.Controller[types.NamespacedName]
 	reconcile *reconciler
 	libraries cache.SharedIndexInformer
 	// images are the informers of both kinds.
@@ -70,7 +68,7 @@ func New(d Deps) (*Controller, error) {
 	}
 	vm := d.Informers.Vm().V1alpha1()
 	c := &Controller{
-		deps: d, queue: controller.NewQueue(Name, controller.QueueOptions{}), libraries: vm.ContentLibraries().Informer(),
+		deps: d, libraries: vm.ContentLibraries().Informer(),
 		images: []cache.SharedIndexInformer{vm.VirtualMachineImages().Informer(), vm.ClusterVirtualMachineImages().Informer()},
 	}
 	machines := vm.VirtualMachines()
@@ -80,25 +78,16 @@ func New(d Deps) (*Controller, error) {
 		images:    vm.VirtualMachineImages().Lister(), cluster: vm.ClusterVirtualMachineImages().Lister(),
 		machines: machines.Lister(), read: machines.Informer().HasSynced,
 	}
-	c.loop = controller.New(controller.Options[types.NamespacedName]{
-		Name: Name, Workers: workers, Queue: c.queue, Reconciler: c.reconcile,
+	c.loop = controller.NewLoop(controller.NewQueue(Name, controller.QueueOptions{}), controller.Options[types.NamespacedName]{
+		Name: Name, Workers: workers, Reconciler: c.reconcile,
 	})
 	return c, nil
-}
-
-// Queue returns the queue, for looking into it.
-func (c *Controller) Queue() priorityqueue.Snapshotter { return c.queue }
-
-// Collectors expose what queue and loop count.
-func (c *Controller) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{exposition.Collector(c.queue), c.loop.Collector()}
 }
 
 // Run starts the informers and reconciles until ctx is done. It returns when all that it
 // started has ended, with an error when the caches could not be filled. It must be called
 // at most once.
 func (c *Controller) Run(ctx context.Context) error {
-	c.deps.Informers.StartWithContext(ctx)
 	sources := []controller.Source{
 		{Informer: c.libraries, Handler: c.reconcile.libraries.Handler()},
 		{Informer: c.libraries, Handler: c.changed()},
@@ -106,19 +95,15 @@ func (c *Controller) Run(ctx context.Context) error {
 	for _, informer := range c.images {
 		sources = append(sources, controller.Source{Informer: informer, Handler: c.made()})
 	}
-	synced, err := controller.Register(sources...)
-	if err != nil {
+	if err := controller.Fill(ctx, Name, c.deps.Informers, sources...); err != nil {
 		return err
-	}
-	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
-		return fmt.Errorf("content library controller stopped before its caches were filled: %w", context.Cause(ctx))
 	}
 	c.loop.Run(ctx)
 	return nil
 }
 
 func (c *Controller) look(name string, after time.Duration) {
-	c.queue.AddWithOpts(priorityqueue.AddOpts{Priority: controller.PriorityDefaultGeneric, After: after}, types.NamespacedName{Name: name})
+	c.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: controller.PriorityDefaultGeneric, After: after}, types.NamespacedName{Name: name})
 }
 
 // changed handles the events of ContentLibraries. What only status says was written here.

@@ -50,7 +50,7 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(c.queue.ShutDown)
+	t.Cleanup(c.Keys.ShutDown)
 	c.reconcile.read = func() bool { return true }
 	w.c = c
 	w.refresh()

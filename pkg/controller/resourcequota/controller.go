@@ -6,10 +6,8 @@ package resourcequota
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/labels"
@@ -22,7 +20,6 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
-	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue/exposition"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/pkg/quota"
 )
@@ -44,11 +41,12 @@ type Deps struct {
 	Now func() time.Time
 }
 
+type loop = controller.Loop[types.NamespacedName]
+
 // Controller counts what is used.
 type Controller struct {
+	loop
 	deps     Deps
-	queue    *priorityqueue.Queue[types.NamespacedName]
-	loop     *controller.Controller[types.NamespacedName]
 	quotas   cache.SharedIndexInformer
 	lister   corev1listers.ResourceQuotaLister
 	machines cache.SharedIndexInformer
@@ -64,43 +62,29 @@ func New(d Deps) (*Controller, error) {
 	}
 	quotas := d.HostInformers.Core().V1().ResourceQuotas()
 	c := &Controller{
-		deps: d,
-		queue: priorityqueue.New(Name, priorityqueue.WithMetrics[types.NamespacedName](),
-			priorityqueue.WithRateLimiter(controller.NewRateLimiter[types.NamespacedName]())),
+		deps:   d,
 		quotas: quotas.Informer(), lister: quotas.Lister(),
 		machines: d.Informers.Vm().V1alpha1().VirtualMachines().Informer(),
 	}
 	// One worker: the reconciler remembers, and a pass writes to the host cluster once.
-	c.loop = controller.New(controller.Options[types.NamespacedName]{
-		Name: Name, Workers: 1, Queue: c.queue,
+	c.loop = controller.NewLoop(controller.NewQueue(Name, controller.QueueOptions{}), controller.Options[types.NamespacedName]{
+		Name: Name, Workers: 1,
 		Reconciler: &reconciler{host: d.Host, quotas: c.lister, usage: d.Usage, now: d.Now, seen: map[types.NamespacedName]*seen{}},
 	})
 	return c, nil
-}
-
-// Queue returns the queue, for looking into it.
-func (c *Controller) Queue() priorityqueue.Snapshotter { return c.queue }
-
-// Collectors expose what queue and loop count.
-func (c *Controller) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{exposition.Collector(c.queue), c.loop.Collector()}
 }
 
 // Run starts the informers and reconciles until ctx is done. It returns when all that it
 // started has ended, with an error when the caches could not be filled. It must be called
 // at most once.
 func (c *Controller) Run(ctx context.Context) error {
-	c.deps.Informers.StartWithContext(ctx)
 	c.deps.HostInformers.StartWithContext(ctx)
-	synced, err := controller.Register(
+	err := controller.Fill(ctx, Name, c.deps.Informers,
 		controller.Source{Informer: c.quotas, Handler: c.quotaHandler()},
 		controller.Source{Informer: c.machines, Handler: c.machineHandler()},
 	)
 	if err != nil {
 		return err
-	}
-	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
-		return fmt.Errorf("ResourceQuota controller stopped before its caches were filled: %w", context.Cause(ctx))
 	}
 	c.loop.Run(ctx)
 	return nil
@@ -153,5 +137,5 @@ func (c *Controller) addAll(namespace string, after time.Duration) {
 }
 
 func (c *Controller) add(q *corev1.ResourceQuota, after time.Duration) {
-	c.queue.AddWithOpts(priorityqueue.AddOpts{Priority: controller.PriorityDefaultGeneric, After: after}, controller.KeyOf(q))
+	c.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: controller.PriorityDefaultGeneric, After: after}, controller.KeyOf(q))
 }
