@@ -140,15 +140,16 @@ type VirtualMachineStatus struct {
 	// +patchStrategy=merge
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,26,rep,name=conditions"`
 
-	// ClaimedAddresses are the addresses that pools have given, each for an interface that
-	// names the pool. One stays as long as the VM is in vSphere, whatever the spec names.
+	// ClaimedAddresses are the addresses that are claimed from pools, each for an interface
+	// that names the pool. One that was given stays as long as the VM is in vSphere,
+	// whatever the spec names.
 	// +optional
 	// +listType=map
 	// +listMapKey=claimName
 	ClaimedAddresses []ClaimedAddress `json:"claimedAddresses,omitempty" protobuf:"bytes,28,rep,name=claimedAddresses"`
 }
 
-// ClaimedAddress is an address that a pool has given.
+// ClaimedAddress is an address that is claimed from a pool.
 type ClaimedAddress struct {
 	// ClaimName is the name of the IPAddressClaim, in the namespace of the virtual machine.
 	ClaimName string `json:"claimName" protobuf:"bytes,1,opt,name=claimName"`
@@ -156,8 +157,9 @@ type ClaimedAddress struct {
 	Interface string `json:"interface" protobuf:"bytes,2,opt,name=interface"`
 	// Pool that the address is from.
 	Pool IPPoolReference `json:"pool" protobuf:"bytes,3,opt,name=pool"`
-	// Address with prefix length, for example 192.0.2.5/24.
-	Address string `json:"address" protobuf:"bytes,4,opt,name=address"`
+	// Address with prefix length, for example 192.0.2.5/24; empty as long as none was given.
+	// +optional
+	Address string `json:"address,omitempty" protobuf:"bytes,4,opt,name=address"`
 	// Gateway of the network that the address is from.
 	// +optional
 	Gateway string `json:"gateway,omitempty" protobuf:"bytes,5,opt,name=gateway"`
