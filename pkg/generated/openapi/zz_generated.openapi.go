@@ -2707,7 +2707,7 @@ func schema_pkg_apis_vm_v1alpha1_ClaimedAddress(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ClaimedAddress is an address that a pool has given.",
+				Description: "ClaimedAddress is an address that is claimed from a pool.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"claimName": {
@@ -2735,8 +2735,7 @@ func schema_pkg_apis_vm_v1alpha1_ClaimedAddress(ref common.ReferenceCallback) co
 					},
 					"address": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Address with prefix length, for example 192.0.2.5/24.",
-							Default:     "",
+							Description: "Address with prefix length, for example 192.0.2.5/24; empty as long as none was given.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -2749,7 +2748,7 @@ func schema_pkg_apis_vm_v1alpha1_ClaimedAddress(ref common.ReferenceCallback) co
 						},
 					},
 				},
-				Required: []string{"claimName", "interface", "pool", "address"},
+				Required: []string{"claimName", "interface", "pool"},
 			},
 		},
 		Dependencies: []string{
@@ -7124,7 +7123,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "ClaimedAddresses are the addresses that pools have given, each for an interface that names the pool. One stays as long as the VM is in vSphere, whatever the spec names.",
+							Description: "ClaimedAddresses are the addresses that are claimed from pools, each for an interface that names the pool. One that was given stays as long as the VM is in vSphere, whatever the spec names.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{

@@ -8,7 +8,7 @@ package v1alpha1
 // ClaimedAddressApplyConfiguration represents a declarative configuration of the ClaimedAddress type for use
 // with apply.
 //
-// ClaimedAddress is an address that a pool has given.
+// ClaimedAddress is an address that is claimed from a pool.
 type ClaimedAddressApplyConfiguration struct {
 	// ClaimName is the name of the IPAddressClaim, in the namespace of the virtual machine.
 	ClaimName *string `json:"claimName,omitempty"`
@@ -16,7 +16,7 @@ type ClaimedAddressApplyConfiguration struct {
 	Interface *string `json:"interface,omitempty"`
 	// Pool that the address is from.
 	Pool *IPPoolReferenceApplyConfiguration `json:"pool,omitempty"`
-	// Address with prefix length, for example 192.0.2.5/24.
+	// Address with prefix length, for example 192.0.2.5/24; empty as long as none was given.
 	Address *string `json:"address,omitempty"`
 	// Gateway of the network that the address is from.
 	Gateway *string `json:"gateway,omitempty"`

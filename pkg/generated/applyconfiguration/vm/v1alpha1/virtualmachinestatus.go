@@ -76,8 +76,9 @@ type VirtualMachineStatusApplyConfiguration struct {
 	FailureDomain *string `json:"failureDomain,omitempty"`
 	// Conditions are the observations in detail.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// ClaimedAddresses are the addresses that pools have given, each for an interface that
-	// names the pool. One stays as long as the VM is in vSphere, whatever the spec names.
+	// ClaimedAddresses are the addresses that are claimed from pools, each for an interface
+	// that names the pool. One that was given stays as long as the VM is in vSphere,
+	// whatever the spec names.
 	ClaimedAddresses []ClaimedAddressApplyConfiguration `json:"claimedAddresses,omitempty"`
 }
 
