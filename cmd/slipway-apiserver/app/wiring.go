@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/server/mux"
+	"k8s.io/client-go/dynamic"
 	kubeinformers "k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -28,6 +29,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/resourcequota"
 	"github.com/slipway-dev/slipway/pkg/controller/vcenter"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine"
+	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/addressclaim"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachineimage"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
@@ -54,11 +56,13 @@ type shared struct {
 	// hostInformers watch the host cluster, and charges measure for its ResourceQuotas.
 	hostInformers kubeinformers.SharedInformerFactory
 	charges       *quota.Evaluators
-	provider      provider.Provider
-	shares        virtualmachine.Shares
-	vcenters      vcenter.VCenters
-	images        provider.Images
-	recorder      events.EventRecorder
+	// addresses claims those of the host cluster's pools.
+	addresses *addressclaim.Claims
+	provider  provider.Provider
+	shares    virtualmachine.Shares
+	vcenters  vcenter.VCenters
+	images    provider.Images
+	recorder  events.EventRecorder
 }
 
 // runnable is a controller. Run returns when ctx is done and all that it started has
@@ -118,7 +122,7 @@ func newControllerRevisions(s *shared) (runnable, error) {
 func newVirtualMachines(s *shared) (runnable, error) {
 	o := &s.options.Controllers
 	return virtualmachine.New(virtualmachine.Deps{
-		Client: s.client, Informers: s.informers, Host: s.host, Provider: s.provider, Recorder: s.recorder, Shares: s.shares,
+		Client: s.client, Informers: s.informers, Host: s.host, Addresses: s.addresses, Provider: s.provider, Recorder: s.recorder, Shares: s.shares,
 		Policy:  synchronizer.Policy(o.InstancetypeReferencePolicy),
 		Workers: o.Workers, ResyncPeriod: o.ResyncPeriod,
 		Queue: controller.QueueOptions{Aging: o.QueueAging, Fairness: o.QueueFairness}, Blocking: o.BlockingOperations,
@@ -142,6 +146,10 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	if err != nil {
 		return fmt.Errorf("making the controllers' client of the host cluster: %w", err)
 	}
+	pools, err := dynamic.NewForConfig(hostConfig)
+	if err != nil {
+		return fmt.Errorf("making the client of the host cluster's pools of addresses: %w", err)
+	}
 	// The caches come first: they take a second, and new virtual machines wait for them.
 	// The inventory of vCenter takes many, and none of them waits for it.
 	cached := make(chan struct{})
@@ -154,7 +162,7 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	informers := externalversions.NewSharedInformerFactoryWithOptions(apiserver.Listing(client), 0,
 		externalversions.WithTransform(controller.WithoutManagedFields))
 	all, err := makeControllers(&shared{
-		options: d.options, leases: d.leases, client: client, informers: informers, host: host,
+		options: d.options, leases: d.leases, client: client, informers: informers, host: host, addresses: addressclaim.New(pools, host.Discovery()),
 		hostInformers: d.hostInformers, charges: d.charges,
 		provider: used.fleet, shares: shares{d.leases, vcenterOf}, vcenters: used, images: images{used},
 		recorder: broadcaster.NewRecorder(clientscheme.Scheme, serverName),

@@ -43,6 +43,7 @@ type reconciler struct {
 	client    vmclient.VmV1alpha1Interface
 	secrets   secretReader
 	classes   *storageClasses
+	addresses AddressClaims
 	revisions *revisionStore
 	reader    instancetype.Reader
 	chain     chain
@@ -62,8 +63,8 @@ type chain interface {
 // New makes a controller that does nothing until Run, and registers the informers
 // and indexes that it needs. It must be called before the informers are started.
 func New(d Deps) (*Controller, error) {
-	if d.Client == nil || d.Informers == nil || d.Host == nil || d.Provider == nil || d.Recorder == nil {
-		return nil, errors.New("virtual machine controller: client, informers, host, provider and recorder are required")
+	if d.Client == nil || d.Informers == nil || d.Host == nil || d.Provider == nil || d.Recorder == nil || d.Addresses == nil {
+		return nil, errors.New("virtual machine controller: client, informers, host, provider, recorder and addresses are required")
 	}
 	d.setDefaults()
 	informers := d.Informers.Vm().V1alpha1()
@@ -87,6 +88,7 @@ func New(d Deps) (*Controller, error) {
 		own:       own,
 		client:    d.Client.VmV1alpha1(),
 		secrets:   secretsOf(d.Host),
+		addresses: d.Addresses,
 		revisions: revisions,
 		reader:    reader,
 		chain: synchronizer.New(synchronizer.Options{
@@ -148,6 +150,7 @@ func (c *Controller) Run(ctx context.Context) error {
 			}
 		})
 	})
+	all.Go(func() { c.deps.Addresses.Run(ctx, c.enqueuer.Generic) })
 	c.loop.Run(ctx)
 	return nil
 }

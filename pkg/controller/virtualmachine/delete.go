@@ -15,8 +15,8 @@ import (
 )
 
 // reconcileDelete removes the vSphere virtual machine and the running instance, then
-// the finalizer. Nothing that the virtual machine refers to is looked at, so
-// nothing that is missing can hold the deletion up.
+// the finalizer. Of what the virtual machine refers to only the claims of its addresses are
+// looked at, so nothing else that is missing can hold the deletion up.
 func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
 	if isPaused(p.vm) {
 		markPaused(p.vm, p.now, "deletion is paused by annotation "+vmv1alpha1.AnnotationPaused)
@@ -48,6 +48,13 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
 			err = p.outcome(err, "deleting")
 			summarize(p.vm)
 			return err
+		}
+		// Only now, for until now the guest may have used them; and not those of a vSphere
+		// VM that is left behind.
+		if err := r.releaseAddresses(ctx, p); err != nil {
+			setFalse(p.vm, p.now, vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, err.Error())
+			summarize(p.vm)
+			return fmt.Errorf("releasing addresses: %w", err)
 		}
 	}
 	if p.vmi != nil {

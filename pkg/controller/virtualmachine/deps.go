@@ -45,6 +45,8 @@ type Deps struct {
 	// Prober runs readiness probes; nil leaves those that need a connection
 	// unanswered.
 	Prober Prober
+	// Addresses claims addresses of pools.
+	Addresses AddressClaims
 	// Policy says what happens to references to instance types;
 	// synchronizer.PolicyReference when empty.
 	Policy synchronizer.Policy

@@ -46,6 +46,7 @@ func assembleWith(t *testing.T, p provider.Provider, objects ...runtime.Object) 
 		Host:      a.host,
 		Provider:  p,
 		Recorder:  a.events,
+		Addresses: &pools{},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -192,6 +192,7 @@ type harness struct {
 	host     *hostfake.Clientset
 	provider *scripted
 	events   *journal
+	pools    *pools
 	clock    time.Time
 	// behind keeps the caches as they are instead of refreshing them before
 	// every pass.
@@ -211,6 +212,7 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		host:     hostfake.NewClientset(),
 		provider: &scripted{},
 		events:   &journal{},
+		pools:    &pools{},
 		clock:    time.Unix(1_700_000_000, 0),
 	}
 	informers := externalversions.NewSharedInformerFactory(h.api, 0)
@@ -234,6 +236,7 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		revisions: revisions,
 		reader:    newObjectReader(h.api.InstancetypeV1alpha1(), informers, revisions, h.host.CoreV1()),
 		provider:  h.provider,
+		addresses: h.pools,
 		shares:    undivided{},
 		recorder:  h.events,
 		now:       func() time.Time { return h.clock },

@@ -110,6 +110,7 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
 
 	var errs []error
 	errs = append(errs, r.synchronize(ctx, p))
+	errs = append(errs, r.claimAddresses(ctx, p))
 	ready, err := r.gather(ctx, p)
 	errs = append(errs, err)
 	errs = append(errs, r.callProvider(ctx, p, ready))

@@ -21,6 +21,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/controllerrevision"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine"
+	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/addressclaim"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
@@ -86,7 +87,7 @@ func (w *world) run(server *framework.Server) func() {
 	informers := externalversions.NewSharedInformerFactory(client, 0)
 	c, err := virtualmachine.New(virtualmachine.Deps{
 		Client: client, Informers: informers,
-		Host: w.host, Provider: platform, Recorder: w.events, Queue: controller.QueueOptions{Aging: 2 * time.Second, Fairness: true},
+		Host: w.host, Provider: platform, Recorder: w.events, Addresses: addressclaim.New(nil, w.host.Discovery()), Queue: controller.QueueOptions{Aging: 2 * time.Second, Fairness: true},
 		Policy: w.policy, Blocking: w.blocking,
 	})
 	if err != nil {

@@ -156,8 +156,6 @@ const (
 	ReasonRestartRequired = "RestartRequired"
 	// ReasonUnknownState means that vSphere could not be read.
 	ReasonUnknownState = "UnknownState"
-	// ReasonWaitingForAddress means that a pool has not given an address yet.
-	ReasonWaitingForAddress = "WaitingForAddress"
 	// ReasonUnsupported means that this version does not do what is asked for.
 	ReasonUnsupported = "Unsupported"
 	// ReasonConflict means that spec and instance type set the same field.

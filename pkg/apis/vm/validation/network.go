@@ -6,6 +6,7 @@ package validation
 import (
 	"net"
 	"net/netip"
+	"regexp"
 	"strings"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -100,6 +101,7 @@ func validateInterface(nic *vmv1alpha1.VirtualMachineNetworkInterface, path *fie
 			seen.Insert(prefix)
 		}
 	}
+	errs = append(errs, validatePools(nic.AddressesFromPools, path.Child("addressesFromPools"))...)
 	if gateway := nic.Gateway4; gateway != "" {
 		if ip, err := netip.ParseAddr(gateway); err != nil || !ip.Is4() {
 			errs = append(errs, field.Invalid(path.Child("gateway4"), gateway, "must be an IPv4 address"))
@@ -109,6 +111,28 @@ func validateInterface(nic *vmv1alpha1.VirtualMachineNetworkInterface, path *fie
 		if ip, err := netip.ParseAddr(gateway); err != nil || !ip.Is6() {
 			errs = append(errs, field.Invalid(path.Child("gateway6"), gateway, "must be an IPv6 address"))
 		}
+	}
+	return errs
+}
+
+// poolKind is what a kind of pools may be called (API ipam.cluster.x-k8s.io, poolRef.kind).
+var poolKind = regexp.MustCompile(`^[a-zA-Z]([-a-zA-Z0-9]{0,61}[a-zA-Z0-9])?$`)
+
+// validatePools checks references to pools of addresses, each of which gives one address.
+func validatePools(pools []vmv1alpha1.IPPoolReference, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	seen := sets.New[vmv1alpha1.IPPoolReference]()
+	for i, pool := range pools {
+		at := path.Index(i)
+		errs = append(errs, validateRequiredName(pool.APIGroup, at.Child("apiGroup"))...)
+		errs = append(errs, validateRequiredName(pool.Name, at.Child("name"))...)
+		if !poolKind.MatchString(pool.Kind) {
+			errs = append(errs, field.Invalid(at.Child("kind"), pool.Kind, "must be a kind, for example InClusterIPPool: at most 63 letters, digits and hyphens"))
+		}
+		if seen.Has(pool) {
+			errs = append(errs, field.Duplicate(at, pool.Name))
+		}
+		seen.Insert(pool)
 	}
 	return errs
 }

@@ -39,6 +39,12 @@ func TestSpecNetwork(t *testing.T) {
 		{"gateways of the other family", nics(nic{Name: "eth0", Gateway4: "2001:db8::1", Gateway6: "192.0.2.1"}), []string{"Invalid " + at + "gateway4", "Invalid " + at + "gateway6"}},
 		{"an MTU below 576", nics(nic{Name: "eth0", MTU: ptr.To[int32](575)}), []string{"Invalid " + at + "mtu"}},
 		{"an MTU above 9000", nics(nic{Name: "eth0", MTU: ptr.To[int32](9001)}), []string{"Invalid " + at + "mtu"}},
+		{"pools of addresses", nics(nic{Name: "eth0", AddressesFromPools: []vmv1alpha1.IPPoolReference{
+			{APIGroup: "ipam.cluster.x-k8s.io", Kind: "InClusterIPPool", Name: "front"}, {APIGroup: "ipam.cluster.x-k8s.io", Kind: "InClusterIPPool", Name: "front6"}}}), nil},
+		{"pools that cannot be", nics(nic{Name: "eth0", AddressesFromPools: []vmv1alpha1.IPPoolReference{
+			{}, {APIGroup: "a b", Kind: "In Cluster", Name: "Front"}, {APIGroup: "x.io", Kind: "Pool", Name: "p"}, {APIGroup: "x.io", Kind: "Pool", Name: "p"}}}),
+			[]string{"Required " + at + "addressesFromPools[0].apiGroup", "Required " + at + "addressesFromPools[0].name", "Invalid " + at + "addressesFromPools[0].kind",
+				"Invalid " + at + "addressesFromPools[1].apiGroup", "Invalid " + at + "addressesFromPools[1].name", "Invalid " + at + "addressesFromPools[1].kind", "Duplicate " + at + "addressesFromPools[3]"}},
 		{"eleven interfaces", nics(nic{Name: "a"}, nic{Name: "b"}, nic{Name: "c"}, nic{Name: "d"}, nic{Name: "e"}, nic{Name: "f"}, nic{Name: "g"}, nic{Name: "h"}, nic{Name: "i"}, nic{Name: "j"}, nic{Name: "k"}), []string{"TooMany spec.network.interfaces"}},
 		{"malformed names of the guest", func(s *vmv1alpha1.VirtualMachineSpec) {
 			s.Network = &vmv1alpha1.VirtualMachineNetworkSpec{HostName: "a.b", DomainName: "-", Nameservers: []string{"dns"}, SearchDomains: []string{"a b"}}

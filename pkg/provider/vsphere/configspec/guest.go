@@ -23,9 +23,11 @@ func refusedAddresses(e *vmv1alpha1.VirtualMachineInstanceSpec, say func(format 
 		return
 	}
 	for _, i := range e.Network.Interfaces {
-		for field, asked := range map[string]bool{
-			"addresses": len(i.Addresses) > 0, "gateway4": i.Gateway4 != "", "gateway6": i.Gateway6 != "",
-		} {
+		fields := map[string]bool{"addresses": len(i.Addresses) > 0, "gateway4": i.Gateway4 != "", "gateway6": i.Gateway6 != ""}
+		if len(i.AddressesFromPools) > 0 { // The others may come from there.
+			fields = map[string]bool{"addressesFromPools": true}
+		}
+		for field, asked := range fields {
 			if asked && !linuxPrep {
 				say("network.interfaces[%s].%s: needs bootstrap.cloudInit or linuxPrep, which hands it to the guest", i.Name, field)
 			}

@@ -1,0 +1,192 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package addressclaim
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+const (
+	// Group of the contract.
+	Group = "ipam.cluster.x-k8s.io"
+	// UIDLabel on a claim is the UID of its virtual machine.
+	UIDLabel = "vm.slipway.dev/virtual-machine-uid"
+	// NameAnnotation on a claim is the name of its virtual machine.
+	NameAnnotation = "vm.slipway.dev/virtual-machine"
+	// Finalizer keeps a claim and its address while the virtual machine may use it.
+	Finalizer = "vm.slipway.dev/address"
+)
+
+// maxName is the longest name of an object.
+const maxName = 253
+
+// Wanted are the addresses that the interfaces of vm name pools for, in their order,
+// without what was given.
+func Wanted(vm *vmv1alpha1.VirtualMachine, network *vmv1alpha1.VirtualMachineNetworkSpec) []vmv1alpha1.ClaimedAddress {
+	if network == nil || network.Disabled {
+		return nil
+	}
+	var out []vmv1alpha1.ClaimedAddress
+	for i := range network.Interfaces {
+		nic := &network.Interfaces[i]
+		for _, pool := range nic.AddressesFromPools {
+			out = append(out, vmv1alpha1.ClaimedAddress{ClaimName: name(vm, nic.Name, pool), Interface: nic.Name, Pool: pool})
+		}
+	}
+	return out
+}
+
+// name is that of the claim of one interface and pool. A virtual machine of the same name
+// that comes later has another one, as its claim may not have the address of the first.
+func name(vm *vmv1alpha1.VirtualMachine, nic string, pool vmv1alpha1.IPPoolReference) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{string(vm.UID), nic, pool.APIGroup, pool.Kind, pool.Name}, "\x00")))
+	suffix := "-" + hex.EncodeToString(sum[:])[:10]
+	base := vm.Name + "-" + nic
+	base = strings.TrimRight(base[:min(len(base), maxName-len(suffix))], "-.")
+	return base + suffix
+}
+
+// Merge returns what the status is to have: what is wanted, with what was given of it, and
+// then what else was given, which stays. Dropped is what was claimed, not given, and is
+// not wanted any more.
+func Merge(wanted, before []vmv1alpha1.ClaimedAddress) (all, dropped []vmv1alpha1.ClaimedAddress) {
+	for _, w := range wanted {
+		if at := slices.IndexFunc(before, func(c vmv1alpha1.ClaimedAddress) bool { return c.ClaimName == w.ClaimName }); at >= 0 {
+			w.Address, w.Gateway = before[at].Address, before[at].Gateway
+		}
+		all = append(all, w)
+	}
+	for _, b := range before {
+		switch {
+		case slices.ContainsFunc(wanted, func(w vmv1alpha1.ClaimedAddress) bool { return w.ClaimName == b.ClaimName }):
+		case b.Address != "":
+			all = append(all, b)
+		default:
+			dropped = append(dropped, b)
+		}
+	}
+	return all, dropped
+}
+
+// Apply returns network with the addresses that were given for its interfaces. A gateway
+// of the spec's own counts before that of a pool, and that of the first pool before others.
+func Apply(network *vmv1alpha1.VirtualMachineNetworkSpec, given []vmv1alpha1.ClaimedAddress) *vmv1alpha1.VirtualMachineNetworkSpec {
+	out := network.DeepCopy()
+	for i := range out.Interfaces {
+		nic := &out.Interfaces[i]
+		for _, c := range given {
+			prefix, err := netip.ParsePrefix(c.Address)
+			if err != nil || c.Interface != nic.Name || !slices.Contains(nic.AddressesFromPools, c.Pool) {
+				continue
+			}
+			nic.Addresses = append(nic.Addresses, c.Address)
+			gateway := &nic.Gateway4
+			if prefix.Addr().Is6() {
+				gateway = &nic.Gateway6
+			}
+			if *gateway == "" {
+				*gateway = c.Gateway
+			}
+		}
+	}
+	return out
+}
+
+// newClaim is the claim of c for vm.
+func newClaim(version string, vm *vmv1alpha1.VirtualMachine, c vmv1alpha1.ClaimedAddress) *unstructured.Unstructured {
+	out := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": Group + "/" + version, "kind": "IPAddressClaim",
+		"spec": map[string]any{"poolRef": map[string]any{"apiGroup": c.Pool.APIGroup, "kind": c.Pool.Kind, "name": c.Pool.Name}},
+	}}
+	out.SetNamespace(vm.Namespace)
+	out.SetName(c.ClaimName)
+	out.SetLabels(map[string]string{UIDLabel: string(vm.UID)})
+	out.SetAnnotations(map[string]string{NameAnnotation: vm.Name})
+	out.SetFinalizers([]string{Finalizer})
+	return out
+}
+
+// text reads a string of an object that somebody else has written.
+func text(o *unstructured.Unstructured, path ...string) string {
+	s, _, _ := unstructured.NestedString(o.Object, path...)
+	return s
+}
+
+// poolOf is the pool that a claim or an address names.
+func poolOf(o *unstructured.Unstructured) vmv1alpha1.IPPoolReference {
+	return vmv1alpha1.IPPoolReference{
+		APIGroup: text(o, "spec", "poolRef", "apiGroup"), Kind: text(o, "spec", "poolRef", "kind"), Name: text(o, "spec", "poolRef", "name"),
+	}
+}
+
+// given reads the address of a claim. It is an error for one that is not the claim's or
+// that cannot be used.
+func given(address *unstructured.Unstructured, c vmv1alpha1.ClaimedAddress) (vmv1alpha1.ClaimedAddress, error) {
+	what := fmt.Sprintf("IPAddress %q", address.GetName())
+	if ref := text(address, "spec", "claimRef", "name"); ref != c.ClaimName {
+		return c, fmt.Errorf("%s is of IPAddressClaim %q, not of %q", what, ref, c.ClaimName)
+	}
+	if pool := poolOf(address); pool != c.Pool {
+		return c, fmt.Errorf("%s is of %s, not of %s", what, printed(pool), printed(c.Pool))
+	}
+	ip, err := netip.ParseAddr(text(address, "spec", "address"))
+	if err != nil || ip.Zone() != "" {
+		return c, fmt.Errorf("%s: spec.address %q is no IP address", what, short(text(address, "spec", "address")))
+	}
+	bits, _, _ := unstructured.NestedInt64(address.Object, "spec", "prefix")
+	prefix := netip.PrefixFrom(ip, int(bits))
+	if bits <= 0 || !prefix.IsValid() {
+		return c, fmt.Errorf("%s: spec.prefix is %d, allowed is 1 to %d", what, bits, ip.BitLen())
+	}
+	c.Address = prefix.String()
+	if gateway := text(address, "spec", "gateway"); gateway != "" {
+		g, err := netip.ParseAddr(gateway)
+		if err != nil || g.Is4() != ip.Is4() || g.Zone() != "" {
+			return c, fmt.Errorf("%s: spec.gateway %q is no address of the family of %s", what, short(gateway), ip)
+		}
+		c.Gateway = g.String()
+	}
+	return c, nil
+}
+
+// waiting says what a claim waits for.
+func waiting(claim *unstructured.Unstructured, c vmv1alpha1.ClaimedAddress) string {
+	out := fmt.Sprintf("IPAddressClaim %q waits for an address of %s", c.ClaimName, printed(c.Pool))
+	conditions, _, _ := unstructured.NestedSlice(claim.Object, "status", "conditions")
+	for _, condition := range conditions {
+		m, _ := condition.(map[string]any)
+		if m["type"] != "Ready" || m["status"] == "True" {
+			continue
+		}
+		reason, _ := m["reason"].(string)
+		message, _ := m["message"].(string)
+		if out += ": " + short(reason); message != "" {
+			out += ", " + short(message)
+		}
+	}
+	return out
+}
+
+// printed names a pool.
+func printed(p vmv1alpha1.IPPoolReference) string {
+	return fmt.Sprintf("%s.%s %q", short(p.Kind), short(p.APIGroup), short(p.Name))
+}
+
+// short cuts what others have written, so that a condition can hold it.
+func short(s string) string {
+	const most = 256
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "..."
+}

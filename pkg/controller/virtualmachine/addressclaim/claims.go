@@ -1,0 +1,197 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package addressclaim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// versions are those of the contract that have the same fields, the preferred first.
+var versions = []string{"v1beta2", "v1beta1"}
+
+// callTimeout bounds one call, within the context of the pass.
+const callTimeout = 10 * time.Second
+
+// Claims are those of the host cluster.
+type Claims struct {
+	client    dynamic.Interface
+	discovery discovery.DiscoveryInterface
+	seen      *sightings
+
+	mu sync.Mutex
+	// version is the one that is served, empty as long as it was not asked for.
+	version string
+}
+
+// New returns the claims of the cluster of client; it asks nothing yet.
+func New(client dynamic.Interface, discovery discovery.DiscoveryInterface) *Claims {
+	return &Claims{client: client, discovery: discovery, seen: newSightings()}
+}
+
+// AbsentError says that the cluster does not serve the contract.
+type AbsentError struct{}
+
+func (*AbsentError) Error() string {
+	return "the cluster serves no IPAddressClaims: install the CustomResourceDefinitions of " + Group + " and a provider that has the pool"
+}
+
+// WaitError says what an address waits for.
+type WaitError struct{ Message string }
+
+func (e *WaitError) Error() string { return e.Message }
+
+// InvalidError says what is wrong with a claim or an address.
+type InvalidError struct{ Message string }
+
+func (e *InvalidError) Error() string { return e.Message }
+
+// served returns the version to speak.
+func (c *Claims) served(ctx context.Context) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.version != "" {
+		return c.version, nil
+	}
+	var group metav1.APIGroup
+	err := c.discovery.RESTClient().Get().AbsPath("/apis/" + Group).Do(ctx).Into(&group)
+	if apierrors.IsNotFound(err) {
+		return "", &AbsentError{}
+	}
+	if err != nil {
+		return "", fmt.Errorf("asking for the versions of %s: %w", Group, err)
+	}
+	for _, v := range versions {
+		if slices.ContainsFunc(group.Versions, func(g metav1.GroupVersionForDiscovery) bool { return g.Version == v }) {
+			c.version = v
+			return v, nil
+		}
+	}
+	return "", &AbsentError{}
+}
+
+// forget makes the next call ask for the version again.
+func (c *Claims) forget() {
+	c.mu.Lock()
+	c.version = ""
+	c.mu.Unlock()
+}
+
+// resource is one of the contract, in a namespace.
+func (c *Claims) resource(version, resource, namespace string) dynamic.ResourceInterface {
+	return c.client.Resource(schema.GroupVersionResource{Group: Group, Version: version, Resource: resource}).Namespace(namespace)
+}
+
+// Get claims one address for vm, and returns it as soon as the pool has given it. Until
+// then it is a WaitError.
+func (c *Claims) Get(ctx context.Context, vm *vmv1alpha1.VirtualMachine, want vmv1alpha1.ClaimedAddress) (vmv1alpha1.ClaimedAddress, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	version, err := c.served(ctx)
+	if err != nil {
+		return want, err
+	}
+	c.seen.watch()
+	claim, err := c.claim(ctx, version, vm, want)
+	if err != nil {
+		return want, err
+	}
+	if pool := poolOf(claim); claim.GetLabels()[UIDLabel] != string(vm.UID) || pool != want.Pool {
+		return want, &InvalidError{fmt.Sprintf("IPAddressClaim %q is not of this virtual machine and %s", want.ClaimName, printed(want.Pool))}
+	}
+	if claim.GetDeletionTimestamp() != nil {
+		return want, c.let(ctx, version, claim, want)
+	}
+	ref := text(claim, "status", "addressRef", "name")
+	if ref == "" {
+		return want, &WaitError{waiting(claim, want)}
+	}
+	addresses := c.resource(version, "ipaddresses", vm.Namespace)
+	address, err := addresses.Get(ctx, ref, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return want, &WaitError{fmt.Sprintf("IPAddress %q, which IPAddressClaim %q names, does not exist", short(ref), want.ClaimName)}
+	}
+	if err != nil {
+		return want, fmt.Errorf("reading IPAddress %q: %w", short(ref), err)
+	}
+	if address.GetDeletionTimestamp() != nil {
+		return want, &WaitError{fmt.Sprintf("IPAddress %q of IPAddressClaim %q is being deleted", short(ref), want.ClaimName)}
+	}
+	got, err := given(address, want)
+	if err != nil {
+		return want, &InvalidError{err.Error()}
+	}
+	return got, keep(ctx, addresses, address)
+}
+
+// claim returns the claim, made if there is none.
+func (c *Claims) claim(ctx context.Context, version string, vm *vmv1alpha1.VirtualMachine, want vmv1alpha1.ClaimedAddress) (*unstructured.Unstructured, error) {
+	claims := c.resource(version, "ipaddressclaims", vm.Namespace)
+	claim, err := claims.Get(ctx, want.ClaimName, metav1.GetOptions{})
+	if !apierrors.IsNotFound(err) {
+		if err != nil {
+			err = fmt.Errorf("reading IPAddressClaim %q: %w", want.ClaimName, err)
+		}
+		return claim, err
+	}
+	claim, err = claims.Create(ctx, newClaim(version, vm, want), metav1.CreateOptions{})
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return nil, &WaitError{fmt.Sprintf("IPAddressClaim %q waits for an address of %s", want.ClaimName, printed(want.Pool))}
+	case apierrors.IsNotFound(err):
+		c.forget() // Not even the kind is there any more, or the version.
+		return nil, &AbsentError{}
+	case apierrors.IsInvalid(err):
+		return nil, &InvalidError{fmt.Sprintf("IPAddressClaim %q is refused: %s", want.ClaimName, short(err.Error()))}
+	case err != nil:
+		return nil, fmt.Errorf("creating IPAddressClaim %q: %w", want.ClaimName, err)
+	}
+	return claim, nil
+}
+
+// let lets a claim go that somebody deletes before its address was ever used.
+func (c *Claims) let(ctx context.Context, version string, claim *unstructured.Unstructured, want vmv1alpha1.ClaimedAddress) error {
+	if err := release(ctx, c.resource(version, "ipaddressclaims", claim.GetNamespace()), claim); err != nil {
+		return err
+	}
+	return &WaitError{fmt.Sprintf("IPAddressClaim %q is being deleted; it is made again then", want.ClaimName)}
+}
+
+// keep puts the finalizer on o, if it is not there.
+func keep(ctx context.Context, resource dynamic.ResourceInterface, o *unstructured.Unstructured) error {
+	if slices.Contains(o.GetFinalizers(), Finalizer) {
+		return nil
+	}
+	o = o.DeepCopy()
+	o.SetFinalizers(append(o.GetFinalizers(), Finalizer))
+	if _, err := resource.Update(ctx, o, metav1.UpdateOptions{}); err != nil {
+		return fmt.Errorf("keeping %s %q: %w", o.GetKind(), o.GetName(), err)
+	}
+	return nil
+}
+
+// release takes the finalizer from o, if it is there.
+func release(ctx context.Context, resource dynamic.ResourceInterface, o *unstructured.Unstructured) error {
+	if !slices.Contains(o.GetFinalizers(), Finalizer) {
+		return nil
+	}
+	o = o.DeepCopy()
+	o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == Finalizer }))
+	if _, err := resource.Update(ctx, o, metav1.UpdateOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("releasing %s %q: %w", o.GetKind(), o.GetName(), err)
+	}
+	return nil
+}
