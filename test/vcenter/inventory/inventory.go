@@ -27,7 +27,15 @@ const (
 	Portgroup       = "DC0_DVPG0"
 	VMFolder        = "slipway"
 	TemplatesFolder = "templates"
+	// Segment is an opaque network, a segment of NSX that is the port group SegmentGroup on
+	// the distributed switch; Opaque is one that is nothing else.
+	Segment      = "segment-0"
+	SegmentGroup = "segment-0-on-DVS0"
+	Opaque       = "opaque-0"
 )
+
+// segmentID is what NSX calls the segment.
+const segmentID = "7c0ffee0-0000-4000-8000-00000000cafe"
 
 const (
 	hosts      = 3
@@ -115,6 +123,51 @@ func (inv *Inventory) complete(ctx context.Context, dir string) error {
 		return fmt.Errorf("the simulated inventory has no network %q", Network)
 	}
 	inv.Network = network.Reference()
+	return inv.addNetworks(ctx, client, dc)
+}
+
+// addNetworks adds the kinds of networks that a vCenter with NSX has besides: a segment on
+// the distributed switch, which is a port group and an opaque network, and an opaque network
+// of something else. All hosts have them.
+func (inv *Inventory) addNetworks(ctx context.Context, client *vim25.Client, dc *simulator.Datacenter) error {
+	registry := inv.Model.Map()
+	dvs, isSwitch := registry.FindByName("DVS0", registry.Get(dc.NetworkFolder).(*simulator.Folder).ChildEntity).(*simulator.DistributedVirtualSwitch)
+	folder, isFolder := registry.Get(dc.NetworkFolder).(*simulator.Folder)
+	if !isSwitch || !isFolder {
+		return fmt.Errorf("the simulated inventory has no distributed switch")
+	}
+	task, err := object.NewDistributedVirtualSwitch(client, dvs.Self).AddPortgroup(ctx, []types.DVPortgroupConfigSpec{{
+		Name: SegmentGroup, Type: string(types.DistributedVirtualPortgroupPortgroupTypeEarlyBinding),
+		BackingType: string(types.DistributedVirtualPortgroupBackingTypeNsx), LogicalSwitchUuid: segmentID,
+	}})
+	if err == nil {
+		err = task.Wait(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("create port group %s: %w", SegmentGroup, err)
+	}
+	own := &simulator.Context{Context: ctx, Map: registry}
+	for _, summary := range []types.OpaqueNetworkSummary{
+		{NetworkSummary: types.NetworkSummary{Name: Segment}, OpaqueNetworkId: segmentID, OpaqueNetworkType: "nsx.LogicalSwitch"},
+		{NetworkSummary: types.NetworkSummary{Name: Opaque}, OpaqueNetworkId: "opaque-0", OpaqueNetworkType: "other"},
+	} {
+		if err := folder.AddOpaqueNetwork(own, summary); err != nil {
+			return fmt.Errorf("create opaque network %s: %w", summary.Name, err)
+		}
+		added := registry.FindByName(summary.Name, folder.ChildEntity)
+		if added == nil {
+			return fmt.Errorf("the simulated inventory has no network %q", summary.Name)
+		}
+		dc.Network = append(dc.Network, added.Reference())
+		for _, e := range append(registry.All("HostSystem"), registry.All("ClusterComputeResource")...) {
+			switch e := e.(type) {
+			case *simulator.HostSystem:
+				e.Network = append(e.Network, added.Reference())
+			case *simulator.ClusterComputeResource:
+				e.Network = append(e.Network, added.Reference())
+			}
+		}
+	}
 	return nil
 }
 
@@ -188,6 +241,8 @@ func (inv *Inventory) list() []string {
 func name(e mo.Entity) string {
 	switch x := e.(type) {
 	case *mo.Network:
+		return x.Name
+	case *mo.OpaqueNetwork:
 		return x.Name
 	case *simulator.DistributedVirtualPortgroup:
 		return x.Name
