@@ -6,6 +6,7 @@ package vsphere
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -197,5 +198,57 @@ func TestWhatARunningVMCannotTakeOfItsAdaptersWaitsForARestart(t *testing.T) {
 			l.until("it is restarted", func() bool { return len(st.RestartRequired) == 0 && settled(req)() }, req)
 			nothingToDo(t, p, req)
 		})
+	}
+}
+
+func TestAnAdapterIsBackedByTheKindOfItsNetwork(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	for network, want := range map[string]string{
+		"VM Network":            "VM Network",
+		"DC0_DVPG0":             "DC0_DVPG0",
+		"segment-0-on-DVS0":     "segment-0-on-DVS0",
+		"segment-0":             "segment-0-on-DVS0",
+		"opaque-0":              "other opaque-0",
+		"/DC0/network/opaque-0": "other opaque-0",
+	} {
+		t.Run(strings.ReplaceAll(network, "/", "-"), func(t *testing.T) {
+			req := newRequest(strings.ToLower(strings.NewReplacer("/", "", " ", "-", "_", "-").Replace("on-"+network)), templateImage())
+			req.Effective = req.Effective.DeepCopy()
+			req.Effective.Network.Interfaces[0].Network = network
+			l.until("the VM runs", settled(req), req)
+			for mac, got := range wired(t, ready, req) {
+				if got != "*types.VirtualVmxnet3 on "+want {
+					t.Errorf("%s is a %s, want it on %s", mac, got, want)
+				}
+			}
+			nothingToDo(t, p, req)
+		})
+	}
+	t.Run("live", func(t *testing.T) {
+		req := newRequest("moves", templateImage())
+		l.until("the VM runs", settled(req), req)
+		for _, network := range []string{"opaque-0", "segment-0", "DC0_DVPG0", "VM Network"} {
+			before := wired(t, ready, req)
+			req.Effective = req.Effective.DeepCopy()
+			req.Effective.Network.Interfaces[0].Network = network
+			l.until("it is on "+network, func() bool { return settled(req)() && !cmp.Equal(before, wired(t, ready, req)) }, req)
+			nothingToDo(t, p, req)
+		}
+	})
+}
+
+func TestWhatIsNoNetworkForAVMIsSaid(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	for network, want := range map[string]string{
+		"DVS0": `network "DVS0" is a distributed switch: name one of its port groups`,
+		"none": `vSphere has no network "none"`,
+	} {
+		_, err := p.places.Backings(t.Context(), []string{network}, nil)
+		if err == nil || err.Error() != want {
+			t.Errorf("network %s: %v, want %q", network, err, want)
+		}
 	}
 }

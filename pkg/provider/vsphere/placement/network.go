@@ -76,7 +76,7 @@ func (r *Resolver) backing(ctx context.Context, name string, of map[string]strin
 // backingAt finds a network by its name in vSphere.
 func (r *Resolver) backingAt(ctx context.Context, at string) (types.BaseVirtualDeviceBackingInfo, error) {
 	return r.backings.get(ctx, at, func(ctx context.Context) (types.BaseVirtualDeviceBackingInfo, error) {
-		f, _, _, err := r.finder(ctx)
+		f, dc, c, err := r.finder(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -87,11 +87,7 @@ func (r *Resolver) backingAt(ctx context.Context, at string) (types.BaseVirtualD
 		if err := r.reachable(ctx, at, net.Reference()); err != nil {
 			return nil, err
 		}
-		b, err := net.EthernetCardBackingInfo(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("reading network %q: %w", at, err)
-		}
-		return b, nil
+		return connect(ctx, c, dc, at, net)
 	})
 }
 
