@@ -45,6 +45,7 @@ func New(client dynamic.Interface, discovery discovery.DiscoveryInterface) *Clai
 // AbsentError says that the cluster does not serve the contract.
 type AbsentError struct{}
 
+// Error says what to install.
 func (*AbsentError) Error() string {
 	return "the cluster serves no IPAddressClaims: install the CustomResourceDefinitions of " + Group + " and a provider that has the pool"
 }
@@ -52,11 +53,13 @@ func (*AbsentError) Error() string {
 // WaitError says what an address waits for.
 type WaitError struct{ Message string }
 
+// Error is the message.
 func (e *WaitError) Error() string { return e.Message }
 
 // InvalidError says what is wrong with a claim or an address.
 type InvalidError struct{ Message string }
 
+// Error is the message.
 func (e *InvalidError) Error() string { return e.Message }
 
 // served returns the version to speak.

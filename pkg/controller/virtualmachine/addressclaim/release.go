@@ -20,6 +20,7 @@ import (
 func (c *Claims) Release(ctx context.Context, vm *vmv1alpha1.VirtualMachine, claimed vmv1alpha1.ClaimedAddress) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
+	c.forget() // In a version that is not served any more nothing would be seen.
 	version, err := c.served(ctx)
 	var absent *AbsentError
 	if errors.As(err, &absent) {
