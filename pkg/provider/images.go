@@ -21,8 +21,8 @@ type Images interface {
 	// Items lists the content library called library, which must be the only one of
 	// that name, in no order.
 	Items(ctx context.Context, library string) ([]LibraryItem, error)
-	// DescribeItem says what virtual machines are like that are made from an item. Items
-	// of other types than OVF are not usable.
+	// DescribeItem says what virtual machines are like that are made from an item, and of
+	// an ISO image that it is one. Items of other types are not usable.
 	DescribeItem(ctx context.Context, item LibraryItem) (*ImageDescription, error)
 	// DescribeTemplate says the same of the template at an inventory path.
 	DescribeTemplate(ctx context.Context, inventoryPath string) (*ImageDescription, error)

@@ -63,6 +63,9 @@ func describes(status *vmv1alpha1.VirtualMachineImageStatus, item *provider.Libr
 	if status.ProviderItemID != item.ID || status.ContentVersion != item.ContentVersion {
 		return false
 	}
+	if status.Type == vmv1alpha1.ImageTypeISO {
+		return meta.IsStatusConditionTrue(status.Conditions, vmv1alpha1.ConditionReady)
+	}
 	c := meta.FindStatusCondition(status.Conditions, vmv1alpha1.ConditionOVFReady)
 	return c != nil && (c.Status == metav1.ConditionTrue || c.Reason == vmv1alpha1.ReasonIncomplete)
 }

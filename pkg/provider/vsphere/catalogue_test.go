@@ -100,6 +100,7 @@ func TestTheCatalogueTellsWhatIsNotThereFromWhatItCannotRead(t *testing.T) {
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	addItem(t, ready, "installer", library.ItemTypeISO)
+	addItem(t, ready, "golden", library.ItemTypeVMTX)
 	addItem(t, ready, "empty", library.ItemTypeOVF)
 	images := p.driver.Images()
 	items, err := images.Items(t.Context(), "slipway")
@@ -121,13 +122,17 @@ func TestTheCatalogueTellsWhatIsNotThereFromWhatItCannotRead(t *testing.T) {
 	}{
 		"a library":     {listed("silver"), true, `no content library "silver"`},
 		"a template":    {template("templates/none"), true, "no template"},
-		"an ISO":        {describe("installer"), false, `has type "iso"`},
+		"a VM template": {describe("golden"), false, `has type "vm-template"`},
 		"no descriptor": {describe("empty"), false, "no file *.ovf"},
 	} {
 		var unusable *provider.NotUsableError
 		if !errors.As(tc.err, &unusable) || unusable.Missing != tc.missing || !strings.Contains(tc.err.Error(), tc.want) {
 			t.Errorf("%s: error %v, want a NotUsableError with %q, missing %t", what, tc.err, tc.want, tc.missing)
 		}
+	}
+
+	if err := describe("installer"); err != nil {
+		t.Errorf("an ISO image: error %v, want it described, for drives", err)
 	}
 
 	control(t, ready, http.MethodPost, "/outage?seconds=600")

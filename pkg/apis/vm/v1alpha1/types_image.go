@@ -105,6 +105,8 @@ type ImageType string
 const (
 	// ImageTypeOVF is an OVF item of a content library.
 	ImageTypeOVF ImageType = "OVF"
+	// ImageTypeISO is an ISO item of a content library, for CD-ROM drives.
+	ImageTypeISO ImageType = "ISO"
 	// ImageTypeTemplate is a virtual machine template of the inventory.
 	ImageTypeTemplate ImageType = "Template"
 )
@@ -118,7 +120,7 @@ type VirtualMachineImageStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" protobuf:"bytes,1,rep,name=conditions"`
-	// Type is OVF or Template.
+	// Type is OVF, ISO or Template.
 	// +optional
 	Type ImageType `json:"type,omitempty" protobuf:"bytes,2,opt,name=type,casttype=ImageType"`
 	// ContentVersion is the version of what status describes, as vSphere counts it: the

@@ -6,6 +6,7 @@ package catalogue
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/vmware/govmomi/vapi/library"
 	"github.com/vmware/govmomi/vapi/rest"
@@ -80,6 +81,12 @@ func (c *Catalogue) item(ctx context.Context, id string) (item *library.Item, er
 
 // DescribeItem implements provider.Images.
 func (c *Catalogue) DescribeItem(ctx context.Context, item provider.LibraryItem) (*provider.ImageDescription, error) {
+	if strings.EqualFold(item.Type, library.ItemTypeISO) {
+		// For CD-ROM drives: nothing is to be read of it.
+		return &provider.ImageDescription{Status: vmv1alpha1.VirtualMachineImageStatus{
+			Type: vmv1alpha1.ImageTypeISO, ProviderItemID: item.ID, ContentVersion: item.ContentVersion, ContentSize: item.Size,
+		}}, nil
+	}
 	if err := placement.Deployable(vmv1alpha1.ContentLibraryImageSource{Library: item.Library, Item: item.Name}, item.Type); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,133 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/vmware/govmomi/vapi/library"
+	"github.com/vmware/govmomi/vapi/rest"
+	"github.com/vmware/govmomi/vim25/soap"
+	vimtypes "github.com/vmware/govmomi/vim25/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/test/vcenter"
+)
+
+// addISO adds an ISO item with a file to the content library.
+func addISO(t *testing.T, ready vcenter.Ready, name string) *vmv1alpha1.VirtualMachineImage {
+	t.Helper()
+	ctx := t.Context()
+	c := rest.NewClient(admin(t, ready).Client)
+	if err := c.Login(ctx, url.UserPassword(vcenter.DefaultUsername, vcenter.DefaultPassword)); err != nil {
+		t.Fatal(err)
+	}
+	m := library.NewManager(c)
+	found, err := m.FindLibrary(ctx, library.Find{Name: "slipway"})
+	if err != nil || len(found) != 1 {
+		t.Fatalf("content libraries %v, %v; want one", found, err)
+	}
+	item, err := m.CreateLibraryItem(ctx, library.Item{Name: name, Type: library.ItemTypeISO, LibraryID: found[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := m.CreateLibraryItemUpdateSession(ctx, library.Session{LibraryItemID: item})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const content = "CD001"
+	file, err := m.AddLibraryItemFile(ctx, session, library.UpdateFile{Name: name + ".iso", SourceType: "PUSH", Size: int64(len(content))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	endpoint, err := url.Parse(file.UploadEndpoint.URI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	upload := soap.DefaultUpload
+	upload.ContentLength = int64(len(content))
+	if err := c.Upload(ctx, strings.NewReader(content), endpoint, &upload); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.CompleteLibraryItemUpdateSession(ctx, session); err != nil {
+		t.Fatal(err)
+	}
+	image := &vmv1alpha1.VirtualMachineImage{}
+	image.Name = name
+	image.Spec.ContentLibrary = &vmv1alpha1.ContentLibraryImageSource{Library: "slipway", Item: name}
+	return image
+}
+
+// driveOf is the file in the CD-ROM drive of a VM, and whether it is connected at a start.
+func driveOf(t *testing.T, ready vcenter.Ready, name string) (iso string, connected bool) {
+	t.Helper()
+	for _, d := range inVCenter(t, ready)["team-a/"+name].Config.Hardware.Device {
+		if drive, ok := d.(*vimtypes.VirtualCdrom); ok {
+			if b, ok := drive.Backing.(*vimtypes.VirtualCdromIsoBackingInfo); ok {
+				iso = b.FileName
+			}
+			return iso, drive.Connectable.StartConnected
+		}
+	}
+	return "none", false
+}
+
+func TestDiscsAreInsertedAndEjectedLive(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	one, two := addISO(t, ready, "one"), addISO(t, ready, "two")
+	req := newRequest("discs", libraryImage())
+	drive := vmv1alpha1.VirtualMachineVolume{Name: "iso", Bus: "sata", CDROM: &vmv1alpha1.CDROMVolumeSource{Image: &vmv1alpha1.VirtualMachineImageRef{Kind: "VirtualMachineImage", Name: "one"}}}
+	req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{drive, disk("data", "1Gi", "")}
+	req.Effective.BootOrder = []vmv1alpha1.VirtualMachineBootDevice{{Type: vmv1alpha1.BootDeviceDisk, Name: "data"}, {Type: vmv1alpha1.BootDeviceCDROM}, {Type: vmv1alpha1.BootDeviceNetwork, Name: "eth0"}}
+	req.Discs = map[string]*vmv1alpha1.VirtualMachineImage{"iso": one}
+	l.until("the VM runs", synced(req), req)
+	iso, connected := driveOf(t, ready, "discs")
+	if !connected || !strings.HasPrefix(iso, "[LocalDS_0] contentlib-") || !strings.HasSuffix(iso, ".iso") || !fileExists(t, ready, iso) {
+		t.Errorf("the drive has %q, connected %t; want the file of the item", iso, connected)
+	}
+	if order := inVCenter(t, ready)["team-a/discs"].Config.BootOptions.BootOrder; len(order) != 3 {
+		t.Errorf("boot order %v, want three devices", order)
+	}
+	nothingToDo(t, p, req)
+
+	req.Effective.Volumes[0].CDROM.Image.Name, req.Discs["iso"] = "two", two
+	other := ""
+	l.until("the other disc is in", func() bool { other, _ = driveOf(t, ready, "discs"); return other != iso && synced(req)() }, req)
+	req.Effective.Volumes[0].CDROM.Connected = ptr(false)
+	l.until("it is ejected", func() bool { _, connected := driveOf(t, ready, "discs"); return !connected && synced(req)() }, req)
+	req.Effective.Volumes[0].CDROM.Image = nil
+	req.Discs = nil
+	l.until("the drive is empty", func() bool { iso, _ := driveOf(t, ready, "discs"); return iso == "" && synced(req)() }, req)
+	if req.VM.Status.PowerState != vmv1alpha1.PoweredOn || !req.VM.Status.Volumes[0].Attached {
+		t.Errorf("the VM is %s with volume %+v, want it running all the time with its drive", req.VM.Status.PowerState, req.VM.Status.Volumes[0])
+	}
+	nothingToDo(t, p, req)
+	req.Effective.Volumes, req.Effective.BootOrder = req.Effective.Volumes[1:], nil
+	l.until("the removal waits for a restart", func() bool {
+		return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "True RestartRequired"
+	}, req)
+	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+	l.until("the drive is gone", func() bool { iso, _ := driveOf(t, ready, "discs"); return iso == "none" }, req)
+}
+
+func TestAnISOItemWithoutFileIsNamed(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	addItem(t, ready, "hollow", library.ItemTypeISO)
+	req := newRequest("hollow", libraryImage())
+	image := &vmv1alpha1.VirtualMachineImage{}
+	image.Spec.ContentLibrary = &vmv1alpha1.ContentLibraryImageSource{Library: "slipway", Item: "hollow"}
+	req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{{Name: "iso", Bus: "sata", CDROM: &vmv1alpha1.CDROMVolumeSource{Image: &vmv1alpha1.VirtualMachineImageRef{Name: "hollow"}}}}
+	req.Discs = map[string]*vmv1alpha1.VirtualMachineImage{"iso": image}
+	l.until("it is said", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady) == "False NotFound" }, req)
+	const want = `volumes[iso].cdrom.image: item "hollow" of content library "slipway" has 0 ISO files on a datastore, and must have one`
+	if got := message(&req.VM.Status, vmv1alpha1.ConditionStorageReady); !strings.HasPrefix(got, want) {
+		t.Errorf("message %q, want it to begin with %q", got, want)
+	}
+}
