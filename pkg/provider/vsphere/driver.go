@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/action"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/catalogue"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/compliance"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/create"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/descriptor"
@@ -38,6 +39,7 @@ type Driver struct {
 	flags       placement.Options
 	zones       zones
 	descriptors *descriptor.Reader
+	compliance  *compliance.Checker
 	// readAfter is closed when the inventory may be read, nil for at once.
 	readAfter <-chan struct{}
 	sink      driver.Sink
@@ -56,6 +58,11 @@ func New(c Config) (*Driver, error) {
 		Session: s, MaxWait: c.MaxWait, Changed: d.changed, Synced: func() { d.sink.Read() },
 		Folders: d.folders,
 	})
+	d.compliance = &compliance.Checker{Policies: s.Policies, Machines: d.inventory.All, Changed: func(vm *mo.VirtualMachine) {
+		if owner, ok := observe.OwnerOf(vm); ok {
+			d.sink.Changed(owner.Key)
+		}
+	}}
 	d.actor = &action.Actor{Session: s, Inventory: d.inventory, GracePeriod: c.GracePeriod}
 	d.images = &catalogue.Catalogue{Session: s, Places: d.anyPlaces, Descriptors: d.descriptors}
 	d.SetZones(map[string]*vmv1alpha1.ZoneSpec{vmv1alpha1.DefaultZone: nil})
@@ -72,6 +79,7 @@ func (d *Driver) Run(ctx context.Context, sink driver.Sink) {
 	wg.Go(func() { d.session.Run(ctx) })
 	wg.Go(func() { d.readInventory(ctx) })
 	wg.Go(func() { d.warm(ctx) })
+	wg.Go(func() { d.compliance.Run(ctx) })
 	wg.Wait()
 	d.session.Close()
 }
@@ -96,6 +104,9 @@ func (d *Driver) changed(old, now *mo.VirtualMachine) {
 	}
 	if !ok {
 		return
+	}
+	if s := compliance.Signature(now); s != "" && s != compliance.Signature(old) {
+		d.compliance.Kick()
 	}
 	if old != nil && now != nil && configVersion(old) == configVersion(now) &&
 		equality.Semantic.DeepEqual(observe.Of(old, d.inventory.HostName), observe.Of(now, d.inventory.HostName)) {

@@ -32,6 +32,7 @@ func (m machine) ref() vimtypes.ManagedObjectReference { return m.vm.Self }
 // Facts implements driver.Machine.
 func (m machine) Facts(w *driver.Want) driver.Facts {
 	f := report.Facts(m.vm, w, m.driver.inventory.HostName)
+	report.Comply(&f, m.vm, m.driver.compliance.Of(m.vm))
 	f.Unfinished = f.Readable && observe.Pending(m.vm) && f.PowerState == vmv1alpha1.PoweredOff
 	if m.driver.inventory.Outside(m.ref()) {
 		f.Conditions = append(f.Conditions, report.Misplaced(m.vm.Name))

@@ -121,6 +121,7 @@ func TestAPolicyIsGivenToWhatExists(t *testing.T) {
 	if req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
 		t.Errorf("the VM is %s, want it running all the time", req.VM.Status.PowerState)
 	}
+	l.until("it complies", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionStorageCompliant) == "True Succeeded" }, req)
 	before := counted.snapshot()
 	nothingToDo(t, p, req)
 	if diff := cmp.Diff(before, counted.snapshot()); diff != "" {
@@ -284,4 +285,40 @@ func TestEncryptedPoliciesMakeEncryptedVMs(t *testing.T) {
 			return vm.Config != nil && vm.Config.KeyId != nil && reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
 		}, req)
 	})
+}
+
+func TestComplianceIsToldAndSoIsItsEnd(t *testing.T) {
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
+	l := newLoop(t, p)
+	plain, req := ofClass("plain", libraryImage(), ""), ofClass("complies", libraryImage(), "gold")
+	req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}
+	compliant := func(of *provider.Request, want string) func() bool {
+		return func() bool {
+			return reason(&of.VM.Status, vmv1alpha1.ConditionStorageCompliant) == want && synced(of)()
+		}
+	}
+	l.until("all of it complies", func() bool { return compliant(req, "True Succeeded")() && compliant(plain, "True Succeeded")() }, req, plain)
+	st := &req.VM.Status
+	if st.Storage.Compliance != "compliant" || st.Storage.BootDisk.Compliance != "compliant" || st.Volumes[0].Compliance != "compliant" {
+		t.Errorf("compliance %q, boot disk %q, volume %q; want all of it compliant", st.Storage.Compliance, st.Storage.BootDisk.Compliance, st.Volumes[0].Compliance)
+	}
+	before := counted.snapshot()
+	nothingToDo(t, p, req)
+	if diff := cmp.Diff(before, counted.snapshot()); diff != "" {
+		t.Errorf("passes over a stable VM asked vSphere (-before +after):\n%s", diff)
+	}
+	control(t, ready, http.MethodPut, "/datastore/tags?datastore=LocalDS_1&tags=silver")
+	if err := p.driver.compliance.Ask(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l.until("it does not comply any more", compliant(req, "False NonCompliant"), req)
+	const want = "by its storage policy the virtual machine itself is nonCompliant, bootDisk is nonCompliant, volumes[data] is nonCompliant"
+	if got := message(st, vmv1alpha1.ConditionStorageCompliant); got != want {
+		t.Errorf("message %q, want %q", got, want)
+	}
+	if got := counted.snapshot()["PbmFetchComplianceResult"] - before["PbmFetchComplianceResult"]; got != 1 {
+		t.Errorf("vSphere was asked %d times about all that has a policy, want once", got)
+	}
 }

@@ -4,10 +4,24 @@
 package inventory
 
 import (
+	"github.com/vmware/govmomi/vim25/mo"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
+
+// All returns every record, in no order.
+func (i *Inventory) All() []*mo.VirtualMachine {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	out := make([]*mo.VirtualMachine, 0, len(i.vms))
+	for _, vm := range i.vms {
+		if vm != nil {
+			out = append(out, vm)
+		}
+	}
+	return out
+}
 
 // Owned lists the records that belong to objects. One that cannot be read now belongs to
 // the object that it did when it could.

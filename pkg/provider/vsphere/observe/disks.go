@@ -19,6 +19,8 @@ const (
 	// volumePrefix and the name of a volume are the key of the slot of its disk,
 	// drivePrefix of that of its CD-ROM drive.
 	volumePrefix, drivePrefix = "slipway.volume.", "slipway.cdrom."
+	// PolicyPrefix begins the keys of all profiles.
+	PolicyPrefix = "slipway.policy."
 	// policyPrefix and the name of a volume are the key of the profile of its storage
 	// policy, reclaimPrefix of what becomes of its disk.
 	policyPrefix, reclaimPrefix = "slipway.policy.volume.", "slipway.reclaim."
