@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/find"
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
@@ -242,9 +243,20 @@ func TestAnAdapterIsBackedByTheKindOfItsNetwork(t *testing.T) {
 func TestWhatIsNoNetworkForAVMIsSaid(t *testing.T) {
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
+	uplinks := ""
+	all, err := find.NewFinder(admin(t, ready).Client).NetworkList(t.Context(), "/DC0/network/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range all {
+		if strings.Contains(n.GetInventoryPath(), "DVUplinks") {
+			uplinks = n.GetInventoryPath()
+		}
+	}
 	for network, want := range map[string]string{
-		"DVS0": `network "DVS0" is a distributed switch: name one of its port groups`,
-		"none": `vSphere has no network "none"`,
+		uplinks: `network "` + uplinks + `" has the uplinks of its switch, and no virtual machine can be connected to it`,
+		"DVS0":  `network "DVS0" is a distributed switch: name one of its port groups`,
+		"none":  `vSphere has no network "none"`,
 	} {
 		_, err := p.places.Backings(t.Context(), []string{network}, nil)
 		if err == nil || err.Error() != want {

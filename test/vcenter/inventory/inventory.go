@@ -146,6 +146,12 @@ func (inv *Inventory) addNetworks(ctx context.Context, client *vim25.Client, dc 
 	if err != nil {
 		return fmt.Errorf("create port group %s: %w", SegmentGroup, err)
 	}
+	for _, e := range registry.All("DistributedVirtualPortgroup") {
+		// The simulator makes it, and does not say what it is.
+		if group, ok := e.(*simulator.DistributedVirtualPortgroup); ok && strings.Contains(group.Name, "DVUplinks") {
+			group.Config.Uplink = types.NewBool(true)
+		}
+	}
 	own := &simulator.Context{Context: ctx, Map: registry}
 	for _, summary := range []types.OpaqueNetworkSummary{
 		{NetworkSummary: types.NetworkSummary{Name: Segment}, OpaqueNetworkId: segmentID, OpaqueNetworkType: "nsx.LogicalSwitch"},
