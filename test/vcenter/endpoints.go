@@ -5,6 +5,7 @@ package vcenter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	stdlog "log"
 	"net/http"
@@ -21,6 +22,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/contentlibrary"
 	"github.com/slipway-dev/slipway/test/vcenter/inventory"
 	"github.com/slipway-dev/slipway/test/vcenter/policies"
+	"github.com/slipway-dev/slipway/test/vcenter/volumes"
 )
 
 // endpoints registers the simulator's endpoints as served at address, and
@@ -48,6 +50,9 @@ func (s *Server) endpoints(address string) (_ http.Handler, err error) {
 	}
 	service.RegisterSDK(policyRegistry)
 	s.gate.Policies = policies
+	if s.volumes = volumes.Install(service, s.gate, s.apiVersion); s.volumes == nil {
+		return nil, errors.New("register the simulator's endpoints: it has no volume service")
+	}
 	patterns, handler := vapi.New(service.Listen, registry)
 	for _, pattern := range patterns {
 		service.Handle(pattern, handler)

@@ -29,6 +29,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/sight"
 	"github.com/slipway-dev/slipway/test/vcenter/strict"
 	"github.com/slipway-dev/slipway/test/vcenter/usage"
+	"github.com/slipway-dev/slipway/test/vcenter/volumes"
 )
 
 const (
@@ -56,6 +57,7 @@ type Server struct {
 	front    *front.Front
 	delays   *front.TaskDelays
 	deployer *contentlibrary.Deployer
+	volumes  *volumes.Service
 	service  *http.Server
 	control  *http.Server
 	// password is what the account has now, nil for that of the options.
@@ -110,6 +112,9 @@ func (s *Server) Guests() *guest.Guests { return s.guests }
 
 // Deployer answers deployments from the content library.
 func (s *Server) Deployer() *contentlibrary.Deployer { return s.deployer }
+
+// Volumes is the volume service.
+func (s *Server) Volumes() *volumes.Service { return s.volumes }
 
 // Registry holds the objects of the inventory, for tests that look behind the service.
 func (s *Server) Registry() *simulator.Registry { return s.inv.Model.Map() }
@@ -224,7 +229,7 @@ func (s *Server) serve(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listen on --control-listen %s: %w", o.ControlListen, err)
 	}
-	s.control = &http.Server{Handler: front.Control(s.front, s.delays, s.events, s), ReadHeaderTimeout: time.Minute}
+	s.control = &http.Server{Handler: front.Control(s.front, s.delays, s.events, s, s.volumes), ReadHeaderTimeout: time.Minute}
 	run(ctx, func() error { return s.control.Serve(controls) })
 	s.ready.ControlURL = "http://" + controls.Addr().String()
 	return nil

@@ -21,10 +21,12 @@ import (
 )
 
 const (
-	restHeader  = "vmware-api-session-id"
-	restPrefix  = "/rest/"
-	apiPrefix   = "/api"
-	sdkPrefix   = "/sdk"
+	restHeader = "vmware-api-session-id"
+	restPrefix = "/rest/"
+	apiPrefix  = "/api"
+	sdkPrefix  = "/sdk"
+	// volumesPath is that of the volume service (cns.Path).
+	volumesPath = "/vsanHealth"
 	sessionPath = "/rest/com/vmware/cis/session"
 	// apiSessionPath is the same since vSphere 7.0 Update 2.
 	apiSessionPath = "/api/session"
@@ -83,7 +85,7 @@ func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == versionsPath:
 		f.serveVersions(w)
-	case strings.HasPrefix(r.URL.Path, sdkPrefix) && r.Method == http.MethodPost:
+	case (strings.HasPrefix(r.URL.Path, sdkPrefix) || r.URL.Path == volumesPath) && r.Method == http.MethodPost:
 		f.serveSOAP(w, r)
 	case strings.HasPrefix(r.URL.Path, restPrefix) || strings.HasPrefix(r.URL.Path, apiPrefix):
 		f.serveREST(w, r)

@@ -7,11 +7,14 @@ import (
 	"path"
 	"slices"
 
+	"github.com/google/uuid"
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/test/vcenter/volumes"
 )
 
 // firstClass returns the first class disk of the identifier.
@@ -56,25 +59,29 @@ func (g *Gate) AttachDiskTask(ctx *simulator.Context, req *types.AttachDisk_Task
 		if len(fcd.Config.ConsumerId) != 0 {
 			return nil, &types.InvalidState{} // attached already
 		}
-		return nil, g.attach(ctx, vm, fcd, req)
+		place := volumes.Attachment{UnitNumber: req.UnitNumber, Mode: string(types.VirtualDiskModeIndependent_persistent)}
+		if req.ControllerKey != 0 {
+			place.ControllerKey = &req.ControllerKey
+		}
+		return nil, g.attach(ctx, vm, fcd, place)
 	})
 	task.Info.Name, task.Info.DescriptionId = "AttachDisk_Task", "VirtualMachine.attachDisk"
 	return &methods.AttachDisk_TaskBody{Res: &types.AttachDisk_TaskResponse{Returnval: task.Run(ctx)}}
 }
 
-func (g *Gate) attach(ctx *simulator.Context, vm *simulator.VirtualMachine, fcd *types.VStorageObject, req *types.AttachDisk_Task) types.BaseMethodFault {
+// attach attaches a first class disk whose virtual machine's lock is held by ctx.
+func (g *Gate) attach(ctx *simulator.Context, vm *simulator.VirtualMachine, fcd *types.VStorageObject, place volumes.Attachment) types.BaseMethodFault {
 	backing, ok := fcd.Config.Backing.(types.BaseBaseConfigInfoFileBackingInfo)
 	if !ok {
 		return &types.InvalidArgument{InvalidProperty: "diskId"}
 	}
 	devices := object.VirtualDeviceList(vm.Config.Hardware.Device)
 	var controller types.BaseVirtualController
-	for _, d := range devices {
-		if c, ok := d.(types.BaseVirtualController); ok && req.ControllerKey != 0 && d.GetVirtualDevice().Key == req.ControllerKey {
-			controller = c
+	if key := place.ControllerKey; key != nil {
+		if controller, ok = devices.FindByKey(*key).(types.BaseVirtualController); !ok {
+			return &types.InvalidController{}
 		}
-	}
-	if controller == nil {
+	} else {
 		found, err := devices.FindDiskController("")
 		if err != nil {
 			return &types.InvalidController{}
@@ -82,12 +89,13 @@ func (g *Gate) attach(ctx *simulator.Context, vm *simulator.VirtualMachine, fcd 
 		controller = found
 	}
 	disk := devices.CreateDisk(controller, types.ManagedObjectReference{}, backing.GetBaseConfigInfoFileBackingInfo().FilePath)
-	disk.VDiskId, disk.CapacityInKB = &fcd.Config.Id, fcd.Config.CapacityInMB*1024
+	disk.VDiskId, disk.CapacityInKB, disk.CapacityInBytes = &fcd.Config.Id, fcd.Config.CapacityInMB<<10, fcd.Config.CapacityInMB<<20
 	if flat, ok := disk.Backing.(*types.VirtualDiskFlatVer2BackingInfo); ok {
-		flat.Datastore, flat.DiskMode = nil, string(types.VirtualDiskModeIndependent_persistent)
+		flat.Datastore, flat.DiskMode, flat.Sharing = nil, place.Mode, place.Sharing
+		flat.Uuid = diskUUID(fcd)
 	}
-	if req.UnitNumber != nil {
-		disk.UnitNumber = req.UnitNumber
+	if place.UnitNumber != nil {
+		disk.UnitNumber = place.UnitNumber
 	}
 	fault := g.reconfigure(ctx, vm, &types.ReconfigVM_Task{This: vm.Self, Spec: types.VirtualMachineConfigSpec{
 		DeviceChange: []types.BaseVirtualDeviceConfigSpec{&types.VirtualDeviceConfigSpec{
@@ -95,9 +103,14 @@ func (g *Gate) attach(ctx *simulator.Context, vm *simulator.VirtualMachine, fcd 
 		}},
 	}})
 	if fault == nil {
-		fcd.Config.ConsumerId = []types.ID{{Id: vm.Config.Uuid}}
+		fcd.Config.ConsumerId = append(fcd.Config.ConsumerId, types.ID{Id: vm.Config.Uuid})
 	}
 	return fault
+}
+
+// diskUUID is what guests see of the disk wherever it is attached: it is in its descriptor.
+func diskUUID(fcd *types.VStorageObject) string {
+	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(fcd.Config.Id.Id)).String()
 }
 
 // DetachDiskTask detaches a first class disk; the disk stays.
@@ -127,7 +140,7 @@ func (g *Gate) detach(ctx *simulator.Context, vm *simulator.VirtualMachine, disk
 	}})
 	if fault == nil && disk.VDiskId != nil {
 		if fcd := firstClass(ctx, *disk.VDiskId); fcd != nil {
-			fcd.Config.ConsumerId = nil
+			fcd.Config.ConsumerId = slices.DeleteFunc(fcd.Config.ConsumerId, func(id types.ID) bool { return id.Id == vm.Config.Uuid })
 		}
 	}
 	return fault
