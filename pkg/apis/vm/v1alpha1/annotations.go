@@ -25,6 +25,16 @@ const (
 	AnnotationDelayedPowerOn = "vm.slipway.dev/power-on-not-before"
 )
 
+// On a claim that a VM has or is about to get.
+const (
+	// AnnotationClaimHolderPrefix and the UID of a VM are the key of an annotation that
+	// says that the VM holds the claim: nobody else gets its disk, unless the claim is
+	// ReadWriteMany. The value is the name of the VM, a slash, and the ID of the disk.
+	AnnotationClaimHolderPrefix = "claim.vm.slipway.dev/"
+	// ClaimFinalizer keeps the claim until no VM holds it.
+	ClaimFinalizer = "vm.slipway.dev/claim-in-use"
+)
+
 // ExtraConfigPausedKey with the value TRUE in the extraConfig of a vSphere VM is an
 // administrator's way to stop all changes of it.
 const ExtraConfigPausedKey = "slipway.paused"

@@ -28,6 +28,9 @@ const (
 	ConditionBootstrapReady = "BootstrapReady"
 	// ConditionStorageReady is True when datastore and storage class are usable.
 	ConditionStorageReady = "StorageReady"
+	// ConditionVolumesReady is True when every claim that the VM names is attached or can
+	// be; absent without claims.
+	ConditionVolumesReady = "VolumesReady"
 	// ConditionNetworkReady is True when all networks were found.
 	ConditionNetworkReady = "NetworkReady"
 	// ConditionAddressesReady is True when every pool that an interface names has given an
@@ -192,6 +195,6 @@ const (
 // order in which they are worth telling.
 var CreatePrerequisites = []string{
 	ConditionInstancetypeReady, ConditionPreferenceReady, ConditionClassReady,
-	ConditionImageReady, ConditionBootstrapReady, ConditionStorageReady,
+	ConditionImageReady, ConditionBootstrapReady, ConditionStorageReady, ConditionVolumesReady,
 	ConditionNetworkReady, ConditionAddressesReady, ConditionPlacementReady, ConditionImageCacheReady,
 }
