@@ -63,6 +63,9 @@ func Drive(iso string, connected bool) string {
 	return "CD-ROM: " + iso
 }
 
+// Claim prints the disk of a claim.
+func Claim(name string) string { return "claim " + name }
+
 // Adapter prints a network adapter; what is not known is left out.
 func Adapter(model, network, mac string) string {
 	out := model

@@ -41,7 +41,7 @@ func volume(v *vmv1alpha1.VirtualMachineVolume) string {
 	case v.Disk != nil:
 		return Disk(bytesOf(v.Disk.Capacity), v.Bus)
 	case v.PersistentVolumeClaim != nil:
-		return "claim " + v.PersistentVolumeClaim.ClaimName
+		return Claim(v.PersistentVolumeClaim.ClaimName)
 	}
 	return strings.TrimSpace(Present + " " + v.Bus)
 }

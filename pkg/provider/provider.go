@@ -30,6 +30,9 @@ type Request struct {
 	Discs map[string]*vmv1alpha1.VirtualMachineImage
 	// Bootstrap holds the values that the bootstrap Secrets had.
 	Bootstrap *BootstrapData
+	// Claims are those of the volumes of Effective that have one, by the name of the
+	// volume. A volume whose claim is not here is left as it is.
+	Claims map[string]Claim
 	// PrerequisitesReady is false when the caller has set a condition that
 	// forbids creation. The provider then checks and reports its own
 	// prerequisites, but starts no create.

@@ -64,6 +64,11 @@ type Result struct {
 	// Ended delivers the error of the operation that was started and is closed then;
 	// nil when none was.
 	Ended <-chan error
+	// Attached are the disks with a life of their own, such as those of claims, that the
+	// virtual machine has, by VolumeID. They count only with AttachedKnown: when they were
+	// seen and nothing runs or was started that changes them.
+	Attached      []string
+	AttachedKnown bool
 	// Settled is true when the virtual machine is as the effective spec wants it, but
 	// for RestartRequired, and nothing was started for its configuration.
 	Settled bool

@@ -35,6 +35,7 @@ func (p *pass) create(ctx context.Context) error {
 	if p.rec.running != nil {
 		return provider.ErrReconcileInProgress
 	}
+	p.AttachedKnown = !wasThere(p.req.VM) // What was never made has nothing.
 	refused := p.engine.driver.Refused(p.want)
 	if err := refused.Err(); err != nil {
 		p.False(vmv1alpha1.ConditionCreated, refused.Reason(), err.Error())
@@ -60,6 +61,7 @@ func (p *pass) startCreate(ctx context.Context, op driver.Operation, parts ...an
 	case isRefused(err):
 		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonTooManyCreates, "other virtual machines are created first")
 	case err == nil:
+		p.AttachedKnown = false
 		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "")
 	}
 	return err

@@ -53,6 +53,7 @@ func (p *pass) update(ctx context.Context, in plan.Input) error {
 	}
 	p.merge(next.Result)
 	if next.Operation == nil {
+		p.Attached, p.AttachedKnown = in.Facts.Attached, in.Facts.Readable && p.engine.driver.Synced()
 		if !next.Held && p.rec.last != nil {
 			p.engine.change(p.key, p.uid(), func(r *record) { r.last = nil })
 		}

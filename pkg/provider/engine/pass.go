@@ -90,6 +90,7 @@ func want(req *provider.Request) *driver.Want {
 		StorageClasses:  req.StorageClasses,
 		Discs:           req.Discs,
 		Bootstrap:       req.Bootstrap,
+		Claims:          req.Claims,
 		Adapters:        adapters(vm),
 		NoPromotion:     vm.Spec.PromoteDisksMode == vmv1alpha1.PromoteDisksModeDisabled,
 	}

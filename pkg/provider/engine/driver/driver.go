@@ -6,6 +6,7 @@ package driver
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -116,6 +117,8 @@ type Want struct {
 	Discs map[string]*vmv1alpha1.VirtualMachineImage
 	// Bootstrap holds secret values; nil without any.
 	Bootstrap *provider.BootstrapData
+	// Claims are those of the volumes of Effective, by the name of the volume.
+	Claims map[string]provider.Claim
 	// TPMPreferred is true when a preference asks for the TPM and nobody else: a
 	// virtual machine that cannot have it goes without.
 	TPMPreferred bool
@@ -128,7 +131,7 @@ type Want struct {
 // Clone returns a copy that an operation may keep.
 func (w *Want) Clone() *Want {
 	c := *w
-	c.Effective, c.Image = w.Effective.DeepCopy(), w.Image.DeepCopy()
+	c.Effective, c.Image, c.Claims = w.Effective.DeepCopy(), w.Image.DeepCopy(), maps.Clone(w.Claims)
 	return &c
 }
 

@@ -51,6 +51,8 @@ type Facts struct {
 	// Trouble says why it cannot be changed now; empty when it can. A change of that
 	// is reported.
 	Trouble string
+	// Attached are the disks with a life of their own that the machine has, by VolumeID.
+	Attached []string
 	// Unfinished is true when its create has not ended.
 	Unfinished bool
 	// Paused is true when an administrator paused it in the hypervisor.

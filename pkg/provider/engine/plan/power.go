@@ -5,10 +5,13 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	"github.com/slipway-dev/slipway/pkg/apis/limits"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/hardware"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
@@ -61,6 +64,11 @@ func powerOn(in *Input, p *Plan) error {
 		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+vmv1alpha1.ConditionConfigurationSynced)
 		return nil
 	}
+	if volumes := in.unattached(); len(volumes) > 0 {
+		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonWaitingForPrerequisites,
+			"waiting for the claims of "+conditions.List(volumes, ", ")+" to be attached")
+		return nil
+	}
 	if v, ok := in.VM.Annotations[vmv1alpha1.AnnotationDelayedPowerOn]; ok {
 		t, ok := limits.Time(v)
 		if !ok {
@@ -74,6 +82,22 @@ func powerOn(in *Input, p *Plan) error {
 		}
 	}
 	return in.operate(p, in.Machine.PowerOn(), vmv1alpha1.ReasonPoweringOn)
+}
+
+// unattached are the volumes with claims that a VM which is off has to have before its
+// guest looks for them. Who resumes finds the disks that the guest knows.
+func (in *Input) unattached() []string {
+	if in.Facts.PowerState != vmv1alpha1.PoweredOff {
+		return nil
+	}
+	var out []string
+	for _, v := range in.Want.Effective.Volumes {
+		claim := in.Want.Claims[v.Name]
+		if v.PersistentVolumeClaim != nil && (claim.VolumeID == "" || !slices.Contains(in.Facts.Attached, claim.VolumeID)) {
+			out = append(out, hardware.Volume(v.Name))
+		}
+	}
+	return out
 }
 
 // OffMode is how vm is powered off from a power state. A suspended guest cannot be
