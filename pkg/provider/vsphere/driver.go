@@ -302,6 +302,7 @@ func (d *Driver) wanted(w *driver.Want) configspec.Want {
 	out := configspec.Want{
 		Name: w.Name, Owner: ownerOf(w.Identity), InstanceUUID: w.Identity.InstanceUUID, ProviderID: w.ProviderID,
 		Effective: w.Effective, Adapters: w.Adapters, TPMPreferred: w.TPMPreferred, LastRestart: w.Restarted,
+		Claims: w.Claims, PlacesClaims: d.placesClaims(),
 	}
 	if w.Bootstrap != nil {
 		out.UserData, out.VAppProperties = w.Bootstrap.CloudConfig, w.Bootstrap.VAppProperties
@@ -314,6 +315,11 @@ func (d *Driver) wanted(w *driver.Want) configspec.Want {
 	out.Storage, out.ISOs = d.places(w.Identity.Zone).KnownStorage(w), d.places(w.Identity.Zone).KnownISOs(w)
 	out.Backings, _ = d.places(w.Identity.Zone).KnownBackings(placement.NetworkNames(w.Effective), w.NamespaceLabels)
 	return out
+}
+
+// placesClaims is true of a vCenter whose volume service takes places.
+func (d *Driver) placesClaims() bool {
+	return !session.Older(d.session.Info().APIVersion, configspec.PlacesClaimsSince)
 }
 
 // ownerOf is the owner that the vSphere VM of an object has.

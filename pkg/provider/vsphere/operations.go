@@ -16,6 +16,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/action"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/create"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
@@ -59,16 +60,42 @@ func (m machine) configure(ctx context.Context, diffs []configspec.Difference, v
 			return err
 		}
 	}
-	if configspec.OnlyUpgrade(diffs) {
-		return nil
+	if !configspec.OnlyElsewhere(diffs) {
+		spec := configspec.Spec(diffs)
+		spec.ChangeVersion = version
+		err := m.driver.actor.Reconfigure(ctx, m.ref(), spec)
+		if vimfault.InvalidBacking(err) {
+			m.driver.invalidate() // A network was made again: it has another key.
+		}
+		if err != nil {
+			return err
+		}
 	}
-	spec := configspec.Spec(diffs)
-	spec.ChangeVersion = version
-	err := m.driver.actor.Reconfigure(ctx, m.ref(), spec)
-	if vimfault.InvalidBacking(err) {
-		m.driver.invalidate() // A network was made again: it has another key.
+	for _, c := range configspec.ClaimChanges(diffs) {
+		if err := m.changeClaim(ctx, c); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
+}
+
+// changeClaim asks the volume service for a change of one disk.
+func (m machine) changeClaim(ctx context.Context, c configspec.ClaimChange) error {
+	switch {
+	case c.Detach:
+		return m.driver.actor.DetachVolume(ctx, m.ref(), c.ID)
+	case c.Attach == nil:
+		return m.driver.actor.ExtendVolume(ctx, m.ref(), c.ID, c.Extend)
+	case !m.driver.placesClaims():
+		return m.driver.actor.AttachVolume(ctx, m.ref(), c.ID, nil)
+	}
+	// The reconfiguration before may have made the controller.
+	for _, controller := range observe.Controllers(m.driver.inventory.Get(m.ref())) {
+		if controller.Kind == c.Attach.Kind && controller.Bus == c.Attach.Bus {
+			return m.driver.actor.AttachVolume(ctx, m.ref(), c.ID, &action.Place{ControllerKey: controller.Key, Unit: c.Attach.Unit, Shared: c.Attach.Shared})
+		}
+	}
+	return &vimfault.ChangedError{Message: fmt.Sprintf("the VM %s has no %s controller %d any more", m.ref().Value, c.Attach.Kind, c.Attach.Bus)}
 }
 
 // PowerOn implements driver.Machine.

@@ -14,18 +14,18 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
 
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
 // Destroy removes the VM with its files. Disks that are not its own are detached
-// before, for vSphere deletes whatever is attached; while it cannot be told which
-// these are, nothing is destroyed. Whether it was destroyed says the VM: a task that
-// vCenter has lost may have been carried out or not.
+// before, for vSphere deletes whatever is attached, first class disks too unless they are
+// marked as to be kept (API, BaseConfigInfo.keepAfterDeleteVm), which others set and clear
+// (kubernetes-sigs/vsphere-csi-driver#4054). While it cannot be told which disks these
+// are, or one of them is still there, nothing is destroyed. Whether it was destroyed says
+// the VM: a task that vCenter has lost may have been carried out or not.
 func (a *Actor) Destroy(ctx context.Context, vm types.ManagedObjectReference) error {
-	now, err := a.files(ctx, vm)
-	if err == nil && now != nil {
-		err = a.detachForeign(ctx, now)
-	}
+	now, err := a.withoutForeign(ctx, vm)
 	if err == nil && now != nil {
 		err = a.destroy(ctx, vm)
 	}
@@ -71,6 +71,46 @@ func (a *Actor) files(ctx context.Context, ref types.ManagedObjectReference) (*m
 	}
 	vm.Self = ref
 	return &vm, nil
+}
+
+// withoutForeign detaches the disks that are not the VM's own, and reads the VM again until
+// it has none of them; nil for a VM that is gone. First class disks are detached by the
+// service that has attached them, which knows then that they are free, and by a
+// reconfiguration where that refuses.
+func (a *Actor) withoutForeign(ctx context.Context, ref types.ManagedObjectReference) (*mo.VirtualMachine, error) {
+	vm, err := a.files(ctx, ref)
+	if err != nil || vm == nil {
+		return nil, err
+	}
+	disks, err := foreignDisks(vm)
+	if err != nil {
+		return nil, err
+	}
+	if len(disks) == 0 {
+		return vm, nil
+	}
+	for id := range observe.FirstClass(vm) {
+		if err := a.DetachVolume(ctx, ref, id); err != nil {
+			if !vimfault.Refused(err) {
+				return nil, err
+			}
+			klog.FromContext(ctx).Info("The volume service did not detach a first class disk, which is detached by a reconfiguration instead",
+				"vm", ref.Value, "disk", id, "cause", err.Error())
+		}
+	}
+	if vm, err = a.files(ctx, ref); err != nil || vm == nil {
+		return nil, err
+	}
+	if err := a.detachForeign(ctx, vm); err != nil {
+		return nil, err
+	}
+	if vm, err = a.files(ctx, ref); err != nil || vm == nil {
+		return nil, err
+	}
+	if disks, err = foreignDisks(vm); err == nil && len(disks) > 0 {
+		err = &vimfault.ChangedError{Message: fmt.Sprintf("disk %s was attached meanwhile, which is not its own", disks[0].name)}
+	}
+	return vm, err
 }
 
 // detachForeign leaves the files of the disks that it detaches as they are. vSphere

@@ -29,9 +29,6 @@ func TestRefusedNamesEachFieldAndTheReason(t *testing.T) {
 		want   []string
 	}{
 		{"nothing", func(*spec) {}, false, nil},
-		{"a claim", func(s *spec) {
-			s.Volumes = []vmv1alpha1.VirtualMachineVolume{{Name: "c", PersistentVolumeClaim: &vmv1alpha1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}}
-		}, true, []string{"volumes[c].persistentVolumeClaim: not supported by this version"}},
 		{"a disk that would shrink", func(s *spec) { s.Volumes = []vmv1alpha1.VirtualMachineVolume{volume("data", "1Gi", "")} }, false,
 			[]string{"volumes[data].disk.size: 1Gi is less than the 2Gi of the disk, and vSphere cannot shrink one"}},
 		{"a disk that somebody took away", func(s *spec) { s.Volumes = []vmv1alpha1.VirtualMachineVolume{volume("gone", "1Gi", "")} }, false,

@@ -227,8 +227,7 @@ func TestDisksThatAreRemovedFromTheSpec(t *testing.T) {
 			unapplied: []string{`volumes[data] (no longer in the spec; its disk "disk-uuid" is not the one that reclaimPolicy was given for, and stays)`}},
 		{name: "while there are snapshots", change: removed("Delete disk-uuid", func(vm *mo.VirtualMachine) { withSnapshot(diskOfVM(vm, 2001)) }),
 			unapplied: []string{"volumes[data] (no longer in the spec; the disk stays while there are snapshots, and then reclaimPolicy Delete is carried out)"}},
-		{name: "a first class disk", change: removed("Delete disk-uuid", func(vm *mo.VirtualMachine) { diskOfVM(vm, 2001).VDiskId = &types.ID{Id: "fcd"} }),
-			unapplied: []string{"volumes[data] (no longer in the spec; the disk is a first class disk or shared with others, and is not deleted)"}},
+		{name: "a first class disk at its place, which is not its own", change: removed("Delete disk-uuid", func(vm *mo.VirtualMachine) { diskOfVM(vm, 2001).VDiskId = &types.ID{Id: "fcd"} })},
 		{name: "a shared disk", change: removed("Delete disk-uuid", func(vm *mo.VirtualMachine) {
 			diskOfVM(vm, 2001).Backing.(*types.VirtualDiskFlatVer2BackingInfo).Sharing = string(types.VirtualDiskSharingSharingMultiWriter)
 		}), unapplied: []string{"volumes[data] (no longer in the spec; the disk is a first class disk or shared with others, and is not deleted)"}},

@@ -51,6 +51,7 @@ func (c *comparison) volumes() {
 			}
 		}
 	}
+	c.claims(places)
 }
 
 // unplaced are the volumes that the virtual machine has no device of.
@@ -59,6 +60,9 @@ func (c *comparison) unplaced() []*vmv1alpha1.VirtualMachineVolume {
 	attached, drives := observe.Volumes(c.vm), observe.Drives(c.vm)
 	for i := range c.want.Effective.Volumes {
 		v := &c.want.Effective.Volumes[i]
+		if c.unplacedClaim(v) {
+			out = append(out, v)
+		}
 		if _, recorded := attached[v.Name]; v.Disk != nil && v.Disk.Capacity != nil && !recorded || v.CDROM != nil && drives[v.Name] == nil {
 			out = append(out, v)
 		}
@@ -166,11 +170,10 @@ func (c *comparison) refusedVolumes(say func(format string, args ...any)) {
 		path := hardware.Volume(v.Name)
 		disk, recorded := attached[v.Name]
 		switch {
-		case v.CDROM == nil && (v.Disk == nil || v.Disk.Capacity == nil):
-			say("%s.persistentVolumeClaim: not supported by this version", path)
-		case v.CDROM != nil && problems[v.Name] == "":
+		case v.PersistentVolumeClaim != nil && c.refusedClaim(v, say):
 		case problems[v.Name] != "":
 			say("%s.%s", path, problems[v.Name])
+		case v.CDROM != nil, v.PersistentVolumeClaim != nil:
 		case recorded && disk == nil:
 			say("%s: its disk was removed in vSphere: attach it again at %s, or rename the volume for an empty one",
 				path, extra(c, observe.VolumeKey(v.Name)))

@@ -10,6 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
 )
@@ -26,6 +27,10 @@ type Want struct {
 	ProviderID string
 	// Effective is the effective spec.
 	Effective *vmv1alpha1.VirtualMachineInstanceSpec
+	// Claims are those of the volumes, by the name of the volume.
+	Claims map[string]provider.Claim
+	// PlacesClaims is true of a vCenter that takes the place of the disk of a claim.
+	PlacesClaims bool
 	// Backings are the resolved networks by the name that the effective spec
 	// uses, the empty name for the default network. A network that is missing
 	// here is not known, and the adapters are not compared then.
@@ -80,6 +85,8 @@ type Difference struct {
 	// upgrade is the hardware version to upgrade to, which is no part of a
 	// reconfiguration.
 	upgrade string
+	// claim is for the volume service, which is no part of a reconfiguration either.
+	claim *ClaimChange
 }
 
 // Names is true when the difference changes nothing for the guest.
@@ -107,10 +114,11 @@ func Upgrade(diffs []Difference) string {
 	return ""
 }
 
-// OnlyUpgrade reports whether the differences need no reconfiguration.
-func OnlyUpgrade(diffs []Difference) bool {
+// OnlyElsewhere reports whether the differences need no reconfiguration: an upgrade and
+// what the volume service does are operations of their own.
+func OnlyElsewhere(diffs []Difference) bool {
 	for _, d := range diffs {
-		if d.upgrade == "" {
+		if d.upgrade == "" && (d.claim == nil || d.claim.Attach != nil) {
 			return false
 		}
 	}

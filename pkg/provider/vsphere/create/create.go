@@ -112,7 +112,7 @@ func (c *Creator) reconfigure(ctx context.Context, want configspec.Want, vm *mo.
 		return errors.New("the new vSphere VM is gone")
 	}
 	diffs := configspec.Differences(want, vm)
-	if len(diffs) == 0 || configspec.OnlyUpgrade(diffs) {
+	if len(diffs) == 0 || configspec.OnlyElsewhere(diffs) {
 		return nil
 	}
 	return c.Actor.Reconfigure(ctx, vm.Self, configspec.Spec(diffs))

@@ -12,17 +12,22 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
 // volumes reports the volumes of the effective spec in their order, and after
-// them the disks of those that were removed from it.
+// them the disks of those that were removed from it and are still attached.
 func volumes(vm *mo.VirtualMachine, w *driver.Want) []vmv1alpha1.VirtualMachineVolumeStatus {
-	disks, drives := observe.Volumes(vm), observe.Drives(vm)
+	disks, drives, claims := observe.Volumes(vm), observe.Drives(vm), observe.FirstClass(vm)
 	var out []vmv1alpha1.VirtualMachineVolumeStatus
 	if w.Effective != nil {
 		for _, v := range w.Effective.Volumes {
+			if v.PersistentVolumeClaim != nil {
+				out = append(out, claimStatus(&v, w.Claims[v.Name], claims))
+				continue
+			}
 			disk, recorded := disks[v.Name]
 			st := volumeStatus(v.Name, disk)
 			switch {
@@ -34,8 +39,6 @@ func volumes(vm *mo.VirtualMachine, w *driver.Want) []vmv1alpha1.VirtualMachineV
 				if st.StorageClass = v.Disk.StorageClass; st.StorageClass == "" {
 					st.StorageClass = w.Effective.StorageClass
 				}
-			case v.PersistentVolumeClaim != nil:
-				st.Error = "persistentVolumeClaim is not supported by this version"
 			case recorded && disk == nil:
 				st.Error = "the disk was removed in vSphere"
 			}
@@ -46,6 +49,23 @@ func volumes(vm *mo.VirtualMachine, w *driver.Want) []vmv1alpha1.VirtualMachineV
 	for _, name := range slices.Sorted(maps.Keys(disks)) {
 		if disks[name] != nil {
 			out = append(out, volumeStatus(name, disks[name]))
+		}
+	}
+	return append(out, leftClaims(vm, out, claims)...)
+}
+
+// leftClaims reports the disks of claims that are still attached and no volume has.
+func leftClaims(vm *mo.VirtualMachine, shown []vmv1alpha1.VirtualMachineVolumeStatus, attached map[string]*types.VirtualDisk) []vmv1alpha1.VirtualMachineVolumeStatus {
+	var out []vmv1alpha1.VirtualMachineVolumeStatus
+	recorded := observe.Claims(vm)
+	for _, name := range slices.Sorted(maps.Keys(recorded)) {
+		same := func(s vmv1alpha1.VirtualMachineVolumeStatus) bool {
+			return s.Name == name || s.VolumeID == recorded[name]
+		}
+		if disk := attached[recorded[name]]; disk != nil && !slices.ContainsFunc(shown, same) {
+			st := volumeStatus(name, disk)
+			st.VolumeID = recorded[name]
+			out = append(out, st)
 		}
 	}
 	return out
@@ -70,4 +90,14 @@ func bootDisk(vm *mo.VirtualMachine) *vmv1alpha1.VirtualMachineBootDiskStatus {
 		Capacity: resource.NewQuantity(observe.Capacity(disk), resource.BinarySI),
 		DiskUUID: observe.DiskUUID(disk), DeviceKey: disk.Key,
 	}
+}
+
+// claimStatus reports the volume of a claim, whose disk is among those of the VM or not.
+func claimStatus(v *vmv1alpha1.VirtualMachineVolume, claim provider.Claim, attached map[string]*types.VirtualDisk) vmv1alpha1.VirtualMachineVolumeStatus {
+	st := volumeStatus(v.Name, attached[claim.VolumeID])
+	st.ClaimName, st.VolumeID = v.PersistentVolumeClaim.ClaimName, claim.VolumeID
+	if !st.Attached {
+		st.Error = claim.Waiting
+	}
+	return st
 }

@@ -32,7 +32,7 @@ func TestVolumesReportTheirDisks(t *testing.T) {
 	}}}
 	want := []vmv1alpha1.VirtualMachineVolumeStatus{
 		{Name: "taken", Error: "the disk was removed in vSphere"},
-		{Name: "claim", Error: "persistentVolumeClaim is not supported by this version"},
+		{Name: "claim", ClaimName: "c"},
 		{Name: "new"},
 		{Name: "data", Attached: true, DiskUUID: "u", Capacity: new(resource.MustParse("2Gi"))},
 	}

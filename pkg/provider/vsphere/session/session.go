@@ -46,8 +46,11 @@ type Session struct {
 	// policies is what the storage policy service has, for the login of policiesOf.
 	policies   *pbmtypes.PbmServiceInstanceContent
 	policiesOf int
-	lastOK     time.Time
-	lastErr    error
+	// volumes is the version of the volume service that the login of volumesOf found.
+	volumes   string
+	volumesOf int
+	lastOK    time.Time
+	lastErr   error
 }
 
 // closeTimeout bounds the logout of both APIs, which run at the same time.

@@ -22,16 +22,25 @@ const versionMismatch = "VersionMismatchFaultCode"
 // negotiate returns the SOAPAction of the newest version that vCenter and our types
 // have in common.
 func (s *Session) negotiate(ctx context.Context) (string, error) {
+	version, err := s.newest(ctx, "vim", vim25.Namespace)
+	if err != nil {
+		return "", err
+	}
+	return "urn:" + vim25.Namespace + "/" + older(version, vim25.Version), nil
+}
+
+// newest is the newest version of an API that vCenter has.
+func (s *Session) newest(ctx context.Context, kind, namespace string) (string, error) {
 	// The library's question takes no context, and writes into the client that asks.
-	asking := s.soap.NewServiceClient(s.url.String(), vim25.Namespace)
+	asking := s.soap.NewServiceClient(s.url.String(), namespace)
 	asking.Transport = statusTransport{s.soap.DefaultTransport()}
 	if deadline, ok := ctx.Deadline(); ok {
 		asking.Timeout = time.Until(deadline)
 	}
-	if err := asking.UseServiceVersion(); err != nil {
+	if err := asking.UseServiceVersion(kind); err != nil {
 		return "", err
 	}
-	return "urn:" + vim25.Namespace + "/" + older(asking.Version, vim25.Version), nil
+	return asking.Version, nil
 }
 
 // older is the older one of two versions, and b when a is none.

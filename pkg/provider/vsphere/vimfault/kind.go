@@ -112,10 +112,11 @@ func KindOf(err error) Kind {
 	var lost *TaskLostError
 	var changed *ChangedError
 	var busy *BusyError
+	var inUse *InUseError
 	switch {
 	case errors.As(err, &changed):
 		return WrongState
-	case errors.As(err, &busy):
+	case errors.As(err, &busy), errors.As(err, &inUse):
 		return Temporary
 	case HasStatus(err, http.StatusNotFound):
 		return NotFound

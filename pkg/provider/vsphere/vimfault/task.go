@@ -3,7 +3,11 @@
 
 package vimfault
 
-import "github.com/vmware/govmomi/vim25/types"
+import (
+	"strings"
+
+	"github.com/vmware/govmomi/vim25/types"
+)
 
 // TaskError is the failure of a task.
 type TaskError struct {
@@ -20,11 +24,35 @@ func (e *TaskError) Error() string {
 	if e.Fault.Fault != nil {
 		name = faultName(e.Fault.Fault)
 	}
-	if e.Fault.LocalizedMessage == "" {
-		return name
+	if e.Fault.LocalizedMessage != "" {
+		name += ": " + e.Fault.LocalizedMessage
 	}
-	return name + ": " + e.Fault.LocalizedMessage
+	// Services that call others say in words at most what these have answered.
+	if because := reasonOf(e.Fault.Fault); because != "" {
+		name += " (" + because + ")"
+	}
+	return name
 }
+
+// reasonOf names what caused a fault, the first cause last; empty for nothing.
+func reasonOf(f types.BaseMethodFault) string {
+	var names []string
+	for range maxCauses {
+		if f == nil {
+			break
+		}
+		if f = cause(f); f != nil {
+			names = append(names, faultName(f))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "because of " + strings.Join(names, ", ")
+}
+
+// maxCauses bounds what is told of a chain of causes.
+const maxCauses = 4
 
 // GetLocalizedMethodFault lets the library's fault package look inside.
 func (e *TaskError) GetLocalizedMethodFault() *types.LocalizedMethodFault { return e.Fault }

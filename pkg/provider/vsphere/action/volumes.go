@@ -1,0 +1,189 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/vmware/govmomi/cns"
+	cnsmethods "github.com/vmware/govmomi/cns/methods"
+	cnstypes "github.com/vmware/govmomi/cns/types"
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
+)
+
+// Place is where a first class disk is attached.
+type Place struct {
+	// ControllerKey and Unit at the controller.
+	ControllerKey, Unit int32
+	// Shared lets several VMs write to the disk.
+	Shared bool
+}
+
+// AttachVolume attaches a first class disk, to place if that is not nil, else where vCenter
+// likes. Whether it is attached say the VM's devices: of what is attached already, one
+// version of vCenter says so and another one that it is in use, and an answer may be lost.
+func (a *Actor) AttachVolume(ctx context.Context, vm types.ManagedObjectReference, id string, place *Place) error {
+	attached, err := a.has(ctx, vm, id)
+	if err != nil || attached {
+		return err
+	}
+	spec := cnstypes.CnsVolumeAttachDetachSpec{VolumeId: cnstypes.CnsVolumeId{Id: id}, Vm: vm}
+	if place != nil {
+		spec.ControllerKey, spec.UnitNumber = &place.ControllerKey, &place.Unit
+		if place.Shared {
+			spec.DiskMode, spec.Sharing = string(types.VirtualDiskModeIndependent_persistent), string(types.VirtualDiskSharingSharingMultiWriter)
+		}
+		if err := a.unused(ctx, vm, id, place.Shared); err != nil {
+			return err
+		}
+	}
+	err = a.volumeTask(ctx, func(service soap.RoundTripper) (types.ManagedObjectReference, error) {
+		res, err := cnsmethods.CnsAttachVolume(ctx, service, &cnstypes.CnsAttachVolume{
+			This: cns.CnsVolumeManagerInstance, AttachSpecs: []cnstypes.CnsVolumeAttachDetachSpec{spec}})
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		return res.Returnval, nil
+	})
+	if err != nil {
+		if attached, rerr := a.has(ctx, vm, id); rerr != nil || !attached {
+			if vimfault.InUse(err) {
+				err = &vimfault.InUseError{Disk: id}
+			}
+			return a.after(ctx, vm, fmt.Errorf("attaching first class disk %s to %s: %w", id, vm.Value, err))
+		}
+	}
+	return a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool { return vm == nil || observe.FirstClass(vm)[id] != nil })
+}
+
+// unused is an error if another VM has the disk. Since vCenter lets several VMs have one
+// it no longer refuses that itself, and the second one cannot be powered on
+// (kubernetes-sigs/vsphere-csi-driver#3783).
+func (a *Actor) unused(ctx context.Context, vm types.ManagedObjectReference, id string, shared bool) error {
+	if shared {
+		return nil
+	}
+	var found *types.VStorageObject
+	results, err := a.volumeResults(ctx, func(service soap.RoundTripper) (types.ManagedObjectReference, error) {
+		res, err := cnsmethods.CnsQueryVolumeInfo(ctx, service, &cnstypes.CnsQueryVolumeInfo{
+			This: cns.CnsVolumeManagerInstance, VolumeIds: []cnstypes.CnsVolumeId{{Id: id}}})
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		return res.Returnval, nil
+	})
+	if err != nil {
+		return fmt.Errorf("asking who has first class disk %s: %w", id, err)
+	}
+	for _, r := range results {
+		info, ok := r.(*cnstypes.CnsQueryVolumeInfoResult)
+		if !ok {
+			continue
+		}
+		if block, ok := info.VolumeInfo.(*cnstypes.CnsBlockVolumeInfo); ok {
+			found = &block.VStorageObject
+		}
+	}
+	if found == nil || len(found.Config.ConsumerId) == 0 {
+		return nil // Of what does not exist the attachment says so.
+	}
+	return fmt.Errorf("attaching first class disk %s to %s: %w", id, vm.Value, &vimfault.InUseError{Disk: id, By: found.Config.ConsumerId[0].Id})
+}
+
+// DetachVolume detaches a first class disk and leaves it as it is. One that the VM does
+// not have is success.
+func (a *Actor) DetachVolume(ctx context.Context, vm types.ManagedObjectReference, id string) error {
+	err := a.volumeTask(ctx, func(service soap.RoundTripper) (types.ManagedObjectReference, error) {
+		res, err := cnsmethods.CnsDetachVolume(ctx, service, &cnstypes.CnsDetachVolume{
+			This:        cns.CnsVolumeManagerInstance,
+			DetachSpecs: []cnstypes.CnsVolumeAttachDetachSpec{{VolumeId: cnstypes.CnsVolumeId{Id: id}, Vm: vm}}})
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		return res.Returnval, nil
+	})
+	if err != nil {
+		if attached, rerr := a.has(ctx, vm, id); rerr != nil || attached {
+			return a.after(ctx, vm, fmt.Errorf("detaching first class disk %s from %s: %w", id, vm.Value, errors.Join(err, rerr)))
+		}
+	}
+	return a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool { return vm == nil || observe.FirstClass(vm)[id] == nil })
+}
+
+// ExtendVolume makes a first class disk as large as that many mebibytes.
+func (a *Actor) ExtendVolume(ctx context.Context, vm types.ManagedObjectReference, id string, mib int64) error {
+	err := a.volumeTask(ctx, func(service soap.RoundTripper) (types.ManagedObjectReference, error) {
+		res, err := cnsmethods.CnsExtendVolume(ctx, service, &cnstypes.CnsExtendVolume{
+			This: cns.CnsVolumeManagerInstance, ExtendSpecs: []cnstypes.CnsVolumeExtendSpec{{VolumeId: cnstypes.CnsVolumeId{Id: id}, CapacityInMb: mib}}})
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		return res.Returnval, nil
+	})
+	if err != nil {
+		return a.after(ctx, vm, fmt.Errorf("extending first class disk %s of %s to %d MiB: %w", id, vm.Value, mib, err))
+	}
+	return a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool {
+		disk := observe.FirstClass(vm)[id]
+		return disk == nil || observe.Capacity(disk) >= mib<<20
+	})
+}
+
+// has reads from vSphere itself whether the VM has the disk. A VM that is gone has none.
+func (a *Actor) has(ctx context.Context, ref types.ManagedObjectReference, id string) (bool, error) {
+	vm, err := a.files(ctx, ref)
+	if err != nil || vm == nil {
+		return false, err
+	}
+	if vm.Config == nil {
+		return false, errors.New("the configuration of " + ref.Value + " cannot be read, so that nobody knows which disks it has")
+	}
+	return observe.FirstClass(vm)[id] != nil, nil
+}
+
+// volumeTask starts a task of the volume service for one disk and waits for its end.
+func (a *Actor) volumeTask(ctx context.Context, start func(soap.RoundTripper) (types.ManagedObjectReference, error)) error {
+	_, err := a.volumeResults(ctx, start)
+	return err
+}
+
+// volumeResults also returns what the task tells of disks. A task that succeeds tells of
+// those that failed; the first failure is the error.
+func (a *Actor) volumeResults(ctx context.Context, start func(soap.RoundTripper) (types.ManagedObjectReference, error)) ([]cnstypes.BaseCnsVolumeOperationResult, error) {
+	clients, err := a.Session.Volumes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ref, err := start(clients.Service)
+	if err != nil {
+		return nil, err
+	}
+	info, err := object.NewTask(clients.Tasks, ref).WaitForResult(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, err
+	}
+	batch, ok := info.Result.(cnstypes.CnsVolumeOperationBatchResult)
+	if !ok {
+		return nil, fmt.Errorf("the volume service answered with %T", info.Result)
+	}
+	failed := slices.IndexFunc(batch.VolumeResults, func(r cnstypes.BaseCnsVolumeOperationResult) bool {
+		return r.GetCnsVolumeOperationResult().Fault != nil
+	})
+	if failed >= 0 {
+		return batch.VolumeResults, &vimfault.TaskError{Fault: batch.VolumeResults[failed].GetCnsVolumeOperationResult().Fault}
+	}
+	return batch.VolumeResults, nil
+}

@@ -1,0 +1,368 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi"
+	"github.com/vmware/govmomi/find"
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+	"github.com/slipway-dev/slipway/test/simulated"
+	"github.com/slipway-dev/slipway/test/vcenter"
+)
+
+// claimedDisk makes a first class disk of 10 MiB, of which vSphere says that it goes with
+// the VM that it is attached to, and returns its ID.
+func claimedDisk(t *testing.T, ready vcenter.Ready) string {
+	t.Helper()
+	c := admin(t, ready)
+	ds := claimDatastore(t, c)
+	res, err := methods.CreateDisk_Task(t.Context(), c, &types.CreateDisk_Task{This: *c.ServiceContent.VStorageObjectManager, Spec: types.VslmCreateSpec{
+		Name: "pvc", CapacityInMB: 10, KeepAfterDeleteVm: types.NewBool(false),
+		BackingSpec: &types.VslmCreateSpecDiskFileBackingSpec{VslmCreateSpecBackingSpec: types.VslmCreateSpecBackingSpec{Datastore: ds.Reference()}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := object.NewTask(c.Client, res.Returnval).WaitForResult(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Result.(types.VStorageObject).Config.Id.Id
+}
+
+func claimDatastore(t *testing.T, c *govmomi.Client) *object.Datastore {
+	t.Helper()
+	ds, err := find.NewFinder(c.Client).Datastore(t.Context(), "/DC0/datastore/LocalDS_0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ds
+}
+
+// diskLives fails the test unless the disk is there, and says which VMs have it.
+func diskLives(t *testing.T, ready vcenter.Ready, id string) (at []string) {
+	t.Helper()
+	c := admin(t, ready)
+	ds := claimDatastore(t, c)
+	if _, err := ds.Stat(t.Context(), "fcd/"+id+"-flat.vmdk"); err != nil {
+		t.Fatalf("the file of disk %s: %v", id, err)
+	}
+	if _, err := methods.RetrieveVStorageObject(t.Context(), c, &types.RetrieveVStorageObject{
+		This: *c.ServiceContent.VStorageObjectManager, Id: types.ID{Id: id}, Datastore: ds.Reference()}); err != nil {
+		t.Fatalf("the record of disk %s: %v", id, err)
+	}
+	for name, vm := range inVCenter(t, ready) {
+		if vm.Config != nil && claimDevice(vm.Config.Hardware.Device, id) != nil {
+			at = append(at, strings.TrimPrefix(name, "team-a/"))
+		}
+	}
+	slices.Sort(at)
+	return at
+}
+
+func claimDevice(devices []types.BaseVirtualDevice, id string) *types.VirtualDisk {
+	for _, d := range devices {
+		if disk, ok := d.(*types.VirtualDisk); ok && disk.VDiskId != nil && disk.VDiskId.Id == id {
+			return disk
+		}
+	}
+	return nil
+}
+
+// wantClaim adds a volume with a claim to a request.
+func wantClaim(req *provider.Request, volume string, claim provider.Claim) {
+	req.Effective.Volumes = append(req.Effective.Volumes, vmv1alpha1.VirtualMachineVolume{
+		Name: volume, PersistentVolumeClaim: &vmv1alpha1.PersistentVolumeClaimVolumeSource{ClaimName: volume}})
+	if req.Claims == nil {
+		req.Claims = map[string]provider.Claim{}
+	}
+	req.Claims[volume] = claim
+}
+
+func dropClaims(req *provider.Request) { req.Effective.Volumes, req.Claims = nil, nil }
+
+func newest(t *testing.T, versions ...string) []vcenter.Ready {
+	t.Helper()
+	var out []vcenter.Ready
+	for _, v := range versions {
+		t.Setenv(simulated.APIVersionOf, v)
+		out = append(out, startVCenter(t))
+	}
+	return out
+}
+
+func TestDisksOfClaimsOutliveTheirVMs(t *testing.T) {
+	versions := []string{"8.0.3.0", "9.1.0.0"}
+	for i, ready := range newest(t, versions...) {
+		t.Run(versions[i], func(t *testing.T) {
+			p, counted := startProvider(t, ready, nil)
+			l := newLoop(t, p)
+			id := claimedDisk(t, ready)
+			claim := provider.Claim{VolumeID: id, Size: 10 << 20}
+			req, next := newRequest("web", templateImage()), newRequest("db", templateImage())
+			wantClaim(req, "data", claim)
+			control(t, ready, http.MethodPut, "/hold?method=CnsAttachVolume")
+			l.until("the VM is changed", func() bool {
+				return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "False InProgress"
+			}, req)
+			eventually(t, "the disk is being attached", func() bool { return counted.snapshot()["CnsAttachVolume"] > 0 })
+			if n := counted.snapshot()["PowerOnVM_Task"]; n != 0 {
+				t.Errorf("%d calls of PowerOnVM_Task before the disk is attached", n)
+			}
+			control(t, ready, http.MethodDelete, "/hold?method=CnsAttachVolume")
+			l.until("the VM runs", running(req), req)
+			nothingToDo(t, p, req)
+			want := vmv1alpha1.VirtualMachineVolumeStatus{Name: "data", Attached: true, ClaimName: "data", VolumeID: id}
+			got := req.VM.Status.Volumes[0]
+			if got.DiskUUID == "" || got.DeviceKey == 0 || got.Capacity == nil || got.Capacity.Value() != 10<<20 {
+				t.Errorf("status.volumes[0] is %+v", got)
+			}
+			got.DiskUUID, got.Capacity, got.DeviceKey = "", nil, 0
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("status.volumes[0] (-want +got):\n%s", diff)
+			}
+			if got := diskLives(t, ready, id); !slices.Equal(got, []string{"web"}) {
+				t.Errorf("the disk is at %q", got)
+			}
+
+			// Larger, and then removed, while the VM runs.
+			req.Claims["data"] = provider.Claim{VolumeID: id, Size: 20 << 20}
+			l.until("the disk has grown", func() bool { return req.VM.Status.Volumes[0].Capacity.Value() == 20<<20 }, req)
+			nothingToDo(t, p, req)
+			dropClaims(req)
+			l.until("the disk is detached", func() bool { return len(req.VM.Status.Volumes) == 0 && running(req)() }, req)
+			nothingToDo(t, p, req)
+			if got := diskLives(t, ready, id); len(got) != 0 || req.VM.Status.PowerState != vmv1alpha1.PoweredOn {
+				t.Errorf("the disk is at %q, and the VM %s", got, req.VM.Status.PowerState)
+			}
+
+			// The next one has it, and is deleted.
+			wantClaim(next, "data", claim)
+			l.until("the other VM runs", running(next), next)
+			if got := diskLives(t, ready, id); !slices.Equal(got, []string{"db"}) {
+				t.Errorf("the disk is at %q", got)
+			}
+			l.remove(next)
+			if got := diskLives(t, ready, id); len(got) != 0 || exists(t, ready, string(next.VM.UID)) {
+				t.Errorf("the disk is at %q", got)
+			}
+			wantClaim(req, "again", claim)
+			l.until("the disk can be attached again", func() bool {
+				return len(req.VM.Status.Volumes) == 1 && req.VM.Status.Volumes[0].Attached
+			}, req)
+		})
+	}
+}
+
+// A vCenter that takes places attaches disks where they belong, lets several VMs have one
+// if they share it, and would let them if they do not.
+func TestLateVersionsAttachDisksOfClaimsAtTheirPlaces(t *testing.T) {
+	ready := newest(t, "9.1.0.0")[0]
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	shared, own := claimedDisk(t, ready), claimedDisk(t, ready)
+	one, two := newRequest("one", templateImage()), newRequest("two", templateImage())
+	for _, req := range []*provider.Request{one, two} {
+		wantClaim(req, "shared", provider.Claim{VolumeID: shared, Shared: true})
+		req.Effective.Volumes[0].Bus = "nvme"
+	}
+	wantClaim(one, "own", provider.Claim{VolumeID: own})
+	l.until("both run", running(one, two), one, two)
+	for _, req := range []*provider.Request{one, two} {
+		vm := inVCenter(t, ready)["team-a/"+req.VM.Name]
+		disk := claimDevice(vm.Config.Hardware.Device, shared)
+		b := disk.Backing.(*types.VirtualDiskFlatVer2BackingInfo)
+		if b.Sharing != string(types.VirtualDiskSharingSharingMultiWriter) || b.DiskMode != string(types.VirtualDiskModeIndependent_persistent) {
+			t.Errorf("%s has the disk with sharing %q and mode %q", req.VM.Name, b.Sharing, b.DiskMode)
+		}
+		controller := object.VirtualDeviceList(vm.Config.Hardware.Device).FindByKey(disk.ControllerKey)
+		if _, ok := controller.(*types.VirtualNVMEController); !ok || *disk.UnitNumber != 0 {
+			t.Errorf("%s has the disk at unit %d of a %T", req.VM.Name, *disk.UnitNumber, controller)
+		}
+	}
+	wantClaim(two, "stolen", provider.Claim{VolumeID: own})
+	l.until("it is refused", func() bool {
+		return strings.Contains(message(&two.VM.Status, vmv1alpha1.ConditionConfigurationSynced), "disk "+own+" is attached to a vSphere VM")
+	}, two)
+	if got := diskLives(t, ready, own); !slices.Equal(got, []string{"one"}) {
+		t.Errorf("the disk is at %q", got)
+	}
+}
+
+func TestReadOnlyClaimsAreAttachedSoThatNothingIsWritten(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	id := claimedDisk(t, ready)
+	req := newRequest("web", templateImage())
+	wantClaim(req, "data", provider.Claim{VolumeID: id, ReadOnly: true})
+	l.until("the VM runs", running(req), req)
+	disk := claimDevice(inVCenter(t, ready)["team-a/web"].Config.Hardware.Device, id)
+	if mode := disk.Backing.(*types.VirtualDiskFlatVer2BackingInfo).DiskMode; mode != string(types.VirtualDiskModeIndependent_nonpersistent) {
+		t.Errorf("the VM runs with the disk in mode %q", mode)
+	}
+	req.Claims["data"] = provider.Claim{VolumeID: id}
+	l.until("it is said that the mode waits", func() bool { return len(req.VM.Status.RestartRequired) == 1 }, req)
+	if got := req.VM.Status.RestartRequired[0].Path; got != "volumes[data].persistentVolumeClaim.readOnly" {
+		t.Errorf("a restart is required for %s", got)
+	}
+}
+
+// What vSphere says about a disk is in the condition, nothing is powered on without the
+// disk, and all goes on by itself when the reason has gone.
+func TestFaultsOfVolumesAreToldAndPassed(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	for _, tc := range []struct{ call, fault, says string }{
+		{"CnsAttachVolume", "ResourceInUse", "is attached to a vSphere VM that no claim names: detach it there"},
+		{"CnsAttachVolume", "NotFound", "NotFound"},
+		{"CnsAttachVolume", "NoPermission", "NoPermission"},
+		{"CnsAttachVolume", "InvalidState", "InvalidState"},
+		{"CnsAttachVolume", "TaskInProgress", "TaskInProgress"},
+		{"CnsAttachVolume", "NotSupported", "NotSupported"},
+		{"CnsAttachVolume", "FileLocked", "FileLocked"},
+		{"CnsAttachVolume", "InvalidDatastore", "InvalidDatastore"},
+		{"CnsAttachVolume", "HostCommunication", "HostCommunication"},
+		{"CnsAttachVolume", "CnsFault", "VSLM task failed"},
+		{"CnsAttachVolume", "CnsNotRegisteredFault", "CnsNotRegisteredFault"},
+		{"CnsExtendVolume", "NoDiskSpace", "NoDiskSpace"},
+		{"CnsDetachVolume", "CnsFault", "VSLM task failed"},
+	} {
+		name := strings.ToLower(tc.call[3:] + "-" + tc.fault)
+		t.Run(name, func(t *testing.T) {
+			l := newLoop(t, p)
+			id := claimedDisk(t, ready)
+			req := newRequest(name, templateImage())
+			order := "/volumes/fault?method=" + tc.call
+			fail := func() { control(t, ready, http.MethodPut, order+"&fault="+tc.fault) }
+			defer control(t, ready, http.MethodDelete, order)
+			told := func() bool {
+				st := &req.VM.Status
+				return reason(st, vmv1alpha1.ConditionConfigurationSynced) == "False Error" && strings.Contains(message(st, vmv1alpha1.ConditionConfigurationSynced), tc.says) &&
+					strings.Contains(message(st, vmv1alpha1.ConditionConfigurationSynced), id)
+			}
+			wantClaim(req, "data", provider.Claim{VolumeID: id})
+			if tc.call == "CnsAttachVolume" {
+				fail()
+				l.until("it is told", told, req)
+				if req.VM.Status.PowerState != vmv1alpha1.PoweredOff {
+					t.Errorf("the VM is %s without its disk", req.VM.Status.PowerState)
+				}
+				control(t, ready, http.MethodDelete, order)
+				l.until("it runs", running(req), req)
+				return
+			}
+			l.until("it runs", running(req), req)
+			fail()
+			if tc.call == "CnsExtendVolume" {
+				req.Claims["data"] = provider.Claim{VolumeID: id, Size: 30 << 20}
+			} else {
+				dropClaims(req)
+			}
+			l.until("it is told", told, req)
+			control(t, ready, http.MethodDelete, order)
+			l.until("it is as wanted", running(req), req)
+			if got := diskLives(t, ready, id); (len(got) == 1) != (tc.call == "CnsExtendVolume") {
+				t.Errorf("the disk is at %q", got)
+			}
+		})
+	}
+}
+
+// While nobody can tell which disks a VM has, or one of a claim cannot be detached, it is
+// not destroyed.
+func TestAVMIsNotDestroyedWithTheDiskOfAClaim(t *testing.T) {
+	for name, tc := range map[string]struct {
+		disturb, undo func(t *testing.T, ready vcenter.Ready, vm string)
+		// refused is true when the VM stays until it is undone.
+		refused, unreadable bool
+	}{
+		"the service refuses, and a reconfiguration detaches": {
+			disturb: func(t *testing.T, ready vcenter.Ready, _ string) {
+				control(t, ready, http.MethodPut, "/volumes/fault?method=CnsDetachVolume&fault=CnsNotRegisteredFault")
+			},
+		},
+		"neither detaches": {refused: true,
+			disturb: func(t *testing.T, ready vcenter.Ready, vm string) {
+				control(t, ready, http.MethodPut, "/volumes/fault?method=CnsDetachVolume&fault=CnsFault")
+				control(t, ready, http.MethodPut, "/vm/disabled?vm="+vm+"&methods=ReconfigVM_Task")
+			},
+			undo: func(t *testing.T, ready vcenter.Ready, vm string) {
+				control(t, ready, http.MethodPut, "/vm/disabled?vm="+vm)
+			},
+		},
+		"its devices cannot be read": {refused: true, unreadable: true,
+			disturb: func(t *testing.T, ready vcenter.Ready, vm string) {
+				control(t, ready, http.MethodPost, "/vm/hide?vm="+vm+"&state=inaccessible")
+			},
+			undo: func(t *testing.T, ready vcenter.Ready, vm string) {
+				control(t, ready, http.MethodPost, "/vm/show?vm="+vm)
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ready := startVCenter(t)
+			p, counted := startProvider(t, ready, nil)
+			l := newLoop(t, p)
+			id := claimedDisk(t, ready)
+			req := newRequest("web", templateImage())
+			req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+			wantClaim(req, "data", provider.Claim{VolumeID: id})
+			l.until("the disk is attached", func() bool { return len(req.VM.Status.Volumes) == 1 && req.VM.Status.Volumes[0].Attached }, req)
+			vm := req.VM.Status.UniqueID
+			tc.disturb(t, ready, vm)
+			ref := types.ManagedObjectReference{Type: "VirtualMachine", Value: vm}
+			if tc.unreadable {
+				eventually(t, "it is not read", func() bool { return observe.Trouble(p.inventory.Get(ref)) != "" })
+			}
+			if tc.refused {
+				deleteUntilRefused(t, l, req)
+				if n := counted.snapshot()["Destroy_Task"]; n != 0 {
+					t.Errorf("%d calls of Destroy_Task", n)
+				}
+				tc.undo(t, ready, vm)
+				eventually(t, "the VM can be read", func() bool { return observe.Trouble(p.inventory.Get(ref)) == "" })
+			}
+			l.remove(req)
+			if got := diskLives(t, ready, id); len(got) != 0 || exists(t, ready, string(req.VM.UID)) {
+				t.Errorf("the disk is at %q", got)
+			}
+		})
+	}
+}
+
+// deleteUntilRefused deletes until the deletion says what has to change, or waits.
+func deleteUntilRefused(t *testing.T, l *loop, req *provider.Request) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
+	defer cancel()
+	for {
+		req.Now = time.Now()
+		err := l.p.DeleteVirtualMachine(ctx, req)
+		if after, ok := provider.AsRequeue(err); provider.IsNoRequeue(err) || ok && after > 0 {
+			return
+		}
+		if err == nil || !errors.Is(err, provider.ErrReconcileInProgress) && !errors.Is(err, provider.ErrUnknownState) {
+			t.Fatalf("the deletion ended with %v", err)
+		}
+		if !l.wait(ctx, time.Second) {
+			t.Fatal("timed out: the deletion is refused")
+		}
+	}
+}
