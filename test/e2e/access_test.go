@@ -113,7 +113,9 @@ func TestServerHasOnlyTheRightsThatItNeeds(t *testing.T) {
 		"get secrets":                             "yes",
 		"list secrets":                            "no",
 		"update secrets":                          "no",
-		"list persistentvolumeclaims":             "no",
+		"patch persistentvolumeclaims":            "yes", // annotation and finalizer of those that virtual machines have
+		"delete persistentvolumeclaims":           "no",
+		"update persistentvolumes":                "no",
 		"get controllerrevisions.apps":            "yes", // to take over those of before
 		"list controllerrevisions.apps":           "no",
 		"create controllerrevisions.apps":         "no",

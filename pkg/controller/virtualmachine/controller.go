@@ -33,6 +33,7 @@ type Controller struct {
 	vmis      controller.Store[*vmv1alpha1.VirtualMachineInstance]
 	classes   *storageClasses
 	revisions cache.InformerSynced
+	claims    *claims
 }
 
 // reconciler makes the passes.
@@ -44,6 +45,7 @@ type reconciler struct {
 	secrets   secretReader
 	classes   *storageClasses
 	addresses AddressClaims
+	claims    *claims
 	revisions *revisionStore
 	reader    instancetype.Reader
 	chain     chain
@@ -77,6 +79,10 @@ func New(d Deps) (*Controller, error) {
 	vmis := controller.NewStore[*vmv1alpha1.VirtualMachineInstance](informers.VirtualMachineInstances().Informer(), true)
 	queue := controller.NewQueue(Name, d.Queue)
 	own := newEchoes()
+	claims, err := newClaims(d.Host)
+	if err != nil {
+		return nil, err
+	}
 	e := newEnqueuer(queue, vms, own, d.Recorder, d.Provider.Unread)
 	e.Mine = func(vm *vmv1alpha1.VirtualMachine) bool { return d.Shares.Held(d.Shares.Of(vm)) }
 	reader := newObjectReader(d.Client.InstancetypeV1alpha1(), d.Informers, revisions, d.Host.CoreV1())
@@ -89,6 +95,7 @@ func New(d Deps) (*Controller, error) {
 		client:    d.Client.VmV1alpha1(),
 		secrets:   secretsOf(d.Host),
 		addresses: d.Addresses,
+		claims:    claims,
 		revisions: revisions,
 		reader:    reader,
 		chain: synchronizer.New(synchronizer.Options{
@@ -110,7 +117,7 @@ func New(d Deps) (*Controller, error) {
 		Reconciler: r,
 		Priority:   e.Again,
 	})
-	return &Controller{loop: passes, deps: d, enqueuer: e, vmis: vmis, classes: classes,
+	return &Controller{loop: passes, deps: d, enqueuer: e, vmis: vmis, classes: classes, claims: claims,
 		revisions: d.Informers.Instancetype().V1alpha1().ControllerRevisions().Informer().HasSynced}, nil
 }
 
@@ -122,9 +129,15 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.deps.Informers.StartWithContext(ctx)
 	var all sync.WaitGroup
 	defer all.Wait()
+	defer c.claims.factory.Shutdown()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 
+	// Only virtual machines with claims wait until these are read.
+	if err := c.claims.register(c.enqueuer); err != nil {
+		return err
+	}
+	c.claims.factory.StartWithContext(ctx)
 	synced, err := c.register()
 	if err != nil {
 		return err

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/provider"
@@ -56,6 +58,14 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
 			summarize(p.vm)
 			return fmt.Errorf("releasing addresses: %w", err)
 		}
+	}
+	// Its disks are detached, or the vSphere VM keeps them and vSphere keeps others from them.
+	if usesClaims(p.vm) && !r.claims.read() {
+		p.again(unreadDelay)
+		return nil
+	}
+	if err := r.releaseIf(ctx, p, func(*corev1.PersistentVolumeClaim, holder) bool { return true }); err != nil || p.result.RequeueAfter > 0 {
+		return err
 	}
 	if p.vmi != nil {
 		if err := r.deleteInstance(ctx, p.vmi); err != nil {

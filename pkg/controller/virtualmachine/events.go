@@ -90,6 +90,7 @@ var failureReasons = []string{
 	vmv1alpha1.ReasonNotAllowed,
 	vmv1alpha1.ReasonUnsupported,
 	vmv1alpha1.ReasonConflict,
+	vmv1alpha1.ReasonInUse,
 	vmv1alpha1.ReasonRequirementsNotMet,
 }
 

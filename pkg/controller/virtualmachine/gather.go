@@ -46,6 +46,7 @@ func (r *reconciler) gather(ctx context.Context, p *pass) (prerequisites, error)
 	got.ready = p.effective != nil &&
 		holds(p.vm, vmv1alpha1.ConditionSynchronized) &&
 		holds(p.vm, vmv1alpha1.ConditionImageReady) &&
+		holds(p.vm, vmv1alpha1.ConditionVolumesReady) &&
 		holds(p.vm, vmv1alpha1.ConditionBootstrapReady) &&
 		holds(p.vm, vmv1alpha1.ConditionAddressesReady) && p.addressesRecorded()
 	return got, errors.Join(imageErr, bootstrapErr)

@@ -227,7 +227,13 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 	h.sizes = informers.Instancetype().V1alpha1().VirtualMachineInstancetypes().Informer().GetIndexer()
 	h.captured = informers.Instancetype().V1alpha1().ControllerRevisions().Informer().GetIndexer()
 	revisions := newRevisionStore(h.api.InstancetypeV1alpha1(), informers, h.host.AppsV1())
+	claims, err := newClaims(h.host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims.synced = nil // The caches are filled by hand.
 	h.reconciler = &reconciler{
+		claims:    claims,
 		vms:       controller.NewStore[*vmv1alpha1.VirtualMachine](vms.VirtualMachines().Informer(), false),
 		vmis:      controller.NewStore[*vmv1alpha1.VirtualMachineInstance](vms.VirtualMachineInstances().Informer(), true),
 		own:       newEchoes(),

@@ -15,6 +15,7 @@ import (
 const (
 	indexByClass  = "class"
 	indexByImage  = "image"
+	indexByClaim  = "claim"
 	indexBySource = "source"
 )
 
@@ -49,6 +50,13 @@ var indexers = cache.Indexers{
 		return provider.StorageClassesOf(vm.Spec.StorageClass, vm.Spec.BootDisk, vm.Spec.Volumes)
 	}),
 	indexBySource: byVM(sources),
+	indexByClaim: byVM(func(vm *vmv1alpha1.VirtualMachine) []string {
+		var keys []string
+		for _, name := range claimNames(vm) {
+			keys = append(keys, vm.Namespace+"/"+name)
+		}
+		return keys
+	}),
 }
 
 // clusterKey is the index value of an image of all namespaces.

@@ -11,6 +11,7 @@ import (
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
 // pass is what one reconcile of one virtual machine knows. It lives on the stack
@@ -27,6 +28,12 @@ type pass struct {
 	effective *vmv1alpha1.VirtualMachineInstanceSpec
 	// captured are the revisions that the status names only since this pass.
 	captured []*itv1alpha1.ControllerRevision
+	// claims are those of the volumes, by the name of the volume, as far as they were read.
+	claims map[string]provider.Claim
+	// attached are the disks with a life of their own that the virtual machine has, if
+	// attachedKnown.
+	attached      []string
+	attachedKnown bool
 	// settled is true when the provider compared the virtual machine with its spec and
 	// had nothing to start.
 	settled bool

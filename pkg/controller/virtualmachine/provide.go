@@ -48,6 +48,7 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 	result, err := call(ctx, req)
 	result.Apply(&p.vm.Status, p.vm.Generation, p.now)
 	p.started, p.settled = result.Ended != nil, result.Settled
+	p.attached, p.attachedKnown = result.Attached, result.AttachedKnown
 	if isTrue(p.original, vmv1alpha1.ConditionCreated) && !isTrue(p.vm, vmv1alpha1.ConditionCreated) {
 		p.again(0) // it is gone from vSphere; what a create needs was not gathered in this pass
 	}
@@ -63,7 +64,7 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 // request is what every call of the provider is given.
 func (r *reconciler) request(p *pass) *provider.Request {
 	priority, _ := Priority(p.vm, controller.PriorityDefaultGeneric)
-	return &provider.Request{VM: p.vm, Effective: p.effective, Priority: priority, Now: p.now}
+	return &provider.Request{VM: p.vm, Effective: p.effective, Claims: p.claims, Priority: priority, Now: p.now}
 }
 
 // outcome turns an error of the provider into what happens next: nothing when a

@@ -111,9 +111,11 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
 	var errs []error
 	errs = append(errs, r.synchronize(ctx, p))
 	errs = append(errs, r.claimAddresses(ctx, p))
+	errs = append(errs, r.gatherClaims(ctx, p))
 	ready, err := r.gather(ctx, p)
 	errs = append(errs, err)
 	errs = append(errs, r.callProvider(ctx, p, ready))
+	errs = append(errs, r.releaseClaims(ctx, p))
 	r.finish(p)
 	errs = append(errs, r.reconcileInstance(ctx, p, vmi))
 	return errors.Join(errs...)

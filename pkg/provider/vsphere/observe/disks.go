@@ -160,11 +160,15 @@ func recorded[T types.BaseVirtualDevice](vm *mo.VirtualMachine, prefix string) m
 	return out
 }
 
-// bySlot are the devices at controllers.
+// bySlot are the devices at controllers, but for first class disks: who took the disk of a
+// volume away has left its place to the disk of a claim.
 func bySlot(vm *mo.VirtualMachine) map[string]types.BaseVirtualDevice {
 	out := map[string]types.BaseVirtualDevice{}
 	controllers := Controllers(vm)
 	for _, d := range vm.Config.Hardware.Device {
+		if disk, ok := d.(*types.VirtualDisk); ok && FirstClassID(disk) != "" {
+			continue
+		}
 		if slot := slotOf(controllers, d); slot != "" {
 			out[slot] = d
 		}
