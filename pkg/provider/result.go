@@ -47,6 +47,10 @@ type Facts struct {
 // Result is what a call found and did. It changes nothing of the caller's; Apply puts
 // it into a status.
 type Result struct {
+	// Zone that was chosen; empty when none was in this call.
+	Zone string
+	// Passing is true when all there is to tell is that something is being found out.
+	Passing bool
 	// Facts to report, nil when nothing new is known: then those that were reported
 	// before stay.
 	Facts *Facts
@@ -107,6 +111,9 @@ func (r *Result) False(kind, reason, message string) {
 
 // Apply puts the result of a pass over a generation at a time into a status.
 func (r *Result) Apply(st *vmv1alpha1.VirtualMachineStatus, generation int64, now time.Time) {
+	if r.Zone != "" {
+		st.Zone = r.Zone
+	}
 	if f := r.Facts; f != nil {
 		st.PowerState, st.UniqueID, st.BiosUUID, st.InstanceUUID = f.PowerState, f.UniqueID, f.BiosUUID, f.InstanceUUID
 		st.HardwareVersion, st.Guest, st.Network, st.Storage = f.HardwareVersion, f.Guest, f.Network, f.Storage

@@ -4,8 +4,13 @@
 package provider
 
 import (
+	"fmt"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
@@ -47,13 +52,30 @@ type ZoneState struct {
 	Trouble error
 }
 
-// ZoneOf is the zone that vm is in; empty if none was chosen. A virtual machine that had
-// none when there were no zones is in the default one.
+// ZoneOf is the zone that vm is in; empty if none was chosen. One that was created, or may
+// have been, when there were no zones is in the default one: a zone is in status before
+// anything is made.
 func ZoneOf(vm *vmv1alpha1.VirtualMachine) string {
-	if vm.Status.Zone == "" && vm.Status.UniqueID != "" {
+	switch {
+	case vm.Status.Zone != "":
+		return vm.Status.Zone
+	case vm.Status.UniqueID != "" || attempted(vm):
 		return vmv1alpha1.DefaultZone
 	}
-	return vm.Status.Zone
+	return ""
+}
+
+// attempted is true if status says that somebody has begun to make the vSphere VM.
+func attempted(vm *vmv1alpha1.VirtualMachine) bool {
+	c := conditions.Find(vm.Status.Conditions, vmv1alpha1.ConditionCreated)
+	if c == nil {
+		return false
+	}
+	switch c.Reason {
+	case vmv1alpha1.ReasonWaitingForPrerequisites, vmv1alpha1.ReasonInvalid, vmv1alpha1.ReasonNotAllowed, vmv1alpha1.ReasonUnknownState:
+		return false
+	}
+	return true
 }
 
 // SizeOf is what a virtual machine takes of its zone: its memory, and the capacity of the
@@ -78,4 +100,17 @@ func SizeOf(e *vmv1alpha1.VirtualMachineInstanceSpec, image *vmv1alpha1.VirtualM
 		}
 	}
 	return r
+}
+
+// Selects reports whether a selector, of which nil selects everything, selects a namespace
+// with these labels. Nil labels are not known, and are selected by no selector.
+func Selects(selector *metav1.LabelSelector, of map[string]string) (bool, error) {
+	if selector == nil {
+		return true, nil
+	}
+	s, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil {
+		return false, fmt.Errorf("reading a selector of namespaces: %w", err)
+	}
+	return of != nil && s.Matches(labels.Set(of)), nil
 }

@@ -85,6 +85,10 @@ var table = []rule{
 		never: []string{govmomi}, why: "it says which vCenters are used; how one is used is nothing to it",
 	},
 	{
+		tree: "pkg/controller/zone", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller"},
+		never: []string{govmomi}, why: "what is seen of a zone, others tell it",
+	},
+	{
 		tree: "pkg/controller/contentlibrary", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller"},
 		never: []string{govmomi}, why: "what a library has, vSphere tells by the provider's interface alone",
 	},

@@ -15,6 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
+
+	versionedfake "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/fake"
+	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 )
 
 func identityOf(t *testing.T, dir string) string {
@@ -24,6 +27,11 @@ func identityOf(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return id
+}
+
+// noZones are those of a server that knows no objects.
+func noZones(o *Options) *zoneSet {
+	return newZoneSet(externalversions.NewSharedInformerFactory(versionedfake.NewSimpleClientset(), 0), &o.VCenter)
 }
 
 func TestIdentityIsThatOfTheDataDirectory(t *testing.T) {
@@ -117,5 +125,5 @@ func contending(t *testing.T, host *fake.Clientset, dir string, elect bool) *vce
 			t.Fatalf("the Lease %s is not held: %v", name, err)
 		}
 	}
-	return newVCenters(d, nil)
+	return newVCenters(d, noZones(o), nil)
 }

@@ -17,9 +17,11 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller/vcenter"
+	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine"
 	"github.com/slipway-dev/slipway/pkg/provider/fleet"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere"
+	placing "github.com/slipway-dev/slipway/pkg/provider/zones"
 )
 
 // vcenters opens what VCenter objects, or the flags, describe.
@@ -28,6 +30,8 @@ type vcenters struct {
 	// readAfter is closed when inventories may be read.
 	readAfter <-chan struct{}
 	fleet     *fleet.Fleet[*member]
+	zones     *zoneSet
+	askers    askers
 
 	mu sync.Mutex
 	// used are the descriptions of those in use, by name.
@@ -46,15 +50,15 @@ type member struct {
 	host string
 }
 
-func newVCenters(d *controllerDeps, readAfter <-chan struct{}) *vcenters {
-	return &vcenters{
-		deps: d, readAfter: readAfter, used: map[string]string{}, opened: map[string]bool{},
-		fleet: fleet.New[*member](vcenterOf),
-	}
+func newVCenters(d *controllerDeps, zones *zoneSet, readAfter <-chan struct{}) *vcenters {
+	v := &vcenters{deps: d, zones: zones, readAfter: readAfter, used: map[string]string{}, opened: map[string]bool{}}
+	placer := placing.New(placing.Options{
+		Zones: zones.choice, Offer: v.offer, Hint: func(key provider.Key) { v.fleet.Hint(key) },
+	})
+	v.fleet = fleet.New[*member](zones.vcenterOf, placer)
+	v.askers = askers{used: v, byName: map[string]*asker{}}
+	return v
 }
-
-// vcenterOf names the vCenter of a virtual machine.
-func vcenterOf(*vmv1alpha1.VirtualMachine) string { return vmv1alpha1.DefaultVCenter }
 
 // Described implements vcenter.VCenters.
 func (v *vcenters) Described(name string) bool {
@@ -75,6 +79,13 @@ func (v *vcenters) Use(ctx context.Context, name string, obj *vmv1alpha1.VCenter
 	}
 	delete(v.used, name)
 	v.mu.Unlock()
+	v.askers.leave(name)
+	// What is in a zone that is not known would not be seen.
+	if description != "" {
+		if err := v.zones.await(ctx, name); err != nil {
+			return err
+		}
+	}
 	open := func() (*member, error) { return v.open(name, obj) }
 	if description == "" {
 		open = nil
@@ -104,10 +115,7 @@ func (v *vcenters) describe(name string, obj *vmv1alpha1.VCenter) (string, error
 // before it has ended.
 func (v *vcenters) open(name string, obj *vmv1alpha1.VCenter) (*member, error) {
 	o := v.deps.options
-	config, err := o.VCenter.config(v.deps.host)
-	if obj != nil {
-		config, err = o.VCenter.objectConfig(obj, v.deps.host)
-	}
+	config, err := v.config(obj)
 	if err != nil {
 		return nil, err
 	}
@@ -117,11 +125,21 @@ func (v *vcenters) open(name string, obj *vmv1alpha1.VCenter) (*member, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to vCenter %s: %w", config.URL, err)
 	}
+	driver.SetZones(v.zones.in(name))
 	return &member{driver: driver, host: hostOf(config.URL), Engine: engine.New(engine.Options{
 		Driver: driver, Alone: v.alone(name), Permit: fence.Check, Limits: engine.Limits{
 			Creates: o.Controllers.ConcurrentCreates, Reconfigurations: o.Controllers.ConcurrentReconfigurations,
 			PowerChanges: o.Controllers.ConcurrentPowerChanges, Deletes: o.Controllers.ConcurrentDeletes,
 		}})}, nil
+}
+
+// config says how to reach the vCenter that obj, or the flags if it is nil, describes.
+func (v *vcenters) config(obj *vmv1alpha1.VCenter) (vsphere.Config, error) {
+	o := &v.deps.options.VCenter
+	if obj == nil {
+		return o.config(v.deps.host)
+	}
+	return o.objectConfig(obj, v.deps.host)
 }
 
 // alone is since when nobody but the next member of a name works on its virtual machines. It

@@ -32,6 +32,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/addressclaim"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachineimage"
+	"github.com/slipway-dev/slipway/pkg/controller/zone"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	clientscheme "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/scheme"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
@@ -61,6 +62,7 @@ type shared struct {
 	provider  provider.Provider
 	shares    virtualmachine.Shares
 	vcenters  vcenter.VCenters
+	zones     zone.Zones
 	images    provider.Images
 	recorder  events.EventRecorder
 }
@@ -79,6 +81,7 @@ var makers = []maker{
 	{make: newVirtualMachines},
 	{make: newControllerRevisions, lease: controllersLease},
 	{make: newVCenterController},
+	{make: newZoneController},
 	// Images are asked for in one vCenter.
 	{make: newVirtualMachineImages, lease: leaseOf(vmv1alpha1.DefaultVCenter)},
 	{make: newContentLibraries, lease: leaseOf(vmv1alpha1.DefaultVCenter)},
@@ -90,6 +93,10 @@ var makers = []maker{
 type maker struct {
 	make  func(*shared) (runnable, error)
 	lease string
+}
+
+func newZoneController(s *shared) (runnable, error) {
+	return zone.New(zone.Deps{Client: s.client, Informers: s.informers, Zones: s.zones})
 }
 
 func newResourceQuotas(s *shared) (runnable, error) {
@@ -123,8 +130,9 @@ func newVirtualMachines(s *shared) (runnable, error) {
 	o := &s.options.Controllers
 	return virtualmachine.New(virtualmachine.Deps{
 		Client: s.client, Informers: s.informers, Host: s.host, Addresses: s.addresses, Provider: s.provider, Recorder: s.recorder, Shares: s.shares,
-		Policy:  synchronizer.Policy(o.InstancetypeReferencePolicy),
-		Workers: o.Workers, ResyncPeriod: o.ResyncPeriod,
+		NamespaceLabels: namespaceLabels(s.hostInformers),
+		Policy:          synchronizer.Policy(o.InstancetypeReferencePolicy),
+		Workers:         o.Workers, ResyncPeriod: o.ResyncPeriod,
 		Queue: controller.QueueOptions{Aging: o.QueueAging, Fairness: o.QueueFairness}, Blocking: o.BlockingOperations,
 	})
 }
@@ -153,18 +161,22 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	// The caches come first: they take a second, and new virtual machines wait for them.
 	// The inventory of vCenter takes many, and none of them waits for it.
 	cached := make(chan struct{})
-	used := newVCenters(d, cached)
+	informers := externalversions.NewSharedInformerFactoryWithOptions(apiserver.Listing(client), 0,
+		externalversions.WithTransform(controller.WithoutManagedFields))
+	zones := newZoneSet(informers, &d.options.VCenter)
+	used := newVCenters(d, zones, cached)
+	if err := used.followZones(); err != nil {
+		return err
+	}
 	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: d.host.EventsV1()})
 	defer broadcaster.Shutdown()
 	if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
 		return fmt.Errorf("starting to record events: %w", err)
 	}
-	informers := externalversions.NewSharedInformerFactoryWithOptions(apiserver.Listing(client), 0,
-		externalversions.WithTransform(controller.WithoutManagedFields))
 	all, err := makeControllers(&shared{
 		options: d.options, leases: d.leases, client: client, informers: informers, host: host, addresses: addressclaim.New(pools, host.Discovery()),
 		hostInformers: d.hostInformers, charges: d.charges,
-		provider: used.fleet, shares: shares{d.leases, vcenterOf}, vcenters: used, images: images{used},
+		provider: used.fleet, shares: shares{d.leases, zones.vcenterOf}, vcenters: used, zones: zoneStates{used}, images: images{used},
 		recorder: broadcaster.NewRecorder(clientscheme.Scheme, serverName),
 	})
 	if err != nil {
@@ -177,6 +189,7 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 
 	running, ctx := errgroup.WithContext(ctx)
 	running.Go(func() error { used.fleet.Run(ctx); return nil })
+	running.Go(func() error { used.askers.close(ctx); return nil })
 	running.Go(func() error {
 		if cache.WaitForCacheSync(ctx.Done(), informersSynced(informers)) {
 			close(cached)
@@ -217,6 +230,18 @@ func expose(mux *mux.PathRecorderMux, all []runnable, more ...prometheus.Collect
 	mux.Handle("/debug/queue", exposition.Handler(queues...))
 }
 
+// namespaceLabels tells the labels of a namespace as a cache has them, nil if it does not.
+func namespaceLabels(f kubeinformers.SharedInformerFactory) func(name string) map[string]string {
+	lister := f.Core().V1().Namespaces().Lister()
+	return func(name string) map[string]string {
+		namespace, err := lister.Get(name)
+		if err != nil {
+			return nil
+		}
+		return namespace.Labels
+	}
+}
+
 // informersSynced asks the informers of the kinds that every pass needs.
 func informersSynced(f externalversions.SharedInformerFactory) func() bool {
 	vm := f.Vm().V1alpha1()
@@ -226,6 +251,7 @@ func informersSynced(f externalversions.SharedInformerFactory) func() bool {
 		vm.VirtualMachineClasses().Informer().HasSynced,
 		vm.VirtualMachineImages().Informer().HasSynced,
 		vm.ClusterVirtualMachineImages().Informer().HasSynced,
+		vm.Zones().Informer().HasSynced,
 		f.Instancetype().V1alpha1().ControllerRevisions().Informer().HasSynced,
 	}
 	return func() bool {

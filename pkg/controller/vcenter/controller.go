@@ -45,6 +45,9 @@ type VCenters interface {
 	Observe(ctx context.Context, name string) Observation
 	// Described is true if the flags describe the vCenter of a name.
 	Described(name string) bool
+	// InUse tells what would be without the vCenter of a name, in words, empty for nothing.
+	// It is an error if that cannot be known.
+	InUse(name string) (string, error)
 }
 
 // Observation is what is seen of a vCenter.
@@ -91,10 +94,8 @@ func New(d Deps) (*Controller, error) {
 	informers := d.Informers.Vm().V1alpha1()
 	c := &Controller{deps: d, informer: informers.VCenters().Informer()}
 	c.vcenters = controller.NewStore[*vmv1alpha1.VCenter](c.informer, false)
-	machines := informers.VirtualMachines()
 	c.loop = controller.NewLoop(controller.NewQueue(Name, controller.QueueOptions{}), controller.Options[types.NamespacedName]{Name: Name, Workers: workers, Reconciler: &reconciler{
 		client: d.Client.VmV1alpha1().VCenters(), vcenters: c.vcenters, uses: d.VCenters, now: d.Now,
-		machines: machines.Lister(), counted: machines.Informer().HasSynced,
 	}})
 	return c, nil
 }

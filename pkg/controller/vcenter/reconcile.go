@@ -12,15 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
-	vmlisters "github.com/slipway-dev/slipway/pkg/generated/listers/vm/v1alpha1"
 )
 
 const (
@@ -39,8 +36,6 @@ type reconciler struct {
 	client   vmclient.VCenterInterface
 	vcenters controller.Store[*vmv1alpha1.VCenter]
 	uses     VCenters
-	machines vmlisters.VirtualMachineLister
-	counted  cache.InformerSynced
 	now      func() time.Time
 }
 
@@ -77,10 +72,10 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 func (r *reconciler) remove(ctx context.Context, vc *vmv1alpha1.VCenter) (controller.Result, error) {
 	next := vc.DeepCopy()
 	if !r.uses.Described(vc.Name) {
-		n, err := r.inUse()
-		if err != nil || n > 0 {
+		what, err := r.uses.InUse(vc.Name)
+		if err != nil || what != "" {
 			if err == nil {
-				err = fmt.Errorf("%d virtual machines are in it; it goes when they are gone", n)
+				err = fmt.Errorf("it goes when these are gone: %s", what)
 			}
 			r.set(&next.Status, next.Generation, vmv1alpha1.ConditionDeleting, metav1.ConditionTrue, vmv1alpha1.ReasonInUse, err.Error())
 			return r.observe(ctx, next, r.uses.Use(ctx, vc.Name, vc))
@@ -92,15 +87,6 @@ func (r *reconciler) remove(ctx context.Context, vc *vmv1alpha1.VCenter) (contro
 	next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == vmv1alpha1.VCenterFinalizer })
 	_, err := r.update(ctx, next)
 	return stale(err)
-}
-
-// inUse is the number of virtual machines that would be without a vCenter.
-func (r *reconciler) inUse() (int, error) {
-	if !r.counted() {
-		return 0, fmt.Errorf("the virtual machines are not read yet")
-	}
-	all, err := r.machines.List(labels.Everything())
-	return len(all), err
 }
 
 // observe writes what is seen of a vCenter, if it is something else than before; wrong is

@@ -50,6 +50,7 @@ type reconciler struct {
 	reader    instancetype.Reader
 	chain     chain
 	provider  provider.Provider
+	labels    func(namespace string) map[string]string
 	shares    Shares
 	prober    Prober
 	recorder  events.EventRecorder
@@ -74,6 +75,7 @@ func New(d Deps) (*Controller, error) {
 	if err := vmInformer.AddIndexers(indexers); err != nil {
 		return nil, fmt.Errorf("indexing virtual machines: %w", err)
 	}
+	informers.Zones().Informer() // is started with the others
 	revisions := newRevisionStore(d.Client.InstancetypeV1alpha1(), d.Informers, d.Host.AppsV1())
 	vms := controller.NewStore[*vmv1alpha1.VirtualMachine](vmInformer, false)
 	vmis := controller.NewStore[*vmv1alpha1.VirtualMachineInstance](informers.VirtualMachineInstances().Informer(), true)
@@ -105,6 +107,7 @@ func New(d Deps) (*Controller, error) {
 			Now:       func() metav1.Time { return metav1.NewTime(d.Now().Truncate(time.Second)) },
 		}),
 		provider: d.Provider,
+		labels:   d.NamespaceLabels,
 		shares:   d.Shares,
 		prober:   d.Prober,
 		recorder: d.Recorder,
@@ -180,6 +183,7 @@ func (c *Controller) register() ([]cache.InformerSynced, error) {
 		{Informer: vm.VirtualMachineClasses().Informer(), Handler: e.Related(indexByClass, byName)},
 		{Informer: vm.VirtualMachineImages().Informer(), Handler: e.Related(indexByImage, byName)},
 		{Informer: vm.ClusterVirtualMachineImages().Informer(), Handler: e.Related(indexByImage, byName)},
+		{Informer: vm.Zones().Informer(), Handler: e.zones()},
 		{Informer: it.VirtualMachineInstancetypes().Informer(), Handler: e.Related(indexBySource, bySource(instancetype.KindInstancetype))},
 		{Informer: it.VirtualMachineClusterInstancetypes().Informer(), Handler: e.Related(indexBySource, bySource(instancetype.KindClusterInstancetype))},
 		{Informer: it.VirtualMachinePreferences().Informer(), Handler: e.Related(indexBySource, bySource(instancetype.KindPreference))},

@@ -50,6 +50,9 @@ type Deps struct {
 	// Policy says what happens to references to instance types;
 	// synchronizer.PolicyReference when empty.
 	Policy synchronizer.Policy
+	// NamespaceLabels are the labels of a namespace, nil if they are not known. Without it
+	// none are.
+	NamespaceLabels func(namespace string) map[string]string
 	// Shares are what virtual machines are divided into among processes; all are this
 	// one's when nil.
 	Shares Shares
@@ -75,6 +78,9 @@ func (d *Deps) setDefaults() {
 	}
 	if d.ResyncPeriod == 0 {
 		d.ResyncPeriod = controller.DefaultResyncPeriod
+	}
+	if d.NamespaceLabels == nil {
+		d.NamespaceLabels = func(string) map[string]string { return nil }
 	}
 	if d.Shares == nil {
 		d.Shares = undivided{}

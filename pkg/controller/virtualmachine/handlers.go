@@ -96,3 +96,16 @@ func byName(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName(
 func bySource(kind instancetype.Kind) func(metav1.Object) string {
 	return func(o metav1.Object) string { return sourceKey(kind, o.GetNamespace(), o.GetName()) }
 }
+
+// zones handles the events of Zones: what is in none may be made now. What only status says
+// is found out when its time has come.
+func (e *enqueuer) zones() cache.ResourceEventHandler {
+	all := e.Related(indexUnplaced, func(metav1.Object) string { return "" }).(cache.ResourceEventHandlerDetailedFuncs)
+	wake := all.UpdateFunc
+	all.UpdateFunc = func(old, obj any) {
+		if old.(metav1.Object).GetGeneration() != obj.(metav1.Object).GetGeneration() {
+			wake(old, obj)
+		}
+	}
+	return all
+}

@@ -243,6 +243,7 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		reader:    newObjectReader(h.api.InstancetypeV1alpha1(), informers, revisions, h.host.CoreV1()),
 		provider:  h.provider,
 		addresses: h.pools,
+		labels:    func(string) map[string]string { return nil },
 		shares:    undivided{},
 		recorder:  h.events,
 		now:       func() time.Time { return h.clock },

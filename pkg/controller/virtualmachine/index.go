@@ -17,6 +17,8 @@ const (
 	indexByImage  = "image"
 	indexByClaim  = "claim"
 	indexBySource = "source"
+	// indexUnplaced has those that are in no zone, under one value.
+	indexUnplaced = "unplaced"
 )
 
 // indexers find the virtual machines that an object concerns.
@@ -56,6 +58,12 @@ var indexers = cache.Indexers{
 			keys = append(keys, vm.Namespace+"/"+name)
 		}
 		return keys
+	}),
+	indexUnplaced: byVM(func(vm *vmv1alpha1.VirtualMachine) []string {
+		if provider.ZoneOf(vm) != "" {
+			return nil
+		}
+		return []string{""}
 	}),
 }
 

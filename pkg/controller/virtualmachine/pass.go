@@ -39,6 +39,8 @@ type pass struct {
 	settled bool
 	// started is true when the provider started an operation in this pass.
 	started bool
+	// passing is true when all that the provider has to tell is that it finds something out.
+	passing bool
 	// now is the time of the pass.
 	now time.Time
 	// result is what the loop shall do next when the pass has no error.
@@ -65,9 +67,13 @@ func (p *pass) again(after time.Duration) {
 	}
 }
 
-// transient says whether all that the pass has to tell is that the virtual machine is
-// created and that the next operation, mostly power on, has just been started.
+// transient says whether all that the pass has to tell is that a zone is being chosen, or
+// that the virtual machine is created and that the next operation, mostly power on, has just
+// been started.
 func (p *pass) transient() bool {
+	if p.passing && !mainChanged(p.original, p.vm) {
+		return true
+	}
 	return p.started &&
 		!isTrue(p.original, vmv1alpha1.ConditionCreated) && isTrue(p.vm, vmv1alpha1.ConditionCreated) &&
 		!mainChanged(p.original, p.vm)

@@ -47,8 +47,11 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 	// Who waits for the end of an operation is woken by the hint that follows it.
 	result, err := call(ctx, req)
 	result.Apply(&p.vm.Status, p.vm.Generation, p.now)
-	p.started, p.settled = result.Ended != nil, result.Settled
+	p.started, p.settled, p.passing = result.Ended != nil, result.Settled, result.Passing
 	p.attached, p.attachedKnown = result.Attached, result.AttachedKnown
+	if result.Zone != "" {
+		p.again(0) // what comes next is for when status has the zone
+	}
 	if isTrue(p.original, vmv1alpha1.ConditionCreated) && !isTrue(p.vm, vmv1alpha1.ConditionCreated) {
 		p.again(0) // it is gone from vSphere; what a create needs was not gathered in this pass
 	}
@@ -64,7 +67,9 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 // request is what every call of the provider is given.
 func (r *reconciler) request(p *pass) *provider.Request {
 	priority, _ := Priority(p.vm, controller.PriorityDefaultGeneric)
-	return &provider.Request{VM: p.vm, Effective: p.effective, Claims: p.claims, Priority: priority, Now: p.now}
+	return &provider.Request{
+		VM: p.vm, NamespaceLabels: r.labels(p.vm.Namespace), Effective: p.effective, Claims: p.claims, Priority: priority, Now: p.now,
+	}
 }
 
 // outcome turns an error of the provider into what happens next: nothing when a

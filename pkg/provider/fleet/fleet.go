@@ -6,6 +6,7 @@ package fleet
 import (
 	"context"
 	"sync"
+	"time"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
@@ -18,10 +19,21 @@ type Member interface {
 	Run(ctx context.Context)
 }
 
+// Placer chooses zones, and so vCenters, for virtual machines that have none.
+type Placer interface {
+	// Place chooses one, which is in the result.
+	Place(ctx context.Context, req *provider.Request) (provider.Result, error)
+	// Seen is called for every virtual machine that has a zone and is reconciled.
+	Seen(vm *vmv1alpha1.VirtualMachine, now time.Time)
+	// Forget drops what is known of a virtual machine that is gone.
+	Forget(key provider.Key)
+}
+
 // Fleet implements provider.Provider over members by the names of their vCenters.
 type Fleet[M Member] struct {
-	of    func(*vmv1alpha1.VirtualMachine) string
-	hints provider.Hints
+	of     func(*vmv1alpha1.VirtualMachine) string
+	placer Placer
+	hints  provider.Hints
 	// replacing is held for reading while one is; closed is true when none is any more.
 	replacing sync.RWMutex
 	closed    bool
@@ -42,10 +54,14 @@ type berth[M Member] struct {
 	unsettled map[provider.Key]*vmv1alpha1.VirtualMachine
 }
 
-// New returns a Fleet without members. of names the vCenter of a virtual machine.
-func New[M Member](of func(*vmv1alpha1.VirtualMachine) string) *Fleet[M] {
-	return &Fleet[M]{of: of, berths: map[string]*berth[M]{}}
+// New returns a Fleet without members. of names the vCenter of a virtual machine; it is empty
+// for one whose zone is not there. placer has those that have no zone.
+func New[M Member](of func(*vmv1alpha1.VirtualMachine) string, placer Placer) *Fleet[M] {
+	return &Fleet[M]{of: of, placer: placer, berths: map[string]*berth[M]{}}
 }
+
+// Hint says that a virtual machine is worth another look.
+func (f *Fleet[M]) Hint(key provider.Key) { f.hints.Send(key) }
 
 // Run waits until ctx is done and then ends all members. It returns when they have.
 func (f *Fleet[M]) Run(ctx context.Context) {

@@ -21,6 +21,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine"
 	"github.com/slipway-dev/slipway/pkg/provider/fake"
 	"github.com/slipway-dev/slipway/pkg/provider/fleet"
+	"github.com/slipway-dev/slipway/pkg/provider/zones"
 )
 
 // byNamespace is the vCenter of a virtual machine in most of the tests.
@@ -29,7 +30,7 @@ func byNamespace(vm *vmv1alpha1.VirtualMachine) string { return vm.Namespace }
 // newFleet runs a fleet.
 func newFleet(t *testing.T, of func(*vmv1alpha1.VirtualMachine) string) *fleet.Fleet[*engine.Engine] {
 	t.Helper()
-	f := fleet.New[*engine.Engine](of)
+	f := fleet.New[*engine.Engine](of, zones.New(zones.Options{}))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() { f.Run(ctx); close(ended) }()
@@ -53,6 +54,7 @@ func newRequest(vcenter, name string) *provider.Request {
 	return &provider.Request{
 		VM: &vmv1alpha1.VirtualMachine{
 			ObjectMeta: metav1.ObjectMeta{Namespace: vcenter, Name: name, UID: uuid.NewUUID()},
+			Status:     vmv1alpha1.VirtualMachineStatus{Zone: "a"},
 		},
 		Effective: &vmv1alpha1.VirtualMachineInstanceSpec{}, Image: &vmv1alpha1.VirtualMachineImage{}, PrerequisitesReady: true,
 	}
@@ -202,7 +204,7 @@ func TestTheNextProviderOfAVCenterBeginsWhenTheOneBeforeHasEnded(t *testing.T) {
 
 func TestTheEndOfTheFleetIsThatOfItsMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := fleet.New[*member](func(*vmv1alpha1.VirtualMachine) string { return "vc" })
+		f := fleet.New[*member](func(*vmv1alpha1.VirtualMachine) string { return "vc" }, zones.New(zones.Options{}))
 		m := &member{ending: make(chan struct{})}
 		open := func() (*member, error) { return m, nil }
 		if err := f.Use(t.Context(), "vc", open); err != nil {
@@ -243,7 +245,7 @@ func TestAProviderThatCannotBeOpenedIsNone(t *testing.T) {
 // is not read yet.
 func TestWhatTheNextProviderHasYetToReadIsNotHintedAt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := fleet.New[*member](byNamespace)
+		f := fleet.New[*member](byNamespace, zones.New(zones.Options{}))
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { f.Run(ctx); close(ended) }()

@@ -19,16 +19,27 @@ var _ provider.Provider = (*Fleet[Member])(nil)
 
 // CreateOrUpdateVirtualMachine implements provider.Provider.
 func (f *Fleet[M]) CreateOrUpdateVirtualMachine(ctx context.Context, req *provider.Request) (provider.Result, error) {
+	if provider.ZoneOf(req.VM) == "" {
+		return f.placer.Place(ctx, req)
+	}
 	return f.call(req, func(m M) (provider.Result, error) { return m.CreateOrUpdateVirtualMachine(ctx, req) })
 }
 
 // CreateOrUpdateVirtualMachineAsync implements provider.Provider.
 func (f *Fleet[M]) CreateOrUpdateVirtualMachineAsync(ctx context.Context, req *provider.Request) (provider.Result, error) {
+	if provider.ZoneOf(req.VM) == "" {
+		return f.placer.Place(ctx, req)
+	}
+	f.placer.Seen(req.VM, req.Now)
 	return f.call(req, func(m M) (provider.Result, error) { return m.CreateOrUpdateVirtualMachineAsync(ctx, req) })
 }
 
-// DeleteVirtualMachine implements provider.Provider.
+// DeleteVirtualMachine implements provider.Provider. Of one without a zone nothing was made,
+// unless there were none: then it is looked for in the default one, if that is there.
 func (f *Fleet[M]) DeleteVirtualMachine(ctx context.Context, req *provider.Request) (provider.Result, error) {
+	if provider.ZoneOf(req.VM) == "" && f.of(req.VM) == "" {
+		return provider.Result{}, nil
+	}
 	return f.call(req, func(m M) (provider.Result, error) { return m.DeleteVirtualMachine(ctx, req) })
 }
 
@@ -36,6 +47,11 @@ func (f *Fleet[M]) DeleteVirtualMachine(ctx context.Context, req *provider.Reque
 // it ends refuses, and who waits for the next one must not be forgotten.
 func (f *Fleet[M]) call(req *provider.Request, ask func(M) (provider.Result, error)) (r provider.Result, err error) {
 	name, key := f.of(req.VM), provider.KeyOf(req.VM)
+	if name == "" {
+		err := fmt.Errorf("%w: there is no Zone %q", provider.ErrUnknownState, provider.ZoneOf(req.VM))
+		r.Set(vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, err.Error())
+		return r, err
+	}
 	f.mu.Lock()
 	b := f.berth(name)
 	b.unsettled[key] = nil
@@ -64,6 +80,7 @@ func (f *Fleet[M]) Forget(key types.NamespacedName) {
 		delete(b.unsettled, provider.VirtualMachineKey(key))
 	}
 	f.mu.Unlock()
+	f.placer.Forget(provider.VirtualMachineKey(key))
 	members, _ := f.Members()
 	for _, m := range members {
 		m.Forget(key)
@@ -72,8 +89,12 @@ func (f *Fleet[M]) Forget(key types.NamespacedName) {
 
 // Unread implements provider.Provider.
 func (f *Fleet[M]) Unread(vm *vmv1alpha1.VirtualMachine) bool {
+	name := f.of(vm)
+	if name == "" {
+		return false
+	}
 	f.mu.Lock()
-	b, key := f.berth(f.of(vm)), provider.KeyOf(vm)
+	b, key := f.berth(name), provider.KeyOf(vm)
 	known, there, member := b.known, b.there, b.member
 	if _, noted := b.unsettled[key]; !known && !noted {
 		b.unsettled[key] = vm

@@ -98,7 +98,7 @@ func (d *Driver) unread(name string) error {
 	if z := d.zones.all[name]; z != nil {
 		return z.unread
 	}
-	return nil
+	return fmt.Errorf("there is no Zone %q", name)
 }
 
 // invalidate forgets what is known of the places of all zones.
@@ -162,6 +162,13 @@ func (d *Driver) anyPlaces() *placement.Resolver {
 // creator makes virtual machines in a zone.
 func (d *Driver) creator(zone string) *create.Creator {
 	return &create.Creator{Actor: d.actor, Places: d.places(zone), Descriptors: d.descriptors}
+}
+
+// Keep keeps the connection until ctx is done, and logs out: for a Driver that is asked what
+// zones have, and otherwise knows and does nothing. Run does the same and more.
+func (d *Driver) Keep(ctx context.Context) {
+	d.session.Run(ctx)
+	d.session.Close()
 }
 
 // Zone says what is seen of a zone now, by what was read a moment ago. A folder that was

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
@@ -113,7 +114,8 @@ func TestAZoneThatComesIsReadAndOneThatIsNotThereKeepsNobody(t *testing.T) {
 		t.Errorf("it is not known because %q", why)
 	}
 	l.until("a zone that nobody described is said to be none", func() bool {
-		return says(&gone.VM.Status, vmv1alpha1.ConditionPlacementReady, vmv1alpha1.ReasonNotFound, `there is no Zone "gone"`)
+		c := conditions.Find(gone.VM.Status.Conditions, vmv1alpha1.ConditionCreated)
+		return c != nil && c.Status == metav1.ConditionUnknown && strings.Contains(c.Message, `there is no Zone "gone"`)
 	}, gone)
 	parent, err := find.NewFinder(simulated.Operator(t, ready).Client).Folder(t.Context(), "/DC0/vm")
 	if err != nil {

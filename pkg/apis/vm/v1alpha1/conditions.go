@@ -111,6 +111,8 @@ const (
 	ReasonSucceeded = "Succeeded"
 	// ReasonNotFound means that a referenced object does not exist.
 	ReasonNotFound = "NotFound"
+	// ReasonNoZone means that no zone can hold a VM; the message says why each cannot.
+	ReasonNoZone = "NoZone"
 	// ReasonNotReady means that a referenced object is not usable yet.
 	ReasonNotReady = "NotReady"
 	// ReasonError means that an operation failed; the message says which.

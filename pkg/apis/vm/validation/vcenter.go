@@ -22,10 +22,6 @@ import (
 // ValidateVCenter checks a new VCenter.
 func ValidateVCenter(obj *vmv1alpha1.VCenter) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&obj.ObjectMeta, false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
-	if obj.Name != vmv1alpha1.DefaultVCenter {
-		// Another one would be connected to and left alone.
-		errs = append(errs, field.NotSupported(field.NewPath("metadata", "name"), obj.Name, []string{vmv1alpha1.DefaultVCenter}))
-	}
 	return append(errs, validateVCenterSpec(&obj.Spec, field.NewPath("spec"))...)
 }
 

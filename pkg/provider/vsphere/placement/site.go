@@ -8,9 +8,9 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
@@ -97,7 +97,7 @@ func siteOfZone(name string, z *vmv1alpha1.ZoneSpec) site {
 func to(all []allowed, of map[string]string) ([]allowed, error) {
 	var out []allowed
 	for _, a := range all {
-		selects, err := Selects(a.selector, of)
+		selects, err := provider.Selects(a.selector, of)
 		if err != nil {
 			return nil, err
 		}
@@ -106,19 +106,6 @@ func to(all []allowed, of map[string]string) ([]allowed, error) {
 		}
 	}
 	return out, nil
-}
-
-// Selects reports whether a selector, of which nil selects everything, selects a namespace
-// with these labels. Nil labels are not known, and are selected by no selector.
-func Selects(selector *metav1.LabelSelector, of map[string]string) (bool, error) {
-	if selector == nil {
-		return true, nil
-	}
-	s, err := metav1.LabelSelectorAsSelector(selector)
-	if err != nil {
-		return false, fmt.Errorf("reading a selector of namespaces: %w", err)
-	}
-	return of != nil && s.Matches(labels.Set(of)), nil
 }
 
 func namesOf(all []allowed) []string {

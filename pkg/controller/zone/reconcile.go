@@ -1,0 +1,177 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zone
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+const (
+	// lookAgain is how often a zone is looked at: no event tells.
+	lookAgain = 30 * time.Second
+	// lookSoon is how soon while it is not as it should be, or is to go; later and later the
+	// longer that lasts.
+	lookSoon = 2 * time.Second
+	// stateTimeout bounds one look.
+	stateTimeout = 20 * time.Second
+)
+
+// reconciler makes the passes.
+type reconciler struct {
+	client vmclient.ZoneInterface
+	zones  controller.Store[*vmv1alpha1.Zone]
+	seen   Zones
+	now    func() time.Time
+}
+
+// Reconcile writes what is seen of the zone of key, and lets it go when it may.
+func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (controller.Result, error) {
+	z, err := r.zones.Get(key)
+	if err != nil {
+		return controller.Result{}, fmt.Errorf("reading Zone %s: %w", key.Name, err)
+	}
+	if z == nil {
+		return controller.Result{}, nil
+	}
+	bound, err := r.seen.Bind(ctx, z)
+	if err != nil {
+		return controller.Result{RequeueAfter: lookAgain}, ctx.Err() // another process takes care of it
+	}
+	ctx = bound
+	kept := slices.Contains(z.Finalizers, vmv1alpha1.ZoneFinalizer)
+	switch {
+	case z.DeletionTimestamp != nil && !kept:
+		return controller.Result{}, nil
+	case z.DeletionTimestamp != nil:
+		return r.remove(ctx, z)
+	case !kept:
+		next := z.DeepCopy()
+		next.Finalizers = append(next.Finalizers, vmv1alpha1.ZoneFinalizer)
+		if z, err = r.update(ctx, next); err != nil {
+			return stale(err)
+		}
+	}
+	return r.observe(ctx, z)
+}
+
+// remove lets go of a zone that nothing is in.
+func (r *reconciler) remove(ctx context.Context, z *vmv1alpha1.Zone) (controller.Result, error) {
+	next := z.DeepCopy()
+	n, err := r.seen.Machines(z.Name)
+	if err == nil && n > 0 {
+		err = fmt.Errorf("%d virtual machines are in it; it goes when they are gone", n)
+	}
+	if err != nil {
+		r.set(&next.Status, z.Generation, vmv1alpha1.ConditionDeleting, metav1.ConditionTrue, vmv1alpha1.ReasonInUse, err.Error())
+		return r.observe(ctx, next)
+	}
+	next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == vmv1alpha1.ZoneFinalizer })
+	_, err = r.update(ctx, next)
+	return stale(err)
+}
+
+// observe writes what is seen of a zone, if it is something else than before.
+func (r *reconciler) observe(ctx context.Context, z *vmv1alpha1.Zone) (controller.Result, error) {
+	looking, cancel := context.WithTimeout(ctx, stateTimeout)
+	defer cancel()
+	state, err := r.seen.State(looking, z)
+	if ctx.Err() != nil {
+		return controller.Result{}, nil // it was not looked at
+	}
+	stored, getErr := r.zones.Get(controller.KeyOf(z))
+	if getErr != nil || stored == nil {
+		return controller.Result{}, getErr
+	}
+	next := z.DeepCopy()
+	st := &next.Status
+	if state.Read {
+		*st = statusOf(&state, st)
+	}
+	if n, err := r.seen.Machines(z.Name); err == nil {
+		st.VirtualMachines = int32(n)
+	}
+	if err == nil {
+		err = state.Trouble
+	}
+	if err != nil {
+		r.set(st, z.Generation, vmv1alpha1.ConditionReady, metav1.ConditionFalse, reasonOf(err), err.Error())
+	} else {
+		r.set(st, z.Generation, vmv1alpha1.ConditionReady, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
+	}
+	again := controller.Result{RequeueAfter: r.pause(st)}
+	if equality.Semantic.DeepEqual(stored.Status, *st) {
+		return again, nil
+	}
+	written, err := r.client.UpdateStatus(ctx, next, metav1.UpdateOptions{})
+	if err != nil {
+		return stale(fmt.Errorf("writing the status of Zone %s: %w", z.Name, err))
+	}
+	r.zones.Wrote(written)
+	return again, nil
+}
+
+// pause is how long until the next look.
+func (r *reconciler) pause(st *vmv1alpha1.ZoneStatus) time.Duration {
+	since := conditions.Find(st.Conditions, vmv1alpha1.ConditionReady)
+	if deleting := conditions.Find(st.Conditions, vmv1alpha1.ConditionDeleting); deleting != nil {
+		since = deleting
+	} else if since.Status == metav1.ConditionTrue {
+		return lookAgain
+	}
+	return min(max(r.now().Sub(since.LastTransitionTime.Time)/2, lookSoon), lookAgain)
+}
+
+// reasonOf is the reason of a zone that is not ready.
+func reasonOf(err error) string {
+	var unusable *provider.NotUsableError
+	switch {
+	case errors.As(err, &unusable) && unusable.Missing:
+		return vmv1alpha1.ReasonNotFound
+	case errors.As(err, &unusable):
+		return vmv1alpha1.ReasonInvalid
+	}
+	return vmv1alpha1.ReasonNotReady
+}
+
+func (r *reconciler) set(st *vmv1alpha1.ZoneStatus, generation int64, kind string, status metav1.ConditionStatus, reason, message string) {
+	conditions.Set(&st.Conditions, r.now(), metav1.Condition{
+		Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: generation,
+	})
+}
+
+func (r *reconciler) update(ctx context.Context, next *vmv1alpha1.Zone) (*vmv1alpha1.Zone, error) {
+	written, err := r.client.Update(ctx, next, metav1.UpdateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("writing Zone %s: %w", next.Name, err)
+	}
+	r.zones.Wrote(written)
+	return written, nil
+}
+
+// stale is what there is to do after err: to look again when somebody else wrote, and
+// nothing when the object is gone.
+func stale(err error) (controller.Result, error) {
+	switch {
+	case apierrors.IsConflict(err):
+		return controller.Result{RequeueAfter: time.Second}, nil
+	case apierrors.IsNotFound(err):
+		return controller.Result{}, nil
+	}
+	return controller.Result{}, err
+}
