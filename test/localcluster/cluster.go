@@ -31,8 +31,10 @@ type Cluster struct {
 	components components
 	admin      *rest.Config
 	vcenter    VCenter
-	progress   *progress
-	failed     chan error
+	// vcenters are all of them by their numbers, from 1.
+	vcenters map[int]VCenter
+	progress *progress
+	failed   chan error
 
 	mu    sync.Mutex
 	etcd  *embeddedetcd.Server
@@ -51,7 +53,17 @@ const (
 
 // stopOrder lets each part end while what it depends on is still there. etcd comes
 // after all of them: without it kube-apiserver takes minutes to end.
-var stopOrder = []string{partKubeControllerManager, partSlipway, partVCenter, partKubeAPIServer}
+var stopOrder = []string{
+	partKubeControllerManager, partSlipway, partVCenter, partOf(2), partOf(3), partOf(4), partKubeAPIServer,
+}
+
+// partOf is the part that is the simulated vCenter of a number, from 1.
+func partOf(n int) string {
+	if n == 1 {
+		return partVCenter
+	}
+	return fmt.Sprintf("%s-%d", partVCenter, n)
+}
 
 // RestConfig is a client configuration of a user in system:masters, without client
 // side throttling.
@@ -98,6 +110,9 @@ func (c *Cluster) PID(part string) int {
 	}
 	return 0
 }
+
+// VCenterOf says how to reach the simulated vCenter of a number, from 1.
+func (c *Cluster) VCenterOf(n int) VCenter { return c.vcenters[n] }
 
 // Failed delivers an error for every part that ends without being asked to.
 func (c *Cluster) Failed() <-chan error { return c.failed }

@@ -4,6 +4,7 @@
 package localcluster
 
 import (
+	"fmt"
 	"path/filepath"
 	"syscall"
 
@@ -77,17 +78,26 @@ func (c components) kubeControllerManager() process.Spec {
 	)
 }
 
-func (c components) vcenter() process.Spec {
+// vcenter is the simulated vCenter of a number, from 1. The port of those after the first is
+// another one at every start.
+func (c components) vcenter(n int) process.Spec {
+	listen, dir := c.ports.Address(PortVCenter), c.dir.vcenter(n)
+	if n > 1 {
+		listen = loopback + ":0"
+	}
 	args := []string{
-		"vcenter", "--listen=" + c.ports.Address(PortVCenter),
+		"vcenter", "--listen=" + listen,
 		"--cert-file=" + c.pki.CertFile(fileVCenter), "--key-file=" + c.pki.KeyFile(fileVCenter),
 		"--username=" + VCenterUser, "--password-file=" + c.dir.vcenterPassword(),
-		"--state-dir=" + c.dir.vcenterState(), "--ready-file=" + c.dir.vcenterReady(),
+		"--state-dir=" + dir.state, "--ready-file=" + dir.ready,
+	}
+	if c.options.Zones || n > 1 {
+		args = append(args, fmt.Sprintf("--clusters=%d", zonesEach))
 	}
 	if d := c.options.GuestBootDelay; d > 0 {
 		args = append(args, "--guest-boot-delay="+d.String())
 	}
-	s := c.spec("vcenter", programSlipwayDev, append(args, c.options.VCenterArgs...)...)
+	s := c.spec(partOf(n), programSlipwayDev, append(args, c.options.VCenterArgs...)...)
 	// The inventory is saved on the way out, so a dead parent asks politely.
 	s.ParentDeath = syscall.SIGTERM
 	return s

@@ -20,14 +20,26 @@ func (d dataDir) path(elem ...string) string {
 	return filepath.Join(append([]string{string(d)}, elem...)...)
 }
 
-func (d dataDir) pki() string                { return d.path("pki") }
-func (d dataDir) ports() string              { return d.path("ports.json") }
-func (d dataDir) lock() string               { return d.path("slipway-dev.lock") }
-func (d dataDir) log(name string) string     { return d.path("logs", name+".log") }
-func (d dataDir) hostEtcd() string           { return d.path("host-etcd") }
-func (d dataDir) slipwayData() string        { return d.path("slipway") }
-func (d dataDir) vcenterState() string       { return d.path("vcenter") }
-func (d dataDir) vcenterReady() string       { return d.path("vcenter", "ready.json") }
+func (d dataDir) pki() string            { return d.path("pki") }
+func (d dataDir) ports() string          { return d.path("ports.json") }
+func (d dataDir) lock() string           { return d.path("slipway-dev.lock") }
+func (d dataDir) log(name string) string { return d.path("logs", name+".log") }
+func (d dataDir) hostEtcd() string       { return d.path("host-etcd") }
+func (d dataDir) slipwayData() string    { return d.path("slipway") }
+func (d dataDir) vcenterState() string   { return d.path("vcenter") }
+
+// vcenterDir is where a simulated vCenter keeps its inventory and says how to reach it.
+type vcenterDir struct{ state, ready string }
+
+// vcenter is that of the vCenter of a number, from 1.
+func (d dataDir) vcenter(n int) vcenterDir {
+	state := d.vcenterState()
+	if n > 1 {
+		state = fmt.Sprintf("%s-%d", state, n)
+	}
+	return vcenterDir{state: state, ready: filepath.Join(state, "ready.json")}
+}
+
 func (d dataDir) vcenterPassword() string    { return d.path("vcenter", "password") }
 func (d dataDir) vcenterCredentials() string { return d.path("vcenter", "credentials.yaml") }
 func (d dataDir) kubeconfig(name string) string {

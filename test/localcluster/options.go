@@ -35,6 +35,12 @@ type Options struct {
 	// SlipwayArgs and VCenterArgs are added to the arguments of slipway-apiserver
 	// and of the simulated vCenter; they win over those set here.
 	SlipwayArgs, VCenterArgs []string
+	// Zones makes a zone of each of two clusters of every simulated vCenter: the objects
+	// default, second, third and so on.
+	Zones bool
+	// VCenters is the number of simulated vCenters, one if 0. Those after the first have
+	// zones, and VCenter objects named vcenter-2 and so on.
+	VCenters int
 	// StartTimeout bounds Start. Zero means three minutes.
 	StartTimeout time.Duration
 }
@@ -46,6 +52,9 @@ const (
 	PortVCenter               = "vcenter"
 	PortSlipwayAPIServer      = "slipway-apiserver"
 )
+
+// maxVCenters is the most simulated vCenters.
+const maxVCenters = 4
 
 // defaultStartTimeout is many times the few seconds that a start takes, for
 // machines that are busy with builds.
@@ -71,6 +80,12 @@ func (o Options) complete() (Options, error) {
 	}
 	if o.BinDir, err = filepath.Abs(o.BinDir); err != nil {
 		return o, fmt.Errorf("directory of programs: %w", err)
+	}
+	if o.VCenters == 0 {
+		o.VCenters = 1
+	}
+	if o.VCenters < 1 || o.VCenters > maxVCenters {
+		return o, fmt.Errorf("starting the environment: VCenters is %d, and must be 1 to %d", o.VCenters, maxVCenters)
 	}
 	if o.StartTimeout == 0 {
 		o.StartTimeout = defaultStartTimeout

@@ -44,6 +44,7 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 		progress: &progress{report: options.Progress},
 		failed:   make(chan error, len(stopOrder)),
 		parts:    map[string]*process.Process{},
+		vcenters: map[int]VCenter{},
 	}
 	if err := c.start(ctx); err != nil {
 		return nil, errors.Join(err, c.Stop())
@@ -66,7 +67,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	})
 	if !c.options.HostOnly {
 		g.Go(func() error {
-			if err := c.startVCenter(ctx); err != nil {
+			if err := c.startVCenters(ctx); err != nil {
 				return err
 			}
 			select {
@@ -74,7 +75,10 @@ func (c *Cluster) start(ctx context.Context) error {
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			}
-			return c.startSlipway(ctx)
+			if err := c.startSlipway(ctx); err != nil {
+				return err
+			}
+			return c.applyZones(ctx)
 		})
 	}
 	return g.Wait()
@@ -152,22 +156,37 @@ func (c *Cluster) startKubeControllerManager(ctx context.Context) error {
 	})
 }
 
-func (c *Cluster) startVCenter(ctx context.Context) error {
-	return c.progress.step("simulated vCenter", func() error {
+// startVCenters starts all of them, one after the other.
+func (c *Cluster) startVCenters(ctx context.Context) error {
+	for n := 1; n <= c.options.VCenters; n++ {
+		if err := c.startVCenter(ctx, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) startVCenter(ctx context.Context, n int) error {
+	step := "simulated vCenter"
+	if n > 1 {
+		step = fmt.Sprintf("%s %d", step, n)
+	}
+	return c.progress.step(step, func() error {
+		dir := c.dir.vcenter(n)
 		password, err := vcenterPassword(c.dir)
 		if err != nil {
 			return err
 		}
 		// A file of the run before would be believed.
-		if err := os.Remove(c.dir.vcenterReady()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := os.Remove(dir.ready); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("removing the ready file of the last run: %w", err)
 		}
-		p, err := c.launch(c.components.vcenter())
+		p, err := c.launch(c.components.vcenter(n))
 		if err != nil {
 			return err
 		}
 		return p.WaitFor(ctx, func(context.Context) error {
-			v, err := readVCenter(c.dir.vcenterReady())
+			v, err := readVCenter(dir.ready)
 			if err != nil {
 				return err
 			}
@@ -175,7 +194,10 @@ func (c *Cluster) startVCenter(ctx context.Context) error {
 			if v.CAFile == "" {
 				v.CAFile = c.identities.store.CertFile(fileVCenterCA)
 			}
-			c.vcenter = v
+			if n == 1 {
+				c.vcenter = v
+			}
+			c.vcenters[n] = v
 			return nil
 		})
 	})

@@ -19,6 +19,7 @@ type runOptions struct {
 	*globals
 	noQuickstart  bool
 	unsafeNoFsync bool
+	vcenters      int
 	notifyFD      int
 }
 
@@ -48,6 +49,7 @@ func newRun(g *globals) *cobra.Command {
 // addFlags adds the flags that run and up share.
 func (o *runOptions) addFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.noQuickstart, "no-quickstart", false, "do not create the objects of the quick start at the first run")
+	cmd.Flags().IntVar(&o.vcenters, "vcenters", 1, "number of simulated vCenters; each has two zones")
 	cmd.Flags().BoolVar(&o.unsafeNoFsync, "unsafe-no-fsync", false, "do not wait for the disk; data may be lost when the machine fails")
 }
 
@@ -59,6 +61,7 @@ func (o *runOptions) run(ctx context.Context, out *report) error {
 	out.printf("starting in %s", o.dataDir)
 	cluster, err := localcluster.Start(ctx, localcluster.Options{
 		DataDir: o.dataDir, BinDir: o.binDir, UnsafeNoFsync: o.unsafeNoFsync, Progress: out.step,
+		Zones: true, VCenters: o.vcenters,
 	})
 	if err != nil {
 		if ctx.Err() != nil {
@@ -103,6 +106,7 @@ func (o *runOptions) printNext(w io.Writer) {
 	_, _ = fmt.Fprintf(w, `try next, in another shell:
   export KUBECONFIG=%s PATH=%s:$PATH
   kubectl get vm,vmi -A -o wide
+  kubectl get vcenters,zones
   kubectl explain vm.spec.instancetype
   virtctl restart web-1
 `, localcluster.AdminKubeconfig(o.dataDir), o.binDir)

@@ -119,6 +119,7 @@ func (o *runOptions) startDaemon() (io.ReadCloser, *exec.Cmd, error) {
 	defer writer.Close()
 	daemon := exec.Command(self, "run", "--data-dir="+o.dataDir, "--bin-dir="+o.binDir,
 		fmt.Sprintf("--no-quickstart=%t", o.noQuickstart), fmt.Sprintf("--unsafe-no-fsync=%t", o.unsafeNoFsync),
+		fmt.Sprintf("--vcenters=%d", o.vcenters),
 		fmt.Sprintf("--notify-fd=%d", notifyFD))
 	daemon.Stdout, daemon.Stderr, daemon.ExtraFiles = log, log, []*os.File{writer}
 	daemon.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -1,0 +1,104 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package localcluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// zonesEach is the number of clusters, and zones, of a vCenter.
+const zonesEach = 2
+
+// zoneNames are the names of zones, in their order. The first takes the place of what the
+// flags describe.
+var zoneNames = []string{vmv1alpha1.DefaultZone, "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"}
+
+// vcenterName is the VCenter of a number, from 1; the first is the flags'.
+func vcenterName(n int) string {
+	if n == 1 {
+		return vmv1alpha1.DefaultVCenter
+	}
+	return fmt.Sprintf("vcenter-%d", n)
+}
+
+// applyZones makes the objects of zones and of the vCenters after the first.
+func (c *Cluster) applyZones(ctx context.Context) error {
+	if !c.options.Zones && c.options.VCenters == 1 {
+		return nil
+	}
+	return c.progress.step("zones", func() error {
+		var manifests []string
+		add := func(obj any) error {
+			text, err := yaml.Marshal(obj)
+			manifests = append(manifests, string(text))
+			return err
+		}
+		zones := 0
+		for n := 1; n <= c.options.VCenters; n++ {
+			if n > 1 {
+				if err := c.addVCenter(n, add); err != nil {
+					return err
+				}
+			} else if !c.options.Zones {
+				continue
+			}
+			for cluster := range zonesEach {
+				if err := add(zone(zoneNames[zones], vcenterName(n), cluster)); err != nil {
+					return err
+				}
+				zones++
+			}
+		}
+		return c.Apply(ctx, []byte(strings.Join(manifests, "---\n")))
+	})
+}
+
+// addVCenter adds the object of a vCenter after the first, and its Secret.
+func (c *Cluster) addVCenter(n int, add func(any) error) error {
+	v, name := c.vcenters[n], vcenterName(n)
+	ca, err := os.ReadFile(v.CAFile)
+	if err != nil {
+		return fmt.Errorf("reading the authority of the simulated vCenter: %w", err)
+	}
+	secret := &corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
+		StringData: map[string]string{"username": v.Username, "password": v.Password},
+	}
+	if err := add(secret); err != nil {
+		return err
+	}
+	return add(&vmv1alpha1.VCenter{
+		TypeMeta:   metav1.TypeMeta{APIVersion: vmv1alpha1.SchemeGroupVersion.String(), Kind: "VCenter"},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       vmv1alpha1.VCenterSpec{URL: v.URL, CABundle: ca, CredentialsSecretRef: vmv1alpha1.VCenterSecretReference{Name: name}},
+	})
+}
+
+// zone is that of a cluster, by its number from 0, of the simulated inventory.
+func zone(name, vcenter string, cluster int) *vmv1alpha1.Zone {
+	datastores := []string{"LocalDS_0", "LocalDS_1"}
+	if cluster > 0 {
+		datastores = []string{fmt.Sprintf("DC0_C%d_DS", cluster)}
+	}
+	return &vmv1alpha1.Zone{
+		TypeMeta:   metav1.TypeMeta{APIVersion: vmv1alpha1.SchemeGroupVersion.String(), Kind: "Zone"},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: vmv1alpha1.ZoneSpec{
+			VCenter: vcenter, Datacenter: "DC0", Cluster: fmt.Sprintf("DC0_C%d", cluster), Folder: "/DC0/vm/slipway",
+			Networks:       []vmv1alpha1.ZoneNetwork{{Name: "VM Network", Network: "VM Network"}, {Name: "DC0_DVPG0", Network: "DC0_DVPG0"}},
+			DefaultNetwork: "VM Network",
+			Storage:        vmv1alpha1.ZoneStorage{Datastores: datastores},
+		},
+	}
+}
