@@ -12,10 +12,13 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/vmware/govmomi/event"
 	vimtypes "github.com/vmware/govmomi/vim25/types"
 
+	"github.com/slipway-dev/slipway/test/localcluster"
+	"github.com/slipway-dev/slipway/test/vcenter/front"
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
@@ -100,28 +103,48 @@ func (c *Checker) Now(ctx context.Context) (Moment, error) {
 	return m, err
 }
 
+// Call asks vSphere for an operation.
+type Call struct {
+	Operation Operation
+	// Time is when it arrived.
+	Time time.Time
+}
+
 // Asked counts what was asked of vSphere for a machine, by all that the trace of the
 // simulated vCenter has kept. The name has to be part of no other text of a call.
 func (c *Checker) Asked(ctx context.Context, name string, moIDs ...string) (Counts, error) {
+	calls, err := Calls(ctx, c.cluster, name, moIDs...)
+	if err != nil {
+		return nil, err
+	}
+	asked := Counts{}
+	for _, call := range calls {
+		asked[call.Operation]++
+	}
+	return asked, nil
+}
+
+// Calls are the calls that Asked counts, the oldest first.
+func Calls(ctx context.Context, cluster *localcluster.Cluster, name string, moIDs ...string) ([]Call, error) {
 	texts := url.Values{"text": {name}}
 	for _, id := range moIDs {
 		texts.Add("text", ">"+id+"</_this>")
 	}
-	body, err := vsphereclient.Order(ctx, c.cluster.VCenter().ControlURL, http.MethodGet, "/trace?"+texts.Encode())
+	body, err := vsphereclient.Order(ctx, cluster.VCenter().ControlURL, http.MethodGet, "/trace?"+texts.Encode())
 	if err != nil {
 		return nil, err
 	}
-	var calls []struct{ Call string }
-	if err := json.Unmarshal(body, &calls); err != nil {
+	var traced []front.TracedCall
+	if err := json.Unmarshal(body, &traced); err != nil {
 		return nil, fmt.Errorf("reading the trace of the vCenter: %w", err)
 	}
-	asked := Counts{}
-	for _, call := range calls {
+	var calls []Call
+	for _, call := range traced {
 		if op, ok := operationOf(call.Call); ok {
-			asked[op]++
+			calls = append(calls, Call{op, call.Time})
 		}
 	}
-	return asked, nil
+	return calls, nil
 }
 
 // Done counts what took effect on machines of that name after a moment.

@@ -17,6 +17,8 @@ type schema struct {
 	AllOf      []*schema
 	Items      *schema
 	Properties map[string]*schema
+	// Enum are the values of a field that has no others.
+	Enum []json.RawMessage
 	// Additional is a schema, or true.
 	Additional json.RawMessage `json:"additionalProperties"`
 }
@@ -45,28 +47,39 @@ func (all Schemas) of(name string) *schema {
 	return nil
 }
 
-// Places are the paths of all lists, maps and leaves of a type, as .spec.volumes[].name;
-// {} is an entry of a map.
-func (all Schemas) Places(name string) []string {
-	var found []string
+// Place is one at which a value can be put.
+type Place struct {
+	// Path is like .spec.volumes[].name; {} is an entry of a map.
+	Path string
+	// Allowed are the values, in JSON, of a field that has no others.
+	Allowed []string
+}
+
+// Places are all lists, maps and leaves of a type, in the order of their names.
+func (all Schemas) Places(name string) []Place {
+	var found []Place
 	s := all.of(name)
 	if s == nil {
 		return nil
 	}
 	for _, part := range slices.Sorted(maps.Keys(s.Properties)) {
 		if part != "kind" && part != "apiVersion" {
-			all.below(s.Properties[part], "."+part, func(path string) { found = append(found, path) })
+			all.below(s.Properties[part], "."+part, func(p Place) { found = append(found, p) })
 		}
 	}
 	return found
 }
 
 // below calls visit with every list, map and leaf at and below s.
-func (all Schemas) below(s *schema, path string, visit func(path string)) {
-	visit(path)
+func (all Schemas) below(s *schema, path string, visit func(Place)) {
+	at := Place{Path: path}
 	for len(s.AllOf) == 1 {
 		s = s.AllOf[0]
 	}
+	for _, value := range s.Enum {
+		at.Allowed = append(at.Allowed, string(value))
+	}
+	visit(at)
 	if s.Ref != "" {
 		s = all[s.Ref[strings.LastIndex(s.Ref, "/")+1:]]
 	}
@@ -77,7 +90,7 @@ func (all Schemas) below(s *schema, path string, visit func(path string)) {
 		all.below(s.Items, path+"[]", visit)
 	}
 	if len(s.Additional) > 0 {
-		visit(path + "{}")
+		visit(Place{Path: path + "{}"})
 	}
 }
 

@@ -95,7 +95,7 @@ func TestS4S6OddValuesEverywhereAreAnsweredByNamingTheField(t *testing.T) {
 				for j, value := range schema.Values {
 					for w, way := range ways {
 						if chosen(i+j+w*7, len(schema.Values)) {
-							s.try(write(way, k, version, place, value))
+							s.try(write(way, k, version, place.Path, value))
 						}
 					}
 				}

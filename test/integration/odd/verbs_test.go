@@ -52,6 +52,7 @@ func TestS4OddBodiesOfActionsAreAnsweredByNamingTheField(t *testing.T) {
 				t.Errorf("%s has %d places in the schema", options, len(places))
 			}
 			for i, place := range places {
+				place := place.Path
 				for j, value := range schema.Values {
 					if !chosen(i+j, 4) {
 						continue
