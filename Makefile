@@ -69,7 +69,7 @@ generate: ## Write all generated code anew; needed after a change of the API typ
 ##@ Test
 
 .PHONY: test
-test: build tools test-unit test-integration test-e2e test-chaos-short ## Run all tests.
+test: build tools test-unit test-integration test-e2e test-chaos-short test-odd-short ## Run all tests.
 
 .PHONY: test-unit
 test-unit: ## Run the tests that need no other program.
@@ -82,6 +82,14 @@ test-integration: ## Run the tests against slipway-apiserver in the test process
 .PHONY: test-schema
 test-schema: ## Try every odd value at every place of the schema of every kind by every way of writing, and every odd parameter and body, of which test-integration tries a part.
 	$(GO) test -timeout 4h -count=$(COUNT) -v ./test/integration/odd -long
+
+.PHONY: test-odd
+test-odd: build tools ## Make a machine of every odd value that the API accepts, change it, and look for what waits without a reason or is done again and again.
+	$(GO) test -timeout 4h -count=$(COUNT) -v ./test/odd -long
+
+.PHONY: test-odd-short
+test-odd-short: build tools ## Run a minute of test-odd.
+	$(GOTEST) ./test/odd
 
 .PHONY: test-e2e
 test-e2e: build tools ## Run the tests against the whole environment.

@@ -1,0 +1,158 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package odd
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/test/schema"
+)
+
+// oddity is an odd value at a place of a kind.
+type oddity struct {
+	kind         schema.Kind
+	place, value string
+}
+
+func (o oddity) String() string { return fmt.Sprintf("%s%s %.60s", o.kind.Name, o.place, o.value) }
+
+const machineKind = "VirtualMachine"
+
+// base is a machine that becomes ready, without its metadata.
+const base = `"spec":{"image":{"name":"item"},"cpu":{"sockets":1},"memory":{"guest":"1Gi"},"powerOffMode":"Hard","restartMode":"Hard",
+	"volumes":[{"name":"a","disk":{"size":"1Gi"}}],"network":{"interfaces":[{"name":"a"}]}}`
+
+// valid are objects that a machine can be made with, by kind, where those of package
+// schema will not do: what these name does not exist.
+var valid = map[string]string{
+	machineKind:                  base,
+	"VirtualMachineImage":        `"spec":{"contentLibrary":{"library":"slipway","item":"photon-5"}}`,
+	"ClusterVirtualMachineImage": `"spec":{"contentLibrary":{"library":"slipway","item":"photon-5"}}`,
+}
+
+// references are where a machine names an object of a kind.
+var references = map[string]string{
+	"VirtualMachineClass":               ".spec.className",
+	"VirtualMachineInstancetype":        ".spec.instancetype",
+	"VirtualMachineClusterInstancetype": ".spec.instancetype",
+	"VirtualMachinePreference":          ".spec.preference",
+	"VirtualMachineClusterPreference":   ".spec.preference",
+	"VirtualMachineImage":               ".spec.image",
+	"ClusterVirtualMachineImage":        ".spec.image",
+}
+
+// put is a value at a place.
+type put struct{ place, value string }
+
+// beside is what a machine needs beside a value below a place, so that this is all that
+// is odd.
+var beside = []struct {
+	at   string
+	puts []put
+}{
+	{".spec.className", []put{{".spec.cpu", "null"}, {".spec.memory", "null"}}},
+	{".spec.instancetype", []put{{".spec.cpu", "null"}, {".spec.memory", "null"}, {".spec.instancetype", `{"name":"small","kind":"VirtualMachineInstancetype"}`}}},
+	{".spec.preference", []put{{".spec.preference", `{"name":"plain","kind":"VirtualMachinePreference"}`}}},
+	{".spec.bootstrap.cloudInit", []put{{".spec.bootstrap.cloudInit", `{"rawCloudConfig":{"name":"data","key":"good"}}`}}},
+	{".spec.bootstrap.sysprep", []put{{".spec.bootstrap.sysprep", `{"rawSysprep":{"name":"data","key":"good"}}`}}},
+	{".spec.bootstrap.vAppConfig", []put{{".spec.image.name", `"appliance"`}, {".spec.bootstrap.vAppConfig", `{"properties":{"hostname":"x"}}`}}},
+	{".spec.bootstrap.vAppConfig.rawProperties", []put{{".spec.bootstrap.vAppConfig", `{"rawProperties":"data"}`}}},
+	{".spec.devices.gpus", []put{{".spec.devices.gpus", `[{"name":"a","deviceName":"grid_t4-8q"}]`}}},
+	{".spec.devices.hostDevices", []put{{".spec.devices.hostDevices", `[{"name":"a","deviceName":"10de:1eb8"}]`}}},
+	{".spec.readinessProbe.tcpSocket", []put{{".spec.readinessProbe.tcpSocket", `{"port":22}`}}},
+	{".spec.readinessProbe.guestHeartbeat", []put{{".spec.readinessProbe.guestHeartbeat", `{"thresholdStatus":"green"}`}}},
+	{".spec.readinessProbe.guestInfo", []put{{".spec.readinessProbe.guestInfo", `[{"key":"a","value":"a"}]`}}},
+	{".spec.cpu.shares", []put{{".spec.cpu.shares", `{"level":"custom","shares":1000}`}}},
+	{".spec.memory.shares", []put{{".spec.memory.shares", `{"level":"custom","shares":1000}`}}},
+	{".spec.volumes[].persistentVolumeClaim", []put{{".spec.volumes", `[{"name":"a","persistentVolumeClaim":{"claimName":"a"}}]`}}},
+}
+
+// below is true for a place and for all that is in it.
+func below(place, at string) bool {
+	rest, ok := strings.CutPrefix(place, at)
+	return ok && (rest == "" || strings.ContainsRune(".[{", rune(rest[0])))
+}
+
+// change puts the value into a machine, and what it needs beside.
+func change(document, place, value string) string {
+	for _, b := range beside {
+		if below(place, b.at) {
+			for _, p := range b.puts {
+				document = schema.With(document, p.place, p.value)
+			}
+		}
+	}
+	return schema.With(document, place, value)
+}
+
+// object is the odd one, in JSON.
+func (o oddity) object(name string) string {
+	k := o.kind
+	if text, ok := valid[k.Name]; ok {
+		k.Valid = text
+	}
+	return change(k.Object(name, ""), o.place, o.value)
+}
+
+// user is a machine that uses an object of the kind with that name, in JSON.
+func (o oddity) user(name string) string {
+	place := references[o.kind.Name]
+	reference := fmt.Sprintf(`{"name":%q,"kind":%q}`, name, o.kind.Name)
+	if o.kind.Name == "VirtualMachineClass" {
+		reference = fmt.Sprintf("%q", name)
+	}
+	machine := schema.Kinds[0]
+	machine.Valid = base
+	return change(machine.Object(name, ""), place, reference)
+}
+
+// elsewhere are places that say nothing about a machine: what the server writes, names
+// that tests need, and owners, of which the host cluster's garbage collector deletes all
+// that are of nobody.
+var elsewhere = []string{
+	".status", ".metadata.ownerReferences", ".metadata.name", ".metadata.generateName", ".metadata.namespace", ".metadata.managedFields",
+	".metadata.finalizers", ".metadata.resourceVersion", ".metadata.uid", ".metadata.generation", ".metadata.selfLink",
+	".metadata.creationTimestamp", ".metadata.deletionTimestamp", ".metadata.deletionGracePeriodSeconds", ".metadata",
+}
+
+// oddities are all values at all places of a kind that a user may write.
+func oddities(k schema.Kind, all schema.Schemas) []oddity {
+	var found []oddity
+	for _, place := range all.Places(k.Name) {
+		if slices.ContainsFunc(elsewhere, func(at string) bool { return place.Path == at || at != ".metadata" && below(place.Path, at) }) {
+			continue
+		}
+		for _, value := range slices.Concat(schema.Values, schema.Plausible, place.Allowed) {
+			found = append(found, oddity{k, place.Path, value})
+		}
+	}
+	if k.Name != machineKind {
+		return found
+	}
+	for _, key := range annotations {
+		for _, value := range slices.Concat(schema.Values, schema.Plausible) {
+			found = append(found, oddity{k, ".metadata.annotations", fmt.Sprintf(`{%q:%s}`, key, value)})
+		}
+	}
+	for key := range secret {
+		for _, place := range []string{".spec.bootstrap.cloudInit.rawCloudConfig.key", ".spec.bootstrap.sysprep.rawSysprep.key"} {
+			found = append(found, oddity{k, place, fmt.Sprintf("%q", key)})
+		}
+		found = append(found, oddity{k, ".spec.bootstrap.vAppConfig.rawProperties", fmt.Sprintf("%q", "data-"+key)})
+	}
+	return found
+}
+
+// annotations are those that say what is done with a machine.
+var annotations = []string{vmv1alpha1.AnnotationPaused, vmv1alpha1.AnnotationDelayedPowerOn}
+
+// secret has odd data.
+var secret = map[string]string{
+	"good": "#cloud-config\nhostname: x\n", "empty": "", "nul": "a\x00b", "escape": "\x1b]0;x\x07", "no-utf8": "\xff\xfe\x00", "bidi": "\u202ex",
+	"lines": "a\r\nb\u0085c\u2028d", "blanks": "  \t\n ", "markup": "]]></x>&<!--${x}{{.x}}%s", "nested": strings.Repeat("[", 5_000),
+	"long": strings.Repeat("x", 900_000), "yaml": "a: &a [*a]", "mime": "Content-Type: multipart/mixed; boundary=\"\"\n\n--\n",
+}

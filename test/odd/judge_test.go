@@ -1,0 +1,103 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package odd
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/test/fleetcheck"
+	"github.com/slipway-dev/slipway/test/schema"
+)
+
+// passing are the reasons of what goes on without anybody's help.
+var passing = []string{
+	vmv1alpha1.ReasonCreating, vmv1alpha1.ReasonInProgress, vmv1alpha1.ReasonTooManyCreates, vmv1alpha1.ReasonTooManyOperations,
+	vmv1alpha1.ReasonPoweringOn, vmv1alpha1.ReasonPoweringOff, vmv1alpha1.ReasonSuspending, vmv1alpha1.ReasonRestarting,
+	vmv1alpha1.ReasonWaitingForPrerequisites, vmv1alpha1.ReasonWaitingForIP, vmv1alpha1.ReasonWaitingForTools,
+}
+
+// unsettled says what a machine with odd values still owes its user, empty when it is
+// ready or says why it is not.
+func unsettled(vm *vmv1alpha1.VirtualMachine, odd []oddity) string {
+	all := vm.Status.Conditions
+	if conditions.IsTrue(all, vmv1alpha1.ConditionPaused) {
+		return "" // and nothing is looked at
+	}
+	if vm.Status.ObservedGeneration != vm.Generation {
+		return fmt.Sprintf("generation %d was not looked at, %d was", vm.Generation, vm.Status.ObservedGeneration)
+	}
+	if conditions.IsTrue(all, vmv1alpha1.ConditionReady) && !conditions.IsTrue(all, vmv1alpha1.ConditionReconciling) {
+		return ""
+	}
+	for _, c := range all {
+		if says(c) && !slices.Contains(passing, c.Reason) && slices.ContainsFunc(odd, func(o oddity) bool { return names(c.Message, o) }) {
+			return ""
+		}
+	}
+	return "no condition says why: " + summary(all)
+}
+
+// says is true for a condition that tells of something that is not well.
+func says(c metav1.Condition) bool {
+	good := metav1.ConditionTrue
+	if c.Type == vmv1alpha1.ConditionStalled {
+		good = metav1.ConditionFalse
+	}
+	return c.Status != good && c.Reason != "" && c.Message != ""
+}
+
+// names is true for a message that has a name of the place, or the value.
+func names(message string, o oddity) bool {
+	var text string
+	if json.Unmarshal([]byte(o.value), &text) == nil && text != "" && strings.Contains(message, text) {
+		return true
+	}
+	return schema.Named(message, o.place)
+}
+
+func summary(all []metav1.Condition) string {
+	var parts []string
+	for _, c := range all {
+		if c.Status != metav1.ConditionTrue || says(c) {
+			parts = append(parts, fmt.Sprintf("%s=%s %s: %.200s", c.Type, c.Status, c.Reason, c.Message))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+const (
+	// maxRepeats is how often an operation may be asked for, for one generation.
+	maxRepeats = 5
+	// slow is how far apart what is asked for more often has to be, on average.
+	slow = 30 * time.Second
+)
+
+// repeated says which operation was asked for too often.
+func repeated(calls []fleetcheck.Call) string {
+	for _, op := range fleetcheck.Operations() {
+		var first, last time.Time
+		n := 0
+		for _, c := range calls {
+			if c.Operation != op {
+				continue
+			}
+			if n++; n == maxRepeats {
+				first = c.Time
+			}
+			last = c.Time
+		}
+		if more := n - maxRepeats; more > 0 && last.Sub(first) < time.Duration(more)*slow {
+			return fmt.Sprintf("%s was asked for %d times, the last %d of them within %s", op, n, more+1, last.Sub(first).Round(time.Millisecond))
+		}
+	}
+	return ""
+}

@@ -1,0 +1,256 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package odd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/test/fleetcheck"
+	"github.com/slipway-dev/slipway/test/schema"
+)
+
+const (
+	// deadline is many times what an idle machine needs for a step of a fleet.
+	deadline = 5 * time.Minute
+	// users ask at a time.
+	users = 4
+
+	asJSON  = "application/json"
+	asMerge = "application/merge-patch+json"
+)
+
+// machine is one with odd values.
+type machine struct {
+	name string
+	// odd are its values, the last one since the last change.
+	odd  []oddity
+	moID string
+}
+
+func machinesPath(name string) string {
+	return strings.TrimSuffix(schema.Kinds[0].Collection(namespace)+"/"+name, "/")
+}
+
+// fleet is what is there at a time.
+type fleet struct {
+	*environment
+	machines []*machine
+	// made are the paths of all objects.
+	made []string
+	// refused are changes that were.
+	refused int
+}
+
+// each does something for all machines, some at a time.
+func (f *fleet) each(do func(m *machine, i int)) {
+	var all errgroup.Group
+	all.SetLimit(users)
+	for i, m := range f.machines {
+		all.Go(func() error {
+			do(m, i)
+			return nil
+		})
+	}
+	_ = all.Wait() // nothing returns an error
+}
+
+// create makes what is odd, and a machine of it or with it.
+func (f *fleet) create(m *machine, _ int) {
+	f.t.Helper()
+	o := m.odd[0]
+	f.make(o, o.kind, m.name, o.object(m.name))
+	if o.kind.Name != machineKind {
+		f.make(o, schema.Kinds[0], m.name, o.user(m.name))
+	}
+}
+
+func (f *fleet) make(o oddity, k schema.Kind, name, text string) {
+	f.t.Helper()
+	path := k.Collection(namespace)
+	if code, answer := f.ask(http.MethodPost, path, asJSON, text); code != http.StatusCreated {
+		f.t.Errorf("%s of %s: answer %d %.300s", k.Name, o, code, answer)
+		return
+	}
+	f.mu.Lock()
+	f.made = append(f.made, path+"/"+name)
+	f.mu.Unlock()
+}
+
+// change gives a machine the first of some odd values that it may have now.
+func (f *fleet) change(m *machine, candidates []oddity) {
+	f.t.Helper()
+	for _, o := range candidates {
+		code, answer := f.ask(http.MethodGet, machinesPath(m.name), "", "")
+		if code != http.StatusOK {
+			f.t.Errorf("%s with %s: answer %d %.300s", m.name, m.odd, code, answer)
+			return
+		}
+		is := decode[map[string]json.RawMessage](f.t, answer)
+		delete(is, "status")
+		document, err := json.Marshal(is)
+		if err != nil {
+			f.t.Error(err)
+			return
+		}
+		code, changed := f.ask(http.MethodPut, machinesPath(m.name), asJSON, change(string(document), o.place, o.value))
+		if code == http.StatusOK && decode[vmv1alpha1.VirtualMachine](f.t, changed).Generation > decode[vmv1alpha1.VirtualMachine](f.t, answer).Generation {
+			m.odd = append(m.odd, o)
+			return
+		}
+		f.mu.Lock()
+		f.refused++
+		f.mu.Unlock()
+	}
+}
+
+// power wants a machine on or off.
+func (f *fleet) power(m *machine, state vmv1alpha1.PowerState) {
+	f.t.Helper()
+	code, answer := f.ask(http.MethodPatch, machinesPath(m.name), asMerge, fmt.Sprintf(`{"spec":{"powerState":%q}}`, state))
+	if code != http.StatusOK {
+		f.t.Errorf("%s with %s: wanted %s, answer %d %.300s", m.name, m.odd, state, code, answer)
+	}
+}
+
+// list reads all machines, by name.
+func (f *fleet) list() map[string]*vmv1alpha1.VirtualMachine {
+	f.t.Helper()
+	code, answer := f.ask(http.MethodGet, machinesPath(""), "", "")
+	if code != http.StatusOK {
+		f.t.Fatalf("listing the machines: answer %d %.300s", code, answer)
+	}
+	found := map[string]*vmv1alpha1.VirtualMachine{}
+	all := decode[vmv1alpha1.VirtualMachineList](f.t, answer)
+	for i := range all.Items {
+		found[all.Items[i].Name] = &all.Items[i]
+	}
+	return found
+}
+
+// step lets something be done with all machines, waits until each is ready or says why
+// not, and looks at what that took.
+func (f *fleet) step(name string, do func(m *machine, i int)) {
+	f.t.Helper()
+	f.order(http.MethodPut, "/trace?calls=100000")
+	before, _ := f.numbers()
+	f.each(do)
+	f.settle(name)
+	dearest, calls := "", 0
+	for _, m := range f.machines {
+		asked, err := fleetcheck.Calls(f.t.Context(), f.cluster, m.name, m.moID)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		if wrong := repeated(asked); wrong != "" {
+			f.t.Errorf("%s: %s with %s: %s", name, m.name, m.odd, wrong)
+		}
+		if len(asked) > calls {
+			calls, dearest = len(asked), fmt.Sprintf("%s with %s", m.name, m.odd)
+		}
+	}
+	passes, faults := f.numbers()
+	if len(faults) > 0 {
+		f.t.Errorf("%s: the server answered:\n%s", name, strings.Join(faults, "\n"))
+	}
+	f.t.Logf("%s: %d machines, %d passes; most was asked of vSphere for %s: %d operations", name, len(f.machines), passes-before, dearest, calls)
+	if most := maxPasses * len(f.machines); passes-before > most {
+		f.t.Errorf("%s: %d passes, at most %d are right", name, passes-before, most)
+	}
+}
+
+// maxPasses is how often the controllers may go through a machine for one step, on
+// average.
+const maxPasses = 100
+
+// settle waits until each machine is ready or says why not.
+func (f *fleet) settle(name string) {
+	f.t.Helper()
+	missing := map[string]string{}
+	err := wait.PollUntilContextTimeout(f.t.Context(), 500*time.Millisecond, deadline, true, func(context.Context) (bool, error) {
+		clear(missing)
+		there := f.list()
+		for _, m := range f.machines {
+			vm, ok := there[m.name]
+			if !ok {
+				missing[m.name] = "is gone"
+				continue
+			}
+			if vm.Status.UniqueID != "" {
+				m.moID = vm.Status.UniqueID
+			}
+			if why := unsettled(vm, m.odd); why != "" {
+				missing[m.name] = fmt.Sprintf("with %s: %s", m.odd, why)
+			}
+		}
+		return len(missing) == 0, nil
+	})
+	for _, machine := range slices.Sorted(maps.Keys(missing)) {
+		f.t.Errorf("%s: %s %s", name, machine, missing[machine])
+	}
+	// One that is stuck has been told of, and keeps nobody waiting any more.
+	f.machines = slices.DeleteFunc(f.machines, func(m *machine) bool { return missing[m.name] != "" })
+	if err != nil && len(missing) == 0 {
+		f.t.Fatal(err)
+	}
+}
+
+// rests waits until the controllers have next to nothing to do.
+func (f *fleet) rests() {
+	f.t.Helper()
+	const few = 40
+	last := -1
+	err := wait.PollUntilContextTimeout(f.t.Context(), 2*time.Second, deadline, true, func(context.Context) (bool, error) {
+		passes, _ := f.numbers()
+		since := passes - last
+		last = passes
+		return last != -1 && since < few, nil
+	})
+	if err != nil {
+		f.t.Errorf("the controllers do not come to rest, with %d machines: %v", len(f.machines), err)
+	}
+}
+
+// remove deletes everything and waits until nothing of it is left anywhere.
+func (f *fleet) remove() {
+	f.t.Helper()
+	for _, path := range f.made {
+		if strings.HasPrefix(path, machinesPath("")) { // one that is paused would stay
+			f.ask(http.MethodPatch, path, asMerge, fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, vmv1alpha1.AnnotationPaused))
+		}
+		f.delete(path)
+	}
+	var last error
+	err := wait.PollUntilContextTimeout(f.t.Context(), time.Second, deadline, true, func(ctx context.Context) (bool, error) {
+		seen, err := f.check.Look(ctx)
+		if err != nil {
+			return false, err
+		}
+		found := f.check.Problems(nil, []string{namespace}, seen)
+		last = errors.New(strings.Join(found, "\n"))
+		return len(found) == 0, nil
+	})
+	if err != nil {
+		_, left := f.ask(http.MethodGet, schema.Kinds[0].Base()+"/namespaces/"+namespace+"/virtualmachineinstances", "", "")
+		f.t.Errorf("after all were deleted: %v: %v\n%.5000s", err, last, left)
+	}
+}
+
+func (f *fleet) delete(path string) {
+	f.t.Helper()
+	if code, answer := f.ask(http.MethodDelete, path, "", ""); code != http.StatusOK && code != http.StatusAccepted && code != http.StatusNotFound {
+		f.t.Errorf("deleting %s: answer %d %.300s", path, code, answer)
+	}
+}
