@@ -88,7 +88,7 @@ test-odd: build tools ## Make a machine of every odd value that the API accepts,
 	$(GO) test -timeout 4h -count=$(COUNT) -v ./test/odd -long
 
 .PHONY: test-odd-short
-test-odd-short: build tools ## Run a minute of test-odd.
+test-odd-short: build tools ## Run a part of test-odd.
 	$(GOTEST) ./test/odd
 
 .PHONY: test-e2e

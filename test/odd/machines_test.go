@@ -4,6 +4,7 @@
 package odd
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,6 +39,8 @@ type machine struct {
 	// odd are its values, the last one since the last change.
 	odd  []oddity
 	moID string
+	// refused is true for one that was not made.
+	refused bool
 }
 
 func machinesPath(name string) string {
@@ -71,22 +74,31 @@ func (f *fleet) each(do func(m *machine, i int)) {
 func (f *fleet) create(m *machine, _ int) {
 	f.t.Helper()
 	o := m.odd[0]
-	f.make(o, o.kind, m.name, o.object(m.name))
-	if o.kind.Name != machineKind {
-		f.make(o, schema.Kinds[0], m.name, o.user(m.name))
+	if code, answer := f.make(o.kind, m.name, o.object(m.name)); code != http.StatusCreated {
+		f.t.Errorf("%s: was accepted in a dry run, and is answered %d %.300s", o, code, answer)
+		return
+	}
+	if o.kind.Name == machineKind {
+		return
+	}
+	if code, answer := f.make(schema.Kinds[0], m.name, o.user(m.name)); code != http.StatusCreated {
+		// What asks for more than there is says so at once.
+		m.refused = true
+		if !bytes.Contains(answer, []byte(references[o.kind.Name][1:])) && !schema.Named(string(answer), o.place) {
+			f.t.Errorf("a machine with %s: answer %d, which names no field: %.300s", o, code, answer)
+		}
 	}
 }
 
-func (f *fleet) make(o oddity, k schema.Kind, name, text string) {
+func (f *fleet) make(k schema.Kind, name, text string) (code int, answer []byte) {
 	f.t.Helper()
 	path := k.Collection(namespace)
-	if code, answer := f.ask(http.MethodPost, path, asJSON, text); code != http.StatusCreated {
-		f.t.Errorf("%s of %s: answer %d %.300s", k.Name, o, code, answer)
-		return
+	if code, answer = f.ask(http.MethodPost, path, asJSON, text); code == http.StatusCreated {
+		f.mu.Lock()
+		f.made = append(f.made, path+"/"+name)
+		f.mu.Unlock()
 	}
-	f.mu.Lock()
-	f.made = append(f.made, path+"/"+name)
-	f.mu.Unlock()
+	return code, answer
 }
 
 // change gives a machine the first of some odd values that it may have now.
@@ -147,6 +159,7 @@ func (f *fleet) step(name string, do func(m *machine, i int)) {
 	f.order(http.MethodPut, "/trace?calls=100000")
 	before, _ := f.numbers()
 	f.each(do)
+	f.machines = slices.DeleteFunc(f.machines, func(m *machine) bool { return m.refused })
 	f.settle(name)
 	dearest, calls := "", 0
 	for _, m := range f.machines {
