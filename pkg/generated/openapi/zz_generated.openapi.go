@@ -4340,7 +4340,7 @@ func schema_pkg_apis_vm_v1alpha1_VCenter(ref common.ReferenceCallback) common.Op
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "VCenter is a vCenter Server that virtual machines are in. It is connected to, connected to anew and left as the object says, while the server runs. Where in it virtual machines go is said by the server's flags.",
+				Description: "VCenter is a vCenter Server that virtual machines are in. It is connected to, connected to anew and left as the object says, while the server runs. Zones say where in it virtual machines go.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -4359,7 +4359,7 @@ func schema_pkg_apis_vm_v1alpha1_VCenter(ref common.ReferenceCallback) common.Op
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Standard object metadata. The name is default.",
+							Description: "Standard object metadata.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
 						},

@@ -15,15 +15,15 @@ const DefaultVCenter = "default"
 const VCenterFinalizer = "vm.slipway.dev/vcenter"
 
 // VCenter is a vCenter Server that virtual machines are in. It is connected to, connected
-// to anew and left as the object says, while the server runs. Where in it virtual machines
-// go is said by the server's flags.
+// to anew and left as the object says, while the server runs. Zones say where in it virtual machines
+// go.
 //
 // +genclient
 // +genclient:nonNamespaced
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type VCenter struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object metadata. The name is default.
+	// Standard object metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 

@@ -18,11 +18,11 @@ import (
 // with apply.
 //
 // VCenter is a vCenter Server that virtual machines are in. It is connected to, connected
-// to anew and left as the object says, while the server runs. Where in it virtual machines
-// go is said by the server's flags.
+// to anew and left as the object says, while the server runs. Zones say where in it virtual machines
+// go.
 type VCenterApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
-	// Standard object metadata. The name is default.
+	// Standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	// Spec says how to reach it.
 	Spec *VCenterSpecApplyConfiguration `json:"spec,omitempty"`
