@@ -205,9 +205,17 @@ func TestVirtualMachinesAreSpreadOverZonesOfSeveralVCenters(t *testing.T) {
 	for _, name := range []string{"default", "second", "third", "fourth"} {
 		s.condition("zone "+name, s.zone(name), vmv1alpha1.ConditionReady, "True")
 	}
+	example, err := os.ReadFile("../../../artifacts/examples/zones.yaml")
+	s.must(err)
+	s.must(s.Apply(t.Context(), example))
+	for _, name := range []string{"zone-a", "zone-b"} {
+		s.condition("the example "+name, s.zone(name), vmv1alpha1.ConditionReady, "True")
+	}
 	// A zone that nothing is in goes at once.
-	s.must(s.api.Zones().Delete(t.Context(), "fourth", metav1.DeleteOptions{}))
-	s.zoneGone("fourth")
+	for _, name := range []string{"zone-a", "zone-b", "fourth"} {
+		s.must(s.api.Zones().Delete(t.Context(), name, metav1.DeleteOptions{}))
+		s.zoneGone(name)
+	}
 
 	spread := map[string][]string{}
 	var names []string
