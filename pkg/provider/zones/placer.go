@@ -25,6 +25,9 @@ const (
 	// first; it doubles up to lastPause.
 	firstPause = 5 * time.Second
 	lastPause  = time.Minute
+	// unseen is how long a choice counts whose virtual machine was not seen to be there: it is
+	// another process that makes those of zones that are not this one's.
+	unseen = 15 * time.Minute
 	// patience bounds how long a zone is asked.
 	patience = 30 * time.Second
 )
@@ -199,7 +202,11 @@ func (p *Placer) taken(offers []provider.Offer) map[string]Taken {
 		read[o.Zone] = o.At
 	}
 	out := map[string]Taken{}
-	for _, rec := range p.records {
+	for key, rec := range p.records {
+		if rec.chosen != "" && rec.madeAt.IsZero() && time.Since(rec.at) > unseen {
+			delete(p.records, key)
+			continue
+		}
 		at, asked := read[rec.chosen]
 		if !asked || !rec.madeAt.IsZero() && rec.madeAt.Before(at) {
 			continue

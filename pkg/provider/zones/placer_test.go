@@ -241,3 +241,25 @@ func TestOneThatIsTakenOverWaitsForItsVM(t *testing.T) {
 		}
 	})
 }
+
+// The virtual machines of zones that another process takes care of are not seen here, nor
+// that they go.
+func TestAChoiceThatIsNotSeenCountsForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "a", "b")
+		chosen := func(name string) string {
+			r, err := w.pass(machine(name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.Zone
+		}
+		if first, second := chosen("one"), chosen("two"); first != "a" || second != "b" {
+			t.Errorf("chose %s and %s, want one after the other", first, second)
+		}
+		time.Sleep(unseen + time.Second)
+		if third := chosen("three"); third != "a" || len(w.records) != 1 {
+			t.Errorf("chose %s, %d choices are kept; want a, and the last one", third, len(w.records))
+		}
+	})
+}
