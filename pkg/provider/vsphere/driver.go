@@ -39,7 +39,7 @@ type Driver struct {
 	flags       placement.Options
 	zones       zones
 	descriptors *descriptor.Reader
-	compliance  *compliance.Checker
+	compliance  compliance.Checker
 	// readAfter is closed when the inventory may be read, nil for at once.
 	readAfter <-chan struct{}
 	sink      driver.Sink
@@ -58,11 +58,12 @@ func New(c Config) (*Driver, error) {
 		Session: s, MaxWait: c.MaxWait, Changed: d.changed, Synced: func() { d.sink.Read() },
 		Folders: d.folders,
 	})
-	d.compliance = &compliance.Checker{Policies: s.Policies, Machines: d.inventory.All, Changed: func(vm *mo.VirtualMachine) {
+	d.compliance.Policies, d.compliance.Machines = s.Policies, d.inventory.All
+	d.compliance.Changed = func(vm *mo.VirtualMachine) {
 		if owner, ok := observe.OwnerOf(vm); ok {
 			d.sink.Changed(owner.Key)
 		}
-	}}
+	}
 	d.actor = &action.Actor{Session: s, Inventory: d.inventory, GracePeriod: c.GracePeriod}
 	d.images = &catalogue.Catalogue{Session: s, Places: d.anyPlaces, Descriptors: d.descriptors}
 	d.SetZones(map[string]*vmv1alpha1.ZoneSpec{vmv1alpha1.DefaultZone: nil})
