@@ -57,7 +57,7 @@ func start(ctx context.Context, s settings) (_ *environment, err error) {
 	progress("starting the environment in %s", dir)
 	e.cluster, err = localcluster.Start(ctx, localcluster.Options{
 		DataDir: dir, BinDir: s.binDir, UnsafeNoFsync: true, GuestBootDelay: s.bootDelay,
-		SlipwayArgs: s.slipwayArgs, VCenterArgs: []string{"--control-listen=127.0.0.1:0"},
+		SlipwayArgs: s.slipwayArgs, VCenters: s.vcenters, Zones: s.vcenters > 1, VCenterArgs: []string{"--control-listen=127.0.0.1:0"},
 	})
 	if err != nil {
 		return nil, err

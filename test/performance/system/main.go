@@ -29,6 +29,7 @@ type settings struct {
 	binDir      string
 	bursts      []int
 	stable      int
+	vcenters    int
 	fillLimit   time.Duration
 	tries       int
 	bootDelay   time.Duration
@@ -60,6 +61,7 @@ func parse() (settings, error) {
 	flag.StringVar(&s.binDir, "bin", "bin", "directory of the programs")
 	flag.StringVar(&bursts, "bursts", "50,1000", "numbers of virtual machines to submit at once, one measurement each")
 	flag.IntVar(&s.stable, "stable", 10_000, "virtual machines that there are at the restarts; 0 leaves the restarts out")
+	flag.IntVar(&s.vcenters, "vcenters", 1, "simulated vCenters; with several each has two zones, and zones are chosen")
 	flag.DurationVar(&s.fillLimit, "fill-limit", 12*time.Minute, "longest time to make them; the restarts go on with those there are")
 	flag.IntVar(&s.tries, "tries", 20, "restarts of slipway-apiserver")
 	flag.DurationVar(&s.bootDelay, "boot-delay", 100*time.Millisecond, "time that a simulated guest takes from power on to its address")

@@ -16,6 +16,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/test/catalogue"
 	"github.com/slipway-dev/slipway/test/vcenter/front"
 )
@@ -187,8 +188,12 @@ func (e *environment) newcomer(ctx context.Context, namespace, name string, n *n
 		}
 	}()
 	var uid string
+	made := machine(namespace, name)
+	if e.settings.vcenters > 1 {
+		made.Spec.Zone = vmv1alpha1.DefaultZone // its calls are looked for in the first vCenter
+	}
 	err = until(ctx, func() error {
-		vm, err := machines.Create(ctx, machine(namespace, name), metav1.CreateOptions{})
+		vm, err := machines.Create(ctx, made, metav1.CreateOptions{})
 		uid = string(vm.GetUID())
 		return err
 	})
