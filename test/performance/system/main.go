@@ -159,6 +159,9 @@ func (e *environment) finish(ctx context.Context, memories []memory) error {
 		}
 		m.note = ", after a restart"
 		memories = append(memories, m)
+		if err := e.idleMinute(ctx); err != nil {
+			return err
+		}
 	}
 	printMemory(memories)
 	return nil

@@ -26,6 +26,28 @@ type steady struct {
 	spent    sample
 }
 
+// idleMinute prints what a minute takes in which nobody wants anything.
+func (e *environment) idleMinute(ctx context.Context) error {
+	if _, err := e.idle(ctx); err != nil {
+		return err
+	}
+	before, err := e.sample(ctx)
+	if err != nil {
+		return err
+	}
+	if err := pause(ctx, time.Minute); err != nil {
+		return err
+	}
+	after, err := e.sample(ctx)
+	if err != nil {
+		return err
+	}
+	spent := after.since(before)
+	fmt.Printf("\nAn idle minute with %d machines: CPU of slipway-apiserver %.2f s, kube-apiserver %.2f s; %.0f passes, %.0f writes of VMs, %.0f writes of all kinds, %.0f vSphere calls.\n",
+		e.machines, spent.cpu[partSlipway].Seconds(), spent.cpu[partHost].Seconds(), spent.passes, writes(spent.slipway), changes(spent.slipway), total(spent.calls))
+	return nil
+}
+
 // steadyPass annotates every image: all machines refer to one, so each of them gets
 // a pass, without a write of its own.
 func (e *environment) steadyPass(ctx context.Context) (steady, error) {
