@@ -6,7 +6,6 @@ package app
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/pkg/provider/engine"
 )
@@ -31,12 +30,12 @@ func (c *fleetCollector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// orphans finds those of the vCenter of virtual machines that name none.
-func (v *vcenters) orphans(informers externalversions.SharedInformerFactory) (host string, find engine.FindOrphans) {
+// orphans finds those of each vCenter in use, by its host.
+func (v *vcenters) orphans(informers externalversions.SharedInformerFactory) map[string]engine.FindOrphans {
 	members, _ := v.fleet.Members()
-	m := members[vmv1alpha1.DefaultVCenter]
-	if m == nil {
-		return "", nil
+	find := map[string]engine.FindOrphans{}
+	for _, m := range members {
+		find[m.host] = findOrphans(m.Engine, informers)
 	}
-	return m.host, findOrphans(m.Engine, informers)
+	return find
 }

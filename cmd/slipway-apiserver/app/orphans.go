@@ -6,8 +6,10 @@ package app
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/emicklei/go-restful/v3"
@@ -24,8 +26,8 @@ import (
 
 // orphanReport answers at orphans.Path. It can as soon as the controllers run here.
 type orphanReport struct {
-	// find tells the host of the vCenter with them, which is empty without one.
-	find atomic.Pointer[func() (vcenter string, find engine.FindOrphans)]
+	// find tells how to find those of each vCenter, by its host.
+	find atomic.Pointer[func() map[string]engine.FindOrphans]
 }
 
 // install adds the path to the group, for it is the groups that kube-apiserver passes
@@ -49,21 +51,24 @@ func (o *orphanReport) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		later(w, "the controllers do not run in this replica of the server yet")
 		return
 	}
-	vcenter, list := (*find)()
-	if list == nil {
-		later(w, "there is no vCenter, or another replica of the server, which holds the Lease "+leaseOf(vmv1alpha1.DefaultVCenter)+", knows")
+	all := (*find)()
+	if len(all) == 0 {
+		later(w, "there is no vCenter, or another replica of the server, which holds the Lease of one such as "+leaseOf(vmv1alpha1.DefaultVCenter)+", knows")
 		return
 	}
-	found, known := list()
-	if !known {
-		later(w, "the virtual machines, or the inventory of vCenter "+vcenter+", are not read yet")
-		return
-	}
-	report := orphans.Report{VCenter: vcenter, Orphans: []orphans.Orphan{}}
-	for _, f := range found {
-		report.Orphans = append(report.Orphans, orphans.Orphan{
-			Namespace: f.Key.Namespace, Name: f.Key.Name, UID: string(f.UID), UniqueID: f.UniqueID, VSphereName: f.Name,
-		})
+	hosts := slices.Sorted(maps.Keys(all))
+	report := orphans.Report{VCenter: strings.Join(hosts, ", "), Orphans: []orphans.Orphan{}}
+	for _, host := range hosts {
+		found, known := all[host]()
+		if !known {
+			later(w, "the virtual machines, or the inventory of vCenter "+host+", are not read yet")
+			return
+		}
+		for _, f := range found {
+			report.Orphans = append(report.Orphans, orphans.Orphan{
+				Namespace: f.Key.Namespace, Name: f.Key.Name, UID: string(f.UID), VCenter: host, UniqueID: f.UniqueID, VSphereName: f.Name,
+			})
+		}
 	}
 	w.Header().Set("Content-Type", restful.MIME_JSON)
 	if err := json.NewEncoder(w).Encode(report); err != nil {

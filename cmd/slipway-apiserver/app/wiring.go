@@ -183,7 +183,7 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 		return err
 	}
 	d.health.set(informersSynced(informers), used.sessions)
-	orphans := func() (string, engine.FindOrphans) { return used.orphans(informers) }
+	orphans := func() map[string]engine.FindOrphans { return used.orphans(informers) }
 	d.orphans.find.Store(&orphans)
 	expose(d.mux, all, &fleetCollector{used, informers})
 

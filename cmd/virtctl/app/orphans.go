@@ -4,6 +4,7 @@
 package app
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -65,7 +66,7 @@ func printOrphans(out io.Writer, report *orphans.Report) error {
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	row(w, "NAMESPACE", "NAME", "UID", "VCENTER", "VM", "VM NAME")
 	for _, o := range report.Orphans {
-		row(w, o.Namespace, o.Name, o.UID, report.VCenter, o.UniqueID, o.VSphereName)
+		row(w, o.Namespace, o.Name, o.UID, cmp.Or(o.VCenter, report.VCenter), o.UniqueID, o.VSphereName)
 	}
 	return w.Flush()
 }

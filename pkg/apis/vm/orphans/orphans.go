@@ -22,7 +22,8 @@ const (
 
 // Report lists the orphans.
 type Report struct {
-	// VCenter is the host of the vCenter.
+	// VCenter is the host of the vCenter, or of those that the replica of the server takes care
+	// of, with commas between them.
 	VCenter string `json:"vCenter"`
 	// Orphans by namespace and name.
 	Orphans []Orphan `json:"orphans"`
@@ -34,6 +35,8 @@ type Orphan struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	UID       string `json:"uid"`
+	// VCenter is the host of the vCenter that the VM is in.
+	VCenter string `json:"vCenter,omitempty"`
 	// UniqueID is the managed object ID of the VM.
 	UniqueID string `json:"uniqueID"`
 	// VSphereName is the name of the VM in vSphere.
