@@ -64,22 +64,22 @@ func volumeNamed(s *Spec, name string) *vmv1alpha1.VirtualMachineVolume {
 	return nil
 }
 
-// volumeEffect: a disk that is no longer in the spec stays unless a reclaim policy says
-// something else, and so does the controller of one that exists. A running virtual machine
+// volumeEffect: a disk that is no longer in the spec stays unless it is that of a claim, or
+// a reclaim policy says something else, and so does the controller of one that exists. A running virtual machine
 // takes a new disk where the controller can be plugged, and a larger one on everything but
 // IDE, another class, and another medium in a drive that it has.
 func volumeEffect(before, after *vmv1alpha1.VirtualMachineVolume, running, desired *Spec) vmv1alpha1.RefreshEffect {
 	switch {
 	case after == nil && before.CDROM != nil:
 		return restart
-	case after == nil && before.ReclaimPolicy != "":
+	case after == nil && (before.ReclaimPolicy != "" || before.PersistentVolumeClaim != nil):
 		return liveIf(plugs(before.Bus, running, desired))
 	case after != nil && after.CDROM != nil:
 		return liveIf(before != nil && before.CDROM != nil)
 	case after == nil || before != nil && sameSource(before, after):
 		return none
 	case after.Disk == nil:
-		return restart
+		return liveIf(after.PersistentVolumeClaim != nil && plugs(after.Bus, running, desired))
 	case before == nil:
 		return liveIf(plugs(after.Bus, running, desired))
 	case before.Disk == nil:
