@@ -366,3 +366,28 @@ func deleteUntilRefused(t *testing.T, l *loop, req *provider.Request) {
 		}
 	}
 }
+
+func TestAVMIsNotPoweredOnBeforeItMayHaveItsClaims(t *testing.T) {
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	id := claimedDisk(t, ready)
+	req := newRequest("web", templateImage())
+	const why = `PersistentVolumeClaim "data" is held by VirtualMachine "db"`
+	wantClaim(req, "data", provider.Claim{VolumeID: id, Waiting: why})
+	l.until("it waits", func() bool {
+		return reason(&req.VM.Status, vmv1alpha1.ConditionPowerStateSynced) == "False WaitingForPrerequisites"
+	}, req)
+	if got := message(&req.VM.Status, vmv1alpha1.ConditionPowerStateSynced); got != "waiting for the claims of volumes[data] to be attached" {
+		t.Errorf("condition PowerStateSynced says %q", got)
+	}
+	if got := req.VM.Status.Volumes[0]; got.Attached || got.Error != why {
+		t.Errorf("status.volumes[0] is %+v", got)
+	}
+	nothingToDo(t, p, req)
+	if n := counted.snapshot()["PowerOnVM_Task"] + counted.snapshot()["CnsAttachVolume"]; n != 0 {
+		t.Errorf("%d calls of PowerOnVM_Task and CnsAttachVolume", n)
+	}
+	req.Claims["data"] = provider.Claim{VolumeID: id}
+	l.until("it runs", running(req), req)
+}
