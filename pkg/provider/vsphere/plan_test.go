@@ -24,6 +24,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/inventory"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
 
 var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -64,7 +65,7 @@ func newScene() *scene {
 func (s *scene) power(state types.VirtualMachinePowerState) { s.observed.Runtime.PowerState = state }
 
 func (s *scene) input() plan.Input {
-	d := &Driver{inventory: inventory.New(inventory.Options{})}
+	d := &Driver{session: &session.Session{}, inventory: inventory.New(inventory.Options{})}
 	w := want(s.vm, s.effective)
 	m := d.machine(s.observed)
 	in := plan.Input{VM: s.vm, Want: w, Machine: m, Facts: m.Facts(w), Now: now}
@@ -163,10 +164,10 @@ var plans = []struct {
 	}, planned{kind: driver.KindPowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "True Succeeded"}},
 	{"what is not supported forbids power on", func(s *scene) {
 		s.power(poweredOff)
-		s.effective.Volumes = []vmv1alpha1.VirtualMachineVolume{{Name: "data"}}
+		s.effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{Sysprep: &vmv1alpha1.SysprepBootstrap{}}
 	}, planned{config: "False Invalid", fails: true}},
 	{"what is not supported does not forbid power off", func(s *scene) {
-		s.effective.Volumes = []vmv1alpha1.VirtualMachineVolume{{Name: "data"}}
+		s.effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{Sysprep: &vmv1alpha1.SysprepBootstrap{}}
 		s.vm.Spec.PowerState = vmv1alpha1.PoweredOff
 	}, planned{kind: driver.KindPowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "False Invalid", fails: true}},
 	{"no effective spec, power off", func(s *scene) { s.effective = nil; s.vm.Spec.PowerState = vmv1alpha1.PoweredOff },
