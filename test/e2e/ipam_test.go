@@ -1,0 +1,130 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	_ "embed"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+//go:embed testdata/ipam.yaml
+var ipamKinds string
+
+// withAddress is a VM whose address a pool gives.
+func withAddress(name, pool string) string {
+	return inlineVM(name, "photon-5", "bootstrap: {cloudInit: {}}",
+		"network: {interfaces: [{name: eth0, addressesFromPools: [{apiGroup: ipam.cluster.x-k8s.io, kind: InClusterIPPool, name: "+pool+"}]}]}")
+}
+
+const addressesReason = `.status.conditions[?(@.type=="AddressesReady")].reason`
+
+// says waits until AddressesReady of a VM says why it is False.
+func (u user) says(vm, reason string, texts ...string) {
+	u.t.Helper()
+	eventually(u.t, long, "AddressesReady of "+vm+" says "+reason, func() error {
+		got, message := u.get("vm/"+vm, addressesReason), u.get("vm/"+vm, `.status.conditions[?(@.type=="AddressesReady")].message`)
+		for _, text := range texts {
+			if !strings.Contains(message, text) {
+				return fmt.Errorf("%s: %s", got, message)
+			}
+		}
+		if got != reason {
+			return fmt.Errorf("%s: %s", got, message)
+		}
+		return nil
+	})
+}
+
+// runsWith waits until a VM is Ready and its guest has an address.
+func (u user) runsWith(vm, address string) {
+	u.t.Helper()
+	u.kubectl("wait", "--for=condition=Ready", "vm/"+vm, "--timeout=90s")
+	u.wants("vm/"+vm, ".status.network.primaryIP4", address)
+	u.wants("vm/"+vm, ".status.claimedAddresses[*].address", address+"/24")
+}
+
+// lists the objects of a kind, and waits until there are so many.
+func (u user) count(kind string, want int) {
+	u.t.Helper()
+	eventually(u.t, long, fmt.Sprintf("there are %d %s", want, kind), func() error {
+		if got := strings.Fields(u.kubectl("get", kind, "-o", "name")); len(got) != want {
+			return fmt.Errorf("there are %v", got)
+		}
+		return nil
+	})
+}
+
+// One test, for the kinds of the contract are the whole cluster's.
+func TestAddressesComeFromPoolsAndGoBackToThem(t *testing.T) {
+	u := admin(t)
+	u.apply(catalogue + withAddress("first", "front"))
+	u.says("first", "NotFound", "serves no IPAddressClaims", "ipam.cluster.x-k8s.io")
+	u.wants("vm/first", ".status.printableStatus", "AddressesNotFound")
+
+	u.apply(ipamKinds)
+	t.Cleanup(func() {
+		cleanup := exec.Command(filepath.Join(binDir, "kubectl"), "--kubeconfig", u.kubeconfig, "delete", "--ignore-not-found", "--timeout=90s",
+			"crd/ipaddressclaims.ipam.cluster.x-k8s.io", "crd/ipaddresses.ipam.cluster.x-k8s.io")
+		if out, err := cleanup.CombinedOutput(); err != nil {
+			t.Logf("deleting the kinds: %v\n%s", err, out)
+		}
+	})
+	u.kubectl("wait", "--for=condition=Established", "crd/ipaddressclaims.ipam.cluster.x-k8s.io", "crd/ipaddresses.ipam.cluster.x-k8s.io", "--timeout=90s")
+	pool := startIPAM(t, u.namespace, "front", "192.0.2.10", "192.0.2.11")
+	u.runsWith("first", "192.0.2.10")
+	u.apply(withAddress("second", "front"))
+	u.runsWith("second", "192.0.2.11")
+
+	t.Log("the pool is exhausted, and who waits for it goes")
+	u.apply(withAddress("third", "front") + withAddress("nowhere", "none"))
+	u.says("third", "NotReady", "IPAddressClaim", "third-eth0-", `"front"`, "PoolExhausted")
+	u.says("nowhere", "NotReady", "IPAddressClaim", "nowhere-eth0-", `"none"`)
+	if _, made := inventory(t, u.namespace)["third"]; made {
+		t.Error("a VM was made without its address")
+	}
+	u.kubectl("delete", "vm/nowhere", "vm/third", "--timeout=90s")
+	u.count("ipaddressclaims", 2)
+
+	t.Log("a claim is deleted by hand")
+	claim := u.get("vm/first", ".status.claimedAddresses[0].claimName")
+	u.kubectl("delete", "ipaddressclaim/"+claim, "--wait=false")
+	u.says("first", "NotReady", claim, "is being deleted", "192.0.2.10/24")
+	u.apply(withAddress("third", "front"))
+	u.says("third", "NotReady", "PoolExhausted")
+
+	t.Log("an address is free when the VM that had it is gone")
+	u.kubectl("delete", "vm/first", "--timeout=90s")
+	u.runsWith("third", "192.0.2.10")
+	u.count("ipaddresses.ipam.cluster.x-k8s.io", 2)
+
+	t.Log("the server is killed while a claim waits")
+	u.apply(withAddress("fourth", "front"))
+	u.says("fourth", "NotReady", "PoolExhausted")
+	pool.set(func(p *ipamProvider) { p.away = true })
+	if err := cluster.KillSlipway(); err != nil {
+		t.Fatal(err)
+	}
+	pool.set(func(p *ipamProvider) { p.away, p.free = false, append(p.free, "192.0.2.12") })
+	if err := cluster.RestartSlipway(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	u.runsWith("fourth", "192.0.2.12")
+	u.count("ipaddressclaims", 3)
+
+	t.Log("an address of somebody else")
+	pool.set(func(p *ipamProvider) { p.wrong, p.free = true, append(p.free, "192.0.2.13") })
+	u.apply(withAddress("fifth", "front"))
+	u.says("fifth", "Invalid", "of-somebody-else", "fifth-eth0-")
+	if _, made := inventory(t, u.namespace)["fifth"]; made {
+		t.Error("a VM was made with an address of somebody else")
+	}
+
+	t.Log("with the namespace all goes, and everything is given back")
+	u.kubectl("delete", "namespace", u.namespace, "--timeout=120s")
+	gone(t, u.namespace)
+}
