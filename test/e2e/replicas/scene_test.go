@@ -56,15 +56,23 @@ type scene struct {
 
 func newScene(t *testing.T, slipwayArgs ...string) *scene {
 	t.Helper()
+	return newSceneWith(t, func(*localcluster.Options) {}, slipwayArgs...)
+}
+
+// newSceneWith changes the options of the environment.
+func newSceneWith(t *testing.T, change func(*localcluster.Options), slipwayArgs ...string) *scene {
+	t.Helper()
 	bin, err := filepath.Abs("../../../bin")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &scene{T: t, dir: t.TempDir(), bin: bin}
-	s.Cluster, err = localcluster.Start(t.Context(), localcluster.Options{
+	o := localcluster.Options{
 		DataDir: s.dir, BinDir: bin, UnsafeNoFsync: true, GuestBootDelay: 100 * time.Millisecond,
 		SlipwayArgs: slipwayArgs, VCenterArgs: []string{"--control-listen=127.0.0.1:0"},
-	})
+	}
+	change(&o)
+	s.Cluster, err = localcluster.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,11 +187,21 @@ func (s *scene) make(names ...string) {
 	s.ready(names...)
 }
 
+const imageManifest = "apiVersion: vm.slipway.dev/v1alpha1\nkind: VirtualMachineImage\nmetadata: {name: photon-5, namespace: default}\n" +
+	"spec:\n  contentLibrary: {library: slipway, item: photon-5}\n"
+
+// image makes the image of all virtual machines.
+func (s *scene) image() {
+	s.Helper()
+	if err := s.Apply(s.Context(), []byte(imageManifest)); err != nil {
+		s.Fatal(err)
+	}
+}
+
 // apply makes running virtual machines.
 func (s *scene) apply(names ...string) {
 	s.Helper()
-	manifest := "apiVersion: vm.slipway.dev/v1alpha1\nkind: VirtualMachineImage\nmetadata: {name: photon-5, namespace: default}\n" +
-		"spec:\n  contentLibrary: {library: slipway, item: photon-5}\n"
+	manifest := imageManifest
 	for _, name := range names {
 		manifest += fmt.Sprintf("---\napiVersion: vm.slipway.dev/v1alpha1\nkind: VirtualMachine\nmetadata: {name: %s, namespace: default}\n"+
 			"spec:\n  cpu: {sockets: 1}\n  memory: {guest: 1Gi}\n  image: {name: photon-5}\n", name)
@@ -193,14 +211,15 @@ func (s *scene) apply(names ...string) {
 	}
 }
 
-// applyOn makes one, of the image that apply has made.
-func (s *scene) applyOn(client versioned.Interface, name string) {
+// applyOn makes one in a zone, of the image that apply or image has made.
+func (s *scene) applyOn(client versioned.Interface, name, zone string) {
 	s.Helper()
 	memory := resource.MustParse("1Gi")
 	_, err := client.VmV1alpha1().VirtualMachines(namespace).Create(s.Context(), &vmv1alpha1.VirtualMachine{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: vmv1alpha1.VirtualMachineSpec{
-			CPU: &vmv1alpha1.VirtualMachineCPU{Sockets: 1}, Memory: &vmv1alpha1.VirtualMachineMemory{Guest: &memory},
+			Zone: zone,
+			CPU:  &vmv1alpha1.VirtualMachineCPU{Sockets: 1}, Memory: &vmv1alpha1.VirtualMachineMemory{Guest: &memory},
 			Image: &vmv1alpha1.VirtualMachineImageRef{Name: "photon-5"},
 		},
 	}, metav1.CreateOptions{})
@@ -235,6 +254,18 @@ func (s *scene) powerOff(client versioned.Interface, name string) {
 	patch := []byte(`{"spec":{"powerState":"PoweredOff","powerOffMode":"Hard"}}`)
 	s.eventually("powering "+name+" off is accepted", func() error {
 		_, err := client.VmV1alpha1().VirtualMachines(namespace).Patch(s.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
+		return err
+	})
+}
+
+// poweredSays waits until status says that a VM is powered off.
+func (s *scene) poweredSays(client versioned.Interface, name string) {
+	s.Helper()
+	s.eventually("status says that "+name+" is powered off", func() error {
+		vm, err := client.VmV1alpha1().VirtualMachines(namespace).Get(s.Context(), name, metav1.GetOptions{})
+		if err == nil && vm.Status.PowerState != vmv1alpha1.PoweredOff {
+			err = fmt.Errorf("it is %q", vm.Status.PowerState)
+		}
 		return err
 	})
 }

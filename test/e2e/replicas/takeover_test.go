@@ -111,7 +111,7 @@ func TestTheVCenterOfAReplicaThatDiedIsTakenOver(t *testing.T) {
 
 	for _, r := range left {
 		name := "by-" + r.name
-		s.applyOn(s.client(r.direct), name)
+		s.applyOn(s.client(r.direct), name, "")
 		s.readyOn(s.client(r.direct), name)
 		s.powerOff(s.client(r.direct), name)
 		s.powered(name, vimtypes.VirtualMachinePowerStatePoweredOff)
