@@ -75,7 +75,8 @@ func New(d Deps) (*Controller, error) {
 	if err := vmInformer.AddIndexers(indexers); err != nil {
 		return nil, fmt.Errorf("indexing virtual machines: %w", err)
 	}
-	informers.Zones().Informer() // is started with the others
+	informers.Zones().Informer() // these two are started with the others
+	informers.VCenters().Informer()
 	revisions := newRevisionStore(d.Client.InstancetypeV1alpha1(), d.Informers, d.Host.AppsV1())
 	vms := controller.NewStore[*vmv1alpha1.VirtualMachine](vmInformer, false)
 	vmis := controller.NewStore[*vmv1alpha1.VirtualMachineInstance](informers.VirtualMachineInstances().Informer(), true)
@@ -184,6 +185,7 @@ func (c *Controller) register() ([]cache.InformerSynced, error) {
 		{Informer: vm.VirtualMachineImages().Informer(), Handler: e.Related(indexByImage, byName)},
 		{Informer: vm.ClusterVirtualMachineImages().Informer(), Handler: e.Related(indexByImage, byName)},
 		{Informer: vm.Zones().Informer(), Handler: e.zones()},
+		{Informer: vm.VCenters().Informer(), Handler: e.zones()},
 		{Informer: it.VirtualMachineInstancetypes().Informer(), Handler: e.Related(indexBySource, bySource(instancetype.KindInstancetype))},
 		{Informer: it.VirtualMachineClusterInstancetypes().Informer(), Handler: e.Related(indexBySource, bySource(instancetype.KindClusterInstancetype))},
 		{Informer: it.VirtualMachinePreferences().Informer(), Handler: e.Related(indexBySource, bySource(instancetype.KindPreference))},

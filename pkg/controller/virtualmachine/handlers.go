@@ -97,7 +97,7 @@ func bySource(kind instancetype.Kind) func(metav1.Object) string {
 	return func(o metav1.Object) string { return sourceKey(kind, o.GetNamespace(), o.GetName()) }
 }
 
-// zones handles the events of Zones: what is in none may be made now. What only status says
+// zones handles the events of Zones and VCenters: what is in no zone may be made now. What only status says
 // is found out when its time has come.
 func (e *enqueuer) zones() cache.ResourceEventHandler {
 	all := e.Related(indexUnplaced, func(metav1.Object) string { return "" }).(cache.ResourceEventHandlerDetailedFuncs)
