@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/hardware"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
@@ -72,7 +73,7 @@ func (f *claimFacts) judge(vm *vmv1alpha1.VirtualMachine, volume *vmv1alpha1.Vir
 	var out provider.Claim
 	name := volume.PersistentVolumeClaim.ClaimName
 	no := func(reason, format string, args ...any) (provider.Claim, *claimTrouble) {
-		t := &claimTrouble{reason, fmt.Sprintf("PersistentVolumeClaim %q ", name) + fmt.Sprintf(format, args...)}
+		t := &claimTrouble{reason, fmt.Sprintf("%s: PersistentVolumeClaim %q ", hardware.Volume(volume.Name), name) + fmt.Sprintf(format, args...)}
 		out.Waiting = t.message
 		return out, t
 	}

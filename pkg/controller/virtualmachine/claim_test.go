@@ -72,7 +72,7 @@ var claimCases = []struct {
 	says   string
 }{
 	{"bound", nil, okClaim, "", ""},
-	{"no claim", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.claim = nil }, noClaim, "NotFound", `PersistentVolumeClaim "data" does not exist in namespace "ns"`},
+	{"no claim", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.claim = nil }, noClaim, "NotFound", `volumes[data]: PersistentVolumeClaim "data" does not exist in namespace "ns"`},
 	{"pending", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.claim.Status.Phase = corev1.ClaimPending }, noClaim, "NotReady", "is not bound yet; one of a StorageClass with volumeBindingMode WaitForFirstConsumer waits for a Pod"},
 	{"lost", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.claim.Status.Phase = corev1.ClaimLost }, noClaim, "NotReady", `has lost its PersistentVolume "pv-1"`},
 	{"no volume", func(f *claimFacts, _ *vmv1alpha1.VirtualMachine) { f.volume = nil }, noClaim, "NotFound", `is bound to PersistentVolume "pv-1", which does not exist`},
