@@ -5,10 +5,13 @@ package e2e
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
 	vimtypes "github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
 // volumeStatus is a field of the status of a volume.
@@ -43,4 +46,152 @@ func TestClaimIsAttachedBeforePowerOnAndDetachedBeforeTheVMGoes(t *testing.T) {
 	gone(t, u.namespace)
 	u.wants("pvc/data", ".metadata.name", "")
 	c.lives()
+}
+
+func TestDiskOfAClaimMovesFromVMToVM(t *testing.T) {
+	u := admin(t)
+	c := newClaim(u, "data")
+	u.apply(catalogue + vmManifest("one", withClaim("data", "data")) + vmManifest("two", "powerState: PoweredOff"))
+	u.kubectl("wait", "--for=condition=Ready", "vm/one", "--timeout=90s")
+
+	// The second one that asks is told who has it, and does not run without it.
+	u.kubectl("patch", "vm/two", "--type=merge", "-p", `{"spec":{"powerState":"PoweredOn","volumes":[{"name":"data","persistentVolumeClaim":{"claimName":"data"}}]}}`)
+	u.wants("vm/two", volumesReady+"reason", "InUse")
+	const says = `is held by VirtualMachine "one"`
+	if got := u.get("vm/two", volumesReady+"message"); !strings.Contains(got, says) {
+		t.Errorf("condition VolumesReady says %q", got)
+	}
+	eventually(t, long, "an event names the holder", func() error {
+		if got := u.kubectl("get", "events.events.k8s.io", "-o", `jsonpath={.items[?(@.regarding.name=="two")].note}`); !strings.Contains(got, says) {
+			return errorf("the events say %s", got)
+		}
+		return nil
+	})
+	c.lives("one")
+	if got := u.get("vm/two", ".status.powerState"); got != "PoweredOff" {
+		t.Errorf("vm/two is %s without its disk", got)
+	}
+
+	// What the first one leaves the other one gets, and the first one goes on running.
+	u.kubectl("patch", "vm/one", "--type=merge", "-p", `{"spec":{"volumes":null}}`)
+	c.at("two")
+	u.kubectl("wait", "--for=condition=Ready", "vm/two", "--timeout=90s")
+	u.wants("vm/one", ".status.powerState", "PoweredOn")
+	u.wants("vm/one", ".status.volumes", "")
+
+	// Back again, by the end of the second.
+	u.kubectl("patch", "vm/one", "--type=merge", "-p", `{"spec":{"volumes":[{"name":"again","persistentVolumeClaim":{"claimName":"data"}}]}}`)
+	u.wants("vm/one", volumesReady+"reason", "InUse")
+	u.kubectl("delete", "vm/two", "--timeout=90s")
+	c.at("one")
+	u.kubectl("delete", "vm/one", "--timeout=90s")
+	c.lives()
+	c.free()
+}
+
+func TestDiskGrowsWithItsClaim(t *testing.T) {
+	u := admin(t)
+	c := newClaim(u, "data")
+	u.apply(catalogue + vmManifest("web", withClaim("data", "data")))
+	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
+	u.apply("apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: " + u.namespace + "}\nprovisioner: csi.vsphere.vmware.com\nallowVolumeExpansion: true\n")
+	t.Cleanup(func() {
+		_, _, _ = run(t, "", "kubectl", "--kubeconfig", u.kubeconfig, "delete", "storageclass/"+u.namespace, "--ignore-not-found")
+	})
+	c.resize("30Mi")
+	u.wants("vm/web", volumeStatus("data", "capacity"), "30Mi")
+	if got := c.disk("web").CapacityInBytes; got != 30<<20 {
+		t.Errorf("the disk has %d bytes", got)
+	}
+	u.wants("vm/web", ".status.powerState", "PoweredOn")
+	c.lives("web")
+}
+
+func TestDeletedNamespaceLeavesTheDisksOfClaims(t *testing.T) {
+	u := admin(t)
+	c := newClaim(u, "data")
+	u.apply(catalogue + vmManifest("web", withClaim("data", "data")))
+	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
+	u.kubectl("delete", "namespace", u.namespace, "--timeout=110s")
+	gone(t, u.namespace)
+	c.lives()
+}
+
+// Whenever the server is killed, the disk is in one place afterwards, and the record in
+// the claim names who has it.
+func TestServerKilledWhileADiskIsAttached(t *testing.T) {
+	for name, held := range map[string]string{"before": "CnsAttachVolume", "after": "answer.CnsAttachVolume"} {
+		t.Run(name, func(t *testing.T) {
+			u := admin(t)
+			c := newClaim(u, "data")
+			hold := "/hold?method=" + held
+			orderVCenter(t, http.MethodPut, hold)
+			defer orderVCenter(t, http.MethodDelete, hold)
+			u.apply(catalogue + vmManifest("web", withClaim("data", "data")))
+			eventually(t, long, "the disk is being attached", func() error {
+				out, err := vsphereclient.Order(t.Context(), cluster.VCenter().ControlURL, http.MethodGet, "/hold")
+				if err != nil || !strings.Contains(string(out), held) {
+					return errorf("%s %w", out, err)
+				}
+				return nil
+			})
+			if err := cluster.KillSlipway(); err != nil {
+				t.Fatal(err)
+			}
+			if name == "after" {
+				c.lives("web")
+			}
+			orderVCenter(t, http.MethodDelete, hold)
+			if err := cluster.RestartSlipway(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
+			c.lives("web")
+			u.wants("vm/web", volumeStatus("data", "attached"), "true")
+			u.kubectl("delete", "vm/web", "--timeout=90s")
+			c.lives()
+			c.free()
+		})
+	}
+}
+
+func TestClaimOnANodeIsNotAttached(t *testing.T) {
+	u := admin(t)
+	c := newClaim(u, "data")
+	attachment := "va-" + u.namespace
+	u.apply(fmt.Sprintf(`
+apiVersion: storage.k8s.io/v1
+kind: VolumeAttachment
+metadata: {name: %s}
+spec: {attacher: csi.vsphere.vmware.com, nodeName: worker-1, source: {persistentVolumeName: %s}}
+`, attachment, c.pv))
+	t.Cleanup(func() {
+		_, _, _ = run(t, "", "kubectl", "--kubeconfig", u.kubeconfig, "delete", "volumeattachment/"+attachment, "--ignore-not-found")
+	})
+	u.apply(catalogue + vmManifest("web", withClaim("data", "data")))
+	u.wants("vm/web", volumesReady+"reason", "InUse")
+	if got := u.get("vm/web", volumesReady+"message"); !strings.Contains(got, `is in use on Node "worker-1"`) {
+		t.Errorf("condition VolumesReady says %q", got)
+	}
+	c.lives()
+	u.kubectl("delete", "volumeattachment/"+attachment)
+	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
+	c.lives("web")
+}
+
+// Story 5: the type of a VM is inferred from its volume, and stands in the status.
+func TestStoryInstanceTypeIsInferredFromAClaim(t *testing.T) {
+	u := admin(t)
+	foo, preference := clusterKinds(t, u)
+	c := newClaim(u, "data")
+	u.kubectl("label", "pvc/data", "instancetype.kubevirt.io/default-instancetype="+foo, "instancetype.kubevirt.io/default-preference="+preference)
+	u.apply(catalogue + vmWith("vm", "instancetype: {inferFromVolume: data}", "preference: {inferFromVolume: data}", withClaim("data", "data")))
+	u.kubectl("wait", "--for=condition=Ready", "vm/vm", "--timeout=90s")
+	u.wants("vm/vm", ".status.instancetypeRef.name", foo)
+	u.wants("vm/vm", ".status.instancetypeRef.kind", "virtualmachineclusterinstancetype")
+	u.wants("vm/vm", ".status.preferenceRef.name", preference)
+	if got := specOf(u, "vm"); got != `{"inferFromVolume":"data"}` {
+		t.Errorf("spec.instancetype became %s", got)
+	}
+	c.lives("vm")
 }

@@ -13,8 +13,6 @@ import (
 	"testing"
 
 	"github.com/vmware/govmomi"
-	"github.com/vmware/govmomi/cns"
-	cnstypes "github.com/vmware/govmomi/cns/types"
 	"github.com/vmware/govmomi/find"
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/methods"
@@ -78,7 +76,7 @@ spec:
   accessModes: [%[2]s]
   capacity: {storage: 10Mi}
   persistentVolumeReclaimPolicy: Retain
-  storageClassName: ""
+  storageClassName: %[3]s
   volumeMode: Block
   claimRef: {namespace: %[3]s, name: %[4]s}
   csi: {driver: csi.vsphere.vmware.com, volumeHandle: "%[5]s"}
@@ -88,7 +86,7 @@ kind: PersistentVolumeClaim
 metadata: {name: %[4]s}
 spec:
   accessModes: [%[2]s]
-  storageClassName: ""
+  storageClassName: %[3]s
   volumeMode: Block
   volumeName: %[1]s
   resources: {requests: {storage: 10Mi}}
@@ -224,30 +222,10 @@ func (c *claim) free() {
 	})
 }
 
-// attachByHand attaches the disk as another client of the volume service does.
-func (c *claim) attachByHand(vm vimtypes.ManagedObjectReference) {
+// resize asks for a larger claim, as its StorageClass lets.
+func (c *claim) resize(size string) {
 	c.t.Helper()
-	withVCenter(c.t, func(ctx context.Context, v *govmomi.Client, _ *object.Datastore) {
-		service, err := cns.NewClient(ctx, v.Client)
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		task, err := service.AttachVolume(ctx, []cnstypes.CnsVolumeAttachDetachSpec{{VolumeId: cnstypes.CnsVolumeId{Id: c.id}, Vm: vm}})
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		info, err := cns.GetTaskInfo(ctx, task)
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		result, err := cns.GetTaskResult(ctx, info)
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		if f := result.GetCnsVolumeOperationResult().Fault; f != nil {
-			c.t.Fatalf("attaching disk %s by hand: %T", c.id, f.Fault)
-		}
-	})
+	c.u.kubectl("patch", "pvc/"+c.name, "--type=merge", "-p", fmt.Sprintf(`{"spec":{"resources":{"requests":{"storage":%q}}}}`, size))
 }
 
 // withClaim is the line of a spec with one volume of a claim.
