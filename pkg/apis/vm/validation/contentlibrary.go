@@ -16,7 +16,7 @@ import (
 
 // ValidateContentLibrary checks a new ContentLibrary. Its name is the value of a label.
 func ValidateContentLibrary(obj *vmv1alpha1.ContentLibrary) field.ErrorList {
-	errs := apivalidation.ValidateObjectMeta(&obj.ObjectMeta, false, validateZoneName, field.NewPath("metadata"))
+	errs := apivalidation.ValidateObjectMeta(&obj.ObjectMeta, false, validateLabelName, field.NewPath("metadata"))
 	return append(errs, validateContentLibrarySpec(&obj.Spec, field.NewPath("spec"))...)
 }
 

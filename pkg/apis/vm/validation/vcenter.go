@@ -19,9 +19,9 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// ValidateVCenter checks a new VCenter.
+// ValidateVCenter checks a new VCenter. Its name is a part of that of a Lease.
 func ValidateVCenter(obj *vmv1alpha1.VCenter) field.ErrorList {
-	errs := apivalidation.ValidateObjectMeta(&obj.ObjectMeta, false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	errs := apivalidation.ValidateObjectMeta(&obj.ObjectMeta, false, validateLabelName, field.NewPath("metadata"))
 	return append(errs, validateVCenterSpec(&obj.Spec, field.NewPath("spec"))...)
 }
 

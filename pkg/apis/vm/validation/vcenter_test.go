@@ -56,6 +56,7 @@ func TestVCenters(t *testing.T) {
 		"with a SHA-1":            {func(v *vmv1alpha1.VCenter) { v.Spec.Thumbprint = strings.Repeat("AB:", 19) + "ab" }, nil},
 		"with a SHA-256":          {func(v *vmv1alpha1.VCenter) { v.Spec.Thumbprint = strings.Repeat("ab", 32) }, nil},
 		"of another name":         {func(v *vmv1alpha1.VCenter) { v.Name = "second" }, nil},
+		"of a name for no Lease":  {func(v *vmv1alpha1.VCenter) { v.Name = strings.Repeat("a", 64) }, []string{"Invalid metadata.name"}},
 		"of a namespace":          {func(v *vmv1alpha1.VCenter) { v.Namespace = "dev" }, []string{"Forbidden metadata.namespace"}},
 		"without anything":        {func(v *vmv1alpha1.VCenter) { v.Spec = vmv1alpha1.VCenterSpec{} }, []string{"Required spec.url", "Required spec.credentialsSecretRef.name"}},
 		"without TLS":             {func(v *vmv1alpha1.VCenter) { v.Spec.URL = "http://vc.example.com/sdk" }, []string{"Invalid spec.url"}},

@@ -16,12 +16,12 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// maxZoneName is the longest value of a label of Kubernetes, which the name of a zone is.
-const maxZoneName = 63
+// maxLabelName is the longest value of a label of Kubernetes.
+const maxLabelName = 63
 
 // ValidateZone checks a new Zone.
 func ValidateZone(obj *vmv1alpha1.Zone) field.ErrorList {
-	errs := apivalidation.ValidateObjectMeta(&obj.ObjectMeta, false, validateZoneName, field.NewPath("metadata"))
+	errs := apivalidation.ValidateObjectMeta(&obj.ObjectMeta, false, validateLabelName, field.NewPath("metadata"))
 	return append(errs, validateZoneSpec(&obj.Spec, field.NewPath("spec"))...)
 }
 
@@ -49,11 +49,11 @@ func ValidateZoneStatusUpdate(obj, old *vmv1alpha1.Zone) field.ErrorList {
 		validateConditions(obj.Status.Conditions, field.NewPath("status", "conditions"))...)
 }
 
-// validateZoneName checks a name that is the value of a label.
-func validateZoneName(name string, prefix bool) []string {
+// validateLabelName checks a name that is the value of a label.
+func validateLabelName(name string, prefix bool) []string {
 	messages := apivalidation.NameIsDNSSubdomain(name, prefix)
-	if len(name) > maxZoneName {
-		messages = append(messages, fmt.Sprintf("must be at most %d characters, as it is the value of a label", maxZoneName))
+	if len(name) > maxLabelName {
+		messages = append(messages, fmt.Sprintf("must be at most %d characters, as in the value of a label", maxLabelName))
 	}
 	return messages
 }
