@@ -61,11 +61,13 @@ func drsFault(f *types.ClusterDrsFaults) string {
 		return "DRS recommends no host"
 	}
 	for _, by := range f.FaultsByVm {
-		for _, fault := range by.GetClusterDrsFaultsFaultsByVm().Fault {
-			if fault.LocalizedMessage != "" {
-				return "DRS recommends no host: " + fault.LocalizedMessage
-			}
-			return fmt.Sprintf("DRS recommends no host: %T", fault.Fault)
+		faults := by.GetClusterDrsFaultsFaultsByVm().Fault
+		switch {
+		case len(faults) == 0:
+		case faults[0].LocalizedMessage != "":
+			return "DRS recommends no host: " + faults[0].LocalizedMessage
+		default:
+			return fmt.Sprintf("DRS recommends no host: %T", faults[0].Fault)
 		}
 	}
 	return "DRS recommends no host: " + f.Reason
