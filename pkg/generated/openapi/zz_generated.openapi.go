@@ -5596,10 +5596,10 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 					},
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Type is OVF or Template.\n\nPossible enum values:\n - `\"OVF\"` is an OVF item of a content library.\n - `\"Template\"` is a virtual machine template of the inventory.",
+							Description: "Type is OVF, ISO or Template.\n\nPossible enum values:\n - `\"ISO\"` is an ISO item of a content library, for CD-ROM drives.\n - `\"OVF\"` is an OVF item of a content library.\n - `\"Template\"` is a virtual machine template of the inventory.",
 							Type:        []string{"string"},
 							Format:      "",
-							Enum:        []interface{}{"OVF", "Template"},
+							Enum:        []interface{}{"ISO", "OVF", "Template"},
 						},
 					},
 					"contentVersion": {
