@@ -46,11 +46,11 @@ type LibraryItem struct {
 	Size *resource.Quantity
 }
 
-// ItemTypeOVF is the type of items that virtual machines can be deployed from.
-const ItemTypeOVF = "ovf"
-
-// IsOVF is true for an item that virtual machines can be deployed from.
-func (i LibraryItem) IsOVF() bool { return strings.EqualFold(i.Type, ItemTypeOVF) }
+// IsImage is true for an item that an image can name: that virtual machines can be deployed
+// from, or that a CD-ROM drive takes.
+func (i LibraryItem) IsImage() bool {
+	return strings.EqualFold(i.Type, "ovf") || strings.EqualFold(i.Type, "iso")
+}
 
 // ImageDescription is what an image says of the virtual machines that are made from it.
 type ImageDescription struct {

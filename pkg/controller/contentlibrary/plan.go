@@ -83,7 +83,7 @@ func makePlan(s scene) plan {
 func publishedItems(spec *vmv1alpha1.ContentLibrarySpec, items []provider.LibraryItem) []string {
 	var names []string
 	for _, item := range items {
-		if item.IsOVF() && (len(spec.Include) == 0 || matchesAny(spec.Include, item.Name)) && !matchesAny(spec.Exclude, item.Name) {
+		if item.IsImage() && (len(spec.Include) == 0 || matchesAny(spec.Include, item.Name)) && !matchesAny(spec.Exclude, item.Name) {
 			names = append(names, item.Name)
 		}
 	}
