@@ -79,7 +79,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		next := library.DeepCopy()
 		next.Finalizers = append(next.Finalizers, vmv1alpha1.ContentLibraryFinalizer)
 		if library, err = r.write(ctx, next); err != nil {
-			return overtaken(err)
+			return controller.Overtaken(err)
 		}
 	}
 	reading, cancel := context.WithTimeout(ctx, readTimeout)
@@ -95,7 +95,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		c := provider.Unusable(err)
 		r.set(next, library, c)
 		if written := r.writeStatus(ctx, library, next); written != nil {
-			return overtaken(written)
+			return controller.Overtaken(written)
 		}
 		if c.Status == metav1.ConditionUnknown {
 			return controller.Result{}, fmt.Errorf("listing the items of ContentLibrary %s: %w", library.Name, err)
@@ -129,7 +129,7 @@ func (r *reconciler) publish(ctx context.Context, library *vmv1alpha1.ContentLib
 		r.set(&next, library, metav1.Condition{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: failed.Error()})
 	}
 	if err := r.writeStatus(ctx, library, &next); err != nil {
-		return overtaken(err)
+		return controller.Overtaken(err)
 	}
 	if failed != nil && !apierrors.IsNotFound(failed) {
 		return controller.Result{}, failed
@@ -181,7 +181,7 @@ func (r *reconciler) remove(ctx context.Context, library *vmv1alpha1.ContentLibr
 	}
 	if len(p.update)+len(p.delete) > 0 {
 		if err := r.carryOut(ctx, library, p); err != nil {
-			return overtaken(err)
+			return controller.Overtaken(err)
 		}
 		return controller.Result{RequeueAfter: soon}, nil // and see that none is left
 	}
@@ -191,7 +191,7 @@ func (r *reconciler) remove(ctx context.Context, library *vmv1alpha1.ContentLibr
 		return controller.Result{}, nil
 	}
 	_, err = r.write(ctx, next)
-	return overtaken(err)
+	return controller.Overtaken(err)
 }
 
 // have are the images of the kind and namespace of those of the library, by name.
@@ -265,16 +265,4 @@ func (r *reconciler) writeStatus(ctx context.Context, library *vmv1alpha1.Conten
 	}
 	r.libraries.Wrote(written)
 	return nil
-}
-
-// overtaken is what there is to do after err: to look again when somebody else wrote, and
-// nothing when the object is gone.
-func overtaken(err error) (controller.Result, error) {
-	switch {
-	case apierrors.IsConflict(err):
-		return controller.Result{RequeueAfter: soon}, nil
-	case apierrors.IsNotFound(err):
-		return controller.Result{}, nil
-	}
-	return controller.Result{}, err
 }

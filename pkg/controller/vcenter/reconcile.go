@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -62,7 +61,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		next := vc.DeepCopy()
 		next.Finalizers = append(next.Finalizers, vmv1alpha1.VCenterFinalizer)
 		if vc, err = r.update(ctx, next); err != nil {
-			return stale(err)
+			return controller.Overtaken(err)
 		}
 	}
 	return r.observe(ctx, vc, r.uses.Use(ctx, key.Name, vc))
@@ -86,7 +85,7 @@ func (r *reconciler) remove(ctx context.Context, vc *vmv1alpha1.VCenter) (contro
 	}
 	next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == vmv1alpha1.VCenterFinalizer })
 	_, err := r.update(ctx, next)
-	return stale(err)
+	return controller.Overtaken(err)
 }
 
 // observe writes what is seen of a vCenter, if it is something else than before; wrong is
@@ -117,7 +116,7 @@ func (r *reconciler) observe(ctx context.Context, vc *vmv1alpha1.VCenter, wrong 
 	}
 	written, err := r.client.UpdateStatus(ctx, next, metav1.UpdateOptions{})
 	if err != nil {
-		return stale(fmt.Errorf("writing the status of VCenter %s: %w", vc.Name, err))
+		return controller.Overtaken(fmt.Errorf("writing the status of VCenter %s: %w", vc.Name, err))
 	}
 	r.vcenters.Wrote(written)
 	return again, nil
@@ -164,16 +163,4 @@ func (r *reconciler) update(ctx context.Context, next *vmv1alpha1.VCenter) (*vmv
 	}
 	r.vcenters.Wrote(written)
 	return written, nil
-}
-
-// stale is what there is to do after err: to look again when somebody else wrote, and
-// nothing when the object is gone, which is then told.
-func stale(err error) (controller.Result, error) {
-	switch {
-	case apierrors.IsConflict(err):
-		return controller.Result{RequeueAfter: time.Second}, nil
-	case apierrors.IsNotFound(err):
-		return controller.Result{}, nil
-	}
-	return controller.Result{}, err
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -64,7 +63,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		next := z.DeepCopy()
 		next.Finalizers = append(next.Finalizers, vmv1alpha1.ZoneFinalizer)
 		if z, err = r.update(ctx, next); err != nil {
-			return stale(err)
+			return controller.Overtaken(err)
 		}
 	}
 	return r.observe(ctx, z)
@@ -83,7 +82,7 @@ func (r *reconciler) remove(ctx context.Context, z *vmv1alpha1.Zone) (controller
 	}
 	next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == vmv1alpha1.ZoneFinalizer })
 	_, err = r.update(ctx, next)
-	return stale(err)
+	return controller.Overtaken(err)
 }
 
 // observe writes what is seen of a zone, if it is something else than before.
@@ -120,7 +119,7 @@ func (r *reconciler) observe(ctx context.Context, z *vmv1alpha1.Zone) (controlle
 	}
 	written, err := r.client.UpdateStatus(ctx, next, metav1.UpdateOptions{})
 	if err != nil {
-		return stale(fmt.Errorf("writing the status of Zone %s: %w", z.Name, err))
+		return controller.Overtaken(fmt.Errorf("writing the status of Zone %s: %w", z.Name, err))
 	}
 	r.zones.Wrote(written)
 	return again, nil
@@ -162,16 +161,4 @@ func (r *reconciler) update(ctx context.Context, next *vmv1alpha1.Zone) (*vmv1al
 	}
 	r.zones.Wrote(written)
 	return written, nil
-}
-
-// stale is what there is to do after err: to look again when somebody else wrote, and
-// nothing when the object is gone.
-func stale(err error) (controller.Result, error) {
-	switch {
-	case apierrors.IsConflict(err):
-		return controller.Result{RequeueAfter: time.Second}, nil
-	case apierrors.IsNotFound(err):
-		return controller.Result{}, nil
-	}
-	return controller.Result{}, err
 }

@@ -1,0 +1,26 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// overtakenDelay is when an object is looked at again that somebody else wrote meanwhile:
+// by then the caches have it.
+const overtakenDelay = time.Second
+
+// Overtaken is how a pass ends whose write ended with err: it is made again when somebody
+// else wrote, and there is nothing more to do when the object is gone, which is then told.
+func Overtaken(err error) (Result, error) {
+	switch {
+	case apierrors.IsConflict(err):
+		return Result{RequeueAfter: overtakenDelay}, nil
+	case apierrors.IsNotFound(err):
+		return Result{}, nil
+	}
+	return Result{}, err
+}
