@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 var (
@@ -29,8 +31,15 @@ var (
 // ImageCacheNotReadyError means that the image is not cached where the virtual
 // machine goes.
 type ImageCacheNotReadyError struct {
-	// Name of the VirtualMachineImageCache.
+	// Name of the VirtualMachineImageCache, which need not exist.
 	Name string
+	// Source is the item that the copies are to be of.
+	Source vmv1alpha1.ContentLibraryImageSource
+	// Location is where they are to be, in the words of the spec of the cache.
+	Location vmv1alpha1.VirtualMachineImageCacheLocation
+	// DatastoreID and ProfileID are the managed object ID of the datastore and the ID of
+	// the storage policy, empty without one.
+	DatastoreID, ProfileID string
 	// Reason for people.
 	Reason string
 }

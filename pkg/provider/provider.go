@@ -24,6 +24,8 @@ type Request struct {
 	NamespaceLabels map[string]string
 	// Image is the image to create from, nil when it does not exist.
 	Image *vmv1alpha1.VirtualMachineImage
+	// ImageCache holds the copies of the image, nil when there is none, or none is wanted.
+	ImageCache *vmv1alpha1.VirtualMachineImageCache
 	// StorageClasses are those that Effective names, by name.
 	StorageClasses map[string]StorageClass
 	// Discs are the images in CD-ROM drives, by volume; nil for one that does not exist.

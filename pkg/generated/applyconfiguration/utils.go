@@ -227,6 +227,18 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationvmv1alpha1.VirtualMachineGuestStatusApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineImage"):
 		return &applyconfigurationvmv1alpha1.VirtualMachineImageApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineImageCache"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineImageCacheApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineImageCacheFile"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineImageCacheFileApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineImageCacheLocation"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineImageCacheLocationApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineImageCacheLocationStatus"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineImageCacheLocationStatusApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineImageCacheSpec"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineImageCacheSpecApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineImageCacheStatus"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineImageCacheStatusApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineImageDisk"):
 		return &applyconfigurationvmv1alpha1.VirtualMachineImageDiskApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineImageProperty"):
@@ -255,6 +267,16 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationvmv1alpha1.VirtualMachineNetworkSpecApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineNetworkStatus"):
 		return &applyconfigurationvmv1alpha1.VirtualMachineNetworkStatusApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachinePublishRequest"):
+		return &applyconfigurationvmv1alpha1.VirtualMachinePublishRequestApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachinePublishRequestSpec"):
+		return &applyconfigurationvmv1alpha1.VirtualMachinePublishRequestSpecApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachinePublishRequestStatus"):
+		return &applyconfigurationvmv1alpha1.VirtualMachinePublishRequestStatusApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachinePublishSource"):
+		return &applyconfigurationvmv1alpha1.VirtualMachinePublishSourceApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachinePublishTarget"):
+		return &applyconfigurationvmv1alpha1.VirtualMachinePublishTargetApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineReadinessProbe"):
 		return &applyconfigurationvmv1alpha1.VirtualMachineReadinessProbeApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineResources"):

@@ -21,218 +21,231 @@ import (
 
 func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	return map[string]common.OpenAPIDefinition{
-		v1alpha1.BlockSize{}.OpenAPIModelName():                              schema_pkg_apis_instancetype_v1alpha1_BlockSize(ref),
-		v1alpha1.CPUFeature{}.OpenAPIModelName():                             schema_pkg_apis_instancetype_v1alpha1_CPUFeature(ref),
-		v1alpha1.CPUInstancetype{}.OpenAPIModelName():                        schema_pkg_apis_instancetype_v1alpha1_CPUInstancetype(ref),
-		v1alpha1.CPUPreferenceRequirement{}.OpenAPIModelName():               schema_pkg_apis_instancetype_v1alpha1_CPUPreferenceRequirement(ref),
-		v1alpha1.CPUPreferences{}.OpenAPIModelName():                         schema_pkg_apis_instancetype_v1alpha1_CPUPreferences(ref),
-		v1alpha1.ClockOffset{}.OpenAPIModelName():                            schema_pkg_apis_instancetype_v1alpha1_ClockOffset(ref),
-		v1alpha1.ClockOffsetUTC{}.OpenAPIModelName():                         schema_pkg_apis_instancetype_v1alpha1_ClockOffsetUTC(ref),
-		v1alpha1.ClockPreferences{}.OpenAPIModelName():                       schema_pkg_apis_instancetype_v1alpha1_ClockPreferences(ref),
-		v1alpha1.ControllerRevision{}.OpenAPIModelName():                     schema_pkg_apis_instancetype_v1alpha1_ControllerRevision(ref),
-		v1alpha1.ControllerRevisionList{}.OpenAPIModelName():                 schema_pkg_apis_instancetype_v1alpha1_ControllerRevisionList(ref),
-		v1alpha1.CustomBlockSize{}.OpenAPIModelName():                        schema_pkg_apis_instancetype_v1alpha1_CustomBlockSize(ref),
-		v1alpha1.DevicePreferences{}.OpenAPIModelName():                      schema_pkg_apis_instancetype_v1alpha1_DevicePreferences(ref),
-		v1alpha1.DiskIOThreads{}.OpenAPIModelName():                          schema_pkg_apis_instancetype_v1alpha1_DiskIOThreads(ref),
-		v1alpha1.EFI{}.OpenAPIModelName():                                    schema_pkg_apis_instancetype_v1alpha1_EFI(ref),
-		v1alpha1.FeatureAPIC{}.OpenAPIModelName():                            schema_pkg_apis_instancetype_v1alpha1_FeatureAPIC(ref),
-		v1alpha1.FeatureHyperv{}.OpenAPIModelName():                          schema_pkg_apis_instancetype_v1alpha1_FeatureHyperv(ref),
-		v1alpha1.FeatureKVM{}.OpenAPIModelName():                             schema_pkg_apis_instancetype_v1alpha1_FeatureKVM(ref),
-		v1alpha1.FeaturePreferences{}.OpenAPIModelName():                     schema_pkg_apis_instancetype_v1alpha1_FeaturePreferences(ref),
-		v1alpha1.FeatureSpinlocks{}.OpenAPIModelName():                       schema_pkg_apis_instancetype_v1alpha1_FeatureSpinlocks(ref),
-		v1alpha1.FeatureState{}.OpenAPIModelName():                           schema_pkg_apis_instancetype_v1alpha1_FeatureState(ref),
-		v1alpha1.FeatureVendorID{}.OpenAPIModelName():                        schema_pkg_apis_instancetype_v1alpha1_FeatureVendorID(ref),
-		v1alpha1.FirmwarePreferences{}.OpenAPIModelName():                    schema_pkg_apis_instancetype_v1alpha1_FirmwarePreferences(ref),
-		v1alpha1.GPU{}.OpenAPIModelName():                                    schema_pkg_apis_instancetype_v1alpha1_GPU(ref),
-		v1alpha1.HPETTimer{}.OpenAPIModelName():                              schema_pkg_apis_instancetype_v1alpha1_HPETTimer(ref),
-		v1alpha1.HostDevice{}.OpenAPIModelName():                             schema_pkg_apis_instancetype_v1alpha1_HostDevice(ref),
-		v1alpha1.Hugepages{}.OpenAPIModelName():                              schema_pkg_apis_instancetype_v1alpha1_Hugepages(ref),
-		v1alpha1.HypervTimer{}.OpenAPIModelName():                            schema_pkg_apis_instancetype_v1alpha1_HypervTimer(ref),
-		v1alpha1.InterfaceMasquerade{}.OpenAPIModelName():                    schema_pkg_apis_instancetype_v1alpha1_InterfaceMasquerade(ref),
-		v1alpha1.KVMTimer{}.OpenAPIModelName():                               schema_pkg_apis_instancetype_v1alpha1_KVMTimer(ref),
-		v1alpha1.LaunchSecurity{}.OpenAPIModelName():                         schema_pkg_apis_instancetype_v1alpha1_LaunchSecurity(ref),
-		v1alpha1.MachinePreferences{}.OpenAPIModelName():                     schema_pkg_apis_instancetype_v1alpha1_MachinePreferences(ref),
-		v1alpha1.MemoryInstancetype{}.OpenAPIModelName():                     schema_pkg_apis_instancetype_v1alpha1_MemoryInstancetype(ref),
-		v1alpha1.MemoryPreferenceRequirement{}.OpenAPIModelName():            schema_pkg_apis_instancetype_v1alpha1_MemoryPreferenceRequirement(ref),
-		v1alpha1.NUMA{}.OpenAPIModelName():                                   schema_pkg_apis_instancetype_v1alpha1_NUMA(ref),
-		v1alpha1.NUMAGuestMappingPassthrough{}.OpenAPIModelName():            schema_pkg_apis_instancetype_v1alpha1_NUMAGuestMappingPassthrough(ref),
-		v1alpha1.PITTimer{}.OpenAPIModelName():                               schema_pkg_apis_instancetype_v1alpha1_PITTimer(ref),
-		v1alpha1.PreferenceRequirements{}.OpenAPIModelName():                 schema_pkg_apis_instancetype_v1alpha1_PreferenceRequirements(ref),
-		v1alpha1.RTCTimer{}.OpenAPIModelName():                               schema_pkg_apis_instancetype_v1alpha1_RTCTimer(ref),
-		v1alpha1.Realtime{}.OpenAPIModelName():                               schema_pkg_apis_instancetype_v1alpha1_Realtime(ref),
-		v1alpha1.Rng{}.OpenAPIModelName():                                    schema_pkg_apis_instancetype_v1alpha1_Rng(ref),
-		v1alpha1.SEV{}.OpenAPIModelName():                                    schema_pkg_apis_instancetype_v1alpha1_SEV(ref),
-		v1alpha1.SEVAttestation{}.OpenAPIModelName():                         schema_pkg_apis_instancetype_v1alpha1_SEVAttestation(ref),
-		v1alpha1.SEVPolicy{}.OpenAPIModelName():                              schema_pkg_apis_instancetype_v1alpha1_SEVPolicy(ref),
-		v1alpha1.SEVSNP{}.OpenAPIModelName():                                 schema_pkg_apis_instancetype_v1alpha1_SEVSNP(ref),
-		v1alpha1.SpreadOptions{}.OpenAPIModelName():                          schema_pkg_apis_instancetype_v1alpha1_SpreadOptions(ref),
-		v1alpha1.SyNICTimer{}.OpenAPIModelName():                             schema_pkg_apis_instancetype_v1alpha1_SyNICTimer(ref),
-		v1alpha1.TDX{}.OpenAPIModelName():                                    schema_pkg_apis_instancetype_v1alpha1_TDX(ref),
-		v1alpha1.TLBFlush{}.OpenAPIModelName():                               schema_pkg_apis_instancetype_v1alpha1_TLBFlush(ref),
-		v1alpha1.TPMDevice{}.OpenAPIModelName():                              schema_pkg_apis_instancetype_v1alpha1_TPMDevice(ref),
-		v1alpha1.Timer{}.OpenAPIModelName():                                  schema_pkg_apis_instancetype_v1alpha1_Timer(ref),
-		v1alpha1.VGPUDisplayOptions{}.OpenAPIModelName():                     schema_pkg_apis_instancetype_v1alpha1_VGPUDisplayOptions(ref),
-		v1alpha1.VGPUOptions{}.OpenAPIModelName():                            schema_pkg_apis_instancetype_v1alpha1_VGPUOptions(ref),
-		v1alpha1.VirtualMachineClusterInstancetype{}.OpenAPIModelName():      schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterInstancetype(ref),
-		v1alpha1.VirtualMachineClusterInstancetypeList{}.OpenAPIModelName():  schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterInstancetypeList(ref),
-		v1alpha1.VirtualMachineClusterPreference{}.OpenAPIModelName():        schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterPreference(ref),
-		v1alpha1.VirtualMachineClusterPreferenceList{}.OpenAPIModelName():    schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterPreferenceList(ref),
-		v1alpha1.VirtualMachineInstancetype{}.OpenAPIModelName():             schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetype(ref),
-		v1alpha1.VirtualMachineInstancetypeList{}.OpenAPIModelName():         schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetypeList(ref),
-		v1alpha1.VirtualMachineInstancetypeSpec{}.OpenAPIModelName():         schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetypeSpec(ref),
-		v1alpha1.VirtualMachinePreference{}.OpenAPIModelName():               schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreference(ref),
-		v1alpha1.VirtualMachinePreferenceList{}.OpenAPIModelName():           schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreferenceList(ref),
-		v1alpha1.VirtualMachinePreferenceSpec{}.OpenAPIModelName():           schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreferenceSpec(ref),
-		v1alpha1.VolumePreferences{}.OpenAPIModelName():                      schema_pkg_apis_instancetype_v1alpha1_VolumePreferences(ref),
-		vmv1alpha1.AppliedRevision{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_AppliedRevision(ref),
-		vmv1alpha1.CDROMVolumeSource{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_CDROMVolumeSource(ref),
-		vmv1alpha1.ClaimedAddress{}.OpenAPIModelName():                       schema_pkg_apis_vm_v1alpha1_ClaimedAddress(ref),
-		vmv1alpha1.CloudInitBootstrap{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_CloudInitBootstrap(ref),
-		vmv1alpha1.ClusterVirtualMachineImage{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_ClusterVirtualMachineImage(ref),
-		vmv1alpha1.ClusterVirtualMachineImageList{}.OpenAPIModelName():       schema_pkg_apis_vm_v1alpha1_ClusterVirtualMachineImageList(ref),
-		vmv1alpha1.ContentLibrary{}.OpenAPIModelName():                       schema_pkg_apis_vm_v1alpha1_ContentLibrary(ref),
-		vmv1alpha1.ContentLibraryDefault{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_ContentLibraryDefault(ref),
-		vmv1alpha1.ContentLibraryImageSource{}.OpenAPIModelName():            schema_pkg_apis_vm_v1alpha1_ContentLibraryImageSource(ref),
-		vmv1alpha1.ContentLibraryList{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_ContentLibraryList(ref),
-		vmv1alpha1.ContentLibraryRenamed{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_ContentLibraryRenamed(ref),
-		vmv1alpha1.ContentLibrarySpec{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_ContentLibrarySpec(ref),
-		vmv1alpha1.ContentLibraryStatus{}.OpenAPIModelName():                 schema_pkg_apis_vm_v1alpha1_ContentLibraryStatus(ref),
-		vmv1alpha1.ControllerRevisionRef{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_ControllerRevisionRef(ref),
-		vmv1alpha1.DiskVolumeSource{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_DiskVolumeSource(ref),
-		vmv1alpha1.ExpandOptions{}.OpenAPIModelName():                        schema_pkg_apis_vm_v1alpha1_ExpandOptions(ref),
-		vmv1alpha1.GuestHeartbeatAction{}.OpenAPIModelName():                 schema_pkg_apis_vm_v1alpha1_GuestHeartbeatAction(ref),
-		vmv1alpha1.GuestInfoAction{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_GuestInfoAction(ref),
-		vmv1alpha1.IPPoolReference{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_IPPoolReference(ref),
-		vmv1alpha1.InstancetypeMatcher{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_InstancetypeMatcher(ref),
-		vmv1alpha1.InstancetypeRef{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_InstancetypeRef(ref),
-		vmv1alpha1.LinuxPrepBootstrap{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_LinuxPrepBootstrap(ref),
-		vmv1alpha1.MachineAddress{}.OpenAPIModelName():                       schema_pkg_apis_vm_v1alpha1_MachineAddress(ref),
-		vmv1alpha1.PersistentVolumeClaimVolumeSource{}.OpenAPIModelName():    schema_pkg_apis_vm_v1alpha1_PersistentVolumeClaimVolumeSource(ref),
-		vmv1alpha1.PowerOptions{}.OpenAPIModelName():                         schema_pkg_apis_vm_v1alpha1_PowerOptions(ref),
-		vmv1alpha1.PreferenceMatcher{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_PreferenceMatcher(ref),
-		vmv1alpha1.PreferenceRef{}.OpenAPIModelName():                        schema_pkg_apis_vm_v1alpha1_PreferenceRef(ref),
-		vmv1alpha1.RefreshField{}.OpenAPIModelName():                         schema_pkg_apis_vm_v1alpha1_RefreshField(ref),
-		vmv1alpha1.RefreshOptions{}.OpenAPIModelName():                       schema_pkg_apis_vm_v1alpha1_RefreshOptions(ref),
-		vmv1alpha1.RefreshResult{}.OpenAPIModelName():                        schema_pkg_apis_vm_v1alpha1_RefreshResult(ref),
-		vmv1alpha1.RestartRequirement{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_RestartRequirement(ref),
-		vmv1alpha1.SecretKeySelector{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_SecretKeySelector(ref),
-		vmv1alpha1.Shares{}.OpenAPIModelName():                               schema_pkg_apis_vm_v1alpha1_Shares(ref),
-		vmv1alpha1.SysprepBootstrap{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_SysprepBootstrap(ref),
-		vmv1alpha1.TCPSocketAction{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_TCPSocketAction(ref),
-		vmv1alpha1.TemplateImageSource{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_TemplateImageSource(ref),
-		vmv1alpha1.VAppConfigBootstrap{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_VAppConfigBootstrap(ref),
-		vmv1alpha1.VCenter{}.OpenAPIModelName():                              schema_pkg_apis_vm_v1alpha1_VCenter(ref),
-		vmv1alpha1.VCenterInventory{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_VCenterInventory(ref),
-		vmv1alpha1.VCenterList{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_VCenterList(ref),
-		vmv1alpha1.VCenterSecretReference{}.OpenAPIModelName():               schema_pkg_apis_vm_v1alpha1_VCenterSecretReference(ref),
-		vmv1alpha1.VCenterSession{}.OpenAPIModelName():                       schema_pkg_apis_vm_v1alpha1_VCenterSession(ref),
-		vmv1alpha1.VCenterSpec{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_VCenterSpec(ref),
-		vmv1alpha1.VCenterStatus{}.OpenAPIModelName():                        schema_pkg_apis_vm_v1alpha1_VCenterStatus(ref),
-		vmv1alpha1.VirtualMachine{}.OpenAPIModelName():                       schema_pkg_apis_vm_v1alpha1_VirtualMachine(ref),
-		vmv1alpha1.VirtualMachineBootDevice{}.OpenAPIModelName():             schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDevice(ref),
-		vmv1alpha1.VirtualMachineBootDisk{}.OpenAPIModelName():               schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDisk(ref),
-		vmv1alpha1.VirtualMachineBootDiskStatus{}.OpenAPIModelName():         schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDiskStatus(ref),
-		vmv1alpha1.VirtualMachineBootstrap{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachineBootstrap(ref),
-		vmv1alpha1.VirtualMachineCPU{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_VirtualMachineCPU(ref),
-		vmv1alpha1.VirtualMachineClass{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_VirtualMachineClass(ref),
-		vmv1alpha1.VirtualMachineClassList{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachineClassList(ref),
-		vmv1alpha1.VirtualMachineClassSpec{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachineClassSpec(ref),
-		vmv1alpha1.VirtualMachineClassStatus{}.OpenAPIModelName():            schema_pkg_apis_vm_v1alpha1_VirtualMachineClassStatus(ref),
-		vmv1alpha1.VirtualMachineDevice{}.OpenAPIModelName():                 schema_pkg_apis_vm_v1alpha1_VirtualMachineDevice(ref),
-		vmv1alpha1.VirtualMachineDevices{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineDevices(ref),
-		vmv1alpha1.VirtualMachineFirmware{}.OpenAPIModelName():               schema_pkg_apis_vm_v1alpha1_VirtualMachineFirmware(ref),
-		vmv1alpha1.VirtualMachineGuestStatus{}.OpenAPIModelName():            schema_pkg_apis_vm_v1alpha1_VirtualMachineGuestStatus(ref),
-		vmv1alpha1.VirtualMachineImage{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_VirtualMachineImage(ref),
-		vmv1alpha1.VirtualMachineImageDisk{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachineImageDisk(ref),
-		vmv1alpha1.VirtualMachineImageList{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachineImageList(ref),
-		vmv1alpha1.VirtualMachineImageProperty{}.OpenAPIModelName():          schema_pkg_apis_vm_v1alpha1_VirtualMachineImageProperty(ref),
-		vmv1alpha1.VirtualMachineImageRef{}.OpenAPIModelName():               schema_pkg_apis_vm_v1alpha1_VirtualMachineImageRef(ref),
-		vmv1alpha1.VirtualMachineImageSpec{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachineImageSpec(ref),
-		vmv1alpha1.VirtualMachineImageStatus{}.OpenAPIModelName():            schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref),
-		vmv1alpha1.VirtualMachineInitialization{}.OpenAPIModelName():         schema_pkg_apis_vm_v1alpha1_VirtualMachineInitialization(ref),
-		vmv1alpha1.VirtualMachineInstance{}.OpenAPIModelName():               schema_pkg_apis_vm_v1alpha1_VirtualMachineInstance(ref),
-		vmv1alpha1.VirtualMachineInstanceList{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceList(ref),
-		vmv1alpha1.VirtualMachineInstanceSpec{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceSpec(ref),
-		vmv1alpha1.VirtualMachineInstanceStatus{}.OpenAPIModelName():         schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceStatus(ref),
-		vmv1alpha1.VirtualMachineList{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_VirtualMachineList(ref),
-		vmv1alpha1.VirtualMachineMemory{}.OpenAPIModelName():                 schema_pkg_apis_vm_v1alpha1_VirtualMachineMemory(ref),
-		vmv1alpha1.VirtualMachineNetworkInterface{}.OpenAPIModelName():       schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkInterface(ref),
-		vmv1alpha1.VirtualMachineNetworkInterfaceStatus{}.OpenAPIModelName(): schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkInterfaceStatus(ref),
-		vmv1alpha1.VirtualMachineNetworkSpec{}.OpenAPIModelName():            schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkSpec(ref),
-		vmv1alpha1.VirtualMachineNetworkStatus{}.OpenAPIModelName():          schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkStatus(ref),
-		vmv1alpha1.VirtualMachineReadinessProbe{}.OpenAPIModelName():         schema_pkg_apis_vm_v1alpha1_VirtualMachineReadinessProbe(ref),
-		vmv1alpha1.VirtualMachineResources{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachineResources(ref),
-		vmv1alpha1.VirtualMachineSpec{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref),
-		vmv1alpha1.VirtualMachineStatus{}.OpenAPIModelName():                 schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref),
-		vmv1alpha1.VirtualMachineStorageStatus{}.OpenAPIModelName():          schema_pkg_apis_vm_v1alpha1_VirtualMachineStorageStatus(ref),
-		vmv1alpha1.VirtualMachineTPM{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_VirtualMachineTPM(ref),
-		vmv1alpha1.VirtualMachineVideo{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_VirtualMachineVideo(ref),
-		vmv1alpha1.VirtualMachineVolume{}.OpenAPIModelName():                 schema_pkg_apis_vm_v1alpha1_VirtualMachineVolume(ref),
-		vmv1alpha1.VirtualMachineVolumeStatus{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_VirtualMachineVolumeStatus(ref),
-		vmv1alpha1.Zone{}.OpenAPIModelName():                                 schema_pkg_apis_vm_v1alpha1_Zone(ref),
-		vmv1alpha1.ZoneDevice{}.OpenAPIModelName():                           schema_pkg_apis_vm_v1alpha1_ZoneDevice(ref),
-		vmv1alpha1.ZoneList{}.OpenAPIModelName():                             schema_pkg_apis_vm_v1alpha1_ZoneList(ref),
-		vmv1alpha1.ZoneNetwork{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_ZoneNetwork(ref),
-		vmv1alpha1.ZoneResources{}.OpenAPIModelName():                        schema_pkg_apis_vm_v1alpha1_ZoneResources(ref),
-		vmv1alpha1.ZoneSpec{}.OpenAPIModelName():                             schema_pkg_apis_vm_v1alpha1_ZoneSpec(ref),
-		vmv1alpha1.ZoneStatus{}.OpenAPIModelName():                           schema_pkg_apis_vm_v1alpha1_ZoneStatus(ref),
-		vmv1alpha1.ZoneStorage{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_ZoneStorage(ref),
-		vmv1alpha1.ZoneStorageClass{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_ZoneStorageClass(ref),
-		resource.Quantity{}.OpenAPIModelName():                               schema_apimachinery_pkg_api_resource_Quantity(ref),
-		v1.APIGroup{}.OpenAPIModelName():                                     schema_pkg_apis_meta_v1_APIGroup(ref),
-		v1.APIGroupList{}.OpenAPIModelName():                                 schema_pkg_apis_meta_v1_APIGroupList(ref),
-		v1.APIResource{}.OpenAPIModelName():                                  schema_pkg_apis_meta_v1_APIResource(ref),
-		v1.APIResourceList{}.OpenAPIModelName():                              schema_pkg_apis_meta_v1_APIResourceList(ref),
-		v1.APIVersions{}.OpenAPIModelName():                                  schema_pkg_apis_meta_v1_APIVersions(ref),
-		v1.ApplyOptions{}.OpenAPIModelName():                                 schema_pkg_apis_meta_v1_ApplyOptions(ref),
-		v1.Condition{}.OpenAPIModelName():                                    schema_pkg_apis_meta_v1_Condition(ref),
-		v1.CreateOptions{}.OpenAPIModelName():                                schema_pkg_apis_meta_v1_CreateOptions(ref),
-		v1.DeleteOptions{}.OpenAPIModelName():                                schema_pkg_apis_meta_v1_DeleteOptions(ref),
-		v1.Duration{}.OpenAPIModelName():                                     schema_pkg_apis_meta_v1_Duration(ref),
-		v1.FieldSelectorRequirement{}.OpenAPIModelName():                     schema_pkg_apis_meta_v1_FieldSelectorRequirement(ref),
-		v1.FieldsV1{}.OpenAPIModelName():                                     schema_pkg_apis_meta_v1_FieldsV1(ref),
-		v1.GetOptions{}.OpenAPIModelName():                                   schema_pkg_apis_meta_v1_GetOptions(ref),
-		v1.GroupKind{}.OpenAPIModelName():                                    schema_pkg_apis_meta_v1_GroupKind(ref),
-		v1.GroupResource{}.OpenAPIModelName():                                schema_pkg_apis_meta_v1_GroupResource(ref),
-		v1.GroupVersion{}.OpenAPIModelName():                                 schema_pkg_apis_meta_v1_GroupVersion(ref),
-		v1.GroupVersionForDiscovery{}.OpenAPIModelName():                     schema_pkg_apis_meta_v1_GroupVersionForDiscovery(ref),
-		v1.GroupVersionKind{}.OpenAPIModelName():                             schema_pkg_apis_meta_v1_GroupVersionKind(ref),
-		v1.GroupVersionResource{}.OpenAPIModelName():                         schema_pkg_apis_meta_v1_GroupVersionResource(ref),
-		v1.InternalEvent{}.OpenAPIModelName():                                schema_pkg_apis_meta_v1_InternalEvent(ref),
-		v1.LabelSelector{}.OpenAPIModelName():                                schema_pkg_apis_meta_v1_LabelSelector(ref),
-		v1.LabelSelectorRequirement{}.OpenAPIModelName():                     schema_pkg_apis_meta_v1_LabelSelectorRequirement(ref),
-		v1.List{}.OpenAPIModelName():                                         schema_pkg_apis_meta_v1_List(ref),
-		v1.ListMeta{}.OpenAPIModelName():                                     schema_pkg_apis_meta_v1_ListMeta(ref),
-		v1.ListOptions{}.OpenAPIModelName():                                  schema_pkg_apis_meta_v1_ListOptions(ref),
-		v1.ManagedFieldsEntry{}.OpenAPIModelName():                           schema_pkg_apis_meta_v1_ManagedFieldsEntry(ref),
-		v1.MicroTime{}.OpenAPIModelName():                                    schema_pkg_apis_meta_v1_MicroTime(ref),
-		v1.ObjectMeta{}.OpenAPIModelName():                                   schema_pkg_apis_meta_v1_ObjectMeta(ref),
-		v1.OwnerReference{}.OpenAPIModelName():                               schema_pkg_apis_meta_v1_OwnerReference(ref),
-		v1.PartialObjectMetadata{}.OpenAPIModelName():                        schema_pkg_apis_meta_v1_PartialObjectMetadata(ref),
-		v1.PartialObjectMetadataList{}.OpenAPIModelName():                    schema_pkg_apis_meta_v1_PartialObjectMetadataList(ref),
-		v1.Patch{}.OpenAPIModelName():                                        schema_pkg_apis_meta_v1_Patch(ref),
-		v1.PatchOptions{}.OpenAPIModelName():                                 schema_pkg_apis_meta_v1_PatchOptions(ref),
-		v1.Preconditions{}.OpenAPIModelName():                                schema_pkg_apis_meta_v1_Preconditions(ref),
-		v1.RootPaths{}.OpenAPIModelName():                                    schema_pkg_apis_meta_v1_RootPaths(ref),
-		v1.ServerAddressByClientCIDR{}.OpenAPIModelName():                    schema_pkg_apis_meta_v1_ServerAddressByClientCIDR(ref),
-		v1.ShardInfo{}.OpenAPIModelName():                                    schema_pkg_apis_meta_v1_ShardInfo(ref),
-		v1.Status{}.OpenAPIModelName():                                       schema_pkg_apis_meta_v1_Status(ref),
-		v1.StatusCause{}.OpenAPIModelName():                                  schema_pkg_apis_meta_v1_StatusCause(ref),
-		v1.StatusDetails{}.OpenAPIModelName():                                schema_pkg_apis_meta_v1_StatusDetails(ref),
-		v1.Table{}.OpenAPIModelName():                                        schema_pkg_apis_meta_v1_Table(ref),
-		v1.TableColumnDefinition{}.OpenAPIModelName():                        schema_pkg_apis_meta_v1_TableColumnDefinition(ref),
-		v1.TableOptions{}.OpenAPIModelName():                                 schema_pkg_apis_meta_v1_TableOptions(ref),
-		v1.TableRow{}.OpenAPIModelName():                                     schema_pkg_apis_meta_v1_TableRow(ref),
-		v1.TableRowCondition{}.OpenAPIModelName():                            schema_pkg_apis_meta_v1_TableRowCondition(ref),
-		v1.Time{}.OpenAPIModelName():                                         schema_pkg_apis_meta_v1_Time(ref),
-		v1.Timestamp{}.OpenAPIModelName():                                    schema_pkg_apis_meta_v1_Timestamp(ref),
-		v1.TypeMeta{}.OpenAPIModelName():                                     schema_pkg_apis_meta_v1_TypeMeta(ref),
-		v1.UpdateOptions{}.OpenAPIModelName():                                schema_pkg_apis_meta_v1_UpdateOptions(ref),
-		v1.WatchEvent{}.OpenAPIModelName():                                   schema_pkg_apis_meta_v1_WatchEvent(ref),
-		runtime.RawExtension{}.OpenAPIModelName():                            schema_k8sio_apimachinery_pkg_runtime_RawExtension(ref),
-		runtime.TypeMeta{}.OpenAPIModelName():                                schema_k8sio_apimachinery_pkg_runtime_TypeMeta(ref),
-		runtime.Unknown{}.OpenAPIModelName():                                 schema_k8sio_apimachinery_pkg_runtime_Unknown(ref),
-		version.Info{}.OpenAPIModelName():                                    schema_k8sio_apimachinery_pkg_version_Info(ref),
+		v1alpha1.BlockSize{}.OpenAPIModelName():                                schema_pkg_apis_instancetype_v1alpha1_BlockSize(ref),
+		v1alpha1.CPUFeature{}.OpenAPIModelName():                               schema_pkg_apis_instancetype_v1alpha1_CPUFeature(ref),
+		v1alpha1.CPUInstancetype{}.OpenAPIModelName():                          schema_pkg_apis_instancetype_v1alpha1_CPUInstancetype(ref),
+		v1alpha1.CPUPreferenceRequirement{}.OpenAPIModelName():                 schema_pkg_apis_instancetype_v1alpha1_CPUPreferenceRequirement(ref),
+		v1alpha1.CPUPreferences{}.OpenAPIModelName():                           schema_pkg_apis_instancetype_v1alpha1_CPUPreferences(ref),
+		v1alpha1.ClockOffset{}.OpenAPIModelName():                              schema_pkg_apis_instancetype_v1alpha1_ClockOffset(ref),
+		v1alpha1.ClockOffsetUTC{}.OpenAPIModelName():                           schema_pkg_apis_instancetype_v1alpha1_ClockOffsetUTC(ref),
+		v1alpha1.ClockPreferences{}.OpenAPIModelName():                         schema_pkg_apis_instancetype_v1alpha1_ClockPreferences(ref),
+		v1alpha1.ControllerRevision{}.OpenAPIModelName():                       schema_pkg_apis_instancetype_v1alpha1_ControllerRevision(ref),
+		v1alpha1.ControllerRevisionList{}.OpenAPIModelName():                   schema_pkg_apis_instancetype_v1alpha1_ControllerRevisionList(ref),
+		v1alpha1.CustomBlockSize{}.OpenAPIModelName():                          schema_pkg_apis_instancetype_v1alpha1_CustomBlockSize(ref),
+		v1alpha1.DevicePreferences{}.OpenAPIModelName():                        schema_pkg_apis_instancetype_v1alpha1_DevicePreferences(ref),
+		v1alpha1.DiskIOThreads{}.OpenAPIModelName():                            schema_pkg_apis_instancetype_v1alpha1_DiskIOThreads(ref),
+		v1alpha1.EFI{}.OpenAPIModelName():                                      schema_pkg_apis_instancetype_v1alpha1_EFI(ref),
+		v1alpha1.FeatureAPIC{}.OpenAPIModelName():                              schema_pkg_apis_instancetype_v1alpha1_FeatureAPIC(ref),
+		v1alpha1.FeatureHyperv{}.OpenAPIModelName():                            schema_pkg_apis_instancetype_v1alpha1_FeatureHyperv(ref),
+		v1alpha1.FeatureKVM{}.OpenAPIModelName():                               schema_pkg_apis_instancetype_v1alpha1_FeatureKVM(ref),
+		v1alpha1.FeaturePreferences{}.OpenAPIModelName():                       schema_pkg_apis_instancetype_v1alpha1_FeaturePreferences(ref),
+		v1alpha1.FeatureSpinlocks{}.OpenAPIModelName():                         schema_pkg_apis_instancetype_v1alpha1_FeatureSpinlocks(ref),
+		v1alpha1.FeatureState{}.OpenAPIModelName():                             schema_pkg_apis_instancetype_v1alpha1_FeatureState(ref),
+		v1alpha1.FeatureVendorID{}.OpenAPIModelName():                          schema_pkg_apis_instancetype_v1alpha1_FeatureVendorID(ref),
+		v1alpha1.FirmwarePreferences{}.OpenAPIModelName():                      schema_pkg_apis_instancetype_v1alpha1_FirmwarePreferences(ref),
+		v1alpha1.GPU{}.OpenAPIModelName():                                      schema_pkg_apis_instancetype_v1alpha1_GPU(ref),
+		v1alpha1.HPETTimer{}.OpenAPIModelName():                                schema_pkg_apis_instancetype_v1alpha1_HPETTimer(ref),
+		v1alpha1.HostDevice{}.OpenAPIModelName():                               schema_pkg_apis_instancetype_v1alpha1_HostDevice(ref),
+		v1alpha1.Hugepages{}.OpenAPIModelName():                                schema_pkg_apis_instancetype_v1alpha1_Hugepages(ref),
+		v1alpha1.HypervTimer{}.OpenAPIModelName():                              schema_pkg_apis_instancetype_v1alpha1_HypervTimer(ref),
+		v1alpha1.InterfaceMasquerade{}.OpenAPIModelName():                      schema_pkg_apis_instancetype_v1alpha1_InterfaceMasquerade(ref),
+		v1alpha1.KVMTimer{}.OpenAPIModelName():                                 schema_pkg_apis_instancetype_v1alpha1_KVMTimer(ref),
+		v1alpha1.LaunchSecurity{}.OpenAPIModelName():                           schema_pkg_apis_instancetype_v1alpha1_LaunchSecurity(ref),
+		v1alpha1.MachinePreferences{}.OpenAPIModelName():                       schema_pkg_apis_instancetype_v1alpha1_MachinePreferences(ref),
+		v1alpha1.MemoryInstancetype{}.OpenAPIModelName():                       schema_pkg_apis_instancetype_v1alpha1_MemoryInstancetype(ref),
+		v1alpha1.MemoryPreferenceRequirement{}.OpenAPIModelName():              schema_pkg_apis_instancetype_v1alpha1_MemoryPreferenceRequirement(ref),
+		v1alpha1.NUMA{}.OpenAPIModelName():                                     schema_pkg_apis_instancetype_v1alpha1_NUMA(ref),
+		v1alpha1.NUMAGuestMappingPassthrough{}.OpenAPIModelName():              schema_pkg_apis_instancetype_v1alpha1_NUMAGuestMappingPassthrough(ref),
+		v1alpha1.PITTimer{}.OpenAPIModelName():                                 schema_pkg_apis_instancetype_v1alpha1_PITTimer(ref),
+		v1alpha1.PreferenceRequirements{}.OpenAPIModelName():                   schema_pkg_apis_instancetype_v1alpha1_PreferenceRequirements(ref),
+		v1alpha1.RTCTimer{}.OpenAPIModelName():                                 schema_pkg_apis_instancetype_v1alpha1_RTCTimer(ref),
+		v1alpha1.Realtime{}.OpenAPIModelName():                                 schema_pkg_apis_instancetype_v1alpha1_Realtime(ref),
+		v1alpha1.Rng{}.OpenAPIModelName():                                      schema_pkg_apis_instancetype_v1alpha1_Rng(ref),
+		v1alpha1.SEV{}.OpenAPIModelName():                                      schema_pkg_apis_instancetype_v1alpha1_SEV(ref),
+		v1alpha1.SEVAttestation{}.OpenAPIModelName():                           schema_pkg_apis_instancetype_v1alpha1_SEVAttestation(ref),
+		v1alpha1.SEVPolicy{}.OpenAPIModelName():                                schema_pkg_apis_instancetype_v1alpha1_SEVPolicy(ref),
+		v1alpha1.SEVSNP{}.OpenAPIModelName():                                   schema_pkg_apis_instancetype_v1alpha1_SEVSNP(ref),
+		v1alpha1.SpreadOptions{}.OpenAPIModelName():                            schema_pkg_apis_instancetype_v1alpha1_SpreadOptions(ref),
+		v1alpha1.SyNICTimer{}.OpenAPIModelName():                               schema_pkg_apis_instancetype_v1alpha1_SyNICTimer(ref),
+		v1alpha1.TDX{}.OpenAPIModelName():                                      schema_pkg_apis_instancetype_v1alpha1_TDX(ref),
+		v1alpha1.TLBFlush{}.OpenAPIModelName():                                 schema_pkg_apis_instancetype_v1alpha1_TLBFlush(ref),
+		v1alpha1.TPMDevice{}.OpenAPIModelName():                                schema_pkg_apis_instancetype_v1alpha1_TPMDevice(ref),
+		v1alpha1.Timer{}.OpenAPIModelName():                                    schema_pkg_apis_instancetype_v1alpha1_Timer(ref),
+		v1alpha1.VGPUDisplayOptions{}.OpenAPIModelName():                       schema_pkg_apis_instancetype_v1alpha1_VGPUDisplayOptions(ref),
+		v1alpha1.VGPUOptions{}.OpenAPIModelName():                              schema_pkg_apis_instancetype_v1alpha1_VGPUOptions(ref),
+		v1alpha1.VirtualMachineClusterInstancetype{}.OpenAPIModelName():        schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterInstancetype(ref),
+		v1alpha1.VirtualMachineClusterInstancetypeList{}.OpenAPIModelName():    schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterInstancetypeList(ref),
+		v1alpha1.VirtualMachineClusterPreference{}.OpenAPIModelName():          schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterPreference(ref),
+		v1alpha1.VirtualMachineClusterPreferenceList{}.OpenAPIModelName():      schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterPreferenceList(ref),
+		v1alpha1.VirtualMachineInstancetype{}.OpenAPIModelName():               schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetype(ref),
+		v1alpha1.VirtualMachineInstancetypeList{}.OpenAPIModelName():           schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetypeList(ref),
+		v1alpha1.VirtualMachineInstancetypeSpec{}.OpenAPIModelName():           schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetypeSpec(ref),
+		v1alpha1.VirtualMachinePreference{}.OpenAPIModelName():                 schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreference(ref),
+		v1alpha1.VirtualMachinePreferenceList{}.OpenAPIModelName():             schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreferenceList(ref),
+		v1alpha1.VirtualMachinePreferenceSpec{}.OpenAPIModelName():             schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreferenceSpec(ref),
+		v1alpha1.VolumePreferences{}.OpenAPIModelName():                        schema_pkg_apis_instancetype_v1alpha1_VolumePreferences(ref),
+		vmv1alpha1.AppliedRevision{}.OpenAPIModelName():                        schema_pkg_apis_vm_v1alpha1_AppliedRevision(ref),
+		vmv1alpha1.CDROMVolumeSource{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_CDROMVolumeSource(ref),
+		vmv1alpha1.ClaimedAddress{}.OpenAPIModelName():                         schema_pkg_apis_vm_v1alpha1_ClaimedAddress(ref),
+		vmv1alpha1.CloudInitBootstrap{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_CloudInitBootstrap(ref),
+		vmv1alpha1.ClusterVirtualMachineImage{}.OpenAPIModelName():             schema_pkg_apis_vm_v1alpha1_ClusterVirtualMachineImage(ref),
+		vmv1alpha1.ClusterVirtualMachineImageList{}.OpenAPIModelName():         schema_pkg_apis_vm_v1alpha1_ClusterVirtualMachineImageList(ref),
+		vmv1alpha1.ContentLibrary{}.OpenAPIModelName():                         schema_pkg_apis_vm_v1alpha1_ContentLibrary(ref),
+		vmv1alpha1.ContentLibraryDefault{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_ContentLibraryDefault(ref),
+		vmv1alpha1.ContentLibraryImageSource{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_ContentLibraryImageSource(ref),
+		vmv1alpha1.ContentLibraryList{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_ContentLibraryList(ref),
+		vmv1alpha1.ContentLibraryRenamed{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_ContentLibraryRenamed(ref),
+		vmv1alpha1.ContentLibrarySpec{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_ContentLibrarySpec(ref),
+		vmv1alpha1.ContentLibraryStatus{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_ContentLibraryStatus(ref),
+		vmv1alpha1.ControllerRevisionRef{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_ControllerRevisionRef(ref),
+		vmv1alpha1.DiskVolumeSource{}.OpenAPIModelName():                       schema_pkg_apis_vm_v1alpha1_DiskVolumeSource(ref),
+		vmv1alpha1.ExpandOptions{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_ExpandOptions(ref),
+		vmv1alpha1.GuestHeartbeatAction{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_GuestHeartbeatAction(ref),
+		vmv1alpha1.GuestInfoAction{}.OpenAPIModelName():                        schema_pkg_apis_vm_v1alpha1_GuestInfoAction(ref),
+		vmv1alpha1.IPPoolReference{}.OpenAPIModelName():                        schema_pkg_apis_vm_v1alpha1_IPPoolReference(ref),
+		vmv1alpha1.InstancetypeMatcher{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_InstancetypeMatcher(ref),
+		vmv1alpha1.InstancetypeRef{}.OpenAPIModelName():                        schema_pkg_apis_vm_v1alpha1_InstancetypeRef(ref),
+		vmv1alpha1.LinuxPrepBootstrap{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_LinuxPrepBootstrap(ref),
+		vmv1alpha1.MachineAddress{}.OpenAPIModelName():                         schema_pkg_apis_vm_v1alpha1_MachineAddress(ref),
+		vmv1alpha1.PersistentVolumeClaimVolumeSource{}.OpenAPIModelName():      schema_pkg_apis_vm_v1alpha1_PersistentVolumeClaimVolumeSource(ref),
+		vmv1alpha1.PowerOptions{}.OpenAPIModelName():                           schema_pkg_apis_vm_v1alpha1_PowerOptions(ref),
+		vmv1alpha1.PreferenceMatcher{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_PreferenceMatcher(ref),
+		vmv1alpha1.PreferenceRef{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_PreferenceRef(ref),
+		vmv1alpha1.RefreshField{}.OpenAPIModelName():                           schema_pkg_apis_vm_v1alpha1_RefreshField(ref),
+		vmv1alpha1.RefreshOptions{}.OpenAPIModelName():                         schema_pkg_apis_vm_v1alpha1_RefreshOptions(ref),
+		vmv1alpha1.RefreshResult{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_RefreshResult(ref),
+		vmv1alpha1.RestartRequirement{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_RestartRequirement(ref),
+		vmv1alpha1.SecretKeySelector{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_SecretKeySelector(ref),
+		vmv1alpha1.Shares{}.OpenAPIModelName():                                 schema_pkg_apis_vm_v1alpha1_Shares(ref),
+		vmv1alpha1.SysprepBootstrap{}.OpenAPIModelName():                       schema_pkg_apis_vm_v1alpha1_SysprepBootstrap(ref),
+		vmv1alpha1.TCPSocketAction{}.OpenAPIModelName():                        schema_pkg_apis_vm_v1alpha1_TCPSocketAction(ref),
+		vmv1alpha1.TemplateImageSource{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_TemplateImageSource(ref),
+		vmv1alpha1.VAppConfigBootstrap{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_VAppConfigBootstrap(ref),
+		vmv1alpha1.VCenter{}.OpenAPIModelName():                                schema_pkg_apis_vm_v1alpha1_VCenter(ref),
+		vmv1alpha1.VCenterInventory{}.OpenAPIModelName():                       schema_pkg_apis_vm_v1alpha1_VCenterInventory(ref),
+		vmv1alpha1.VCenterList{}.OpenAPIModelName():                            schema_pkg_apis_vm_v1alpha1_VCenterList(ref),
+		vmv1alpha1.VCenterSecretReference{}.OpenAPIModelName():                 schema_pkg_apis_vm_v1alpha1_VCenterSecretReference(ref),
+		vmv1alpha1.VCenterSession{}.OpenAPIModelName():                         schema_pkg_apis_vm_v1alpha1_VCenterSession(ref),
+		vmv1alpha1.VCenterSpec{}.OpenAPIModelName():                            schema_pkg_apis_vm_v1alpha1_VCenterSpec(ref),
+		vmv1alpha1.VCenterStatus{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_VCenterStatus(ref),
+		vmv1alpha1.VirtualMachine{}.OpenAPIModelName():                         schema_pkg_apis_vm_v1alpha1_VirtualMachine(ref),
+		vmv1alpha1.VirtualMachineBootDevice{}.OpenAPIModelName():               schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDevice(ref),
+		vmv1alpha1.VirtualMachineBootDisk{}.OpenAPIModelName():                 schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDisk(ref),
+		vmv1alpha1.VirtualMachineBootDiskStatus{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDiskStatus(ref),
+		vmv1alpha1.VirtualMachineBootstrap{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineBootstrap(ref),
+		vmv1alpha1.VirtualMachineCPU{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_VirtualMachineCPU(ref),
+		vmv1alpha1.VirtualMachineClass{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_VirtualMachineClass(ref),
+		vmv1alpha1.VirtualMachineClassList{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineClassList(ref),
+		vmv1alpha1.VirtualMachineClassSpec{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineClassSpec(ref),
+		vmv1alpha1.VirtualMachineClassStatus{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachineClassStatus(ref),
+		vmv1alpha1.VirtualMachineDevice{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_VirtualMachineDevice(ref),
+		vmv1alpha1.VirtualMachineDevices{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_VirtualMachineDevices(ref),
+		vmv1alpha1.VirtualMachineFirmware{}.OpenAPIModelName():                 schema_pkg_apis_vm_v1alpha1_VirtualMachineFirmware(ref),
+		vmv1alpha1.VirtualMachineGuestStatus{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachineGuestStatus(ref),
+		vmv1alpha1.VirtualMachineImage{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_VirtualMachineImage(ref),
+		vmv1alpha1.VirtualMachineImageCache{}.OpenAPIModelName():               schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCache(ref),
+		vmv1alpha1.VirtualMachineImageCacheFile{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheFile(ref),
+		vmv1alpha1.VirtualMachineImageCacheList{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheList(ref),
+		vmv1alpha1.VirtualMachineImageCacheLocation{}.OpenAPIModelName():       schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheLocation(ref),
+		vmv1alpha1.VirtualMachineImageCacheLocationStatus{}.OpenAPIModelName(): schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheLocationStatus(ref),
+		vmv1alpha1.VirtualMachineImageCacheSpec{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheSpec(ref),
+		vmv1alpha1.VirtualMachineImageCacheStatus{}.OpenAPIModelName():         schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheStatus(ref),
+		vmv1alpha1.VirtualMachineImageDisk{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineImageDisk(ref),
+		vmv1alpha1.VirtualMachineImageList{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineImageList(ref),
+		vmv1alpha1.VirtualMachineImageProperty{}.OpenAPIModelName():            schema_pkg_apis_vm_v1alpha1_VirtualMachineImageProperty(ref),
+		vmv1alpha1.VirtualMachineImageRef{}.OpenAPIModelName():                 schema_pkg_apis_vm_v1alpha1_VirtualMachineImageRef(ref),
+		vmv1alpha1.VirtualMachineImageSpec{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineImageSpec(ref),
+		vmv1alpha1.VirtualMachineImageStatus{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref),
+		vmv1alpha1.VirtualMachineInitialization{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_VirtualMachineInitialization(ref),
+		vmv1alpha1.VirtualMachineInstance{}.OpenAPIModelName():                 schema_pkg_apis_vm_v1alpha1_VirtualMachineInstance(ref),
+		vmv1alpha1.VirtualMachineInstanceList{}.OpenAPIModelName():             schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceList(ref),
+		vmv1alpha1.VirtualMachineInstanceSpec{}.OpenAPIModelName():             schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceSpec(ref),
+		vmv1alpha1.VirtualMachineInstanceStatus{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceStatus(ref),
+		vmv1alpha1.VirtualMachineList{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_VirtualMachineList(ref),
+		vmv1alpha1.VirtualMachineMemory{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_VirtualMachineMemory(ref),
+		vmv1alpha1.VirtualMachineNetworkInterface{}.OpenAPIModelName():         schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkInterface(ref),
+		vmv1alpha1.VirtualMachineNetworkInterfaceStatus{}.OpenAPIModelName():   schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkInterfaceStatus(ref),
+		vmv1alpha1.VirtualMachineNetworkSpec{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkSpec(ref),
+		vmv1alpha1.VirtualMachineNetworkStatus{}.OpenAPIModelName():            schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkStatus(ref),
+		vmv1alpha1.VirtualMachinePublishRequest{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequest(ref),
+		vmv1alpha1.VirtualMachinePublishRequestList{}.OpenAPIModelName():       schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequestList(ref),
+		vmv1alpha1.VirtualMachinePublishRequestSpec{}.OpenAPIModelName():       schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequestSpec(ref),
+		vmv1alpha1.VirtualMachinePublishRequestStatus{}.OpenAPIModelName():     schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequestStatus(ref),
+		vmv1alpha1.VirtualMachinePublishSource{}.OpenAPIModelName():            schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishSource(ref),
+		vmv1alpha1.VirtualMachinePublishTarget{}.OpenAPIModelName():            schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishTarget(ref),
+		vmv1alpha1.VirtualMachineReadinessProbe{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_VirtualMachineReadinessProbe(ref),
+		vmv1alpha1.VirtualMachineResources{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineResources(ref),
+		vmv1alpha1.VirtualMachineSpec{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref),
+		vmv1alpha1.VirtualMachineStatus{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref),
+		vmv1alpha1.VirtualMachineStorageStatus{}.OpenAPIModelName():            schema_pkg_apis_vm_v1alpha1_VirtualMachineStorageStatus(ref),
+		vmv1alpha1.VirtualMachineTPM{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_VirtualMachineTPM(ref),
+		vmv1alpha1.VirtualMachineVideo{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_VirtualMachineVideo(ref),
+		vmv1alpha1.VirtualMachineVolume{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_VirtualMachineVolume(ref),
+		vmv1alpha1.VirtualMachineVolumeStatus{}.OpenAPIModelName():             schema_pkg_apis_vm_v1alpha1_VirtualMachineVolumeStatus(ref),
+		vmv1alpha1.Zone{}.OpenAPIModelName():                                   schema_pkg_apis_vm_v1alpha1_Zone(ref),
+		vmv1alpha1.ZoneDevice{}.OpenAPIModelName():                             schema_pkg_apis_vm_v1alpha1_ZoneDevice(ref),
+		vmv1alpha1.ZoneList{}.OpenAPIModelName():                               schema_pkg_apis_vm_v1alpha1_ZoneList(ref),
+		vmv1alpha1.ZoneNetwork{}.OpenAPIModelName():                            schema_pkg_apis_vm_v1alpha1_ZoneNetwork(ref),
+		vmv1alpha1.ZoneResources{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_ZoneResources(ref),
+		vmv1alpha1.ZoneSpec{}.OpenAPIModelName():                               schema_pkg_apis_vm_v1alpha1_ZoneSpec(ref),
+		vmv1alpha1.ZoneStatus{}.OpenAPIModelName():                             schema_pkg_apis_vm_v1alpha1_ZoneStatus(ref),
+		vmv1alpha1.ZoneStorage{}.OpenAPIModelName():                            schema_pkg_apis_vm_v1alpha1_ZoneStorage(ref),
+		vmv1alpha1.ZoneStorageClass{}.OpenAPIModelName():                       schema_pkg_apis_vm_v1alpha1_ZoneStorageClass(ref),
+		resource.Quantity{}.OpenAPIModelName():                                 schema_apimachinery_pkg_api_resource_Quantity(ref),
+		v1.APIGroup{}.OpenAPIModelName():                                       schema_pkg_apis_meta_v1_APIGroup(ref),
+		v1.APIGroupList{}.OpenAPIModelName():                                   schema_pkg_apis_meta_v1_APIGroupList(ref),
+		v1.APIResource{}.OpenAPIModelName():                                    schema_pkg_apis_meta_v1_APIResource(ref),
+		v1.APIResourceList{}.OpenAPIModelName():                                schema_pkg_apis_meta_v1_APIResourceList(ref),
+		v1.APIVersions{}.OpenAPIModelName():                                    schema_pkg_apis_meta_v1_APIVersions(ref),
+		v1.ApplyOptions{}.OpenAPIModelName():                                   schema_pkg_apis_meta_v1_ApplyOptions(ref),
+		v1.Condition{}.OpenAPIModelName():                                      schema_pkg_apis_meta_v1_Condition(ref),
+		v1.CreateOptions{}.OpenAPIModelName():                                  schema_pkg_apis_meta_v1_CreateOptions(ref),
+		v1.DeleteOptions{}.OpenAPIModelName():                                  schema_pkg_apis_meta_v1_DeleteOptions(ref),
+		v1.Duration{}.OpenAPIModelName():                                       schema_pkg_apis_meta_v1_Duration(ref),
+		v1.FieldSelectorRequirement{}.OpenAPIModelName():                       schema_pkg_apis_meta_v1_FieldSelectorRequirement(ref),
+		v1.FieldsV1{}.OpenAPIModelName():                                       schema_pkg_apis_meta_v1_FieldsV1(ref),
+		v1.GetOptions{}.OpenAPIModelName():                                     schema_pkg_apis_meta_v1_GetOptions(ref),
+		v1.GroupKind{}.OpenAPIModelName():                                      schema_pkg_apis_meta_v1_GroupKind(ref),
+		v1.GroupResource{}.OpenAPIModelName():                                  schema_pkg_apis_meta_v1_GroupResource(ref),
+		v1.GroupVersion{}.OpenAPIModelName():                                   schema_pkg_apis_meta_v1_GroupVersion(ref),
+		v1.GroupVersionForDiscovery{}.OpenAPIModelName():                       schema_pkg_apis_meta_v1_GroupVersionForDiscovery(ref),
+		v1.GroupVersionKind{}.OpenAPIModelName():                               schema_pkg_apis_meta_v1_GroupVersionKind(ref),
+		v1.GroupVersionResource{}.OpenAPIModelName():                           schema_pkg_apis_meta_v1_GroupVersionResource(ref),
+		v1.InternalEvent{}.OpenAPIModelName():                                  schema_pkg_apis_meta_v1_InternalEvent(ref),
+		v1.LabelSelector{}.OpenAPIModelName():                                  schema_pkg_apis_meta_v1_LabelSelector(ref),
+		v1.LabelSelectorRequirement{}.OpenAPIModelName():                       schema_pkg_apis_meta_v1_LabelSelectorRequirement(ref),
+		v1.List{}.OpenAPIModelName():                                           schema_pkg_apis_meta_v1_List(ref),
+		v1.ListMeta{}.OpenAPIModelName():                                       schema_pkg_apis_meta_v1_ListMeta(ref),
+		v1.ListOptions{}.OpenAPIModelName():                                    schema_pkg_apis_meta_v1_ListOptions(ref),
+		v1.ManagedFieldsEntry{}.OpenAPIModelName():                             schema_pkg_apis_meta_v1_ManagedFieldsEntry(ref),
+		v1.MicroTime{}.OpenAPIModelName():                                      schema_pkg_apis_meta_v1_MicroTime(ref),
+		v1.ObjectMeta{}.OpenAPIModelName():                                     schema_pkg_apis_meta_v1_ObjectMeta(ref),
+		v1.OwnerReference{}.OpenAPIModelName():                                 schema_pkg_apis_meta_v1_OwnerReference(ref),
+		v1.PartialObjectMetadata{}.OpenAPIModelName():                          schema_pkg_apis_meta_v1_PartialObjectMetadata(ref),
+		v1.PartialObjectMetadataList{}.OpenAPIModelName():                      schema_pkg_apis_meta_v1_PartialObjectMetadataList(ref),
+		v1.Patch{}.OpenAPIModelName():                                          schema_pkg_apis_meta_v1_Patch(ref),
+		v1.PatchOptions{}.OpenAPIModelName():                                   schema_pkg_apis_meta_v1_PatchOptions(ref),
+		v1.Preconditions{}.OpenAPIModelName():                                  schema_pkg_apis_meta_v1_Preconditions(ref),
+		v1.RootPaths{}.OpenAPIModelName():                                      schema_pkg_apis_meta_v1_RootPaths(ref),
+		v1.ServerAddressByClientCIDR{}.OpenAPIModelName():                      schema_pkg_apis_meta_v1_ServerAddressByClientCIDR(ref),
+		v1.ShardInfo{}.OpenAPIModelName():                                      schema_pkg_apis_meta_v1_ShardInfo(ref),
+		v1.Status{}.OpenAPIModelName():                                         schema_pkg_apis_meta_v1_Status(ref),
+		v1.StatusCause{}.OpenAPIModelName():                                    schema_pkg_apis_meta_v1_StatusCause(ref),
+		v1.StatusDetails{}.OpenAPIModelName():                                  schema_pkg_apis_meta_v1_StatusDetails(ref),
+		v1.Table{}.OpenAPIModelName():                                          schema_pkg_apis_meta_v1_Table(ref),
+		v1.TableColumnDefinition{}.OpenAPIModelName():                          schema_pkg_apis_meta_v1_TableColumnDefinition(ref),
+		v1.TableOptions{}.OpenAPIModelName():                                   schema_pkg_apis_meta_v1_TableOptions(ref),
+		v1.TableRow{}.OpenAPIModelName():                                       schema_pkg_apis_meta_v1_TableRow(ref),
+		v1.TableRowCondition{}.OpenAPIModelName():                              schema_pkg_apis_meta_v1_TableRowCondition(ref),
+		v1.Time{}.OpenAPIModelName():                                           schema_pkg_apis_meta_v1_Time(ref),
+		v1.Timestamp{}.OpenAPIModelName():                                      schema_pkg_apis_meta_v1_Timestamp(ref),
+		v1.TypeMeta{}.OpenAPIModelName():                                       schema_pkg_apis_meta_v1_TypeMeta(ref),
+		v1.UpdateOptions{}.OpenAPIModelName():                                  schema_pkg_apis_meta_v1_UpdateOptions(ref),
+		v1.WatchEvent{}.OpenAPIModelName():                                     schema_pkg_apis_meta_v1_WatchEvent(ref),
+		runtime.RawExtension{}.OpenAPIModelName():                              schema_k8sio_apimachinery_pkg_runtime_RawExtension(ref),
+		runtime.TypeMeta{}.OpenAPIModelName():                                  schema_k8sio_apimachinery_pkg_runtime_TypeMeta(ref),
+		runtime.Unknown{}.OpenAPIModelName():                                   schema_k8sio_apimachinery_pkg_runtime_Unknown(ref),
+		version.Info{}.OpenAPIModelName():                                      schema_k8sio_apimachinery_pkg_version_Info(ref),
 	}
 }
 
@@ -3187,12 +3200,25 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibrarySpec(ref common.ReferenceCallback
 							},
 						},
 					},
+					"vCenter": {
+						SchemaProps: spec.SchemaProps{
+							Description: "VCenter is the name of the VCenter that has the library. Defaults to default. Immutable.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"publishFrom": {
+						SchemaProps: spec.SchemaProps{
+							Description: "PublishFrom selects the namespaces, by their labels, whose virtual machines may be published in the library. None when unset; an empty selector selects all.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
 				},
 				Required: []string{"library"},
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.ContentLibraryDefault{}.OpenAPIModelName()},
+			vmv1alpha1.ContentLibraryDefault{}.OpenAPIModelName(), v1.LabelSelector{}.OpenAPIModelName()},
 	}
 }
 
@@ -5368,6 +5394,416 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImage(ref common.ReferenceCallbac
 	}
 }
 
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCache(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineImageCache keeps copies of the files of one image on datastores, so that virtual machines are made there in seconds. One is made when a virtual machine of a fast deploy mode needs it; who writes one by hand has the copies before.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard object metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Spec says of what copies are kept, and where.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.VirtualMachineImageCacheSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Status is the observed state.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.VirtualMachineImageCacheStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.VirtualMachineImageCacheSpec{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineImageCacheStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheFile(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineImageCacheFile is a copy of a file of an image.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"id": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ID of the file in the image, as its descriptor names it.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"path": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Path of the copy as a datastore path.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Type is Disk or Other.\n\nPossible enum values:\n - `\"Disk\"` is a virtual disk.\n - `\"Other\"` is any other file, for example the one of the firmware's variables.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Disk", "Other"},
+						},
+					},
+					"contentSize": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ContentSize of the copy on the datastore, in bytes.",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"id", "path", "type"},
+			},
+		},
+		Dependencies: []string{
+			resource.Quantity{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineImageCacheList is a list of VirtualMachineImageCaches.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Items are the caches.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.VirtualMachineImageCache{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.VirtualMachineImageCache{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheLocation(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineImageCacheLocation is where copies are kept.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"vCenter": {
+						SchemaProps: spec.SchemaProps{
+							Description: "VCenter is the name of the VCenter. Defaults to default.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"datastore": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Datastore is the inventory path of the datastore, for example /DC0/datastore/ssd, or its name where only one has it.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"storagePolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "StoragePolicy is the name or the ID of the storage policy that the copies have. None when unset.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"datastore"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheLocationStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineImageCacheLocationStatus is what is known of one place.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"vCenter": {
+						SchemaProps: spec.SchemaProps{
+							Description: "VCenter is the name of the VCenter.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"datastore": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Datastore as the spec writes it.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"storagePolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "StoragePolicy as the spec writes it.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"datastoreID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "DatastoreID is vSphere's managed object ID of the datastore; empty until it is found.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"profileID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ProfileID is vSphere's ID of the storage policy; empty without one, or until it is found.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"itemID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ItemID is vSphere's ID of the library item that the copies are of.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"contentVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ContentVersion is the version of the item that the copies are of.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"directory": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Directory of the copies as a datastore path, for example [ssd] slipway-images/a.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"files": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Files are the copies, in the order of the image.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.VirtualMachineImageCacheFile{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"contentSize": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ContentSize is what the copies take on the datastore, in bytes.",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+					"progress": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Progress of the copies, in percent; 100 when all are there.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"lastUsed": {
+						SchemaProps: spec.SchemaProps{
+							Description: "LastUsed is when a virtual machine was last made of the copies, to the minute.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Conditions are the observations in detail: Ready.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"vCenter", "datastore"},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.VirtualMachineImageCacheFile{}.OpenAPIModelName(), resource.Quantity{}.OpenAPIModelName(), v1.Condition{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineImageCacheSpec says of what copies are kept, and where.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"contentLibrary": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ContentLibrary is the OVF item of a content library whose files are kept, of the vCenter of each location. Immutable.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.ContentLibraryImageSource{}.OpenAPIModelName()),
+						},
+					},
+					"locations": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Locations are where copies are kept, at most 64. One that is taken away gives its copies up when no disk and no copy needs them any more.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.VirtualMachineImageCacheLocation{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"contentLibrary"},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.ContentLibraryImageSource{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineImageCacheLocation{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineImageCacheStatus is the observed state of a cache.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Conditions are the observations in detail: Ready, and before it ProviderReady, OVFReady and FilesReady.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"locations": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Locations are what is known of each place that has copies, or is to have them.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.VirtualMachineImageCacheLocationStatus{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.VirtualMachineImageCacheLocationStatus{}.OpenAPIModelName(), v1.Condition{}.OpenAPIModelName()},
+	}
+}
+
 func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageDisk(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -5519,15 +5955,22 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageRef(ref common.ReferenceCall
 				Properties: map[string]spec.Schema{
 					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Kind of the image. Allowed: VirtualMachineImage, ClusterVirtualMachineImage. Defaults to VirtualMachineImage.",
+							Description: "Kind of the image. Allowed: VirtualMachineImage, ClusterVirtualMachineImage, and VirtualMachine for a clone. Defaults to VirtualMachineImage.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the image. A VirtualMachineImage is in the namespace of the virtual machine.",
+							Description: "Name of the image. A VirtualMachineImage and a VirtualMachine are in the namespace of the virtual machine.",
 							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"snapshot": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Snapshot is the name of a snapshot of the VirtualMachine in vSphere that is cloned. Unset, its present state is cloned, and it must be powered off.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -6513,6 +6956,282 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkStatus(ref common.Referenc
 		},
 		Dependencies: []string{
 			vmv1alpha1.VirtualMachineNetworkInterfaceStatus{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequest(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachinePublishRequest makes an item of a content library from a virtual machine, once.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard object metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Spec says what is published as what. Immutable but for how long the request stays.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.VirtualMachinePublishRequestSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Status is the observed state.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.VirtualMachinePublishRequestStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.VirtualMachinePublishRequestSpec{}.OpenAPIModelName(), vmv1alpha1.VirtualMachinePublishRequestStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequestList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachinePublishRequestList is a list of VirtualMachinePublishRequests.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Items are the requests.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.VirtualMachinePublishRequest{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.VirtualMachinePublishRequest{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequestSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachinePublishRequestSpec says what is published as what.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"source": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Source is the virtual machine.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.VirtualMachinePublishSource{}.OpenAPIModelName()),
+						},
+					},
+					"target": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Target is the item.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.VirtualMachinePublishTarget{}.OpenAPIModelName()),
+						},
+					},
+					"ttlSecondsAfterFinished": {
+						SchemaProps: spec.SchemaProps{
+							Description: "TTLSecondsAfterFinished is how long the request stays when it is complete, in seconds. It stays until somebody deletes it when unset.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+				},
+				Required: []string{"source", "target"},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.VirtualMachinePublishSource{}.OpenAPIModelName(), vmv1alpha1.VirtualMachinePublishTarget{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequestStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachinePublishRequestStatus is the observed state of a request.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Conditions are the observations in detail: Complete, and before it SourceValid, TargetValid, Uploaded and ImageAvailable.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"attempts": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Attempts is how often it was begun.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"startTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "StartTime is when the first was begun.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"completionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "CompletionTime is when all was done.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"itemID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ItemID is vSphere's ID of the item.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"contentVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ContentVersion is the version of the item that was made.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"imageName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ImageName is the name of the image that stands for the item.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"imageKind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ImageKind is its kind.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Condition{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishSource(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachinePublishSource is the virtual machine that is published.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Name of a VirtualMachine of the namespace. Defaults to the name of the request.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishTarget(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachinePublishTarget is the item that is made.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"contentLibrary": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ContentLibrary is the name of a ContentLibrary that lets the namespace publish.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"item": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Item is the name of the item. An item of the name that was published from the namespace gets a new version, another is left alone. Defaults to the name of the virtual machine.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"description": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Description of the item for people.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"contentLibrary"},
+			},
+		},
 	}
 }
 

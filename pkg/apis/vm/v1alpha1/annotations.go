@@ -23,6 +23,16 @@ const (
 	AnnotationReconcilePriority = "vmoperator.vmware.com.protected/reconcile-priority"
 	// AnnotationDelayedPowerOn delays power on until an RFC 3339 time.
 	AnnotationDelayedPowerOn = "vm.slipway.dev/power-on-not-before"
+	// AnnotationFastDeploy, on a VM or its class, is a FastDeployMode. That of the VM counts
+	// before that of the class, and both before the server's own.
+	AnnotationFastDeploy = "vm.slipway.dev/fast-deploy"
+	// LabelImageCache, on a VM that waits for copies of its image, is the name of the
+	// VirtualMachineImageCache.
+	LabelImageCache = "vm.slipway.dev/image-cache"
+	// AnnotationImageCacheLocation, on a VM that waits for copies of its image, says where
+	// it needs them: the name of the VCenter, the managed object ID of the datastore and
+	// the ID of the storage policy, which may be empty, with commas between them.
+	AnnotationImageCacheLocation = "vm.slipway.dev/image-cache-location"
 )
 
 // On a claim that a VM has or is about to get.

@@ -105,6 +105,30 @@ const (
 	ConditionOVFReady = "OVFReady"
 )
 
+// Condition types of an image cache, beside ConditionReady, which is True when all copies are
+// where they are to be, and ConditionOVFReady.
+const (
+	// ConditionProviderReady is True when the image was found in every vCenter that is
+	// to have copies.
+	ConditionProviderReady = "ProviderReady"
+	// ConditionFilesReady is True when all files are copied in all locations.
+	ConditionFilesReady = "FilesReady"
+)
+
+// Condition types of a request to publish a virtual machine.
+const (
+	// ConditionSourceValid is True when the virtual machine exists and can be published.
+	ConditionSourceValid = "SourceValid"
+	// ConditionTargetValid is True when the library takes the item.
+	ConditionTargetValid = "TargetValid"
+	// ConditionUploaded is True when the library has the item.
+	ConditionUploaded = "Uploaded"
+	// ConditionImageAvailable is True when an image stands for the item.
+	ConditionImageAvailable = "ImageAvailable"
+	// ConditionComplete is True when there is nothing left to do.
+	ConditionComplete = "Complete"
+)
+
 // Condition reasons.
 const (
 	// ReasonSucceeded accompanies most True conditions.

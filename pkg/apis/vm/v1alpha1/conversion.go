@@ -28,12 +28,14 @@ var selectableFields = map[string][]string{
 		"status.phase",
 		"status.nodeName",
 	},
-	"VCenter":                    nil,
-	"Zone":                       nil,
-	"ContentLibrary":             nil,
-	"VirtualMachineClass":        nil,
-	"VirtualMachineImage":        nil,
-	"ClusterVirtualMachineImage": nil,
+	"VCenter":                      nil,
+	"Zone":                         nil,
+	"ContentLibrary":               nil,
+	"VirtualMachineImageCache":     nil,
+	"VirtualMachinePublishRequest": nil,
+	"VirtualMachineClass":          nil,
+	"VirtualMachineImage":          nil,
+	"ClusterVirtualMachineImage":   nil,
 }
 
 // addFieldLabelConversionFuncs registers the fields of selectableFields.

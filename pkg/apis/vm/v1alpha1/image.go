@@ -4,11 +4,13 @@
 package v1alpha1
 
 import (
+	"cmp"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 // AsImage returns the image as one without namespace, for code that does not care which
@@ -59,4 +61,30 @@ func (s *VirtualMachineImageStatus) Hardware() string {
 		return ""
 	}
 	return fmt.Sprintf("vmx-%d", s.HardwareVersion)
+}
+
+// TotalSize is what all copies take on their datastores, in bytes; nil while nothing is known.
+func (s *VirtualMachineImageCacheStatus) TotalSize() *resource.Quantity {
+	var total *resource.Quantity
+	for i := range s.Locations {
+		size := s.Locations[i].ContentSize
+		switch {
+		case size == nil:
+		case total == nil:
+			total = ptr.To(size.DeepCopy())
+		default:
+			total.Add(*size)
+		}
+	}
+	return total
+}
+
+// SourceName is the name of the virtual machine that is published.
+func (r *VirtualMachinePublishRequest) SourceName() string {
+	return cmp.Or(r.Spec.Source.Name, r.Name)
+}
+
+// ItemName is the name of the item that is made.
+func (r *VirtualMachinePublishRequest) ItemName() string {
+	return cmp.Or(r.Spec.Target.Item, r.SourceName())
 }

@@ -45,6 +45,8 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&VCenter{}, &VCenterList{},
 		&Zone{}, &ZoneList{},
 		&ContentLibrary{}, &ContentLibraryList{},
+		&VirtualMachineImageCache{}, &VirtualMachineImageCacheList{},
+		&VirtualMachinePublishRequest{}, &VirtualMachinePublishRequestList{},
 		&ClusterVirtualMachineImage{}, &ClusterVirtualMachineImageList{},
 		&RefreshOptions{}, &RefreshResult{},
 		&PowerOptions{}, &ExpandOptions{},

@@ -75,6 +75,14 @@ type ContentLibrarySpec struct {
 	// +optional
 	// +listType=atomic
 	Defaults []ContentLibraryDefault `json:"defaults,omitempty" protobuf:"bytes,6,rep,name=defaults"`
+	// VCenter is the name of the VCenter that has the library. Defaults to default.
+	// Immutable.
+	// +optional
+	VCenter string `json:"vCenter,omitempty" protobuf:"bytes,7,opt,name=vCenter"`
+	// PublishFrom selects the namespaces, by their labels, whose virtual machines may be
+	// published in the library. None when unset; an empty selector selects all.
+	// +optional
+	PublishFrom *metav1.LabelSelector `json:"publishFrom,omitempty" protobuf:"bytes,8,opt,name=publishFrom"`
 }
 
 // ContentLibraryDefault says what is inferred from images of a guest operating system, by

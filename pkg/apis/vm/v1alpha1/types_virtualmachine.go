@@ -240,11 +240,15 @@ type VirtualMachineSpec struct {
 
 // VirtualMachineImageRef refers to an image.
 type VirtualMachineImageRef struct {
-	// Kind of the image. Allowed: VirtualMachineImage, ClusterVirtualMachineImage.
-	// Defaults to VirtualMachineImage.
+	// Kind of the image. Allowed: VirtualMachineImage, ClusterVirtualMachineImage, and
+	// VirtualMachine for a clone. Defaults to VirtualMachineImage.
 	// +optional
 	Kind string `json:"kind,omitempty" protobuf:"bytes,1,opt,name=kind"`
-	// Name of the image. A VirtualMachineImage is in the namespace of the virtual
-	// machine.
+	// Name of the image. A VirtualMachineImage and a VirtualMachine are in the namespace
+	// of the virtual machine.
 	Name string `json:"name" protobuf:"bytes,2,opt,name=name"`
+	// Snapshot is the name of a snapshot of the VirtualMachine in vSphere that is cloned.
+	// Unset, its present state is cloned, and it must be powered off.
+	// +optional
+	Snapshot string `json:"snapshot,omitempty" protobuf:"bytes,3,opt,name=snapshot"`
 }

@@ -304,6 +304,41 @@ func (in VirtualMachineImage) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineImageCache) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineImageCache"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineImageCacheFile) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineImageCacheFile"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineImageCacheList) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineImageCacheList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineImageCacheLocation) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineImageCacheLocation"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineImageCacheLocationStatus) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineImageCacheLocationStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineImageCacheSpec) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineImageCacheSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineImageCacheStatus) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineImageCacheStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in VirtualMachineImageDisk) OpenAPIModelName() string {
 	return "dev.slipway.vm.v1alpha1.VirtualMachineImageDisk"
 }
@@ -386,6 +421,36 @@ func (in VirtualMachineNetworkSpec) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in VirtualMachineNetworkStatus) OpenAPIModelName() string {
 	return "dev.slipway.vm.v1alpha1.VirtualMachineNetworkStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachinePublishRequest) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachinePublishRequest"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachinePublishRequestList) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachinePublishRequestList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachinePublishRequestSpec) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachinePublishRequestSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachinePublishRequestStatus) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachinePublishRequestStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachinePublishSource) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachinePublishSource"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachinePublishTarget) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachinePublishTarget"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.

@@ -136,7 +136,27 @@ var schemaYAML = typed.YAMLObject(`types:
     elementType:
       namedType: __untyped_deduced_
     elementRelationship: separable
+- name: com.github.slipway-dev.slipway.pkg.apis.vm.v1alpha1.VirtualMachineImageCache
+  scalar: untyped
+  list:
+    elementType:
+      namedType: __untyped_atomic_
+    elementRelationship: atomic
+  map:
+    elementType:
+      namedType: __untyped_deduced_
+    elementRelationship: separable
 - name: com.github.slipway-dev.slipway.pkg.apis.vm.v1alpha1.VirtualMachineInstance
+  scalar: untyped
+  list:
+    elementType:
+      namedType: __untyped_atomic_
+    elementRelationship: atomic
+  map:
+    elementType:
+      namedType: __untyped_deduced_
+    elementRelationship: separable
+- name: com.github.slipway-dev.slipway.pkg.apis.vm.v1alpha1.VirtualMachinePublishRequest
   scalar: untyped
   list:
     elementType:

@@ -65,8 +65,12 @@ func (f *sharedInformerFactory) ForResource(resource schema.GroupVersionResource
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Vm().V1alpha1().VirtualMachineClasses().Informer()}, nil
 	case vmv1alpha1.SchemeGroupVersion.WithResource("virtualmachineimages"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Vm().V1alpha1().VirtualMachineImages().Informer()}, nil
+	case vmv1alpha1.SchemeGroupVersion.WithResource("virtualmachineimagecaches"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Vm().V1alpha1().VirtualMachineImageCaches().Informer()}, nil
 	case vmv1alpha1.SchemeGroupVersion.WithResource("virtualmachineinstances"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Vm().V1alpha1().VirtualMachineInstances().Informer()}, nil
+	case vmv1alpha1.SchemeGroupVersion.WithResource("virtualmachinepublishrequests"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Vm().V1alpha1().VirtualMachinePublishRequests().Informer()}, nil
 	case vmv1alpha1.SchemeGroupVersion.WithResource("zones"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Vm().V1alpha1().Zones().Informer()}, nil
 

@@ -5,6 +5,10 @@
 
 package v1alpha1
 
+import (
+	v1 "k8s.io/client-go/applyconfigurations/meta/v1"
+)
+
 // ContentLibrarySpecApplyConfiguration represents a declarative configuration of the ContentLibrarySpec type for use
 // with apply.
 //
@@ -27,6 +31,12 @@ type ContentLibrarySpecApplyConfiguration struct {
 	// Defaults say which instance type and preference are inferred from an image, by its
 	// guest operating system; at most 64. The first that fits counts.
 	Defaults []ContentLibraryDefaultApplyConfiguration `json:"defaults,omitempty"`
+	// VCenter is the name of the VCenter that has the library. Defaults to default.
+	// Immutable.
+	VCenter *string `json:"vCenter,omitempty"`
+	// PublishFrom selects the namespaces, by their labels, whose virtual machines may be
+	// published in the library. None when unset; an empty selector selects all.
+	PublishFrom *v1.LabelSelectorApplyConfiguration `json:"publishFrom,omitempty"`
 }
 
 // ContentLibrarySpecApplyConfiguration constructs a declarative configuration of the ContentLibrarySpec type for use with
@@ -89,5 +99,21 @@ func (b *ContentLibrarySpecApplyConfiguration) WithDefaults(values ...*ContentLi
 		}
 		b.Defaults = append(b.Defaults, *values[i])
 	}
+	return b
+}
+
+// WithVCenter sets the VCenter field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the VCenter field is set to the value of the last call.
+func (b *ContentLibrarySpecApplyConfiguration) WithVCenter(value string) *ContentLibrarySpecApplyConfiguration {
+	b.VCenter = &value
+	return b
+}
+
+// WithPublishFrom sets the PublishFrom field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the PublishFrom field is set to the value of the last call.
+func (b *ContentLibrarySpecApplyConfiguration) WithPublishFrom(value *v1.LabelSelectorApplyConfiguration) *ContentLibrarySpecApplyConfiguration {
+	b.PublishFrom = value
 	return b
 }

@@ -10,12 +10,15 @@ package v1alpha1
 //
 // VirtualMachineImageRef refers to an image.
 type VirtualMachineImageRefApplyConfiguration struct {
-	// Kind of the image. Allowed: VirtualMachineImage, ClusterVirtualMachineImage.
-	// Defaults to VirtualMachineImage.
+	// Kind of the image. Allowed: VirtualMachineImage, ClusterVirtualMachineImage, and
+	// VirtualMachine for a clone. Defaults to VirtualMachineImage.
 	Kind *string `json:"kind,omitempty"`
-	// Name of the image. A VirtualMachineImage is in the namespace of the virtual
-	// machine.
+	// Name of the image. A VirtualMachineImage and a VirtualMachine are in the namespace
+	// of the virtual machine.
 	Name *string `json:"name,omitempty"`
+	// Snapshot is the name of a snapshot of the VirtualMachine in vSphere that is cloned.
+	// Unset, its present state is cloned, and it must be powered off.
+	Snapshot *string `json:"snapshot,omitempty"`
 }
 
 // VirtualMachineImageRefApplyConfiguration constructs a declarative configuration of the VirtualMachineImageRef type for use with
@@ -37,5 +40,13 @@ func (b *VirtualMachineImageRefApplyConfiguration) WithKind(value string) *Virtu
 // If called multiple times, the Name field is set to the value of the last call.
 func (b *VirtualMachineImageRefApplyConfiguration) WithName(value string) *VirtualMachineImageRefApplyConfiguration {
 	b.Name = &value
+	return b
+}
+
+// WithSnapshot sets the Snapshot field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Snapshot field is set to the value of the last call.
+func (b *VirtualMachineImageRefApplyConfiguration) WithSnapshot(value string) *VirtualMachineImageRefApplyConfiguration {
+	b.Snapshot = &value
 	return b
 }

@@ -41,6 +41,10 @@ type VirtualMachineImageListerExpansion interface{}
 // VirtualMachineImageNamespaceLister.
 type VirtualMachineImageNamespaceListerExpansion interface{}
 
+// VirtualMachineImageCacheListerExpansion allows custom methods to be added to
+// VirtualMachineImageCacheLister.
+type VirtualMachineImageCacheListerExpansion interface{}
+
 // VirtualMachineInstanceListerExpansion allows custom methods to be added to
 // VirtualMachineInstanceLister.
 type VirtualMachineInstanceListerExpansion interface{}
@@ -48,6 +52,14 @@ type VirtualMachineInstanceListerExpansion interface{}
 // VirtualMachineInstanceNamespaceListerExpansion allows custom methods to be added to
 // VirtualMachineInstanceNamespaceLister.
 type VirtualMachineInstanceNamespaceListerExpansion interface{}
+
+// VirtualMachinePublishRequestListerExpansion allows custom methods to be added to
+// VirtualMachinePublishRequestLister.
+type VirtualMachinePublishRequestListerExpansion interface{}
+
+// VirtualMachinePublishRequestNamespaceListerExpansion allows custom methods to be added to
+// VirtualMachinePublishRequestNamespaceLister.
+type VirtualMachinePublishRequestNamespaceListerExpansion interface{}
 
 // ZoneListerExpansion allows custom methods to be added to
 // ZoneLister.

@@ -23,8 +23,12 @@ type Interface interface {
 	VirtualMachineClasses() TypedVirtualMachineClassInformer
 	// VirtualMachineImages returns a VirtualMachineImageInformer.
 	VirtualMachineImages() TypedVirtualMachineImageInformer
+	// VirtualMachineImageCaches returns a VirtualMachineImageCacheInformer.
+	VirtualMachineImageCaches() TypedVirtualMachineImageCacheInformer
 	// VirtualMachineInstances returns a VirtualMachineInstanceInformer.
 	VirtualMachineInstances() TypedVirtualMachineInstanceInformer
+	// VirtualMachinePublishRequests returns a VirtualMachinePublishRequestInformer.
+	VirtualMachinePublishRequests() TypedVirtualMachinePublishRequestInformer
 	// Zones returns a ZoneInformer.
 	Zones() TypedZoneInformer
 }
@@ -70,9 +74,19 @@ func (v *version) VirtualMachineImages() TypedVirtualMachineImageInformer {
 	return &virtualMachineImageInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
 }
 
+// VirtualMachineImageCaches returns a TypedVirtualMachineImageCacheInformer.
+func (v *version) VirtualMachineImageCaches() TypedVirtualMachineImageCacheInformer {
+	return &virtualMachineImageCacheInformer{factory: v.factory, tweakListOptions: v.tweakListOptions}
+}
+
 // VirtualMachineInstances returns a TypedVirtualMachineInstanceInformer.
 func (v *version) VirtualMachineInstances() TypedVirtualMachineInstanceInformer {
 	return &virtualMachineInstanceInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
+// VirtualMachinePublishRequests returns a TypedVirtualMachinePublishRequestInformer.
+func (v *version) VirtualMachinePublishRequests() TypedVirtualMachinePublishRequestInformer {
+	return &virtualMachinePublishRequestInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
 }
 
 // Zones returns a TypedZoneInformer.

@@ -15,6 +15,10 @@ type VirtualMachineClassExpansion interface{}
 
 type VirtualMachineImageExpansion interface{}
 
+type VirtualMachineImageCacheExpansion interface{}
+
 type VirtualMachineInstanceExpansion interface{}
+
+type VirtualMachinePublishRequestExpansion interface{}
 
 type ZoneExpansion interface{}

@@ -21,7 +21,9 @@ type VmV1alpha1Interface interface {
 	VirtualMachinesGetter
 	VirtualMachineClassesGetter
 	VirtualMachineImagesGetter
+	VirtualMachineImageCachesGetter
 	VirtualMachineInstancesGetter
+	VirtualMachinePublishRequestsGetter
 	ZonesGetter
 }
 
@@ -54,8 +56,16 @@ func (c *VmV1alpha1Client) VirtualMachineImages(namespace string) VirtualMachine
 	return newVirtualMachineImages(c, namespace)
 }
 
+func (c *VmV1alpha1Client) VirtualMachineImageCaches() VirtualMachineImageCacheInterface {
+	return newVirtualMachineImageCaches(c)
+}
+
 func (c *VmV1alpha1Client) VirtualMachineInstances(namespace string) VirtualMachineInstanceInterface {
 	return newVirtualMachineInstances(c, namespace)
+}
+
+func (c *VmV1alpha1Client) VirtualMachinePublishRequests(namespace string) VirtualMachinePublishRequestInterface {
+	return newVirtualMachinePublishRequests(c, namespace)
 }
 
 func (c *VmV1alpha1Client) Zones() ZoneInterface {

@@ -39,8 +39,16 @@ func (c *FakeVmV1alpha1) VirtualMachineImages(namespace string) v1alpha1.Virtual
 	return newFakeVirtualMachineImages(c, namespace)
 }
 
+func (c *FakeVmV1alpha1) VirtualMachineImageCaches() v1alpha1.VirtualMachineImageCacheInterface {
+	return newFakeVirtualMachineImageCaches(c)
+}
+
 func (c *FakeVmV1alpha1) VirtualMachineInstances(namespace string) v1alpha1.VirtualMachineInstanceInterface {
 	return newFakeVirtualMachineInstances(c, namespace)
+}
+
+func (c *FakeVmV1alpha1) VirtualMachinePublishRequests(namespace string) v1alpha1.VirtualMachinePublishRequestInterface {
+	return newFakeVirtualMachinePublishRequests(c, namespace)
 }
 
 func (c *FakeVmV1alpha1) Zones() v1alpha1.ZoneInterface {
