@@ -20,27 +20,33 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/instancetype/instancetype"
 	"github.com/slipway-dev/slipway/pkg/registry/instancetype/preference"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/contentlibrary"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/vcenter"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineclass"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineimage"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineimagecache"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachinepublishrequest"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/zone"
 )
 
 // most are the lists and maps of all kinds that a user writes, and how many entries
 // they may have.
 var most = map[string]int{
-	"virtualmachines spec.volumes":                                        256,
-	"virtualmachines spec.devices.gpus":                                   16,
-	"virtualmachines spec.devices.hostDevices":                            32,
-	"virtualmachines spec.network.interfaces":                             10,
-	"virtualmachines spec.network.interfaces[0].addresses":                64,
-	"virtualmachines spec.bootOrder":                                      16,
-	"virtualmachines spec.network.interfaces[0].addressesFromPools":       8,
-	"virtualmachines spec.network.nameservers":                            16,
-	"virtualmachines spec.network.searchDomains":                          32,
-	"virtualmachines spec.readinessProbe.guestInfo":                       16,
-	"virtualmachines spec.bootstrap.vAppConfig.properties":                256,
+	"virtualmachines spec.volumes":                                  256,
+	"virtualmachines spec.devices.gpus":                             16,
+	"virtualmachines spec.devices.hostDevices":                      32,
+	"virtualmachines spec.network.interfaces":                       10,
+	"virtualmachines spec.network.interfaces[0].addresses":          64,
+	"virtualmachines spec.bootOrder":                                16,
+	"virtualmachines spec.network.interfaces[0].addressesFromPools": 8,
+	"virtualmachines spec.network.nameservers":                      16,
+	"virtualmachines spec.network.searchDomains":                    32,
+	"virtualmachines spec.readinessProbe.guestInfo":                 16,
+	"virtualmachines spec.bootstrap.vAppConfig.properties":          256,
+	"contentlibraries spec.defaults":                                64, "contentlibraries spec.exclude": 64, "contentlibraries spec.include": 64,
+	"contentlibraries spec.publishFrom.matchExpressions": 64, "contentlibraries spec.publishFrom.matchExpressions[0].values": 64,
+	"contentlibraries spec.publishFrom.matchLabels": 64, "virtualmachineimagecaches spec.locations": 64,
 	"virtualmachineclasses spec.devices.gpus":                             16,
 	"virtualmachineclasses spec.devices.hostDevices":                      32,
 	"virtualmachineinstancetypes spec.gpus":                               16,
@@ -100,6 +106,9 @@ func everyKind(t *testing.T, j judge) {
 	walkKind(t, j, virtualmachineclass.Kind())
 	walkKind(t, j, vcenter.Kind())
 	walkKind(t, j, zone.Kind())
+	walkKind(t, j, contentlibrary.Kind())
+	walkKind(t, j, virtualmachineimagecache.Kind())
+	walkKind(t, j, virtualmachinepublishrequest.Kind())
 	walkKind(t, j, virtualmachineimage.Namespaced())
 	walkKind(t, j, virtualmachineimage.Cluster())
 	walkKind(t, j, instancetype.Namespaced())

@@ -21,7 +21,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineclass"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineimage"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineimagecache"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineinstance"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachinepublishrequest"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/zone"
 )
 
@@ -33,6 +35,8 @@ func TestEveryKindKeepsTheConventions(t *testing.T) {
 	keepsConventions(t, short, vcenter.Kind())
 	keepsConventions(t, short, zone.Kind())
 	keepsConventions(t, short, contentlibrary.Kind())
+	keepsConventions(t, short, virtualmachineimagecache.Kind())
+	keepsConventions(t, short, virtualmachinepublishrequest.Kind())
 	keepsConventions(t, short, virtualmachineimage.Namespaced())
 	keepsConventions(t, short, virtualmachineimage.Cluster())
 	keepsConventions(t, short, instancetype.Namespaced())

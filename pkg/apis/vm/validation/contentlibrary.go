@@ -33,6 +33,7 @@ func ValidateContentLibraryUpdate(obj, old *vmv1alpha1.ContentLibrary) field.Err
 		{"library", obj.Spec.Library, old.Spec.Library},
 		{"namespace", obj.Spec.Namespace, old.Spec.Namespace},
 		{"nameTemplate", obj.Spec.NameTemplate, old.Spec.NameTemplate},
+		{"vCenter", obj.Spec.VCenter, old.Spec.VCenter},
 	} {
 		if f.is != f.was {
 			errs = append(errs, field.Invalid(path.Child(f.name), f.is, fmt.Sprintf("is immutable; must stay %q", f.was)))
@@ -52,6 +53,8 @@ func validateContentLibrarySpec(spec *vmv1alpha1.ContentLibrarySpec, path *field
 	if spec.Library == "" {
 		errs = append(errs, field.Required(path.Child("library"), "must be the name of a content library"))
 	}
+	errs = append(errs, validateName(spec.VCenter, path.Child("vCenter"))...)
+	errs = append(errs, validateSelector(spec.PublishFrom, path.Child("publishFrom"))...)
 	if spec.Namespace != "" {
 		errs = append(errs, invalid(spec.Namespace, path.Child("namespace"), apivalidation.ValidateNamespaceName(spec.Namespace, false))...)
 	}

@@ -48,12 +48,7 @@ func validateImageSpec(spec *vmv1alpha1.VirtualMachineImageSpec) field.ErrorList
 	var set []string
 	if source := spec.ContentLibrary; source != nil {
 		set = append(set, "contentLibrary")
-		if source.Library == "" {
-			errs = append(errs, field.Required(path.Child("contentLibrary", "library"), "must be the name of a content library"))
-		}
-		if source.Item == "" {
-			errs = append(errs, field.Required(path.Child("contentLibrary", "item"), "must be the name of an OVF item of the library"))
-		}
+		errs = append(errs, validateContentLibraryImageSource(source, path.Child("contentLibrary"))...)
 	}
 	if source := spec.Template; source != nil {
 		set = append(set, "template")
@@ -62,6 +57,17 @@ func validateImageSpec(spec *vmv1alpha1.VirtualMachineImageSpec) field.ErrorList
 		}
 	}
 	return append(errs, validateExactlyOne(set, "contentLibrary, template", path)...)
+}
+
+func validateContentLibraryImageSource(source *vmv1alpha1.ContentLibraryImageSource, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if source.Library == "" {
+		errs = append(errs, field.Required(path.Child("library"), "must be the name of a content library"))
+	}
+	if source.Item == "" {
+		errs = append(errs, field.Required(path.Child("item"), "must be the name of an OVF item of the library"))
+	}
+	return errs
 }
 
 // ValidateVirtualMachineImageUpdate checks the change from old to obj: the spec

@@ -25,7 +25,9 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine/storage"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineclass"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineimage"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineimagecache"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineinstance"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachinepublishrequest"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/zone"
 )
 
@@ -76,6 +78,14 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 	if err != nil {
 		return nil, nil, err
 	}
+	caches, cacheStatus, err := standard.NewREST(opts, scheme.Scheme, virtualmachineimagecache.Kind())
+	if err != nil {
+		return nil, nil, err
+	}
+	publishes, publishStatus, err := standard.NewREST(opts, scheme.Scheme, virtualmachinepublishrequest.Kind())
+	if err != nil {
+		return nil, nil, err
+	}
 	machines, err := storage.New(opts, storage.Dependencies{
 		Now: time.Now, Typer: scheme.Scheme, Owners: d.Owners, Admission: d.Admission, Readers: readers,
 	})
@@ -106,6 +116,10 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 		"zones/status":                         zoneStatus,
 		"contentlibraries":                     libraries,
 		"contentlibraries/status":              libraryStatus,
+		"virtualmachineimagecaches":            caches,
+		"virtualmachineimagecaches/status":     cacheStatus,
+		"virtualmachinepublishrequests":        publishes,
+		"virtualmachinepublishrequests/status": publishStatus,
 		"clustervirtualmachineimages":          clusterImages,
 		"clustervirtualmachineimages/status":   clusterImageStatus,
 	}
