@@ -4,8 +4,12 @@
 package controller
 
 import (
+	"context"
+	"fmt"
+	"reflect"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -83,6 +87,39 @@ func (s Store[T]) Wrote(obj T) {
 		s.saw(seen.(T))
 	}
 }
+
+// Client writes objects of one kind, as generated clients do.
+type Client[T Object] interface {
+	Update(ctx context.Context, next T, opts metav1.UpdateOptions) (T, error)
+	UpdateStatus(ctx context.Context, next T, opts metav1.UpdateOptions) (T, error)
+}
+
+// Update writes next with client, and remembers and returns what the server has made of it.
+func (s Store[T]) Update(ctx context.Context, client Client[T], next T) (T, error) {
+	written, err := client.Update(ctx, next, metav1.UpdateOptions{})
+	if err != nil {
+		return written, fmt.Errorf("writing %s %s: %w", kindOf(next), next.GetName(), err)
+	}
+	s.Wrote(written)
+	return written, nil
+}
+
+// UpdateStatus writes the status of next with client, unless the store has it already, and
+// remembers it.
+func (s Store[T]) UpdateStatus(ctx context.Context, client Client[T], next T) error {
+	if stored, err := s.Get(KeyOf(next)); err == nil && equality.Semantic.DeepEqual(stored, next) {
+		return nil
+	}
+	written, err := client.UpdateStatus(ctx, next, metav1.UpdateOptions{})
+	if err != nil {
+		return fmt.Errorf("writing the status of %s %s: %w", kindOf(next), next.GetName(), err)
+	}
+	s.Wrote(written)
+	return nil
+}
+
+// kindOf is the kind of an object, which a clientset leaves out of those that it returns.
+func kindOf(o any) string { return reflect.TypeOf(o).Elem().Name() }
 
 // saw forgets an own write that the informer's cache has too by now. Without it the
 // object would be held twice until it is read the next time.

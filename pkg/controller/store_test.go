@@ -4,12 +4,15 @@
 package controller
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
@@ -124,5 +127,51 @@ func TestTransformLeavesATombstoneAlone(t *testing.T) {
 	}
 	if diff := cmp.Diff(any(want), got); diff != "" {
 		t.Errorf("transformed tombstone (-want +got):\n%s", diff)
+	}
+}
+
+// client answers writes with the next version, and counts them.
+type client struct {
+	writes, statuses int
+	err              error
+}
+
+func (c *client) Update(_ context.Context, next *corev1.Pod, _ metav1.UpdateOptions) (*corev1.Pod, error) {
+	c.writes++
+	next = next.DeepCopy()
+	next.ResourceVersion = "9"
+	return next, c.err
+}
+
+func (c *client) UpdateStatus(ctx context.Context, next *corev1.Pod, o metav1.UpdateOptions) (*corev1.Pod, error) {
+	c.statuses++
+	c.writes--
+	return c.Update(ctx, next, o)
+}
+
+func TestWritesAreRememberedAndOnlyAStatusThatDiffersIsWritten(t *testing.T) {
+	s, c := NewStore[*corev1.Pod](podInformer(pod()), false), &client{}
+	next := pod(func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning })
+	for range 2 {
+		if err := s.UpdateStatus(t.Context(), c, next); err != nil {
+			t.Fatal(err)
+		}
+		stored, err := s.Get(podKey)
+		if err != nil || stored.ResourceVersion != "9" || stored.Status.Phase != corev1.PodRunning {
+			t.Fatalf("the store has %v (%v), want what was written", stored, err)
+		}
+		next = stored.DeepCopy()
+	}
+	if c.statuses != 1 {
+		t.Errorf("%d writes of the status, want 1", c.statuses)
+	}
+	if _, err := s.Update(t.Context(), c, next); err != nil || c.writes != 1 {
+		t.Errorf("%d writes, %v; want 1", c.writes, err)
+	}
+	c.err = apierrors.NewConflict(corev1.Resource("pods"), "web", nil)
+	next.Status.Phase = corev1.PodFailed
+	err := s.UpdateStatus(t.Context(), c, next)
+	if want := "writing the status of Pod " + podKey.Name + ": "; !apierrors.IsConflict(err) || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("error %v, want a conflict that begins with %q", err, want)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -78,7 +77,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	case !slices.Contains(library.Finalizers, vmv1alpha1.ContentLibraryFinalizer):
 		next := library.DeepCopy()
 		next.Finalizers = append(next.Finalizers, vmv1alpha1.ContentLibraryFinalizer)
-		if library, err = r.write(ctx, next); err != nil {
+		if library, err = r.libraries.Update(ctx, r.client.ContentLibraries(), next); err != nil {
 			return controller.Overtaken(err)
 		}
 	}
@@ -91,10 +90,9 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	case errors.Is(err, provider.ErrNotInUse):
 		return controller.Result{RequeueAfter: soon}, nil // it is nothing about the library
 	case err != nil:
-		next := library.Status.DeepCopy()
-		c := provider.Unusable(err)
-		r.set(next, library, c)
-		if written := r.writeStatus(ctx, library, next); written != nil {
+		c, next := provider.Unusable(err), library.DeepCopy()
+		r.set(next, c)
+		if written := r.libraries.UpdateStatus(ctx, r.client.ContentLibraries(), next); written != nil {
 			return controller.Overtaken(written)
 		}
 		if c.Status == metav1.ConditionUnknown {
@@ -112,13 +110,14 @@ func (r *reconciler) publish(ctx context.Context, library *vmv1alpha1.ContentLib
 		return controller.Result{}, err
 	}
 	p := makePlan(scene{library: library, items: items, images: images, used: r.users(library)})
-	next := p.status
-	next.Conditions = slices.Clone(library.Status.Conditions)
+	next := library.DeepCopy()
+	p.status.Conditions = next.Status.Conditions
+	next.Status = p.status
 	failed := r.carryOut(ctx, library, p)
 	again := controller.Result{RequeueAfter: lookInterval}
 	switch {
 	case failed == nil:
-		r.set(&next, library, metav1.Condition{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded})
+		r.set(next, metav1.Condition{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded})
 	case apierrors.IsConflict(failed), apierrors.IsAlreadyExists(failed):
 		return controller.Result{RequeueAfter: soon}, nil
 	default:
@@ -126,9 +125,9 @@ func (r *reconciler) publish(ctx context.Context, library *vmv1alpha1.ContentLib
 		if apierrors.IsNotFound(failed) { // the namespace
 			reason, again.RequeueAfter = vmv1alpha1.ReasonNotFound, 10*soon
 		}
-		r.set(&next, library, metav1.Condition{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: failed.Error()})
+		r.set(next, metav1.Condition{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: failed.Error()})
 	}
-	if err := r.writeStatus(ctx, library, &next); err != nil {
+	if err := r.libraries.UpdateStatus(ctx, r.client.ContentLibraries(), next); err != nil {
 		return controller.Overtaken(err)
 	}
 	if failed != nil && !apierrors.IsNotFound(failed) {
@@ -190,7 +189,7 @@ func (r *reconciler) remove(ctx context.Context, library *vmv1alpha1.ContentLibr
 	if len(next.Finalizers) == len(library.Finalizers) {
 		return controller.Result{}, nil
 	}
-	_, err = r.write(ctx, next)
+	_, err = r.libraries.Update(ctx, r.client.ContentLibraries(), next)
 	return controller.Overtaken(err)
 }
 
@@ -238,31 +237,7 @@ func (r *reconciler) users(library *vmv1alpha1.ContentLibrary) func(image string
 	}
 }
 
-func (r *reconciler) set(status *vmv1alpha1.ContentLibraryStatus, library *vmv1alpha1.ContentLibrary, c metav1.Condition) {
+func (r *reconciler) set(library *vmv1alpha1.ContentLibrary, c metav1.Condition) {
 	c.ObservedGeneration = library.Generation
-	conditions.Set(&status.Conditions, r.now(), c)
-}
-
-func (r *reconciler) write(ctx context.Context, next *vmv1alpha1.ContentLibrary) (*vmv1alpha1.ContentLibrary, error) {
-	written, err := r.client.ContentLibraries().Update(ctx, next, metav1.UpdateOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("writing ContentLibrary %s: %w", next.Name, err)
-	}
-	r.libraries.Wrote(written)
-	return written, nil
-}
-
-// writeStatus writes a status that is another one than library has.
-func (r *reconciler) writeStatus(ctx context.Context, library *vmv1alpha1.ContentLibrary, status *vmv1alpha1.ContentLibraryStatus) error {
-	if equality.Semantic.DeepEqual(&library.Status, status) {
-		return nil
-	}
-	next := library.DeepCopy()
-	next.Status = *status
-	written, err := r.client.ContentLibraries().UpdateStatus(ctx, next, metav1.UpdateOptions{})
-	if err != nil {
-		return fmt.Errorf("writing the status of ContentLibrary %s: %w", library.Name, err)
-	}
-	r.libraries.Wrote(written)
-	return nil
+	conditions.Set(&library.Status.Conditions, r.now(), c)
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -60,7 +59,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	case !slices.Contains(vc.Finalizers, vmv1alpha1.VCenterFinalizer):
 		next := vc.DeepCopy()
 		next.Finalizers = append(next.Finalizers, vmv1alpha1.VCenterFinalizer)
-		if vc, err = r.update(ctx, next); err != nil {
+		if vc, err = r.vcenters.Update(ctx, r.client, next); err != nil {
 			return controller.Overtaken(err)
 		}
 	}
@@ -84,7 +83,7 @@ func (r *reconciler) remove(ctx context.Context, vc *vmv1alpha1.VCenter) (contro
 		return controller.Result{}, err
 	}
 	next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == vmv1alpha1.VCenterFinalizer })
-	_, err := r.update(ctx, next)
+	_, err := r.vcenters.Update(ctx, r.client, next)
 	return controller.Overtaken(err)
 }
 
@@ -111,14 +110,9 @@ func (r *reconciler) observe(ctx context.Context, vc *vmv1alpha1.VCenter, wrong 
 	r.report(st, vc.Generation, vmv1alpha1.ConditionConnected, o.Connected, o.Reason)
 	r.report(st, vc.Generation, vmv1alpha1.ConditionReady, o.Ready, notReady(o))
 	again := controller.Result{RequeueAfter: r.pause(st)}
-	if stored, err := r.vcenters.Get(controller.KeyOf(vc)); err == nil && stored != nil && equality.Semantic.DeepEqual(stored.Status, next.Status) {
-		return again, nil
+	if err := r.vcenters.UpdateStatus(ctx, r.client, next); err != nil {
+		return controller.Overtaken(err)
 	}
-	written, err := r.client.UpdateStatus(ctx, next, metav1.UpdateOptions{})
-	if err != nil {
-		return controller.Overtaken(fmt.Errorf("writing the status of VCenter %s: %w", vc.Name, err))
-	}
-	r.vcenters.Wrote(written)
 	return again, nil
 }
 
@@ -154,13 +148,4 @@ func (r *reconciler) set(st *vmv1alpha1.VCenterStatus, generation int64, kind st
 	conditions.Set(&st.Conditions, r.now(), metav1.Condition{
 		Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: generation,
 	})
-}
-
-func (r *reconciler) update(ctx context.Context, next *vmv1alpha1.VCenter) (*vmv1alpha1.VCenter, error) {
-	written, err := r.client.Update(ctx, next, metav1.UpdateOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("writing VCenter %s: %w", next.Name, err)
-	}
-	r.vcenters.Wrote(written)
-	return written, nil
 }

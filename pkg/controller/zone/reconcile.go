@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -62,7 +61,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	case !kept:
 		next := z.DeepCopy()
 		next.Finalizers = append(next.Finalizers, vmv1alpha1.ZoneFinalizer)
-		if z, err = r.update(ctx, next); err != nil {
+		if z, err = r.zones.Update(ctx, r.client, next); err != nil {
 			return controller.Overtaken(err)
 		}
 	}
@@ -81,7 +80,7 @@ func (r *reconciler) remove(ctx context.Context, z *vmv1alpha1.Zone) (controller
 		return r.observe(ctx, next)
 	}
 	next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == vmv1alpha1.ZoneFinalizer })
-	_, err = r.update(ctx, next)
+	_, err = r.zones.Update(ctx, r.client, next)
 	return controller.Overtaken(err)
 }
 
@@ -114,14 +113,9 @@ func (r *reconciler) observe(ctx context.Context, z *vmv1alpha1.Zone) (controlle
 		r.set(st, z.Generation, vmv1alpha1.ConditionReady, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")
 	}
 	again := controller.Result{RequeueAfter: r.pause(st)}
-	if equality.Semantic.DeepEqual(stored.Status, *st) {
-		return again, nil
+	if err := r.zones.UpdateStatus(ctx, r.client, next); err != nil {
+		return controller.Overtaken(err)
 	}
-	written, err := r.client.UpdateStatus(ctx, next, metav1.UpdateOptions{})
-	if err != nil {
-		return controller.Overtaken(fmt.Errorf("writing the status of Zone %s: %w", z.Name, err))
-	}
-	r.zones.Wrote(written)
 	return again, nil
 }
 
@@ -152,13 +146,4 @@ func (r *reconciler) set(st *vmv1alpha1.ZoneStatus, generation int64, kind strin
 	conditions.Set(&st.Conditions, r.now(), metav1.Condition{
 		Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: generation,
 	})
-}
-
-func (r *reconciler) update(ctx context.Context, next *vmv1alpha1.Zone) (*vmv1alpha1.Zone, error) {
-	written, err := r.client.Update(ctx, next, metav1.UpdateOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("writing Zone %s: %w", next.Name, err)
-	}
-	r.zones.Wrote(written)
-	return written, nil
 }
