@@ -1,0 +1,65 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package datastore
+
+import (
+	"context"
+	"fmt"
+	"path"
+
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/property"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
+)
+
+// Place is a datastore that has been looked up.
+type Place struct {
+	// Datacenter that the datastore is in, whose paths are meant.
+	Datacenter types.ManagedObjectReference
+	// Datastore itself, and what lists its files.
+	Datastore, Browser types.ManagedObjectReference
+	// Name and URL of the datastore.
+	Name, URL string
+	// Namespaced is true for one that takes directories at its top from the namespace
+	// manager only (API, DatastoreCapability.topLevelDirectoryCreateSupported).
+	Namespaced bool
+}
+
+// Locate looks a datastore up.
+func Locate(ctx context.Context, s *session.Session, datacenter, ref types.ManagedObjectReference) (Place, error) {
+	c, err := s.Vim(ctx)
+	if err != nil {
+		return Place{}, err
+	}
+	var ds mo.Datastore
+	err = property.DefaultCollector(c).RetrieveOne(ctx, ref, []string{"browser", "capability.topLevelDirectoryCreateSupported", "summary.name", "summary.url", "summary.type"}, &ds)
+	if err != nil {
+		return Place{}, fmt.Errorf("reading datastore %s: %w", ref.Value, err)
+	}
+	// Servers that do not tell have it everywhere but on vSAN (vSphere API, the same).
+	namespaced := ds.Summary.Type == string(types.HostFileSystemVolumeFileSystemTypeVsan)
+	if top := ds.Capability.TopLevelDirectoryCreateSupported; top != nil {
+		namespaced = !*top
+	}
+	return Place{Datacenter: datacenter, Datastore: ref, Browser: ds.Browser, Name: ds.Summary.Name, URL: ds.Summary.Url, Namespaced: namespaced}, nil
+}
+
+// Path is the datastore path of a file.
+func (p Place) Path(elements ...string) string {
+	return (&object.DatastorePath{Datastore: p.Name, Path: path.Join(elements...)}).String()
+}
+
+// Split returns the directory and the name of the file at a datastore path.
+func Split(file string) (dir, name string) {
+	var p object.DatastorePath
+	if !p.FromString(file) {
+		return "", file
+	}
+	name = path.Base(p.Path)
+	p.Path = path.Dir(p.Path)
+	return p.String(), name
+}

@@ -1,0 +1,168 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package datastore
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/vmware/govmomi/fault"
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/inventory"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
+)
+
+// Store works on datastores.
+type Store struct {
+	// Session to vCenter.
+	Session *session.Session
+	// Inventory waits for tasks.
+	Inventory *inventory.Inventory
+}
+
+// Make makes the directory of that name at the top of a datastore, and returns its datastore
+// path, in which a namespaced datastore has another name. The error is a FileAlreadyExists
+// fault if there is one; Exists tells.
+func (s *Store) Make(ctx context.Context, p Place, name string) (string, error) {
+	c, err := s.Session.Vim(ctx)
+	if err != nil {
+		return "", err
+	}
+	dir := p.Path(name)
+	if !p.Namespaced {
+		_, err = methods.MakeDirectory(ctx, c, &types.MakeDirectory{This: *c.ServiceContent.FileManager, Name: dir, Datacenter: &p.Datacenter})
+	} else {
+		var res *types.CreateDirectoryResponse
+		res, err = methods.CreateDirectory(ctx, c, &types.CreateDirectory{
+			This: *c.ServiceContent.DatastoreNamespaceManager, Datastore: p.Datastore, DisplayName: name})
+		if err == nil {
+			dir = p.Path(path.Base(res.Returnval))
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("making directory %s: %w", dir, err)
+	}
+	return dir, nil
+}
+
+// Exists reports whether err says that a file or directory is there already.
+func Exists(err error) bool { return fault.Is(err, &types.FileAlreadyExists{}) }
+
+// Missing reports whether err says that a file or directory is not there.
+func Missing(err error) bool { return fault.Is(err, &types.FileNotFound{}) }
+
+// Find returns the datastore path of the directory of that name at the top of a datastore,
+// which need not be there.
+func (s *Store) Find(ctx context.Context, p Place, name string) (string, error) {
+	if !p.Namespaced {
+		return p.Path(name), nil
+	}
+	c, err := s.Session.Vim(ctx)
+	if err != nil {
+		return "", err
+	}
+	res, err := methods.ConvertNamespacePathToUuidPath(ctx, c, &types.ConvertNamespacePathToUuidPath{
+		This: *c.ServiceContent.DatastoreNamespaceManager, Datacenter: &p.Datacenter, NamespaceUrl: strings.TrimSuffix(p.URL, "/") + "/" + name})
+	switch {
+	case Missing(err):
+		return p.Path(name), nil
+	case err != nil:
+		return "", fmt.Errorf("looking for directory %s: %w", p.Path(name), err)
+	}
+	return p.Path(path.Base(res.Returnval)), nil
+}
+
+// Files lists the files of a directory, without those below it; there is false for a
+// directory that is not there.
+func (s *Store) Files(ctx context.Context, p Place, dir string) (files []types.BaseFileInfo, there bool, err error) {
+	result, err := s.task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
+		res, err := methods.SearchDatastore_Task(ctx, c, &types.SearchDatastore_Task{
+			This: p.Browser, DatastorePath: dir,
+			SearchSpec: &types.HostDatastoreBrowserSearchSpec{Details: &types.FileQueryFlags{FileSize: true, FileType: true, Modification: true}},
+		})
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		return res.Returnval, nil
+	})
+	switch {
+	case Missing(err):
+		return nil, false, nil
+	case err != nil:
+		return nil, false, fmt.Errorf("listing %s: %w", dir, err)
+	}
+	found, ok := result.(types.HostDatastoreBrowserSearchResults)
+	if !ok {
+		return nil, false, fmt.Errorf("listing %s: vSphere answered with %T", dir, result)
+	}
+	return found.File, true, nil
+}
+
+// Remove removes a directory with all that is in it.
+func (s *Store) Remove(ctx context.Context, p Place, dir string) error {
+	_, err := s.task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
+		res, err := methods.DeleteDatastoreFile_Task(ctx, c, &types.DeleteDatastoreFile_Task{
+			This: *c.ServiceContent.FileManager, Name: dir, Datacenter: &p.Datacenter})
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		return res.Returnval, nil
+	})
+	if err == nil && p.Namespaced {
+		err = s.removeNamespace(ctx, p, dir)
+	}
+	if err != nil && !Missing(err) {
+		return fmt.Errorf("removing directory %s: %w", dir, err)
+	}
+	return nil
+}
+
+// removeNamespace removes what the namespace manager has of a directory whose files are gone.
+func (s *Store) removeNamespace(ctx context.Context, p Place, dir string) error {
+	c, err := s.Session.Vim(ctx)
+	if err != nil {
+		return err
+	}
+	_, name := Split(dir)
+	_, err = methods.DeleteDirectory(ctx, c, &types.DeleteDirectory{
+		This: *c.ServiceContent.DatastoreNamespaceManager, Datacenter: &p.Datacenter,
+		DatastorePath: strings.TrimSuffix(strings.TrimPrefix(p.URL, "ds://"), "/") + "/" + name})
+	return err
+}
+
+// CopyDisk copies a virtual disk and waits for the copy, which is made by spec.
+func (s *Store) CopyDisk(ctx context.Context, datacenter types.ManagedObjectReference, from, to string, spec types.BaseVirtualDiskSpec) error {
+	_, err := s.task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
+		res, err := methods.CopyVirtualDisk_Task(ctx, c, &types.CopyVirtualDisk_Task{
+			This:       *c.ServiceContent.VirtualDiskManager,
+			SourceName: from, SourceDatacenter: &datacenter, DestName: to, DestDatacenter: &datacenter, DestSpec: spec,
+		})
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		return res.Returnval, nil
+	})
+	if err != nil {
+		return fmt.Errorf("copying disk %s to %s: %w", from, to, err)
+	}
+	return nil
+}
+
+// task starts a task and waits for its end.
+func (s *Store) task(ctx context.Context, start func(*vim25.Client) (types.ManagedObjectReference, error)) (types.AnyType, error) {
+	c, err := s.Session.Vim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ref, err := start(c)
+	if err != nil {
+		return nil, err
+	}
+	return s.Inventory.WaitTask(ctx, ref)
+}
