@@ -31,6 +31,8 @@ type Image struct {
 	VApp *types.VmConfigSpec
 	// Version of the item's content that it is of.
 	Version string
+	// Hardware are its disks and their controllers.
+	Hardware Hardware
 	// Description is what it says in the words of the API.
 	Description provider.ImageDescription
 }
@@ -65,12 +67,13 @@ func parse(r io.Reader) (*Image, error) {
 	for i := range vm.VirtualHardware {
 		vm.VirtualHardware[i].Item = nil
 	}
+	disks := readHardware(envelope, &whole)
 	envelope.VirtualSystem, envelope.VirtualSystemCollection = vm, nil
 	spec, err := envelope.ToConfigSpec()
 	if err != nil {
 		return nil, &UnusableError{Message: "the OVF descriptor cannot be used: " + err.Error()}
 	}
-	image := &Image{Config: spec, Description: describe(envelope, &whole, &spec)}
+	image := &Image{Config: spec, Hardware: disks, Description: describe(envelope, &whole, &spec)}
 	if v := spec.VAppConfig; v != nil && len(v.GetVmConfigSpec().Property) > 0 {
 		image.VApp = v.GetVmConfigSpec()
 		image.VApp.OvfEnvironmentTransport = transport(vm)
