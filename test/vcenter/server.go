@@ -20,6 +20,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/slipway-dev/slipway/test/vcenter/contentlibrary"
+	"github.com/slipway-dev/slipway/test/vcenter/datastores"
 	"github.com/slipway-dev/slipway/test/vcenter/events"
 	"github.com/slipway-dev/slipway/test/vcenter/fastcollector"
 	"github.com/slipway-dev/slipway/test/vcenter/front"
@@ -53,6 +54,7 @@ type Server struct {
 	usage    *usage.Keeper
 	gate     *strict.Gate
 	events   *events.Events
+	files    *datastores.Datastores
 	keeper   *saved.Keeper // nil without a state directory
 	front    *front.Front
 	delays   *front.TaskDelays
@@ -155,7 +157,9 @@ func (s *Server) build(ctx context.Context) (err error) {
 	s.hub = fastcollector.Install(registry, s.inv.Model.ServiceContent.PropertyCollector, s.sight)
 	s.guests = guest.Install(registry, s.options.GuestBootDelay)
 	s.guests.CloudInit(true)
+	s.files = datastores.New(registry)
 	s.gate = strict.Install(registry, s.guests, s.sight, strict.Handlers{
+		"FileManager": s.files, "VirtualDiskManager": s.files, "DatastoreNamespaceManager": s.files,
 		"AuthorizationManager": sight.NewAuthority(s.sight), "SearchIndex": sight.NewSearch(s.sight), "ViewManager": s.hub,
 	})
 	s.gate.Importer = s.options.Username
@@ -229,7 +233,7 @@ func (s *Server) serve(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listen on --control-listen %s: %w", o.ControlListen, err)
 	}
-	s.control = &http.Server{Handler: front.Control(s.front, s.delays, s.events, s, s.volumes), ReadHeaderTimeout: time.Minute}
+	s.control = &http.Server{Handler: front.Control(s.front, s.delays, s.events, s, s.volumes, s.files), ReadHeaderTimeout: time.Minute}
 	run(ctx, func() error { return s.control.Serve(controls) })
 	s.ready.ControlURL = "http://" + controls.Addr().String()
 	return nil

@@ -1,0 +1,160 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package datastores
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/test/vcenter/strict"
+)
+
+// self carries the managed object that the searches of the simulator want.
+var self = types.ManagedObjectReference{Type: "SlipwayDatastores", Value: "datastores"}
+
+// Datastores answers the calls of FileManager, VirtualDiskManager and
+// DatastoreNamespaceManager that have a method here.
+type Datastores struct {
+	mo.ServiceManager
+
+	registry *simulator.Registry
+
+	mu sync.Mutex
+	// sizes are those of files, by their paths on the disk. A file without one has the
+	// size of its content.
+	sizes map[string]int64
+	// diskSize is what each disk of a library item takes that has no size.
+	diskSize int64
+	// rate is how many bytes a copy takes in a second; 0 is no time at all.
+	rate int64
+	// open counts the copies that read or write a file.
+	open map[string]int
+	// faults are what calls fail with.
+	faults map[string]*ordered
+	// copied counts the bytes that copies have written.
+	copied int64
+}
+
+// ordered is a fault that a call has so many times; less than zero is always.
+type ordered struct {
+	fault types.BaseMethodFault
+	times int
+}
+
+// New puts it into the registry. Calls reach it by strict.Handlers.
+func New(registry *simulator.Registry) *Datastores {
+	d := &Datastores{registry: registry, sizes: map[string]int64{}, open: map[string]int{}, faults: map[string]*ordered{}}
+	d.Self = self
+	registry.Put(d)
+	return d
+}
+
+// Lock does nothing: calls on different files go on side by side.
+func (d *Datastores) Lock() {}
+
+// Unlock does nothing, as Lock.
+func (d *Datastores) Unlock() {}
+
+// file is a file, or a directory, on a datastore.
+type file struct {
+	// name as it was given.
+	name string
+	// on is its datastore, path where it is there, and disk where it is on the disk of the
+	// simulator.
+	on         *simulator.Datastore
+	path, disk string
+}
+
+// resolve finds the place of a datastore path.
+func (d *Datastores) resolve(ctx *simulator.Context, dc *types.ManagedObjectReference, name string) (file, types.BaseMethodFault) {
+	var p object.DatastorePath
+	if !p.FromString(name) || strings.Contains(p.Path, "..") {
+		return file{}, &types.InvalidDatastorePath{DatastorePath: name}
+	}
+	if dc == nil {
+		return file{}, &types.InvalidArgument{InvalidProperty: "datacenter"}
+	}
+	for _, e := range d.registry.All("Datastore") {
+		ds, ok := e.(*simulator.Datastore)
+		if !ok || ds.Name != p.Datastore {
+			continue
+		}
+		f := file{name: name, on: ds, path: strings.Trim(path.Clean("/"+p.Path), "/")}
+		f.disk = filepath.Join(ds.Summary.Url, f.path)
+		if top, rest, _ := strings.Cut(f.path, "/"); !topLevel(ds) && top != "" {
+			f.disk = filepath.Join(ds.Summary.Url, d.namespace(ds, top), rest)
+		}
+		return f, nil
+	}
+	return file{}, &types.InvalidDatastore{Name: p.Datastore}
+}
+
+// there tells whether it exists, and fails for a path whose disk cannot be read.
+func (f file) there() bool {
+	_, err := os.Stat(f.disk)
+	return err == nil
+}
+
+func (f file) fault() types.FileFault { return types.FileFault{File: f.name} }
+
+// isDisk is true of the descriptor of a virtual disk, whose content is in another file.
+func (f file) isDisk() bool { return strings.HasSuffix(f.disk, ".vmdk") }
+
+// size of a file, or of all that is in a directory.
+func (d *Datastores) size(f file) (total int64) {
+	_ = filepath.Walk(f.disk, func(p string, info os.FileInfo, err error) error {
+		if err != nil || info.IsDir() {
+			return nil // it has gone
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		size, known := d.sizes[p]
+		switch {
+		case known:
+			total += size
+		case strings.HasPrefix(f.path, "contentlib-") && strings.HasSuffix(p, ".vmdk") && d.diskSize > 0:
+			total += d.diskSize
+		default:
+			total += info.Size()
+		}
+		return nil
+	})
+	return total
+}
+
+// charge takes bytes from what is free of a datastore, if there are so many, or gives back
+// those below zero.
+func (d *Datastores) charge(ds *simulator.Datastore, bytes int64) types.BaseMethodFault {
+	ctx := strict.Acting(d.registry)
+	var fault types.BaseMethodFault
+	ctx.WithLock(ds, func() {
+		free := ds.Summary.FreeSpace - bytes
+		if free < 0 {
+			fault = &types.NoDiskSpace{FileFault: types.FileFault{File: ds.Name}, Datastore: ds.Name}
+			return
+		}
+		ctx.Update(ds, []types.PropertyChange{{Name: "summary.freeSpace", Val: min(free, ds.Summary.Capacity)}})
+	})
+	return fault
+}
+
+// ordered returns the fault that was ordered for a call.
+func (d *Datastores) ordered(call string) types.BaseMethodFault {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	o := d.faults[call]
+	if o == nil || o.times == 0 {
+		return nil
+	}
+	o.times--
+	return o.fault
+}

@@ -1,0 +1,154 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package datastores
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/test/vcenter/strict"
+)
+
+// orderable are the faults that can be ordered, by their names.
+var orderable = map[string]types.BaseMethodFault{
+	"FileLocked": &types.FileLocked{}, "FileNotFound": &types.FileNotFound{}, "NoDiskSpace": &types.NoDiskSpace{},
+	"CannotCreateFile": &types.CannotCreateFile{}, "CannotAccessFile": &types.CannotAccessFile{}, "CannotDeleteFile": &types.CannotDeleteFile{},
+	"HostCommunication": &types.HostCommunication{}, "InvalidDatastore": &types.InvalidDatastore{}, "InaccessibleDatastore": &types.InaccessibleDatastore{},
+	"NoPermission": &types.NoPermission{PrivilegeId: "Datastore.FileManagement"}, "NotSupported": &types.NotSupported{}, "SystemError": &types.SystemError{Reason: "ordered"},
+}
+
+// Copied is what has been copied since the start.
+type Copied struct {
+	// Bytes that were written by copies.
+	Bytes int64 `json:"bytes"`
+}
+
+// Routes adds to a control page:
+//
+//	PUT /datastores/rate?bytes=N                    copies take so many bytes in a second; 0 is no time
+//	PUT /datastores/disksize?bytes=N                each disk of a library item takes so much
+//	PUT /datastores/toplevel?datastore=D&allowed=B  whether top-level directories can be made, as on vSAN not
+//	PUT /datastores/fault?call=C&fault=F&times=N    calls fail, for ever without times
+//	POST /datastores/delete?path=P                  somebody deletes a file or a directory, open or not
+//	GET /datastores/list?datastore=D                the files and the directories, with a slash at the end
+//	GET /datastores/copied                          how many bytes were copied
+func (d *Datastores) Routes(mux *http.ServeMux) {
+	for pattern, do := range map[string]func(q url.Values) (any, error){
+		"PUT /datastores/rate":     func(q url.Values) (any, error) { return d.number(q, &d.rate) },
+		"PUT /datastores/disksize": func(q url.Values) (any, error) { return d.number(q, &d.diskSize) },
+		"PUT /datastores/toplevel": d.setTopLevel,
+		"PUT /datastores/fault":    d.order,
+		"POST /datastores/delete":  d.deleteOrder,
+		"GET /datastores/list":     func(q url.Values) (any, error) { return d.list(q.Get("datastore")) },
+		"GET /datastores/copied": func(url.Values) (any, error) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			return Copied{Bytes: d.copied}, nil
+		},
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			result, err := do(r.URL.Query())
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusBadRequest)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(result) // the client has gone: nobody to tell
+		})
+	}
+}
+
+func (d *Datastores) number(q url.Values, to *int64) (any, error) {
+	n, err := strconv.ParseInt(q.Get("bytes"), 10, 64)
+	if err != nil || n < 0 {
+		return nil, fmt.Errorf("bytes: %q: must be a number that is not negative", q.Get("bytes"))
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	*to = n
+	return n, nil
+}
+
+func (d *Datastores) find(name string) (*simulator.Datastore, error) {
+	for _, e := range d.registry.All("Datastore") {
+		if ds, ok := e.(*simulator.Datastore); ok && ds.Name == name {
+			return ds, nil
+		}
+	}
+	return nil, fmt.Errorf("datastore: none has the name %q", name)
+}
+
+func (d *Datastores) setTopLevel(q url.Values) (any, error) {
+	ds, err := d.find(q.Get("datastore"))
+	if err != nil {
+		return nil, err
+	}
+	allowed, err := strconv.ParseBool(q.Get("allowed"))
+	if err != nil {
+		return nil, fmt.Errorf("allowed: %q: must be true or false", q.Get("allowed"))
+	}
+	strict.Acting(d.registry).WithLock(ds, func() { ds.Capability.TopLevelDirectoryCreateSupported = &allowed })
+	return allowed, nil
+}
+
+func (d *Datastores) order(q url.Values) (any, error) {
+	fault, ok := orderable[q.Get("fault")]
+	if !ok {
+		return nil, fmt.Errorf("fault: %q: must be one of %q", q.Get("fault"), slices.Sorted(maps.Keys(orderable)))
+	}
+	times := -1
+	if q.Has("times") {
+		var err error
+		if times, err = strconv.Atoi(q.Get("times")); err != nil || times < 0 {
+			return nil, fmt.Errorf("times: %q: must be a number that is not negative", q.Get("times"))
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.faults[q.Get("call")] = &ordered{fault: fault, times: times}
+	return times, nil
+}
+
+func (d *Datastores) deleteOrder(q url.Values) (any, error) {
+	dc := d.registry.Any("Datacenter").Reference()
+	f, fault := d.resolve(strict.Acting(d.registry), &dc, q.Get("path"))
+	if fault != nil || f.path == "" || !f.there() {
+		return nil, fmt.Errorf("path: %q: there is no such file", q.Get("path"))
+	}
+	err := os.RemoveAll(f.disk)
+	if f.isDisk() && err == nil {
+		err = os.RemoveAll(extent(f.disk))
+	}
+	return nil, err
+}
+
+func (d *Datastores) list(name string) ([]string, error) {
+	ds, err := d.find(name)
+	if err != nil {
+		return nil, err
+	}
+	all := []string{}
+	return all, filepath.WalkDir(ds.Summary.Url, func(p string, entry os.DirEntry, err error) error {
+		rest, relErr := filepath.Rel(ds.Summary.Url, p)
+		switch {
+		case err != nil || relErr != nil || rest == ".":
+		case entry.IsDir():
+			all = append(all, rest+"/")
+		case !strings.HasPrefix(rest, "."):
+			all = append(all, rest)
+		}
+		return nil
+	})
+}
