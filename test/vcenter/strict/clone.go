@@ -4,6 +4,8 @@
 package strict
 
 import (
+	"slices"
+
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/simulator/esx"
@@ -45,6 +47,11 @@ func (g *Gate) clone(ctx *simulator.Context, vm *simulator.VirtualMachine, req *
 	ctx.WithLock(vm, func() { source, _ = simulator.Checkpoint(vm).(*mo.VirtualMachine) })
 	if source == nil || source.Config == nil {
 		return nil, &types.ManagedObjectNotFound{Obj: vm.Self}
+	}
+	if from := req.Spec.Snapshot; from != nil {
+		if fault := asOf(ctx, source, *from); fault != nil {
+			return nil, fault
+		}
 	}
 	at := &req.Spec.Location
 	pool := at.Pool
@@ -137,6 +144,24 @@ func datastoreName(ctx *simulator.Context, source *mo.VirtualMachine, ref *types
 	return path.Datastore
 }
 
+// asOf makes source what it was at a snapshot.
+func asOf(ctx *simulator.Context, source *mo.VirtualMachine, ref types.ManagedObjectReference) types.BaseMethodFault {
+	snapshot, ok := ctx.Map.Get(ref).(*simulator.VirtualMachineSnapshot)
+	if !ok {
+		return &types.ManagedObjectNotFound{Obj: ref}
+	}
+	if snapshot.Vm != source.Self {
+		return &types.InvalidArgument{InvalidProperty: "spec.snapshot"}
+	}
+	ctx.WithLock(snapshot, func() {
+		config := snapshot.Config
+		config.ExtraConfig = slices.Clone(config.ExtraConfig)
+		config.Hardware.Device = slices.Clone(config.Hardware.Device)
+		source.Config = &config
+	})
+	return nil
+}
+
 // cloneSpec describes a copy of the source under another name.
 func cloneSpec(source *mo.VirtualMachine, name, datastore string) types.VirtualMachineConfigSpec {
 	config := source.Config
@@ -195,6 +220,7 @@ func cloneDevice(d types.BaseVirtualDevice, datastore string) types.BaseVirtualD
 			DiskMode:                     string(types.VirtualDiskModePersistent),
 			ThinProvisioned:              thin,
 		}
+		device.VDiskId = nil // a copy of a first class disk is none (judgement)
 	case types.BaseVirtualEthernetCard:
 		card := device.GetVirtualEthernetCard()
 		card.MacAddress, card.AddressType = "", string(types.VirtualEthernetCardMacTypeGenerated)
