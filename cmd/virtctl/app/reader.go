@@ -60,6 +60,13 @@ func (r *clusterReader) Class(ctx context.Context, namespace, name string) (*vmv
 
 // Image implements instancetype.Reader.
 func (r *clusterReader) Image(ctx context.Context, namespace string, ref vmv1alpha1.VirtualMachineImageRef) (*vmv1alpha1.VirtualMachineImage, error) {
+	if ref.Kind == vmv1alpha1.MachineImageKind {
+		source, err := r.client.VmV1alpha1().VirtualMachines(namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+		if err != nil {
+			return nil, err
+		}
+		return source.AsImage(), nil
+	}
 	if ref.Kind != vmv1alpha1.ClusterImageKind {
 		return r.client.VmV1alpha1().VirtualMachineImages(namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 	}

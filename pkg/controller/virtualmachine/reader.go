@@ -33,8 +33,10 @@ type objectReader struct {
 	images  vmlisters.VirtualMachineImageLister
 	// clusterImages are those of all namespaces.
 	clusterImages vmlisters.ClusterVirtualMachineImageLister
-	revisions     *revisionStore
-	claims        corev1client.PersistentVolumeClaimsGetter
+	// machines are what others are cloned from.
+	machines  vmlisters.VirtualMachineLister
+	revisions *revisionStore
+	claims    corev1client.PersistentVolumeClaimsGetter
 }
 
 var _ instancetype.Reader = (*objectReader)(nil)
@@ -61,6 +63,7 @@ func newObjectReader(server itclient.InstancetypeV1alpha1Interface, f externalve
 		classes:       vm.VirtualMachineClasses().Lister(),
 		images:        vm.VirtualMachineImages().Lister(),
 		clusterImages: vm.ClusterVirtualMachineImages().Lister(),
+		machines:      vm.VirtualMachines().Lister(),
 		revisions:     revisions,
 		claims:        claims,
 	}
@@ -91,7 +94,15 @@ func (r *objectReader) Class(_ context.Context, namespace, name string) (*vmv1al
 
 // Image returns an image.
 func (r *objectReader) Image(_ context.Context, namespace string, ref vmv1alpha1.VirtualMachineImageRef) (*vmv1alpha1.VirtualMachineImage, error) {
-	if ref.Kind != vmv1alpha1.ClusterImageKind {
+	switch ref.Kind {
+	case vmv1alpha1.ClusterImageKind:
+	case vmv1alpha1.MachineImageKind:
+		source, err := r.machines.VirtualMachines(namespace).Get(ref.Name)
+		if err != nil {
+			return nil, err
+		}
+		return source.AsImage(), nil
+	default:
 		return r.images.VirtualMachineImages(namespace).Get(ref.Name)
 	}
 	image, err := r.clusterImages.Get(ref.Name)

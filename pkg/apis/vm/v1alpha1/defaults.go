@@ -12,6 +12,9 @@ const (
 	ImageKind = "VirtualMachineImage"
 	// ClusterImageKind is the kind of the images of all namespaces.
 	ClusterImageKind = "ClusterVirtualMachineImage"
+	// MachineImageKind is the kind of an image that is another virtual machine of the
+	// namespace.
+	MachineImageKind = "VirtualMachine"
 	// DefaultImageKind is the kind of an image reference that names none.
 	DefaultImageKind = ImageKind
 	// DefaultProbePeriodSeconds is the time between two probes.

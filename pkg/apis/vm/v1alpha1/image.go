@@ -6,6 +6,7 @@ package v1alpha1
 import (
 	"cmp"
 	"fmt"
+	"maps"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -17,6 +18,39 @@ import (
 // kind names it. It shares memory with i.
 func (i *ClusterVirtualMachineImage) AsImage() *VirtualMachineImage {
 	return &VirtualMachineImage{ObjectMeta: i.ObjectMeta, Spec: i.Spec, Status: i.Status}
+}
+
+// AsImage returns the virtual machine as an image from which another is cloned: with its
+// labels, and beside them those that say which instance type and preference it was made
+// with, unless it has labels that say so. The image has no spec, and its status tells the
+// disks that a clone has, if those of vm are known: its boot disk and those of its volumes
+// that are not the disks of claims.
+func (vm *VirtualMachine) AsImage() *VirtualMachineImage {
+	image := &VirtualMachineImage{ObjectMeta: metav1.ObjectMeta{Namespace: vm.Namespace, Name: vm.Name, Labels: maps.Clone(vm.Labels)}}
+	infer := func(label, kindLabel, name, kind string) {
+		if name == "" || image.Labels[label] != "" {
+			return
+		}
+		if image.Labels == nil {
+			image.Labels = map[string]string{}
+		}
+		image.Labels[label], image.Labels[kindLabel] = name, kind
+	}
+	if m := vm.Spec.Instancetype; m != nil {
+		infer(LabelDefaultInstancetype, LabelDefaultInstancetypeKind, m.Name, m.Kind)
+	}
+	if m := vm.Spec.Preference; m != nil {
+		infer(LabelDefaultPreference, LabelDefaultPreferenceKind, m.Name, m.Kind)
+	}
+	if s := vm.Status.Storage; s != nil && s.BootDisk != nil && s.BootDisk.Capacity != nil {
+		image.Status.Disks = []VirtualMachineImageDisk{{Name: "boot", Capacity: s.BootDisk.Capacity}}
+		for _, v := range vm.Status.Volumes {
+			if v.ClaimName == "" && v.Capacity != nil {
+				image.Status.Disks = append(image.Status.Disks, VirtualMachineImageDisk{Name: v.Name, Capacity: v.Capacity})
+			}
+		}
+	}
+	return image
 }
 
 // Location returns the kind of an image's source, and where that is: the name of the

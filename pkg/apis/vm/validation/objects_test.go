@@ -34,6 +34,10 @@ func TestVirtualMachineUpdate(t *testing.T) {
 		{"the size", identified(same), identified(func(o *vmv1alpha1.VirtualMachine) { o.Spec.CPU.Sockets = 4 }), nil},
 		{"the image", identified(same), identified(func(o *vmv1alpha1.VirtualMachine) { o.Spec.Image.Name = "ubuntu" }), []string{"Invalid spec.image"}},
 		{"the image, by removing it", identified(same), identified(func(o *vmv1alpha1.VirtualMachine) { o.Spec.Image = nil }), []string{"Invalid spec.image"}},
+		{"the image, to a snapshot", identified(same), identified(func(o *vmv1alpha1.VirtualMachine) { o.Spec.Image.Kind, o.Spec.Image.Snapshot = "VirtualMachine", "a" }), []string{"Invalid spec.image"}},
+		{"the image, to the virtual machine itself", inlineVM(func(o *vmv1alpha1.VirtualMachine) { o.Spec.Image = nil }), inlineVM(func(o *vmv1alpha1.VirtualMachine) {
+			o.Spec.Image = &vmv1alpha1.VirtualMachineImageRef{Kind: "VirtualMachine", Name: o.Name}
+		}), []string{"Invalid spec.image.name"}},
 		{"the image, by naming one at last", inlineVM(func(o *vmv1alpha1.VirtualMachine) { o.Spec.Image = nil }), inlineVM(nil), nil},
 		{"the firmware UUID", identified(same), identified(func(o *vmv1alpha1.VirtualMachine) { o.Spec.Firmware.UUID = other }), []string{"Invalid spec.firmware.uuid"}},
 		{"the firmware UUID, by removing the firmware", identified(same), identified(func(o *vmv1alpha1.VirtualMachine) { o.Spec.Firmware = nil }), []string{"Invalid spec.firmware.uuid"}},

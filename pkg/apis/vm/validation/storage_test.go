@@ -73,6 +73,8 @@ func TestDrivesAndDisksOfTheSpec(t *testing.T) {
 		{"an empty drive", volumes(drive(func(v *vmv1alpha1.VirtualMachineVolume) { v.CDROM.Image, v.Bus = nil, "ide" })), nil},
 		{"a drive on SCSI", volumes(drive(func(v *vmv1alpha1.VirtualMachineVolume) { v.Bus = "pvscsi" })), []string{"NotSupported " + at + ".bus"}},
 		{"an image without name", volumes(drive(func(v *vmv1alpha1.VirtualMachineVolume) { v.CDROM.Image.Name = "" })), []string{"Required " + at + ".cdrom.image.name"}},
+		{"a virtual machine in a drive", volumes(drive(func(v *vmv1alpha1.VirtualMachineVolume) { v.CDROM.Image.Kind = "VirtualMachine" })), []string{"NotSupported " + at + ".cdrom.image.kind"}},
+		{"a snapshot in a drive", volumes(drive(func(v *vmv1alpha1.VirtualMachineVolume) { v.CDROM.Image.Snapshot = "a" })), []string{"Forbidden " + at + ".cdrom.image.snapshot"}},
 		{"an image of another kind", volumes(drive(func(v *vmv1alpha1.VirtualMachineVolume) { v.CDROM.Image.Kind = "Disc" })), []string{"NotSupported " + at + ".cdrom.image.kind"}},
 		{"what becomes of a drive", volumes(drive(func(v *vmv1alpha1.VirtualMachineVolume) { v.ReclaimPolicy = vmv1alpha1.VolumeReclaimDetach })),
 			[]string{"Forbidden " + at + ".reclaimPolicy"}},

@@ -23,6 +23,7 @@ func ValidateVirtualMachine(obj *vmv1alpha1.VirtualMachine) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&obj.ObjectMeta, true, validateVMName, field.NewPath("metadata"))
 	errs = append(errs, validateAnnotations(obj, nil)...)
 	errs = append(errs, ValidateVirtualMachineSpec(&obj.Spec, field.NewPath("spec"))...)
+	errs = append(errs, validateNotItself(obj, field.NewPath("spec"))...)
 	return append(errs, validateNewBIOSUUID(obj.Spec.Firmware, field.NewPath("spec", "firmware", "uuid"))...)
 }
 
@@ -36,6 +37,7 @@ func ValidateVirtualMachineUpdate(obj, old *vmv1alpha1.VirtualMachine) field.Err
 	}
 	path := field.NewPath("spec")
 	errs = append(errs, ValidateVirtualMachineSpec(&obj.Spec, path)...)
+	errs = append(errs, validateNotItself(obj, path)...)
 	errs = append(errs, validateZoneOf(obj, old)...)
 	errs = append(errs, validateStorageUpdate(obj, old, path)...)
 	return append(errs, validateSpecUpdate(&obj.Spec, &old.Spec, path)...)
@@ -87,7 +89,7 @@ func ValidateVirtualMachineSpec(spec *vmv1alpha1.VirtualMachineSpec, path *field
 	errs = append(errs, validateMemory(spec.Memory, path.Child("memory"))...)
 	errs = append(errs, validateInstancetypeMatcher(spec.Instancetype, spec.Volumes, path.Child("instancetype"))...)
 	errs = append(errs, validatePreferenceMatcher(spec.Preference, spec.Volumes, path.Child("preference"))...)
-	errs = append(errs, validateImageRef(spec.Image, path.Child("image"))...)
+	errs = append(errs, validateImageRef(spec.Image, path.Child("image"), vmv1alpha1.MachineImageKind)...)
 	errs = append(errs, validatePower(spec, path)...)
 	errs = append(errs, validateNetwork(spec.Network, path.Child("network"))...)
 	errs = append(errs, validateVolumes(spec.Volumes, path.Child("volumes"))...)
@@ -108,13 +110,34 @@ func ValidateVirtualMachineSpec(spec *vmv1alpha1.VirtualMachineSpec, path *field
 	return append(errs, validateUUID(spec.InstanceUUID, path.Child("instanceUUID"))...)
 }
 
-// validateImageRef checks the reference to the image.
-func validateImageRef(ref *vmv1alpha1.VirtualMachineImageRef, path *field.Path) field.ErrorList {
+// validateImageRef checks the reference to the image, which may be of other kinds too.
+func validateImageRef(ref *vmv1alpha1.VirtualMachineImageRef, path *field.Path, others ...string) field.ErrorList {
 	if ref == nil {
 		return nil
 	}
 	errs := validateRequiredName(ref.Name, path.Child("name"))
-	return append(errs, validateEnum(ref.Kind, path.Child("kind"), vmv1alpha1.ImageKind, vmv1alpha1.ClusterImageKind)...)
+	if ref.Snapshot != "" && ref.Kind != vmv1alpha1.MachineImageKind {
+		errs = append(errs, field.Forbidden(path.Child("snapshot"), "only an image of kind VirtualMachine has snapshots"))
+	}
+	kinds := append([]string{vmv1alpha1.ImageKind, vmv1alpha1.ClusterImageKind}, others...)
+	return append(errs, validateEnum(ref.Kind, path.Child("kind"), kinds...)...)
+}
+
+// validateNotItself refuses a virtual machine that is to be a clone of itself.
+func validateNotItself(vm *vmv1alpha1.VirtualMachine, path *field.Path) field.ErrorList {
+	ref := vm.Spec.Image
+	if ref == nil || ref.Kind != vmv1alpha1.MachineImageKind || ref.Name == "" || ref.Name != vm.Name {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path.Child("image", "name"), ref.Name, "must be another virtual machine than this one")}
+}
+
+// imageText is a reference for people.
+func imageText(ref *vmv1alpha1.VirtualMachineImageRef) string {
+	if ref.Snapshot != "" {
+		return ref.Kind + "/" + ref.Name + " at snapshot " + ref.Snapshot
+	}
+	return ref.Kind + "/" + ref.Name
 }
 
 // validateSpecUpdate checks what may not change.
@@ -123,10 +146,9 @@ func validateSpecUpdate(spec, old *vmv1alpha1.VirtualMachineSpec, path *field.Pa
 	if old.Image != nil && !apiequality.Semantic.DeepEqual(spec.Image, old.Image) {
 		given := "nothing"
 		if spec.Image != nil {
-			given = spec.Image.Kind + "/" + spec.Image.Name
+			given = imageText(spec.Image)
 		}
-		errs = append(errs, field.Invalid(path.Child("image"), given,
-			fmt.Sprintf("is immutable once set; must stay %s/%s", old.Image.Kind, old.Image.Name)))
+		errs = append(errs, field.Invalid(path.Child("image"), given, "is immutable once set; must stay "+imageText(old.Image)))
 	}
 	if old.Firmware != nil {
 		var uuid string

@@ -200,6 +200,10 @@ func TestSpecPowerAndReferences(t *testing.T) {
 		{"restart at a time", func(s *spec) { s.NextRestartTime = "2026-01-02T15:04:05Z" }, nil},
 		{"restart at no time", func(s *spec) { s.NextRestartTime = "tomorrow" }, []string{"Invalid spec.nextRestartTime"}},
 		{"an unknown image kind", func(s *spec) { s.Image.Kind = "Floppy" }, []string{"NotSupported spec.image.kind"}},
+		{"a clone", func(s *spec) { s.Image.Kind = "VirtualMachine" }, nil},
+		{"a clone of a snapshot", func(s *spec) { s.Image.Kind, s.Image.Snapshot = "VirtualMachine", "before the update" }, nil},
+		{"a snapshot of an image", func(s *spec) { s.Image.Snapshot = "a" }, []string{"Forbidden spec.image.snapshot"}},
+		{"a clone of nothing", func(s *spec) { s.Image.Kind, s.Image.Name = "VirtualMachine", "" }, []string{"Required spec.image.name"}},
 		{"an image without name", func(s *spec) { s.Image.Name = "" }, []string{"Required spec.image.name"}},
 		{"malformed names", func(s *spec) {
 			s.StorageClass, s.GroupName, s.CurrentSnapshotName = "A B", "A B", "A B"

@@ -89,7 +89,15 @@ func (r *Readers) Class(ctx context.Context, namespace, name string) (*vmv1alpha
 
 // Image implements instancetype.Reader.
 func (r *Readers) Image(ctx context.Context, namespace string, ref vmv1alpha1.VirtualMachineImageRef) (*vmv1alpha1.VirtualMachineImage, error) {
-	if ref.Kind != vmv1alpha1.ClusterImageKind {
+	switch ref.Kind {
+	case vmv1alpha1.ClusterImageKind:
+	case vmv1alpha1.MachineImageKind:
+		source, err := read(ctx, r.Machines, namespace, ref.Name, &vmv1alpha1.VirtualMachine{})
+		if err != nil {
+			return nil, err
+		}
+		return source.AsImage(), nil
+	default:
 		return read(ctx, r.Images, namespace, ref.Name, &vmv1alpha1.VirtualMachineImage{})
 	}
 	image, err := read(ctx, r.ClusterImages, "", ref.Name, &vmv1alpha1.ClusterVirtualMachineImage{})
