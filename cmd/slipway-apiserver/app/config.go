@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-dev/slipway/pkg/admission/adoption"
+	"github.com/slipway-dev/slipway/pkg/admission/copying"
 	"github.com/slipway-dev/slipway/pkg/admission/finalizer"
 	"github.com/slipway-dev/slipway/pkg/admission/protectedkeys"
 	"github.com/slipway-dev/slipway/pkg/admission/reserve"
@@ -69,7 +70,7 @@ func newConfig(o *Options, etcd *embeddedetcd.Server, i *identities) (*config, e
 		return nil, fmt.Errorf("applying the options: %w", err)
 	}
 	i.prime(&recommended.Config)
-	ours := checks(o.PrivilegedUsers)
+	ours := append(checks(o.PrivilegedUsers), copying.New(recommended.Authorization.Authorizer))
 	if etcd != nil {
 		ours = append(ours, reserve.New(etcd.Room))
 		recommended.AddReadyzChecks(healthz.NamedCheck("etcd-space", etcdSpace(etcd)))
