@@ -26,6 +26,9 @@ type Request struct {
 	Image *vmv1alpha1.VirtualMachineImage
 	// ImageCache holds the copies of the image, nil when there is none, or none is wanted.
 	ImageCache *vmv1alpha1.VirtualMachineImageCache
+	// CloneOf is the virtual machine to clone, with Image for what is said of it; nil for
+	// any other image.
+	CloneOf *CloneSource
 	// StorageClasses are those that Effective names, by name.
 	StorageClasses map[string]StorageClass
 	// Discs are the images in CD-ROM drives, by volume; nil for one that does not exist.
@@ -39,10 +42,26 @@ type Request struct {
 	// forbids creation. The provider then checks and reports its own
 	// prerequisites, but starts no create.
 	PrerequisitesReady bool
+	// CompletionReady is true also when only the image is missing, of which a create needs
+	// nothing any more that was interrupted after the virtual machine was made.
+	CompletionReady bool
 	// Priority orders creates that wait for a slot, higher first.
 	Priority int
 	// Now is the time of the pass.
 	Now time.Time
+}
+
+// CloneSource is a virtual machine that another one is cloned from.
+type CloneSource struct {
+	// NamespacedName of its object.
+	types.NamespacedName
+	// UID of its object.
+	UID types.UID
+	// InstanceUUID that it has.
+	InstanceUUID string
+	// Snapshot is the name of the snapshot that is cloned; empty for the present state,
+	// which can be cloned of one that is powered off.
+	Snapshot string
 }
 
 // BootstrapData holds secret values; it is never logged.

@@ -179,6 +179,7 @@ func (c *Controller) register() ([]cache.InformerSynced, error) {
 	return controller.Register([]controller.Source{
 		{Informer: vm.VirtualMachines().Informer(), Handler: e.Objects.Handler()},
 		{Informer: vm.VirtualMachines().Informer(), Handler: e.Handler()},
+		{Informer: vm.VirtualMachines().Informer(), Handler: e.Related(indexByOrigin, byName)},
 		{Informer: vm.VirtualMachineInstances().Informer(), Handler: c.vmis.Handler()},
 		{Informer: vm.VirtualMachineInstances().Informer(), Handler: e.instances()},
 		{Informer: vm.VirtualMachineClasses().Informer(), Handler: e.Related(indexByClass, byName)},

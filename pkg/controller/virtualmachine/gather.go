@@ -28,8 +28,12 @@ const (
 // prerequisites is what a virtual machine needs before it can be created.
 type prerequisites struct {
 	// ready is true when everything is there.
-	ready     bool
+	ready bool
+	// rest is the same without the image, of which a virtual machine that is there needs
+	// nothing any more.
+	rest      bool
 	image     *vmv1alpha1.VirtualMachineImage
+	cloneOf   *provider.CloneSource
 	bootstrap *provider.BootstrapData
 }
 
@@ -40,15 +44,20 @@ func (r *reconciler) gather(ctx context.Context, p *pass) (prerequisites, error)
 	if isTrue(p.vm, vmv1alpha1.ConditionCreated) {
 		return prerequisites{}, nil
 	}
-	image, imageErr := r.gatherImage(ctx, p)
-	bootstrap, bootstrapErr := r.gatherBootstrap(ctx, p)
-	got := prerequisites{image: image, bootstrap: bootstrap}
-	got.ready = p.effective != nil &&
+	var got prerequisites
+	var imageErr, bootstrapErr error
+	if ref := p.vm.Spec.Image; ref != nil && ref.Kind == vmv1alpha1.MachineImageKind {
+		got.image, got.cloneOf = r.gatherOrigin(p, ref)
+	} else {
+		got.image, imageErr = r.gatherImage(ctx, p)
+	}
+	got.bootstrap, bootstrapErr = r.gatherBootstrap(ctx, p)
+	got.rest = p.effective != nil &&
 		holds(p.vm, vmv1alpha1.ConditionSynchronized) &&
-		holds(p.vm, vmv1alpha1.ConditionImageReady) &&
 		holds(p.vm, vmv1alpha1.ConditionVolumesReady) &&
 		holds(p.vm, vmv1alpha1.ConditionBootstrapReady) &&
 		holds(p.vm, vmv1alpha1.ConditionAddressesReady) && p.addressesRecorded()
+	got.ready = got.rest && holds(p.vm, vmv1alpha1.ConditionImageReady)
 	return got, errors.Join(imageErr, bootstrapErr)
 }
 

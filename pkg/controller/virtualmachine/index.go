@@ -13,8 +13,10 @@ import (
 
 // Indexes of the virtual machine cache by what a virtual machine refers to.
 const (
-	indexByClass  = "class"
-	indexByImage  = "image"
+	indexByClass = "class"
+	indexByImage = "image"
+	// indexByOrigin has those that are to be clones, by what they are cloned from.
+	indexByOrigin = "origin"
 	indexByClaim  = "claim"
 	indexBySource = "source"
 	// indexUnplaced has those that are in no zone, under one value.
@@ -36,6 +38,8 @@ var indexers = cache.Indexers{
 			case ref == nil:
 			case ref.Kind == vmv1alpha1.ClusterImageKind:
 				keys = append(keys, clusterKey(ref.Name))
+			case ref.Kind == vmv1alpha1.MachineImageKind:
+				// in indexByOrigin
 			default:
 				keys = append(keys, vm.Namespace+"/"+ref.Name)
 			}
@@ -47,6 +51,12 @@ var indexers = cache.Indexers{
 			}
 		}
 		return keys
+	}),
+	indexByOrigin: byVM(func(vm *vmv1alpha1.VirtualMachine) []string {
+		if ref := vm.Spec.Image; ref != nil && ref.Kind == vmv1alpha1.MachineImageKind && !isTrue(vm, vmv1alpha1.ConditionCreated) {
+			return []string{vm.Namespace + "/" + ref.Name}
+		}
+		return nil
 	}),
 	indexByStorageClass: byVM(func(vm *vmv1alpha1.VirtualMachine) []string {
 		return provider.StorageClassesOf(vm.Spec.StorageClass, vm.Spec.BootDisk, vm.Spec.Volumes)

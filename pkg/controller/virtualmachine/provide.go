@@ -38,7 +38,8 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 	}
 	req.Image = ready.image
 	req.Bootstrap = ready.bootstrap
-	req.PrerequisitesReady = ready.ready
+	req.CloneOf = ready.cloneOf
+	req.PrerequisitesReady, req.CompletionReady = ready.ready, ready.rest
 
 	call := r.provider.CreateOrUpdateVirtualMachineAsync
 	if r.blocking {

@@ -46,7 +46,7 @@ func (p *pass) create(ctx context.Context) error {
 	}
 	w := p.want.Clone()
 	op := p.engine.driver.Create(w, p.keepChecked(0))
-	return p.startCreate(ctx, op, w.Effective, w.Image.Spec)
+	return p.startCreate(ctx, op, w.Effective, w.Image.Spec, w.CloneOf)
 }
 
 // startCreate starts a create, or what finishes one, of what the parts tell.

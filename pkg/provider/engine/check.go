@@ -71,7 +71,7 @@ func (p *pass) checkOf(kinds []string) uint64 {
 			discs[volume] = &image.Spec
 		}
 	}
-	return hash(network, image, p.want.StorageClasses, discs, kinds)
+	return hash(network, image, p.want.CloneOf, p.want.StorageClasses, discs, kinds)
 }
 
 // keepChecked returns what remembers what was found out. It is called by operations, which

@@ -85,7 +85,7 @@ func (p *pass) waitForPlace(kind driver.Kind) {
 // what is not created, so that the pass after the first one has it.
 func (p *pass) complete(ctx context.Context, m driver.Machine) error {
 	p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "an interrupted create is finished")
-	if !p.req.PrerequisitesReady || p.want.Effective == nil {
+	if !p.req.PrerequisitesReady && !p.req.CompletionReady || p.want.Effective == nil {
 		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites,
 			p.lacking()+", to finish a create that was interrupted")
 		return nil

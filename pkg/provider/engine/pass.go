@@ -87,6 +87,7 @@ func want(req *provider.Request) *driver.Want {
 		Effective:       req.Effective,
 		NamespaceLabels: req.NamespaceLabels,
 		Image:           req.Image,
+		CloneOf:         req.CloneOf,
 		StorageClasses:  req.StorageClasses,
 		Discs:           req.Discs,
 		Bootstrap:       req.Bootstrap,

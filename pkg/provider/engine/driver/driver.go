@@ -111,6 +111,9 @@ type Want struct {
 	Adapters map[string]int32
 	// Image to create from, nil when it does not exist.
 	Image *vmv1alpha1.VirtualMachineImage
+	// CloneOf is the virtual machine to clone, with Image for what is said of it; nil for
+	// any other image.
+	CloneOf *provider.CloneSource
 	// StorageClasses are those that Effective names, by name.
 	StorageClasses map[string]provider.StorageClass
 	// Discs are the images in CD-ROM drives, by volume; nil for one that does not exist.

@@ -9,18 +9,14 @@ import (
 	"encoding/base64"
 	"fmt"
 
-	"github.com/vmware/govmomi/object"
-	"github.com/vmware/govmomi/property"
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vapi/vcenter"
-	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 	"github.com/vmware/govmomi/vim25/xml"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
-	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 )
 
@@ -118,59 +114,4 @@ func encode(spec types.VirtualMachineConfigSpec) (string, error) {
 		return "", fmt.Errorf("encoding the configuration: %w", err)
 	}
 	return base64.StdEncoding.EncodeToString(b.Bytes()), nil
-}
-
-func (c *Creator) clone(ctx context.Context, want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) (types.ManagedObjectReference, error) {
-	vim, err := c.Actor.Session.Vim(ctx)
-	if err != nil {
-		return types.ManagedObjectReference{}, err
-	}
-	var template mo.VirtualMachine
-	if err := property.DefaultCollector(vim).RetrieveOne(ctx, rep.Source.Template, []string{"config.hardware.device", "config.extraConfig"}, &template); err != nil {
-		return types.ManagedObjectReference{}, fmt.Errorf("reading template %s: %w", rep.Source.Template.Value, err)
-	}
-	if template.Config == nil {
-		return types.ManagedObjectReference{}, fmt.Errorf("template %s: its configuration cannot be read", rep.Source.Template.Value)
-	}
-	res, err := methods.CloneVM_Task(ctx, vim, &types.CloneVM_Task{
-		This: rep.Source.Template, Folder: folder, Name: want.Name, Spec: cloneOf(&template, want, rep, folder, spec),
-	})
-	if err != nil {
-		return types.ManagedObjectReference{}, fmt.Errorf("cloning template %s: %w", rep.Source.Template.Value, err)
-	}
-	result, err := c.Actor.Inventory.WaitTask(ctx, res.Returnval)
-	if err != nil {
-		return types.ManagedObjectReference{}, fmt.Errorf("cloning template %s: %w", rep.Source.Template.Value, err)
-	}
-	ref, ok := result.(types.ManagedObjectReference)
-	if !ok {
-		return types.ManagedObjectReference{}, fmt.Errorf("cloning template %s: vSphere returned no virtual machine", rep.Source.Template.Value)
-	}
-	return ref, nil
-}
-
-// cloneOf is the request for a clone of template. Its adapters give way to those of
-// spec, for where the clone goes the template's networks may not be. A TPM is made
-// anew: with a copy the clone would have the template's secrets. What we have once said
-// of the template, a pause for example, is not said of the clone.
-func cloneOf(template *mo.VirtualMachine, want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) types.VirtualMachineCloneSpec {
-	spec.Name, spec.DeviceChange = "", configspec.CloneDevices(want, template, spec.DeviceChange)
-	for _, o := range template.Config.ExtraConfig {
-		if key := o.GetOptionValue().Key; observe.Ours(key) {
-			spec.ExtraConfig = object.OptionValueList(spec.ExtraConfig).Join(&types.OptionValue{Key: key, Value: ""})
-		}
-	}
-	out := types.VirtualMachineCloneSpec{
-		Location: types.VirtualMachineRelocateSpec{
-			Pool: &rep.Pool, Datastore: &rep.Datastore, Folder: &folder, Disk: configspec.CloneDisks(want, template, rep.Datastore),
-		},
-		Config: &spec,
-	}
-	if id := configspec.HomeProfile(want); id != "" {
-		out.Location.Profile = []types.BaseVirtualMachineProfileSpec{&types.VirtualMachineDefinedProfileSpec{ProfileId: id}}
-	}
-	if configspec.HasTPM(template) {
-		out.TpmProvisionPolicy = string(types.VirtualMachineCloneSpecTpmProvisionPolicyReplace)
-	}
-	return out
 }

@@ -51,7 +51,7 @@ func (r *Resolver) Check(ctx context.Context, w *driver.Want, kinds ...string) *
 		func() { rep.Pool, poolErr = r.Pool(ctx) },
 		func() { datastoreErr = r.store(ctx, w, rep) },
 		func() { rep.Backings, networkErr = r.Backings(ctx, NetworkNames(w.Effective), w.NamespaceLabels) },
-		func() { rep.Source, imageErr = r.Source(ctx, w.Image) },
+		func() { rep.Source, imageErr = r.SourceOf(ctx, w) },
 	)
 	rep.Failures = driver.Report{
 		vmv1alpha1.ConditionPlacementReady: errors.Join(folderErr, poolErr),
@@ -78,7 +78,7 @@ func (r *Resolver) checkOnly(ctx context.Context, w *driver.Want, kinds []string
 		case vmv1alpha1.ConditionNetworkReady:
 			rep.Backings, err = r.Backings(ctx, NetworkNames(w.Effective), w.NamespaceLabels)
 		case vmv1alpha1.ConditionImageReady:
-			rep.Source, err = r.Source(ctx, w.Image)
+			rep.Source, err = r.SourceOf(ctx, w)
 		}
 		rep.Failures[kind] = err
 	}

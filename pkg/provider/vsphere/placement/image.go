@@ -13,6 +13,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
 // Source is what a virtual machine is made from: a library item or a template.
@@ -21,6 +22,19 @@ type Source struct {
 	LibraryItem string
 	// Template is a virtual machine to clone.
 	Template types.ManagedObjectReference
+	// Machine is true when that is no template but the virtual machine of an object, of
+	// which a clone has only what is not its own.
+	Machine bool
+	// Snapshot of it that is cloned, nil for its present state.
+	Snapshot *types.ManagedObjectReference
+}
+
+// SourceOf resolves what w is made from.
+func (r *Resolver) SourceOf(ctx context.Context, w *driver.Want) (Source, error) {
+	if w.CloneOf != nil {
+		return r.machine(ctx, w.CloneOf)
+	}
+	return r.Source(ctx, w.Image)
 }
 
 // Source resolves an image.

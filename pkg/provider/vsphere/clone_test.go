@@ -1,0 +1,270 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+	"github.com/slipway-dev/slipway/test/vcenter"
+)
+
+// cloneRequest asks for a clone of the virtual machine of another request.
+func cloneRequest(name string, of *provider.Request, snapshot string) *provider.Request {
+	req := newRequest(name, of.VM.AsImage())
+	req.CloneOf = &provider.CloneSource{NamespacedName: keyOf(of), UID: of.VM.UID, InstanceUUID: of.VM.Status.InstanceUUID, Snapshot: snapshot}
+	return req
+}
+
+// off brings a virtual machine to be and to be powered off.
+func off(l *loop, req *provider.Request) {
+	l.t.Helper()
+	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+	l.until("the VM is off", func() bool {
+		st := &req.VM.Status
+		return st.PowerState == vmv1alpha1.PoweredOff && isTrue(st, vmv1alpha1.ConditionPowerStateSynced) && isTrue(st, vmv1alpha1.ConditionConfigurationSynced)
+	}, req)
+}
+
+func objectOf(t *testing.T, ready vcenter.Ready, req *provider.Request) *object.VirtualMachine {
+	t.Helper()
+	return object.NewVirtualMachine(admin(t, ready).Client, types.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
+}
+
+// personal is what a VM has that a copy must not have.
+func personal(vm mo.VirtualMachine) map[string]string {
+	out := map[string]string{"instance": vm.Config.InstanceUuid, "bios": vm.Config.Uuid}
+	for _, d := range vm.Config.Hardware.Device {
+		switch d := d.(type) {
+		case types.BaseVirtualEthernetCard:
+			out["mac"] = d.GetVirtualEthernetCard().MacAddress
+		case *types.VirtualCdrom:
+			out["drive"] = "present"
+		case *types.VirtualSerialPort:
+			out["serial port"] = "present"
+		case *types.VirtualDisk:
+			if d.VDiskId != nil {
+				out["claim"] = d.VDiskId.Id
+			}
+		}
+	}
+	for _, o := range vm.Config.ExtraConfig {
+		option := o.GetOptionValue()
+		value, _ := option.Value.(string)
+		if value != "" && (observe.Ours(option.Key) || strings.HasPrefix(option.Key, "guestinfo.")) {
+			out[option.Key] = value
+		}
+	}
+	if v := vm.Config.VAppConfig; v != nil {
+		for _, p := range v.GetVmConfigInfo().Property {
+			if p.Value != "" {
+				out["property "+p.Id] = p.Value
+			}
+		}
+	}
+	return out
+}
+
+func disksOf(vm mo.VirtualMachine) int {
+	n := 0
+	for _, d := range vm.Config.Hardware.Device {
+		if _, ok := d.(*types.VirtualDisk); ok {
+			n++
+		}
+	}
+	return n
+}
+
+// everythingOfItsOwn is a VM that has all that a copy must not have.
+func everythingOfItsOwn(t *testing.T, ready vcenter.Ready, l *loop) *provider.Request {
+	t.Helper()
+	req := newRequest("source", libraryImage())
+	req.Image.Spec.ContentLibrary.Item = "ubuntu-24.04-appliance"
+	req.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{RawProperties: "secret"}}
+	req.Bootstrap = &provider.BootstrapData{VAppProperties: map[string]string{"user-data": "a secret"}}
+	req.Effective.Devices = &vmv1alpha1.VirtualMachineDevices{AutoattachSerialConsole: ptr(true)}
+	req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{
+		{Name: "data", Disk: &vmv1alpha1.DiskVolumeSource{Capacity: ptr(resource.MustParse("1Gi"))}},
+		{Name: "drive", CDROM: &vmv1alpha1.CDROMVolumeSource{}},
+	}
+	wantClaim(req, "claimed", provider.Claim{VolumeID: claimedDisk(t, ready), Size: 10 << 20})
+	off(l, req)
+	reconfigure(t, objectOf(t, ready, req), types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{
+		&types.OptionValue{Key: "guestinfo.userdata", Value: "another secret"}, &types.OptionValue{Key: "svga.vramSize", Value: "8388608"},
+	}})
+	return req
+}
+
+func TestACloneHasTheDisksOfItsSourceAndNothingThatIsTheSourcesOwn(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	source := everythingOfItsOwn(t, ready, l)
+	before := inVCenter(t, ready)["team-a/source"]
+	own := personal(before)
+	for _, key := range []string{"claim", "drive", "serial port", "mac", "property user-data", "guestinfo.userdata", observe.OwnerKey, observe.VolumeKey("data"), observe.ClaimKey("claimed")} {
+		if own[key] == "" {
+			t.Fatalf("the source has no %s, which the clone is not to have: %v", key, own)
+		}
+	}
+	clone := cloneRequest("clone", source, "")
+	l.until("the clone runs", running(clone), clone)
+	nothingToDo(t, p, clone)
+
+	vms := inVCenter(t, ready)
+	vm := vms["team-a/clone"]
+	for key, value := range personal(vm) {
+		if own[key] == value && key != observe.BootDiskKey && key != observe.AdaptersKey { // slots and numbers are alike
+			t.Errorf("the clone has the %s of its source", key)
+		}
+		if _, said := own[key]; said && (strings.HasPrefix(key, "property ") || strings.HasPrefix(key, "guestinfo.") || key == "claim" || key == "drive" || key == "serial port") {
+			t.Errorf("the clone has the %s %q", key, value)
+		}
+	}
+	if owner, _ := observe.OwnerOf(&vm); owner.UID != string(clone.VM.UID) || vm.Config.InstanceUuid != string(clone.VM.UID) {
+		t.Errorf("the clone belongs to %+v", owner)
+	}
+	if got := disksOf(vm); got != 2 {
+		t.Errorf("the clone has %d disks, want that of the image and the data disk", got)
+	}
+	if got := observe.ExtraConfig(&vm, "svga.vramSize"); got != "8388608" {
+		t.Errorf("what is nobody's own was not cloned: %q", got)
+	}
+	if diff := cmp.Diff(own, personal(vms["team-a/source"])); diff != "" || vms["team-a/source"].Config.ChangeVersion != before.Config.ChangeVersion {
+		t.Errorf("the source was changed (-before +after):\n%s", diff)
+	}
+	if at := diskLives(t, ready, own["claim"]); len(at) != 1 || at[0] != "source" {
+		t.Errorf("the disk of the claim is at %v, want at the source alone", at)
+	}
+	nothingToDo(t, p, source)
+}
+
+func snapshot(t *testing.T, vm *object.VirtualMachine, name string) {
+	t.Helper()
+	task, err := vm.CreateSnapshot(t.Context(), name, "", false, false)
+	if err == nil {
+		err = task.Wait(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestACloneOfASnapshotIsWhatItsSourceWasThen(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	source := newRequest("source", templateImage())
+	off(l, source)
+	vm := objectOf(t, ready, source)
+	mark := func(value string) {
+		reconfigure(t, vm, types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: "release", Value: value}}})
+	}
+	mark("old")
+	snapshot(t, vm, "before the update")
+	mark("new")
+	source.VM.Spec.PowerState = vmv1alpha1.PoweredOn
+	l.until("the source runs", running(source), source)
+
+	clone := cloneRequest("clone", source, "before the update")
+	l.until("the clone runs", running(clone), clone)
+	got := inVCenter(t, ready)["team-a/clone"]
+	if release := observe.ExtraConfig(&got, "release"); release != "old" {
+		t.Errorf("the clone is of the %q release, want old", release)
+	}
+	nothingToDo(t, p, clone)
+}
+
+func TestWhatCannotBeClonedIsSaid(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	source, runs := newRequest("source", templateImage()), newRequest("runs", templateImage())
+	off(l, source)
+	l.until("one runs", running(runs), runs)
+	vm := objectOf(t, ready, source)
+	for _, name := range []string{"once", "twice", "twice"} {
+		snapshot(t, vm, name)
+	}
+	for name, tc := range map[string]struct {
+		from   *provider.CloneSource
+		status string
+		says   string
+	}{
+		"one-that-runs":                     {cloneRequest("x", runs, "").CloneOf, "False Invalid", "only one that is powered off"},
+		"a-snapshot-of-one-without":         {cloneRequest("x", runs, "once").CloneOf, "False NotFound", "has none"},
+		"a-snapshot-that-is-not-there":      {cloneRequest("x", source, "never").CloneOf, "False NotFound", `it has "once", "twice", "twice"`},
+		"a-snapshot-by-another-case":        {cloneRequest("x", source, "Once").CloneOf, "False NotFound", `no snapshot "Once"`},
+		"a-name-of-two-snapshots":           {cloneRequest("x", source, "twice").CloneOf, "False Invalid", "rename all but one"},
+		"one-of-another-object-of-its-name": {&provider.CloneSource{NamespacedName: keyOf(source), UID: "another", InstanceUUID: source.VM.Status.InstanceUUID}, "False NotFound", "not in this vCenter"},
+		"one-of-another-namespace":          {&provider.CloneSource{NamespacedName: keyOf(newRequest("other", nil)), UID: source.VM.UID, InstanceUUID: runs.VM.Status.InstanceUUID}, "False NotFound", "not in this vCenter"},
+		"one-of-another-vcenter":            {&provider.CloneSource{NamespacedName: keyOf(source), UID: source.VM.UID, InstanceUUID: "4c4c4544-0000-0000-0000-000000000000"}, "False NotFound", "not in this vCenter"},
+	} {
+		req := newRequest(name, source.VM.AsImage())
+		req.CloneOf = tc.from
+		st := &req.VM.Status
+		l.until(name+" is refused", func() bool { return reason(st, vmv1alpha1.ConditionImageReady) == tc.status }, req)
+		if c := meta.FindStatusCondition(st.Conditions, vmv1alpha1.ConditionImageReady); !strings.Contains(c.Message, tc.says) {
+			t.Errorf("%s: ImageReady: %q, want that %q", name, c.Message, tc.says)
+		}
+	}
+	if n := served(t, ready, "CloneVM_Task"); n != 2 {
+		t.Errorf("%d clones were made, want the two of the template", n)
+	}
+}
+
+// A process that is killed sends nothing more after a call; what it has asked for goes on.
+func TestACloneIsMadeOnceWhereverItsProcessDies(t *testing.T) {
+	for _, method := range []string{"FindByUuid", "CloneVM_Task", "ReconfigVM_Task", "PowerOnVM_Task"} {
+		t.Run(method, func(t *testing.T) {
+			ready := startVCenter(t)
+			maker, _ := startProvider(t, ready, nil)
+			source := newRequest("source", templateImage())
+			off(newLoop(t, maker), source)
+
+			death := &dying{method: method, frozen: make(chan struct{})}
+			first, _ := startProvider(t, ready, func(s *settings) { s.OnCall = death.call })
+			t.Cleanup(func() { close(death.frozen) })
+			clone := cloneRequest("clone", source, "")
+			before := served(t, ready, method)
+			eventually(t, "the process dies in the middle", func() bool {
+				clone.Now = time.Now()
+				_, _ = first.CreateOrUpdateVirtualMachineAsync(t.Context(), clone)
+				death.mu.Lock()
+				defer death.mu.Unlock()
+				return death.dead && served(t, ready, method) > before
+			})
+
+			// The source is used again: what was cloned already is finished without it.
+			second, _ := startProvider(t, ready, nil)
+			l := newLoop(t, second)
+			if method != "FindByUuid" {
+				eventually(t, "vSphere has ended what it was asked for", func() bool { return inVCenter(t, ready)["team-a/clone"].Config != nil })
+				control(t, ready, http.MethodGet, "/vms")
+				source.VM.Spec.PowerState = vmv1alpha1.PoweredOn
+				l.until("the source runs", running(source), source)
+				clone.PrerequisitesReady, clone.CompletionReady, clone.CloneOf = false, true, nil
+			}
+			l.until("the clone runs", running(clone), clone)
+			if n := served(t, ready, "CloneVM_Task"); n != 2 {
+				t.Errorf("vCenter has cloned %d times, want once the template and once the source", n)
+			}
+			if vms := vmsOf(t, ready); len(vms) != 2 {
+				t.Errorf("vCenter has %d VMs, want source and clone: %+v", len(vms), vms)
+			}
+		})
+	}
+}
