@@ -14,6 +14,7 @@ import (
 	"k8s.io/klog/v2"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/hardware"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/action"
@@ -57,7 +58,7 @@ func (m machine) Configure(diffs []driver.Difference) driver.Operation {
 func (m machine) configure(ctx context.Context, diffs []configspec.Difference, version string) error {
 	if to := configspec.Upgrade(diffs); to != "" {
 		if err := m.driver.actor.Upgrade(ctx, m.ref(), to); err != nil {
-			return err
+			return fmt.Errorf("%s: %w", configspec.Field(hardware.HardwareVersion), err)
 		}
 	}
 	if !configspec.OnlyElsewhere(diffs) {
@@ -68,7 +69,7 @@ func (m machine) configure(ctx context.Context, diffs []configspec.Difference, v
 			m.driver.invalidate() // A network was made again: it has another key.
 		}
 		if err != nil {
-			return err
+			return configspec.Blame(err, spec, diffs)
 		}
 	}
 	for _, c := range configspec.ClaimChanges(diffs) {

@@ -55,7 +55,8 @@ func (c *Creator) Create(ctx context.Context, want configspec.Want, rep *placeme
 	want.Backings, want.Attempt = rep.Backings, rand.Text()
 	want.Storage, want.ISOs = rep.Storage, rep.ISOs
 	began := time.Now()
-	spec, err := c.prepare(ctx, &want, rep)
+	diffs := configspec.Differences(want, &mo.VirtualMachine{})
+	spec, err := c.prepare(ctx, &want, rep, diffs)
 	if err != nil {
 		return err
 	}
@@ -64,7 +65,7 @@ func (c *Creator) Create(ctx context.Context, want configspec.Want, rep *placeme
 		if final(err) {
 			c.cleanUp(ctx, want, began)
 		}
-		return err
+		return configspec.Blame(err, spec, diffs)
 	}
 	vm, err := c.Actor.Settle(ctx, ref)
 	if err != nil {
@@ -100,7 +101,7 @@ func (c *Creator) complete(ctx context.Context, want configspec.Want, vm *mo.Vir
 	// What the guest is told names each adapter, so that these come first.
 	if custom != nil {
 		if err := c.Actor.Customize(ctx, vm.Self, *custom); err != nil {
-			return err
+			return fmt.Errorf("%s: %w", configspec.Field("bootstrap.linuxPrep"), err)
 		}
 	}
 	want.Bootstrapped = true
@@ -115,7 +116,8 @@ func (c *Creator) reconfigure(ctx context.Context, want configspec.Want, vm *mo.
 	if len(diffs) == 0 || configspec.OnlyElsewhere(diffs) {
 		return nil
 	}
-	return c.Actor.Reconfigure(ctx, vm.Self, configspec.Spec(diffs))
+	spec := configspec.Spec(diffs)
+	return configspec.Blame(c.Actor.Reconfigure(ctx, vm.Self, spec), spec, diffs)
 }
 
 // final is true for an error by which vSphere says that it made nothing. After

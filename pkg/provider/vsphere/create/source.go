@@ -36,10 +36,9 @@ func provisioned(boot *vmv1alpha1.VirtualMachineBootDisk) string {
 	return "thin"
 }
 
-// prepare returns the configuration of the request, laid over what the image brings. A
+// prepare returns the configuration of the request, which has all differences, laid over what the image brings. A
 // clone brings all that its template has; of a library item it is read.
-func (c *Creator) prepare(ctx context.Context, want *configspec.Want, rep *placement.Report) (types.VirtualMachineConfigSpec, error) {
-	diffs := configspec.Differences(*want, &mo.VirtualMachine{})
+func (c *Creator) prepare(ctx context.Context, want *configspec.Want, rep *placement.Report, diffs []configspec.Difference) (types.VirtualMachineConfigSpec, error) {
 	spec := configspec.Spec(diffs)
 	if rep.Source.LibraryItem == "" {
 		return spec, nil

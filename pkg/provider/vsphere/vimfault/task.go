@@ -27,6 +27,9 @@ func (e *TaskError) Error() string {
 	if e.Fault.LocalizedMessage != "" {
 		name += ": " + e.Fault.LocalizedMessage
 	}
+	if property := Property(e); property != "" && !strings.Contains(name, property) {
+		name += " (" + property + ")"
+	}
 	// Services that call others say in words at most what these have answered.
 	if because := reasonOf(e.Fault.Fault); because != "" {
 		name += " (" + because + ")"

@@ -1,0 +1,94 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package configspec
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
+)
+
+func refusal(f types.BaseMethodFault) error {
+	return fmt.Errorf("reconfiguring vm-1: %w", &vimfault.TaskError{Fault: &types.LocalizedMethodFault{Fault: f}})
+}
+
+// muchAsked wants many things of a VM that has none of them.
+func muchAsked() (types.VirtualMachineConfigSpec, []Difference) {
+	w, vm := want(), have()
+	w.Effective.GuestID = "1"
+	w.Effective.CPU.Sockets = 4
+	w.Effective.Firmware = &vmv1alpha1.VirtualMachineFirmware{Bootloader: "EFI", SecureBoot: ptr(true), UUID: strings.Repeat("x", 1000)}
+	w.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{}}
+	w.Effective.Network.Interfaces = append(w.Effective.Network.Interfaces, vmv1alpha1.VirtualMachineNetworkInterface{Name: "eth1", Network: "other"})
+	w.UserData = []byte("secret")
+	diffs := Differences(w, vm)
+	return Spec(diffs), diffs
+}
+
+func TestTheFieldOfARefusedPropertyIsNamedWithItsValue(t *testing.T) {
+	invalid := func(property string) types.BaseMethodFault { return &types.InvalidArgument{InvalidProperty: property} }
+	device := types.InvalidDeviceSpec{InvalidVmConfig: types.InvalidVmConfig{Property: "virtualDeviceSpec.device.backing"}}
+	for name, tc := range map[string]struct {
+		fault types.BaseMethodFault
+		want  string
+	}{
+		"a value":                     {invalid("configSpec.guestId"), `spec.guestID "1": reconfiguring`},
+		"of a clone":                  {invalid("spec.config.guestId"), `spec.guestID "1": reconfiguring`},
+		"without a prefix":            {invalid("numCPUs"), `spec.cpu.sockets "4": reconfiguring`},
+		"in an object":                {&types.InvalidVmConfig{Property: "configSpec.bootOptions.efiSecureBootEnabled"}, `spec.firmware.secureBoot "true": reconfiguring`},
+		"the object":                  {invalid("configSpec.bootOptions"), `spec.firmware.secureBoot "true": reconfiguring`},
+		"that two fields set":         {invalid("configSpec.firmware"), `spec.firmware.bootloader "EFI", spec.firmware.secureBoot "true": reconfiguring`},
+		"a long value":                {invalid("configSpec.uuid"), `spec.firmware.uuid "` + strings.Repeat("x", shownValue) + `…": reconfiguring`},
+		"a device by its path":        {invalid("configSpec.deviceChange[0].device.backing"), `spec.network.interfaces[eth1] "vmxnet3 on other": reconfiguring`},
+		"a device by its index":       {&types.InvalidDeviceBacking{InvalidDeviceSpec: device}, `spec.network.interfaces[eth1] "vmxnet3 on other": reconfiguring`},
+		"devices":                     {invalid("spec.deviceChange.device"), `spec.network.interfaces[eth1] "vmxnet3 on other": reconfiguring`},
+		"as the cause":                {&types.GenericVmConfigFault{VmConfigFault: types.VmConfigFault{VimFault: types.VimFault{MethodFault: types.MethodFault{FaultCause: &types.LocalizedMethodFault{Fault: invalid("configSpec.guestId")}}}}}, `spec.guestID "1": reconfiguring`},
+		"that no field sets":          {invalid("configSpec.swapPlacement"), `reconfiguring vm-1: InvalidArgument (configSpec.swapPlacement); the request set spec.cpu.sockets "4", spec.guestID "1"`},
+		"a device that was not asked": {invalid("deviceChange[7].device"), `reconfiguring vm-1: InvalidArgument (deviceChange[7].device); the request set spec.cpu.sockets "4"`},
+		"none":                        {invalid(""), `reconfiguring vm-1: InvalidArgument; the request set spec.cpu.sockets "4"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec, diffs := muchAsked()
+			err := refusal(tc.fault)
+			got := Blame(err, spec, diffs)
+			if !strings.HasPrefix(got.Error(), tc.want) {
+				t.Errorf("error is\n%s\nwant\n%s…", got, tc.want)
+			}
+			if !errors.Is(got, err) || vimfault.KindOf(got) != vimfault.KindOf(err) {
+				t.Errorf("%v is not the error of vSphere any more", got)
+			}
+		})
+	}
+}
+
+func TestAllFieldsAreNamedWhenVSphereNamesNone(t *testing.T) {
+	spec, diffs := muchAsked()
+	got := Blame(refusal(&types.NotSupported{}), spec, diffs).Error()
+	for _, want := range []string{`spec.guestID "1"`, `spec.firmware.bootloader "EFI"`, `spec.network.interfaces[eth1] "vmxnet3 on other"`, "spec.bootstrap.cloudInit"} {
+		if n := strings.Count(got, want); n != 1 {
+			t.Errorf("%q is %d times in %s", want, n, got)
+		}
+	}
+	for _, secret := range []string{"c2VjcmV0", "changed", "metadata."} {
+		if strings.Contains(got, secret) {
+			t.Errorf("%q is in %s", secret, got)
+		}
+	}
+}
+
+func TestFieldsAreNamedForWhatAValueCausesAlone(t *testing.T) {
+	spec, diffs := muchAsked()
+	for _, err := range []error{nil, io.EOF, refusal(&types.TaskInProgress{}), refusal(&types.ConcurrentAccess{}), refusal(&types.ManagedObjectNotFound{})} {
+		if got := Blame(err, spec, diffs); got != err { //nolint:errorlint // it has to be the same one
+			t.Errorf("%v became %v", err, got)
+		}
+	}
+}
