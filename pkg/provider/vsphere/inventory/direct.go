@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -76,18 +77,28 @@ func (i *Inventory) workedOn() []types.ManagedObjectReference {
 	return refs
 }
 
-// verify reads again what was read directly while the stream was built and what it
-// has not reported in its first changes: it may be gone, which no stream tells of
-// that never had it.
-func (i *Inventory) verify(ctx context.Context, c *vim25.Client) error {
+// verify reads again what was read directly, until the stream surely has what was read:
+// an answer to a wait that began later, and nothing new since. A virtual machine that
+// is gone no stream tells of that never had it, and of one that was hidden for a moment a
+// server may say nothing that tells of what is different from what it told last.
+func (i *Inventory) verify(ctx context.Context, c *vim25.Client, wait int) error {
 	i.mu.Lock()
 	refs := slices.Collect(maps.Keys(i.direct))
-	clear(i.direct)
 	i.mu.Unlock()
 	vms, err := read(ctx, c, refs)
 	if err != nil {
-		return fmt.Errorf("reading new virtual machines again: %w", err)
+		return fmt.Errorf("reading virtual machines again: %w", err)
 	}
+	i.mu.Lock()
+	for _, ref := range refs {
+		switch {
+		case !reflect.DeepEqual(i.vms[ref], vms[ref]):
+			i.direct[ref] = i.waits
+		case i.direct[ref] < wait:
+			delete(i.direct, ref)
+		}
+	}
+	i.mu.Unlock()
 	_, err = i.keep(ctx, refs, vms)
 	return err
 }

@@ -24,4 +24,6 @@
 //  5. What the stream loses sight of is read before it is forgotten: a virtual machine
 //     that was moved out of the managed folder is there. It is followed in a list of
 //     its own, as is every one that is read directly.
+//  6. A direct read that shows something new is repeated with the answers of the stream
+//     until that surely has it: what comes and goes between two answers it may not tell of.
 package inventory

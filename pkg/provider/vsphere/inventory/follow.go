@@ -27,6 +27,8 @@ const waitMargin = time.Minute
 // batch is one answer of the stream.
 type batch struct {
 	updates []types.ObjectUpdate
+	// wait is the number of the wait that it is the answer of.
+	wait int
 	// outside are those of what is followed outside of the managed folder.
 	outside []types.ObjectUpdate
 	// first is true for the parts of the first update set, last for its last part.
@@ -54,11 +56,14 @@ func (i *Inventory) follow(ctx context.Context, col *collector) error {
 func (i *Inventory) receive(ctx context.Context, col *collector, g *errgroup.Group, out chan<- batch) error {
 	version, first := "", true
 	for {
+		i.mu.Lock()
+		i.waits++
+		b := batch{wait: i.waits}
+		i.mu.Unlock()
 		res, err := i.wait(ctx, col, version)
 		if err != nil {
 			return err
 		}
-		b := batch{}
 		if set := res.Returnval; set != nil { // nil means that nothing changed
 			version = set.Version
 			for _, f := range set.FilterSet {
@@ -183,7 +188,7 @@ func (i *Inventory) applyBatch(ctx context.Context, c *vim25.Client, b batch, se
 	if b.first {
 		return nil
 	}
-	return i.verify(ctx, c)
+	return i.verify(ctx, c, b.wait)
 }
 
 // verifyUnseen reads what a rebuilt stream no longer has, for it may have been moved

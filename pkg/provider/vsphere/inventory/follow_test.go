@@ -25,7 +25,7 @@ func TestEndOfTheFirstReadKeepsWhatIsTooNewForIt(t *testing.T) {
 	for _, id := range []string{"reported", "made-meanwhile", "gone"} {
 		i.store(vmRef(id), record(id, "1"))
 	}
-	i.direct[vmRef("made-meanwhile")] = struct{}{}
+	i.direct[vmRef("made-meanwhile")] = 0
 	if found := i.Find(Names{InstanceUUID: "nowhere"}); found.State != Unknown || !i.Starting() {
 		t.Errorf("before the end, what is not there has state %v, starting %v; want unknown and true", found.State, i.Starting())
 	}
@@ -71,7 +71,7 @@ func TestDetailsAreReadAheadForWhatIsNewOrChanged(t *testing.T) {
 func TestRecordThatWasReadDirectlyIsReportedOnce(t *testing.T) {
 	i := New(Options{})
 	ref := vmRef("vm-1")
-	i.direct[ref] = struct{}{}
+	i.direct[ref] = 0
 	if first, second := i.reported(ref), i.reported(ref); !first || second {
 		t.Errorf("read directly = %v, then %v; want true and false", first, second)
 	}

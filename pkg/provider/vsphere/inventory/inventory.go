@@ -54,9 +54,10 @@ type Inventory struct {
 	// began is when the reading of everything did, took how long the last one took.
 	began time.Time
 	took  time.Duration
-	// direct are virtual machines that were read directly since the stream began,
-	// and that the stream has not reported yet.
-	direct map[types.ManagedObjectReference]struct{}
+	// direct are virtual machines of which a direct read has shown something else than the
+	// stream has, and since the stream began those that it has not reported yet, with the
+	// number of the last wait that had begun by then.
+	direct map[types.ManagedObjectReference]int
 	vms    map[types.ManagedObjectReference]*mo.VirtualMachine
 	names  index
 	// children are the records by folder and name, which is unique in it.
@@ -69,6 +70,8 @@ type Inventory struct {
 
 	// rebuild ends the stream of the moment, nil while there is none.
 	rebuild context.CancelCauseFunc
+	// waits counts the waits for changes that have begun.
+	waits int
 
 	// abandoned are the collectors of streams that ended while vCenter could not be told;
 	// only Run uses it.
@@ -82,7 +85,7 @@ func New(o Options) *Inventory {
 	}
 	return &Inventory{
 		opts:     o,
-		direct:   map[types.ManagedObjectReference]struct{}{},
+		direct:   map[types.ManagedObjectReference]int{},
 		vms:      map[types.ManagedObjectReference]*mo.VirtualMachine{},
 		names:    newIndex(),
 		children: map[child]types.ManagedObjectReference{},

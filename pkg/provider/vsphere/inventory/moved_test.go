@@ -33,6 +33,8 @@ type followed struct {
 	operator *govmomi.Client
 	// lost counts records whose end was published, told what was published anew.
 	lost, told atomic.Int32
+	// stop ends the stream.
+	stop func()
 }
 
 func startInventory(t *testing.T) *followed {
@@ -68,7 +70,8 @@ func startInventory(t *testing.T) *followed {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() { f.Run(ctx); close(ended) }()
-	t.Cleanup(func() { cancel(); <-ended })
+	f.stop = func() { cancel(); <-ended }
+	t.Cleanup(f.stop)
 	simulated.Eventually(t, "the inventory was read", f.Synced)
 	return f
 }

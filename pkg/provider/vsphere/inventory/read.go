@@ -6,6 +6,7 @@ package inventory
 import (
 	"context"
 	"fmt"
+	"reflect"
 
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
@@ -37,8 +38,8 @@ func (i *Inventory) Refresh(ctx context.Context, ref types.ManagedObjectReferenc
 	vm := vms[ref]
 	i.mu.Lock()
 	synced := i.synced
-	if vm != nil && !synced {
-		i.direct[ref] = struct{}{}
+	if vm != nil && !(synced && reflect.DeepEqual(i.vms[ref], vm)) {
+		i.direct[ref] = i.waits
 	}
 	i.mu.Unlock()
 	i.store(ref, vm)
