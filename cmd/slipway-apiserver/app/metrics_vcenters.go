@@ -5,7 +5,9 @@ package app
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/labels"
 
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/pkg/provider/engine"
 )
@@ -30,12 +32,37 @@ func (c *fleetCollector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// orphans finds those of each vCenter in use, by its host.
+// orphans finds those of each vCenter that there is, by its host; nil for one that is not in
+// use here. It is empty while it is not known which there are.
 func (v *vcenters) orphans(informers externalversions.SharedInformerFactory) map[string]engine.FindOrphans {
-	members, _ := v.fleet.Members()
+	if !v.zones.known() {
+		return nil
+	}
 	find := map[string]engine.FindOrphans{}
+	for _, host := range v.zones.hosts(v.deps.options.VCenter.URL) {
+		find[host] = nil
+	}
+	members, _ := v.fleet.Members()
 	for _, m := range members {
 		find[m.host] = findOrphans(m.Engine, informers)
 	}
 	return find
+}
+
+// hosts are those of all vCenters; flags is the URL of the one that the flags describe.
+func (s *zoneSet) hosts(flags string) (all []string) {
+	objects, err := s.vcenters.List(labels.Everything())
+	if err != nil {
+		return nil // a cache does not fail
+	}
+	for _, vc := range objects {
+		all = append(all, hostOf(vc.Spec.URL))
+		if vc.Name == vmv1alpha1.DefaultVCenter {
+			flags = ""
+		}
+	}
+	if flags != "" {
+		all = append(all, hostOf(flags))
+	}
+	return all
 }

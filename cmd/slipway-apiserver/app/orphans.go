@@ -18,7 +18,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/slipway-dev/slipway/pkg/apis/vm/orphans"
-	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/pkg/provider/engine"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
@@ -26,9 +25,16 @@ import (
 
 // orphanReport answers at orphans.Path. It can as soon as the controllers run here.
 type orphanReport struct {
-	// find tells how to find those of each vCenter, by its host.
+	// find tells how to find those of each vCenter, by its host; nil stands for one that
+	// another replica takes care of.
 	find atomic.Pointer[func() map[string]engine.FindOrphans]
 }
+
+// Why a report does not cover a vCenter.
+const (
+	orphansElsewhere = "another replica of the server takes care of it, or none does yet"
+	orphansUnread    = "its inventory, or the virtual machines of the API, are not read yet"
+)
 
 // install adds the path to the group, for it is the groups that kube-apiserver passes
 // on. As that of a list its authorization is to list orphans.
@@ -51,29 +57,44 @@ func (o *orphanReport) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		later(w, "the controllers do not run in this replica of the server yet")
 		return
 	}
-	all := (*find)()
-	if len(all) == 0 {
-		later(w, "there is no vCenter, or another replica of the server, which holds the Lease of one such as "+leaseOf(vmv1alpha1.DefaultVCenter)+", knows")
+	report, known := reportOf((*find)())
+	if !known {
+		why := "there is no vCenter, or which there are is not known yet"
+		if len(report.Unknown) > 0 {
+			why = report.Unknown[0].VCenter + ": " + report.Unknown[0].Why
+		}
+		later(w, why)
 		return
 	}
-	hosts := slices.Sorted(maps.Keys(all))
-	report := orphans.Report{VCenter: strings.Join(hosts, ", "), Orphans: []orphans.Orphan{}}
-	for _, host := range hosts {
+	w.Header().Set("Content-Type", restful.MIME_JSON)
+	if err := json.NewEncoder(w).Encode(report); err != nil {
+		klog.FromContext(r.Context()).V(2).Info("The report of orphans was not sent", "err", err)
+	}
+}
+
+// reportOf asks for the orphans of each vCenter. It is not known without any answer.
+func reportOf(all map[string]engine.FindOrphans) (report orphans.Report, known bool) {
+	report.Orphans = []orphans.Orphan{}
+	var covered []string
+	for _, host := range slices.Sorted(maps.Keys(all)) {
+		if all[host] == nil {
+			report.Unknown = append(report.Unknown, orphans.Unknown{VCenter: host, Why: orphansElsewhere})
+			continue
+		}
 		found, known := all[host]()
 		if !known {
-			later(w, "the virtual machines, or the inventory of vCenter "+host+", are not read yet")
-			return
+			report.Unknown = append(report.Unknown, orphans.Unknown{VCenter: host, Why: orphansUnread})
+			continue
 		}
+		covered = append(covered, host)
 		for _, f := range found {
 			report.Orphans = append(report.Orphans, orphans.Orphan{
 				Namespace: f.Key.Namespace, Name: f.Key.Name, UID: string(f.UID), VCenter: host, UniqueID: f.UniqueID, VSphereName: f.Name,
 			})
 		}
 	}
-	w.Header().Set("Content-Type", restful.MIME_JSON)
-	if err := json.NewEncoder(w).Encode(report); err != nil {
-		klog.FromContext(r.Context()).V(2).Info("The report of orphans was not sent", "err", err)
-	}
+	report.VCenter = strings.Join(covered, ", ")
+	return report, len(covered) > 0
 }
 
 // later refuses for the moment; clients of Kubernetes come again by themselves.

@@ -24,7 +24,8 @@ func newOrphansCommand(f *Factory) *cobra.Command {
 		Short: "List the VMs of vSphere whose virtual machine does not exist",
 		Long: "List the VMs of vSphere that belong to a virtual machine which does not exist, for example because its deletion was told\n" +
 			"to leave the VM. A VM of another Slipway that uses the same folder is listed, too. Nothing is done to them: delete each\n" +
-			"in vCenter, or take it over (docs/operations.md). It takes the right to list orphans in vm.slipway.dev.",
+			"in vCenter, or take it over (docs/operations.md). With several vCenters the replica of the server that answers may not take care of all:\n" +
+			"it ends with an error that names those of which nothing is known. It takes the right to list orphans in vm.slipway.dev.",
 		Example: fmt.Sprintf("  %[1]s orphans\n  %[1]s orphans -o json", f.program),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -50,7 +51,10 @@ func newOrphansCommand(f *Factory) *cobra.Command {
 			if output != outputTable {
 				return printObject(f.streams.Out, output, report)
 			}
-			return printOrphans(f.streams.Out, &report)
+			if err := printOrphans(f.streams.Out, &report); err != nil {
+				return err
+			}
+			return uncovered(&report)
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", output, "Output format: table, yaml or json")
@@ -69,6 +73,18 @@ func printOrphans(out io.Writer, report *orphans.Report) error {
 		row(w, o.Namespace, o.Name, o.UID, cmp.Or(o.VCenter, report.VCenter), o.UniqueID, o.VSphereName)
 	}
 	return w.Flush()
+}
+
+// uncovered is the error of a report that does not cover all vCenters.
+func uncovered(report *orphans.Report) error {
+	var all []string
+	for _, u := range report.Unknown {
+		all = append(all, printable(u.VCenter)+" ("+printable(u.Why)+")")
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return fmt.Errorf("whether there are orphans in vCenter %s is not known: ask again, or another replica", strings.Join(all, ", "))
 }
 
 // printable is text without what steers a terminal: names in vSphere are anybody's.

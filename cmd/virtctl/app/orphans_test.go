@@ -36,6 +36,11 @@ func TestS8OrphansAreListed(t *testing.T) {
 	if _, out, _ = run(t, &apiServer{orphans: orphans.Report{VCenter: "vc.example.com"}}, "orphans"); out != "vCenter vc.example.com has no orphans.\n" {
 		t.Errorf("without any: %q", out)
 	}
+	part := orphans.Report{VCenter: "a.example.com", Unknown: []orphans.Unknown{{VCenter: "b.example.com", Why: "another replica has it"}}}
+	code, out, errOut = run(t, &apiServer{orphans: part}, "orphans")
+	if code == 0 || out != "vCenter a.example.com has no orphans.\n" || !strings.Contains(errOut, "in vCenter b.example.com (another replica has it) is not known") {
+		t.Errorf("of one of two vCenters: exit code %d, %q, %q", code, out, errOut)
+	}
 	if code, _, errOut = run(t, &apiServer{absent: true}, "orphans"); code == 0 || !strings.Contains(errOut, "reading the report of orphans") {
 		t.Errorf("without a server: exit code %d, %q", code, errOut)
 	}

@@ -6,7 +6,8 @@
 // among the resources that the API lists.
 //
 // The report is read with GET at Path. That takes the right to list Resource in the
-// group vm.slipway.dev. A server that cannot tell now answers 503 with Retry-After.
+// group vm.slipway.dev. A server that cannot tell of any vCenter now answers 503 with
+// Retry-After; of which it cannot tell is in Unknown.
 package orphans
 
 import vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -22,11 +23,22 @@ const (
 
 // Report lists the orphans.
 type Report struct {
-	// VCenter is the host of the vCenter, or of those that the replica of the server takes care
-	// of, with commas between them.
+	// VCenter is the host of the vCenter, or of those that the report covers, with commas
+	// between them.
 	VCenter string `json:"vCenter"`
-	// Orphans by namespace and name.
+	// Orphans by namespace and name, of those.
 	Orphans []Orphan `json:"orphans"`
+	// Unknown are the vCenters that the report does not cover: whether there are orphans in
+	// these is not said.
+	Unknown []Unknown `json:"unknown,omitempty"`
+}
+
+// Unknown is a vCenter that a report does not cover.
+type Unknown struct {
+	// VCenter is its host.
+	VCenter string `json:"vCenter"`
+	// Why it is not covered, for people.
+	Why string `json:"why"`
 }
 
 // Orphan is a VM of vSphere that belongs to a VirtualMachine which does not exist.
