@@ -79,7 +79,8 @@ func attempted(vm *vmv1alpha1.VirtualMachine) bool {
 }
 
 // SizeOf is what a virtual machine takes of its zone: its memory, and the capacity of the
-// disks that its spec and its image have. CPU is shared, and not counted.
+// disks that its spec and its image have, the boot disk as large as it is to be grown. CPU is
+// shared, and not counted.
 func SizeOf(e *vmv1alpha1.VirtualMachineInstanceSpec, image *vmv1alpha1.VirtualMachineImage) Resources {
 	var r Resources
 	if e != nil && e.Memory != nil && e.Memory.Guest != nil {
@@ -99,6 +100,21 @@ func SizeOf(e *vmv1alpha1.VirtualMachineInstanceSpec, image *vmv1alpha1.VirtualM
 			}
 		}
 	}
+	return r.grown(e, image)
+}
+
+// grown adds by how much spec.bootDisk is larger than that of the image.
+func (r Resources) grown(e *vmv1alpha1.VirtualMachineInstanceSpec, image *vmv1alpha1.VirtualMachineImage) Resources {
+	if e == nil || e.BootDisk == nil || e.BootDisk.Capacity == nil {
+		return r
+	}
+	has := int64(0)
+	if image != nil {
+		if c := image.Status.BootDisk(); c != nil {
+			has = c.Value()
+		}
+	}
+	r.Storage += max(e.BootDisk.Capacity.Value()-has, 0)
 	return r
 }
 

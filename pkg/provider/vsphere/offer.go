@@ -100,12 +100,27 @@ func fits(w *driver.Want, has *placement.Amounts) error {
 		if reserved > has.Reservable {
 			lacks("%s of memory are to be reserved, and %s can be", bytes(reserved), bytes(has.Reservable))
 		}
-		// The swap file is made at power on.
-		if swap := memory - reserved; swap > has.Space {
+		// The swap file is made at power on, beside the boot disk.
+		switch swap, disk := memory-reserved, bootDisk(w); {
+		case swap+disk <= has.Space:
+		case disk > 0:
+			lacks("%s are needed for its swap file and its boot disk, and %s are free on one datastore", bytes(swap+disk), bytes(has.Space))
+		default:
 			lacks("%s are needed for its swap file, and %s are free on one datastore", bytes(swap), bytes(has.Space))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// bootDisk is the space that it takes at once. That of other disks is counted where their
+// datastores are chosen.
+func bootDisk(w *driver.Want) (n int64) {
+	for _, need := range placement.NeedsOf(w) {
+		if need.Home {
+			n += need.Bytes
+		}
+	}
+	return n
 }
 
 func vcpus(e *vmv1alpha1.VirtualMachineInstanceSpec) int32 {

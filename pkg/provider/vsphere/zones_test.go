@@ -9,18 +9,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vmware/govmomi/find"
-	"github.com/vmware/govmomi/vim25/mo"
-	"github.com/vmware/govmomi/vim25/types"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/test/simulated"
 	"github.com/slipway-dev/slipway/test/vcenter"
+	"github.com/vmware/govmomi/find"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // startZones starts a provider of two zones: a with DRS, b without and with another folder.
@@ -215,6 +214,44 @@ func TestAnOfferSaysWhatAZoneHasAndLacks(t *testing.T) {
 	p.driver.invalidate() // what is free was read a moment ago
 	if o := p.driver.Offer(t.Context(), w, "b"); o.Lacks == nil || !strings.Contains(o.Lacks.Error(), "1024 MiB are needed for its swap file, and 1 MiB are free") {
 		t.Errorf("without space it lacks %v, %v", o.Lacks, o.Unknown)
+	}
+}
+
+func TestAZoneHasToHaveTheSpaceThatDisksTakeAtOnce(t *testing.T) {
+	p, _, ready, all := startZones(t)
+	p.driver.SetZones(map[string]*vmv1alpha1.ZoneSpec{"b": all["b"]})
+	simulated.Control(t, ready, http.MethodPut, "/datastore/free?"+url.Values{"datastore": {"DC0_C1_DS"}, "bytes": {"8589934592"}}.Encode())
+	for name, tc := range map[string]struct {
+		size, disk   string
+		provisioning vmv1alpha1.DiskProvisioning
+		want         string
+	}{
+		"thin disks":      {size: "20Gi", disk: "20Gi", provisioning: vmv1alpha1.DiskProvisioningThin},
+		"thick, and room": {size: "3Gi", disk: "4Gi", provisioning: vmv1alpha1.DiskProvisioningThick},
+		"thick, and no room for both": {size: "5Gi", disk: "6Gi", provisioning: vmv1alpha1.DiskProvisioningThick,
+			want: "the disks together need 11264 MiB at once on one datastore, and at most 8192 MiB are free"},
+		"a thick boot disk": {size: "20Gi", provisioning: vmv1alpha1.DiskProvisioningThick, want: "bootDisk.storageClass: no datastore can be used: DC0_C1_DS: 20480 MiB are needed at once, and 8192 MiB are free"},
+		"with its swap": {size: "7800Mi", provisioning: vmv1alpha1.DiskProvisioningThick,
+			want: "8824 MiB are needed for its swap file and its boot disk, and 8192 MiB are free on one datastore"},
+		"a thick disk": {disk: "20Gi", provisioning: vmv1alpha1.DiskProvisioningThickEagerZero,
+			want: "volumes[data].disk.storageClass: no datastore can be used: DC0_C1_DS: 20480 MiB are needed at once, and 8192 MiB are free"},
+	} {
+		w := &driver.Want{Name: "offer", Effective: newRequest("x", nil).Effective.DeepCopy(), Image: libraryImage()}
+		if tc.size != "" {
+			w.Effective.BootDisk = &vmv1alpha1.VirtualMachineBootDisk{Capacity: ptr(resource.MustParse(tc.size)), Provisioning: tc.provisioning}
+		}
+		if tc.disk != "" {
+			w.Effective.Volumes = append(w.Effective.Volumes, vmv1alpha1.VirtualMachineVolume{Name: "data", Disk: &vmv1alpha1.DiskVolumeSource{
+				Capacity: ptr(resource.MustParse(tc.disk)), Provisioning: tc.provisioning,
+			}})
+		}
+		o := p.driver.Offer(t.Context(), w, "b")
+		switch {
+		case o.Unknown != nil || (o.Lacks != nil) != (tc.want != ""):
+			t.Errorf("%s: it lacks %v, %v; want %q", name, o.Lacks, o.Unknown, tc.want)
+		case tc.want != "" && !strings.Contains(o.Lacks.Error(), tc.want):
+			t.Errorf("%s: it lacks %v, want %q", name, o.Lacks, tc.want)
+		}
 	}
 }
 

@@ -66,18 +66,30 @@ func (r *Resolver) keep(ctx context.Context, w *driver.Want) (types.ManagedObjec
 	if err != nil {
 		return types.ManagedObjectReference{}, known, err
 	}
-	home, problems := storage.Choose(storage.NeedsOf(w.Effective), known.Policies, all)
+	home, problems := storage.Choose(NeedsOf(w), known.Policies, all)
 	if len(problems) > 0 {
 		return types.ManagedObjectReference{}, known, &NotUsableError{Message: strings.Join(problems, "; ")}
 	}
 	return types.ManagedObjectReference{Type: "Datastore", Value: home.ID}, known, nil
 }
 
+// NeedsOf is what a new virtual machine needs of datastores.
+func NeedsOf(w *driver.Want) []storage.Need {
+	image := int64(0)
+	if w.Image != nil {
+		if disk := w.Image.Status.BootDisk(); disk != nil {
+			image = disk.Value()
+		}
+	}
+	return storage.NeedsOf(w.Effective, image)
+}
+
 // classesOf are the classes that have to be resolved; the empty one is the default of the
-// zone, which counts if there is one, or if something has a class.
+// zone, which counts if there is one, or if something has a class or takes space at once.
 func (r *Resolver) classesOf(w *driver.Want) []string {
 	classes := storage.Classes(w.Effective)
-	if (r.site.policy != "" || len(classes) > 0) && (w.Effective == nil || w.Effective.StorageClass == "") {
+	counts := r.site.policy != "" || len(classes) > 0 || slices.ContainsFunc(NeedsOf(w), func(n storage.Need) bool { return n.Bytes > 0 })
+	if counts && (w.Effective == nil || w.Effective.StorageClass == "") {
 		classes = append(classes, "")
 	}
 	return classes

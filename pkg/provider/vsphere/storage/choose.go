@@ -36,16 +36,20 @@ type Need struct {
 }
 
 // NeedsOf are the parts of a new virtual machine: its own files and the disks of its image
-// together, and the disks of volumes. Of thin disks no space is counted.
-func NeedsOf(e *vmv1alpha1.VirtualMachineInstanceSpec) []Need {
+// together, and the disks of volumes. Of thin disks no space is counted. image is the size
+// of the boot disk of the image in bytes, 0 if it is not known.
+func NeedsOf(e *vmv1alpha1.VirtualMachineInstanceSpec, image int64) []Need {
 	if e == nil {
 		return []Need{{Path: "storageClass", Home: true}}
 	}
 	out := []Need{{Path: "storageClass", Class: e.StorageClass, Home: true}}
 	if b := e.BootDisk; b != nil {
 		need := Need{Path: "bootDisk.storageClass", Class: cmp.Or(b.StorageClass, e.StorageClass), Home: true}
-		if b.Capacity != nil && thick(b.Provisioning) {
-			need.Bytes = b.Capacity.Value()
+		if thick(b.Provisioning) {
+			need.Bytes = image
+			if b.Capacity != nil {
+				need.Bytes = max(image, b.Capacity.Value())
+			}
 		}
 		out = append(out, need)
 	}
@@ -79,24 +83,48 @@ func Choose(needs []Need, policies map[string]Policy, all []Datastore) (home Dat
 	if len(problems) > 0 {
 		return Datastore{}, problems
 	}
-	var made []Need
-	total := int64(0)
-	for _, n := range needs {
-		if n.Home {
-			made, total = append(made, n), total+n.Bytes
-		}
-	}
-	found := false
+	found, shared := false, false
+	most := int64(0)
 	for _, d := range all {
-		fits := !slices.ContainsFunc(made, func(n Need) bool { return unfit(n, policies[n.Class], d) != "" }) && total <= d.Free
-		if fits && (!found || d.Free > home.Free) {
+		together, bytes := beside(needs, policies, d)
+		shared = shared || together
+		if together {
+			most = max(most, d.Free)
+		}
+		if together && bytes <= d.Free && (!found || d.Free > home.Free) {
 			home, found = d, true
 		}
 	}
-	if !found {
-		return Datastore{}, []string{"storageClass, bootDisk.storageClass: no datastore can be used for both, on which the files and the boot disk of a new virtual machine are together"}
+	switch {
+	case found:
+		return home, nil
+	case shared:
+		return Datastore{}, []string{fmt.Sprintf("the disks together need %d MiB at once on one datastore, and at most %d MiB are free", wanted(needs)>>20, most>>20)}
 	}
-	return home, nil
+	return Datastore{}, []string{"storageClass, bootDisk.storageClass: no datastore can be used for both, on which the files and the boot disk of a new virtual machine are together"}
+}
+
+// beside reports whether all that is made with a virtual machine can be on a datastore, and
+// how much is taken there at once: further disks go beside it where their policies let them.
+func beside(needs []Need, policies map[string]Policy, d Datastore) (together bool, bytes int64) {
+	for _, n := range needs {
+		fits := unfit(n, policies[n.Class], d) == ""
+		if n.Home && !fits {
+			return false, 0
+		}
+		if fits {
+			bytes += n.Bytes
+		}
+	}
+	return true, bytes
+}
+
+// wanted is all that is taken at once.
+func wanted(needs []Need) (bytes int64) {
+	for _, n := range needs {
+		bytes += n.Bytes
+	}
+	return bytes
 }
 
 // Usable are the datastores that a policy leaves, those with the most free space first.

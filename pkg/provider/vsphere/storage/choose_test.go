@@ -27,6 +27,9 @@ func TestChooseTakesTheRoomiestThatCanHaveAllOfIt(t *testing.T) {
 		{"a boot disk that is with the files", []Need{home("gold"), {Path: "bootDisk.storageClass", Class: "bulk", Home: true}}, "",
 			[]string{"storageClass, bootDisk.storageClass: no datastore can be used for both, on which the files and the boot disk of a new virtual machine are together"}},
 		{"space at once", []Need{home(""), {Path: "bootDisk.storageClass", Bytes: 20 * gib, Home: true}}, "large", nil},
+		{"disks that fit one by one", []Need{home("gold"), {Path: "volumes[a].disk.storageClass", Class: "gold", Bytes: 6 * gib}, {Path: "volumes[b].disk.storageClass", Class: "gold", Bytes: 6 * gib}}, "",
+			[]string{"the disks together need 12288 MiB at once on one datastore, and at most 10240 MiB are free"}},
+		{"a disk beside it, and one elsewhere", []Need{home("gold"), {Path: "volumes[a].disk.storageClass", Class: "gold", Bytes: 6 * gib}, {Path: "volumes[b].disk.storageClass", Class: "bulk", Bytes: 60 * gib}}, "small", nil},
 		{"more space than there is", []Need{home("gold"), {Path: "volumes[a].disk.storageClass", Class: "gold", Bytes: 20 * gib}}, "",
 			[]string{`volumes[a].disk.storageClass "gold": no datastore can be used by storage policy "Gold": small: 20480 MiB are needed at once, and 10240 MiB are free; large: not compatible; away: it is not accessible`}},
 	} {
