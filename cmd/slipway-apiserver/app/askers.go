@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere"
 )
 
@@ -44,7 +45,7 @@ func (a *askers) of(ctx context.Context, name string) (*vsphere.Driver, error) {
 	case err != nil:
 		return nil, err
 	case description == "":
-		return nil, fmt.Errorf("there is no VCenter %q", name)
+		return nil, &provider.NotUsableError{Message: fmt.Sprintf("there is no VCenter %q", name), Missing: true}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -211,6 +211,10 @@ func (v *vcenters) offer(ctx context.Context, zone *vmv1alpha1.Zone, req *provid
 		return m.Offer(ctx, req, zone.Name)
 	}
 	driver, err := v.askers.of(ctx, zone.VCenterName())
+	var unusable *provider.NotUsableError
+	if errors.As(err, &unusable) {
+		return provider.Offer{Zone: zone.Name, Lacks: err}
+	}
 	if err != nil {
 		return provider.Offer{Zone: zone.Name, Unknown: err}
 	}

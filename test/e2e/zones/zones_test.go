@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,9 @@ import (
 // deadline is many times what an idle machine needs.
 const deadline = 4 * time.Minute
 
+// slipway is the program whose process is looked at.
+const slipway = "slipway-apiserver"
+
 const image = `apiVersion: vm.slipway.dev/v1alpha1
 kind: VirtualMachineImage
 metadata: {name: photon-5, namespace: default}
@@ -45,7 +49,8 @@ type scene struct {
 	api vmclient.VmV1alpha1Interface
 }
 
-func newScene(t *testing.T) *scene {
+// newScene starts one with so many vCenters.
+func newScene(t *testing.T, vcenters int) *scene {
 	t.Helper()
 	bin, err := filepath.Abs("../../../bin")
 	if err != nil {
@@ -54,7 +59,7 @@ func newScene(t *testing.T) *scene {
 	s, dir := &scene{T: t}, t.TempDir()
 	s.Cluster, err = localcluster.Start(t.Context(), localcluster.Options{
 		DataDir: dir, BinDir: bin, UnsafeNoFsync: true, GuestBootDelay: 100 * time.Millisecond,
-		Zones: true, VCenters: 2, VCenterArgs: []string{"--control-listen=127.0.0.1:0"},
+		Zones: true, VCenters: vcenters, VCenterArgs: []string{"--control-listen=127.0.0.1:0"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -185,6 +190,31 @@ func (s *scene) gone(what string, get func() error) {
 	})
 }
 
+// zonesReady waits until Zones are.
+func (s *scene) zonesReady(names ...string) {
+	s.Helper()
+	for _, name := range names {
+		s.condition("zone "+name, s.zone(name), vmv1alpha1.ConditionReady, "True")
+	}
+}
+
+// free sets the space that is free on datastores of the first vCenter.
+func (s *scene) free(bytes int64, datastores ...string) {
+	s.Helper()
+	for _, name := range datastores {
+		query := url.Values{"datastore": {name}, "bytes": {strconv.FormatInt(bytes, 10)}}.Encode()
+		s.order(1, http.MethodPut, "/datastore/free?"+query)
+	}
+}
+
+// order gives an order to the simulated vCenter of a number.
+func (s *scene) order(n int, method, path string) []byte {
+	s.Helper()
+	body, err := vsphereclient.Order(s.Context(), s.VCenterOf(n).ControlURL, method, path)
+	s.must(err)
+	return body
+}
+
 func (s *scene) zoneGone(name string) {
 	s.Helper()
 	s.gone("zone "+name, func() error {
@@ -201,16 +231,13 @@ func (s *scene) must(err error) {
 }
 
 func TestVirtualMachinesAreSpreadOverZonesOfSeveralVCenters(t *testing.T) {
-	s := newScene(t)
-	for _, name := range []string{"default", "second", "third", "fourth"} {
-		s.condition("zone "+name, s.zone(name), vmv1alpha1.ConditionReady, "True")
-	}
+	s := newScene(t, 2)
+	pid := s.PID(slipway)
+	s.zonesReady("default", "second", "third", "fourth")
 	example, err := os.ReadFile("../../../artifacts/examples/zones.yaml")
 	s.must(err)
 	s.must(s.Apply(t.Context(), example))
-	for _, name := range []string{"zone-a", "zone-b"} {
-		s.condition("the example "+name, s.zone(name), vmv1alpha1.ConditionReady, "True")
-	}
+	s.zonesReady("zone-a", "zone-b")
 	// A zone that nothing is in goes at once.
 	for _, name := range []string{"zone-a", "zone-b", "fourth"} {
 		s.must(s.api.Zones().Delete(t.Context(), name, metav1.DeleteOptions{}))
@@ -242,6 +269,8 @@ func TestVirtualMachinesAreSpreadOverZonesOfSeveralVCenters(t *testing.T) {
 	s.full()
 	s.missing()
 	s.removal(spread["third"])
+	s.policy()
+	s.added()
 
 	for _, name := range names {
 		if strings.HasPrefix(before[name], "third ") {
@@ -250,6 +279,9 @@ func TestVirtualMachinesAreSpreadOverZonesOfSeveralVCenters(t *testing.T) {
 		if vm := s.ready(name); vm.Status.Zone+" "+vm.Status.UniqueID != before[name] {
 			t.Errorf("%s was %s, and is %s %s", name, before[name], vm.Status.Zone, vm.Status.UniqueID)
 		}
+	}
+	if now := s.PID(slipway); now != pid {
+		t.Errorf("the server was restarted: process %d, and %d at the start", now, pid)
 	}
 }
 
@@ -273,9 +305,7 @@ func (s *scene) asked() {
 
 // full takes the space of a zone.
 func (s *scene) full() {
-	query := url.Values{"datastore": {"DC0_C1_DS"}, "bytes": {"1048576"}}.Encode()
-	_, err := vsphereclient.Order(s.Context(), s.VCenterOf(1).ControlURL, http.MethodPut, "/datastore/free?"+query)
-	s.must(err)
+	s.free(1<<20, "DC0_C1_DS")
 	// What is free is known for a short time.
 	s.eventually("the zone is seen to be full", func() error {
 		z, err := s.api.Zones().Get(s.Context(), "second", metav1.GetOptions{})
