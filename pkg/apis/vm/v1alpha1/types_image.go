@@ -163,6 +163,11 @@ type VirtualMachineImageStatus struct {
 	// of a template. It changes when somebody makes another one of the same name.
 	// +optional
 	ProviderItemID string `json:"providerItemID,omitempty" protobuf:"bytes,12,opt,name=providerItemID"`
+	// VCenters are the names of the VCenters that have the image: virtual machines can be
+	// made of it in their zones.
+	// +optional
+	// +listType=atomic
+	VCenters []string `json:"vCenters,omitempty" protobuf:"bytes,13,rep,name=vCenters"`
 }
 
 // VirtualMachineImageDisk is a disk of an image.
