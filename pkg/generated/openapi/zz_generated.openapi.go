@@ -6152,6 +6152,25 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 							Format:      "",
 						},
 					},
+					"vCenters": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "VCenters are the names of the VCenters that have the image: virtual machines can be made of it in their zones.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
 				},
 			},
 		},

@@ -3825,6 +3825,15 @@ func (m *VirtualMachineImageStatus) MarshalToSizedBuffer(dAtA []byte) (int, erro
 	_ = i
 	var l int
 	_ = l
+	if len(m.VCenters) > 0 {
+		for iNdEx := len(m.VCenters) - 1; iNdEx >= 0; iNdEx-- {
+			i -= len(m.VCenters[iNdEx])
+			copy(dAtA[i:], m.VCenters[iNdEx])
+			i = encodeVarintGenerated(dAtA, i, uint64(len(m.VCenters[iNdEx])))
+			i--
+			dAtA[i] = 0x6a
+		}
+	}
 	i -= len(m.ProviderItemID)
 	copy(dAtA[i:], m.ProviderItemID)
 	i = encodeVarintGenerated(dAtA, i, uint64(len(m.ProviderItemID)))
@@ -7994,6 +8003,12 @@ func (m *VirtualMachineImageStatus) Size() (n int) {
 	}
 	l = len(m.ProviderItemID)
 	n += 1 + l + sovGenerated(uint64(l))
+	if len(m.VCenters) > 0 {
+		for _, s := range m.VCenters {
+			l = len(s)
+			n += 1 + l + sovGenerated(uint64(l))
+		}
+	}
 	return n
 }
 
@@ -10014,6 +10029,7 @@ func (this *VirtualMachineImageStatus) String() string {
 		`Networks:` + fmt.Sprintf("%v", this.Networks) + `,`,
 		`Properties:` + repeatedStringForProperties + `,`,
 		`ProviderItemID:` + fmt.Sprintf("%v", this.ProviderItemID) + `,`,
+		`VCenters:` + fmt.Sprintf("%v", this.VCenters) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -22663,6 +22679,38 @@ func (m *VirtualMachineImageStatus) Unmarshal(dAtA []byte) error {
 				return io.ErrUnexpectedEOF
 			}
 			m.ProviderItemID = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 13:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field VCenters", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.VCenters = append(m.VCenters, string(dAtA[iNdEx:postIndex]))
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex

@@ -1759,6 +1759,11 @@ func (in *VirtualMachineImageStatus) DeepCopyInto(out *VirtualMachineImageStatus
 		*out = make([]VirtualMachineImageProperty, len(*in))
 		copy(*out, *in)
 	}
+	if in.VCenters != nil {
+		in, out := &in.VCenters, &out.VCenters
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	return
 }
 

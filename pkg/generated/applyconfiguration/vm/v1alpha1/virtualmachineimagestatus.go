@@ -48,6 +48,9 @@ type VirtualMachineImageStatusApplyConfiguration struct {
 	// ProviderItemID is vSphere's own ID of what status describes: of a library item, or
 	// of a template. It changes when somebody makes another one of the same name.
 	ProviderItemID *string `json:"providerItemID,omitempty"`
+	// VCenters are the names of the VCenters that have the image: virtual machines can be
+	// made of it in their zones.
+	VCenters []string `json:"vCenters,omitempty"`
 }
 
 // VirtualMachineImageStatusApplyConfiguration constructs a declarative configuration of the VirtualMachineImageStatus type for use with
@@ -166,5 +169,15 @@ func (b *VirtualMachineImageStatusApplyConfiguration) WithProperties(values ...*
 // If called multiple times, the ProviderItemID field is set to the value of the last call.
 func (b *VirtualMachineImageStatusApplyConfiguration) WithProviderItemID(value string) *VirtualMachineImageStatusApplyConfiguration {
 	b.ProviderItemID = &value
+	return b
+}
+
+// WithVCenters adds the given value to the VCenters field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the VCenters field.
+func (b *VirtualMachineImageStatusApplyConfiguration) WithVCenters(values ...string) *VirtualMachineImageStatusApplyConfiguration {
+	for i := range values {
+		b.VCenters = append(b.VCenters, values[i])
+	}
 	return b
 }
