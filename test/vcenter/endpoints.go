@@ -44,13 +44,13 @@ func (s *Server) endpoints(address string) (_ http.Handler, err error) {
 	registry.SessionManager().ServiceHostName = address
 	registry.SessionManager().ValidLogin = s.validLogin
 
-	policies, policyRegistry, err := policies.Install(registry)
+	policies, policyRegistry, err := policies.Install(registry, s.onRoot)
 	if err != nil {
 		return nil, fmt.Errorf("register the simulator's endpoints: %w", err)
 	}
 	service.RegisterSDK(policyRegistry)
-	s.gate.Policies = policies
-	if s.volumes = volumes.Install(service, s.gate, s.apiVersion); s.volumes == nil {
+	s.gate.Policies, s.policies = policies, policies
+	if s.volumes = volumes.Install(service, s.gate, s.apiVersion, s.onRoot); s.volumes == nil {
 		return nil, errors.New("register the simulator's endpoints: it has no volume service")
 	}
 	patterns, handler := vapi.New(service.Listen, registry)
@@ -63,6 +63,11 @@ func (s *Server) endpoints(address string) (_ http.Handler, err error) {
 	}
 	s.deployer.DisksOnly(true)
 	return s.deployer, nil
+}
+
+// onRoot tells whether an account has a privilege on the root folder.
+func (s *Server) onRoot(account, privilege string) bool {
+	return s.sight.Allowed(account, s.inv.Model.ServiceContent.RootFolder, privilege)
 }
 
 func (s *Server) apiVersion() string { return s.inv.Model.ServiceContent.About.ApiVersion }

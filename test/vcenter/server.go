@@ -26,6 +26,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/front"
 	"github.com/slipway-dev/slipway/test/vcenter/guest"
 	"github.com/slipway-dev/slipway/test/vcenter/inventory"
+	"github.com/slipway-dev/slipway/test/vcenter/policies"
 	"github.com/slipway-dev/slipway/test/vcenter/saved"
 	"github.com/slipway-dev/slipway/test/vcenter/sight"
 	"github.com/slipway-dev/slipway/test/vcenter/strict"
@@ -60,6 +61,7 @@ type Server struct {
 	delays   *front.TaskDelays
 	deployer *contentlibrary.Deployer
 	volumes  *volumes.Service
+	policies *policies.Service
 	service  *http.Server
 	control  *http.Server
 	// password is what the account has now, nil for that of the options.
@@ -233,7 +235,7 @@ func (s *Server) serve(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listen on --control-listen %s: %w", o.ControlListen, err)
 	}
-	s.control = &http.Server{Handler: front.Control(s.front, s.delays, s.events, s, s.volumes, s.files), ReadHeaderTimeout: time.Minute}
+	s.control = &http.Server{Handler: front.Control(s.front, s.delays, s.events, s, s.volumes, s.policies, s.files), ReadHeaderTimeout: time.Minute}
 	run(ctx, func() error { return s.control.Serve(controls) })
 	s.ready.ControlURL = "http://" + controls.Addr().String()
 	return nil

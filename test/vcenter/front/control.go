@@ -89,6 +89,7 @@ type Routes interface{ Routes(mux *http.ServeMux) }
 //	PUT  /lockout?enabled=B        locks accounts out as vCenter Single Sign-On does
 //	GET  /lockout                  returns failures and locked accounts
 //	POST /rest/start?seconds=N     lets the vAPI endpoint start N seconds from now
+//	PUT  /service?name=S&away=B    lets a service (policies, volumes) not run, or run
 //
 // and those that others add. It is not authenticated and must listen on loopback only.
 func Control(f *Front, delays *TaskDelays, others ...Routes) http.Handler {
@@ -134,6 +135,7 @@ func Control(f *Front, delays *TaskDelays, others ...Routes) http.Handler {
 		f.StartREST(time.Duration(seconds * float64(time.Second)))
 		answer(w, seconds)
 	})
+	mux.HandleFunc("PUT /service", f.serveAway)
 	mux.HandleFunc("PUT /trace", func(w http.ResponseWriter, r *http.Request) {
 		calls, err := strconv.Atoi(r.URL.Query().Get("calls"))
 		if err != nil || calls < 0 || calls > maxTrace {

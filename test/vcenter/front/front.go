@@ -56,6 +56,7 @@ type Front struct {
 
 	trace trace
 	holds holds
+	away  map[string]bool // paths of services that do not run
 
 	// Lockout is the policy for logins.
 	Lockout Lockout
@@ -80,6 +81,10 @@ func New(next http.Handler, registry *simulator.Registry, waits Waits, version f
 func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f.isOut() {
 		hangUp(w)
+		return
+	}
+	if f.isAway(r.URL.Path) {
+		unavailable(w)
 		return
 	}
 	switch {

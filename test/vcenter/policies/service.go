@@ -48,18 +48,26 @@ type Service struct {
 	inventory *simulator.Registry
 	registry  *simulator.Registry
 	profiles  *pbmsim.ProfileManager
+	allowed   func(account, privilege string) bool
 
 	mu sync.Mutex
 	// tags that profiles ask for, by ID, and the IDs of profiles by object: vm-42 is the
 	// home of a virtual machine, vm-42:2000 a disk.
 	tags       map[string]string
 	associated map[string]string
+	// faults are those ordered, by call.
+	faults map[string]types.BaseMethodFault
 }
 
 // Install makes the service, with its policies. It is to be registered with the
-// simulator's HTTP service.
-func Install(inventory *simulator.Registry) (*Service, *simulator.Registry, error) {
-	s := &Service{inventory: inventory, registry: pbmsim.New(), tags: map[string]string{}, associated: map[string]string{}}
+// simulator's HTTP service. allowed tells whether an account has a privilege on the root
+// folder.
+func Install(inventory *simulator.Registry, allowed func(account, privilege string) bool) (*Service, *simulator.Registry, error) {
+	s := &Service{
+		inventory: inventory, registry: pbmsim.New(), allowed: allowed,
+		tags: map[string]string{}, associated: map[string]string{}, faults: map[string]types.BaseMethodFault{},
+	}
+	s.registry.Handler = s.refuse
 	content, ok := s.registry.Get(pbm.ServiceInstance).(*pbmsim.ServiceInstance)
 	if !ok {
 		return nil, nil, fmt.Errorf("the simulator has no storage policy service")
@@ -103,6 +111,8 @@ func (s *Service) add(name, tag string) {
 		}}},
 	}}).(*methods.PbmCreateBody)
 	if ok && res.Res != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		s.tags[res.Res.Returnval.UniqueId] = tag
 	}
 }

@@ -111,7 +111,8 @@ func All() []string {
 	for _, id := range []string{
 		"ContentLibrary.ReadStorage", "ContentLibrary.DownloadSession", "ContentLibrary.GetConfiguration",
 		"ContentLibrary.TypeIntrospection", "Cryptographer.EncryptNew", "Cryptographer.AddDisk", "Cryptographer.Access",
-		"Cryptographer.Clone", "Cryptographer.RegisterHost", "StorageProfile.View", "StorageProfile.Update",
+		"Cryptographer.Clone", "Cryptographer.RegisterHost", "Cryptographer.Encrypt", "Cryptographer.ReadKeyServersInfo", "Cryptographer.ManageKeyServers",
+		"StorageProfile.View", "StorageProfile.Update", "Cns.Searchable",
 		"VApp.Import", "VApp.ApplicationConfig", "VApp.Create", "Network.Assign", "Resource.AssignVMToPool",
 		"VirtualMachine.Inventory.Move", "VirtualMachine.Inventory.Register", "VirtualMachine.Inventory.Unregister",
 		"VirtualMachine.Inventory.CreateFromExisting", "VirtualMachine.Provisioning.DeployTemplate",

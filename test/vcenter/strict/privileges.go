@@ -36,6 +36,9 @@ func (g *Gate) permitted(ctx *simulator.Context, method *simulator.Method) types
 	if _, entity := ctx.Session.Get(method.This).(mo.Entity); entity && !g.sight.Allowed(ctx.Session.UserName, method.This, sight.SystemView) {
 		return &types.NoPermission{Object: &method.This, PrivilegeId: sight.SystemView}
 	}
+	if fault := g.keyProviderNeeds(ctx, method); fault != nil {
+		return fault
+	}
 	return g.lacking(ctx.Session.UserName, needs(ctx, method))
 }
 
@@ -65,7 +68,7 @@ func needs(ctx *simulator.Context, method *simulator.Method) []need {
 	case *types.CloneVM_Task:
 		return cloneNeeds(ctx, body)
 	case *types.ReconfigVM_Task:
-		return reconfigureNeeds(ctx, body.This, &body.Spec)
+		return append(reconfigureNeeds(ctx, body.This, &body.Spec), storageNeeds(ctx, body.This, &body.Spec)...)
 	case *types.Destroy_Task:
 		if body.This.Type == "VirtualMachine" {
 			return withParent(ctx, body.This, "VirtualMachine.Inventory.Delete")
@@ -106,7 +109,10 @@ func creationNeeds(ctx *simulator.Context, req *types.CreateVM_Task) []need {
 	if files := req.Config.Files; files != nil {
 		var p object.DatastorePath
 		p.FromString(files.VmPathName)
-		all = append(all, datastoreNeed(ctx, req.This, p.Datastore)...)
+		all = append(all, datastoreNeed(ctx, req.This, p.Datastore, "Datastore.AllocateSpace")...)
+	}
+	if encrypts(&req.Config) {
+		all = append(all, need{req.This, "Cryptographer.EncryptNew"})
 	}
 	return append(all, networkNeeds(ctx, req.This, req.Config.DeviceChange)...)
 }
@@ -127,6 +133,9 @@ func cloneNeeds(ctx *simulator.Context, req *types.CloneVM_Task) []need {
 		all = append(all, need{req.This, "VirtualMachine.Provisioning.Customize"})
 	}
 	if spec := req.Spec.Config; spec != nil {
+		if encrypts(spec) {
+			all = append(all, need{req.Folder, "Cryptographer.EncryptNew"})
+		}
 		all = append(all, networkNeeds(ctx, req.Folder, spec.DeviceChange)...)
 	}
 	return append(all, networkNeeds(ctx, req.Folder, req.Spec.Location.DeviceChange)...)
@@ -153,6 +162,7 @@ func reconfigureNeeds(ctx *simulator.Context, vm types.ManagedObjectReference, s
 	for _, c := range spec.DeviceChange {
 		change := c.GetVirtualDeviceConfigSpec()
 		_, disk := change.Device.(*types.VirtualDisk)
+		_, drive := change.Device.(*types.VirtualCdrom)
 		switch edit := change.Operation == types.VirtualDeviceConfigSpecOperationEdit; {
 		case disk && change.Operation == types.VirtualDeviceConfigSpecOperationRemove:
 			add(true, "RemoveDisk")
@@ -162,6 +172,7 @@ func reconfigureNeeds(ctx *simulator.Context, vm types.ManagedObjectReference, s
 			add(true, "AddExistingDisk")
 		case disk:
 			add(true, "AddNewDisk")
+		case edit && drive: // storageNeeds
 		case edit:
 			add(true, "EditDevice")
 		default:
@@ -169,16 +180,6 @@ func reconfigureNeeds(ctx *simulator.Context, vm types.ManagedObjectReference, s
 		}
 	}
 	return append(all, networkNeeds(ctx, vm, spec.DeviceChange)...)
-}
-
-// datastoreNeed is that on the datastore of a name in the datacenter of near.
-func datastoreNeed(ctx *simulator.Context, near types.ManagedObjectReference, name string) []need {
-	if dc := datacenterOf(ctx, near); dc != nil && name != "" {
-		if ds := ctx.Map.FindByName(name, dc.Datastore); ds != nil {
-			return []need{{ds.Reference(), "Datastore.AllocateSpace"}}
-		}
-	}
-	return nil
 }
 
 // networkNeeds are those on the networks that cards are connected to.

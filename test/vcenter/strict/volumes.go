@@ -31,6 +31,9 @@ func (g *Gate) AttachFirstClass(ctx *simulator.Context, ref types.ManagedObjectR
 	if a.Mode == "" {
 		a.Mode = string(types.VirtualDiskModePersistent)
 	}
+	if fault := g.lacking(ctx.Session.UserName, []need{{ref, "VirtualMachine.Config.AddExistingDisk"}}); fault != nil {
+		return fault
+	}
 	return g.firstClassTask(ctx, ref, "attachDisk", func(vm *simulator.VirtualMachine) types.BaseMethodFault {
 		fcd := firstClass(ctx, a.ID)
 		if fcd == nil {
@@ -103,6 +106,9 @@ func (g *Gate) paravirtual(ctx *simulator.Context, vm *simulator.VirtualMachine)
 
 // DetachFirstClass implements volumes.Disks.
 func (g *Gate) DetachFirstClass(ctx *simulator.Context, ref types.ManagedObjectReference, id types.ID) types.BaseMethodFault {
+	if fault := g.lacking(ctx.Session.UserName, []need{{ref, "VirtualMachine.Config.RemoveDisk"}}); fault != nil {
+		return fault
+	}
 	return g.firstClassTask(ctx, ref, "detachDisk", func(vm *simulator.VirtualMachine) types.BaseMethodFault {
 		for _, disk := range disksOf(vm.Config) {
 			if disk.VDiskId != nil && *disk.VDiskId == id {
@@ -123,6 +129,9 @@ func (g *Gate) ExtendFirstClass(ctx *simulator.Context, id types.ID, mib int64) 
 	fcd := firstClass(ctx, id)
 	if fcd == nil {
 		return &types.NotFound{}
+	}
+	if fault := g.lacking(ctx.Session.UserName, fileNeeds(ctx, fcd)); fault != nil {
+		return fault
 	}
 	if mib < fcd.Config.CapacityInMB {
 		return &types.InvalidArgument{InvalidProperty: "newCapacityInMB"}
@@ -152,4 +161,15 @@ func (g *Gate) ExtendFirstClass(ctx *simulator.Context, id types.ID, mib int64) 
 	}
 	fcd.Config.CapacityInMB = mib
 	return nil
+}
+
+// fileNeeds are those on the datastore of a first class disk, for calls that change its
+// file: "Datastore.FileManagement" is among the privileges of the methods of
+// VStorageObjectManager, and of those that Cloud Native Storage asks for.
+func fileNeeds(ctx *simulator.Context, fcd *types.VStorageObject) []need {
+	b, ok := fcd.Config.Backing.(types.BaseBaseConfigInfoFileBackingInfo)
+	if !ok {
+		return nil
+	}
+	return []need{{b.GetBaseConfigInfoFileBackingInfo().Datastore, "Datastore.FileManagement"}}
 }

@@ -32,8 +32,8 @@ var orderable = map[string]func() types.BaseMethodFault{
 
 // Routes adds to a control page:
 //
-//	PUT    /volumes/fault?method=M&fault=F  lets every volume of calls of method M fail
-//	DELETE /volumes/fault?method=M          ends that
+//	PUT    /volumes/fault?method=M&fault=F  lets every volume of calls of method M fail, or volume id=I
+//	DELETE /volumes/fault?method=M          ends that, for volume id=I or for those that are not named
 //	POST   /volumes/unregister?id=I         takes a volume off the books of the service
 func (s *Service) Routes(mux *http.ServeMux) {
 	mux.HandleFunc("PUT /volumes/fault", func(w http.ResponseWriter, r *http.Request) {
@@ -43,9 +43,11 @@ func (s *Service) Routes(mux *http.ServeMux) {
 			http.Error(w, fmt.Sprintf("fault: %q: must be one of %q", q.Get("fault"), slices.Sorted(maps.Keys(orderable))), http.StatusBadRequest)
 			return
 		}
-		s.Fail(q.Get("method"), fault())
+		s.Fail(q.Get("method"), q.Get("id"), fault())
 		_ = json.NewEncoder(w).Encode(q.Get("fault")) // the client has gone: nobody to tell
 	})
-	mux.HandleFunc("DELETE /volumes/fault", func(_ http.ResponseWriter, r *http.Request) { s.Fail(r.URL.Query().Get("method"), nil) })
+	mux.HandleFunc("DELETE /volumes/fault", func(_ http.ResponseWriter, r *http.Request) {
+		s.Fail(r.URL.Query().Get("method"), r.URL.Query().Get("id"), nil)
+	})
 	mux.HandleFunc("POST /volumes/unregister", func(_ http.ResponseWriter, r *http.Request) { s.Unregister(r.URL.Query().Get("id")) })
 }

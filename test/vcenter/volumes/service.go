@@ -42,43 +42,53 @@ type Service struct {
 
 	disks   Disks
 	version func() string
+	allowed func(account, privilege string) bool
 
 	mu sync.Mutex
-	// faults are those ordered, by call.
-	faults map[string]types.BaseMethodFault
+	// faults are those ordered.
+	faults map[order]types.BaseMethodFault
 	// unregistered are first class disks that the service does not know.
 	unregistered map[string]bool
 }
 
-// Install registers the service. version is that of the API.
-func Install(service *simulator.Service, disks Disks, version func() string) *Service {
+// order is a call that fails, of one volume or of all that are not named.
+type order struct{ method, id string }
+
+// Install registers the service. version is that of the API, and allowed tells whether an
+// account has a privilege on the root folder.
+func Install(service *simulator.Service, disks Disks, version func() string, allowed func(account, privilege string) bool) *Service {
 	registry := cnssim.New()
 	manager, ok := registry.Get(cns.CnsVolumeManagerInstance).(*cnssim.CnsVolumeManager)
 	if !ok {
 		return nil
 	}
-	s := &Service{CnsVolumeManager: manager, disks: disks, version: version,
-		faults: map[string]types.BaseMethodFault{}, unregistered: map[string]bool{}}
+	s := &Service{CnsVolumeManager: manager, disks: disks, version: version, allowed: allowed,
+		faults: map[order]types.BaseMethodFault{}, unregistered: map[string]bool{}}
 	registry.Put(s)
+	registry.Handler = s.permitted
 	service.RegisterSDK(registry)
 	return s
 }
 
-// Fail lets the volumes of all later calls of a method fail with the fault; nil ends that.
-func (s *Service) Fail(method string, fault types.BaseMethodFault) {
+// Fail lets all later calls of a method fail with the fault, for one volume or, without
+// id, for all; nil ends that.
+func (s *Service) Fail(method, id string, fault types.BaseMethodFault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if fault == nil {
-		delete(s.faults, method)
+		delete(s.faults, order{method, id})
 		return
 	}
-	s.faults[method] = fault
+	s.faults[order{method, id}] = fault
 }
 
-func (s *Service) ordered(method string) types.BaseMethodFault {
+func (s *Service) ordered(method, id string) types.BaseMethodFault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.faults[method]
+	if fault := s.faults[order{method, id}]; fault != nil {
+		return fault
+	}
+	return s.faults[order{method: method}]
 }
 
 // choosesPlace is true of vCenter 9.1 and later, whose attachments say where and how
@@ -106,7 +116,7 @@ func (s *Service) each(ctx *simulator.Context, method string, ids []cnstypes.Cns
 			}
 			batch := &cnstypes.CnsVolumeOperationBatchResult{}
 			for n, id := range ids {
-				fault := s.ordered(method)
+				fault := s.ordered(method, id.Id)
 				var result cnstypes.BaseCnsVolumeOperationResult
 				if fault == nil && !s.registered(vctx, id) {
 					fault = &cnstypes.CnsNotRegisteredFault{VolumeId: id}
