@@ -104,6 +104,7 @@ func (t *transport) send(ctx context.Context, method string, req, res soap.HasFa
 		ctx = t.s.withAction(ctx)
 	}
 	err := t.next.RoundTrip(ctx, req, res)
+	vimfault.TellPrivileges(err)
 	if err == nil || soap.IsSoapFault(err) {
 		_ = t.s.note(nil)
 	} else if ctx.Err() == nil {

@@ -34,6 +34,9 @@ func (e *TaskError) Error() string {
 	if because := reasonOf(e.Fault.Fault); because != "" {
 		name += " (" + because + ")"
 	}
+	if missing := missingPrivileges(e.Fault.Fault); missing != "" {
+		name += ": " + missing
+	}
 	return name
 }
 

@@ -1,0 +1,65 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vimfault
+
+import (
+	"strings"
+
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+)
+
+// TellPrivileges adds to the words of a refused call which privileges are missing, and on
+// which object. vCenter's own are "Permission to perform this operation was denied."; the
+// fault beside them names both.
+func TellPrivileges(err error) {
+	if !soap.IsSoapFault(err) {
+		return
+	}
+	for f := range faults(err) {
+		if missing := missingPrivileges(f); missing != "" {
+			answer := soap.ToSoapFault(err)
+			answer.String = strings.TrimSpace(answer.String + " (" + missing + ")")
+			return
+		}
+	}
+}
+
+// missingPrivileges names the privileges that a fault, or what caused it, says are
+// missing; empty for none. A session that has ended misses none.
+func missingPrivileges(f types.BaseMethodFault) string {
+	for range maxCauses {
+		if f == nil {
+			break
+		}
+		if denied, ok := f.(types.BaseNoPermission); ok && !is[*types.NotAuthenticated](f) {
+			return privilegesOf(denied.GetNoPermission())
+		}
+		f = cause(f)
+	}
+	return ""
+}
+
+func privilegesOf(f *types.NoPermission) string {
+	var all []string
+	// Since vSphere 7.0.3 the fault lists them all.
+	for _, on := range f.MissingPrivileges {
+		for _, id := range on.PrivilegeIds {
+			all = append(all, id+" on "+on.Entity.Value)
+		}
+	}
+	if len(all) == 0 && f.PrivilegeId != "" {
+		id := f.PrivilegeId
+		if f.Object != nil {
+			id += " on " + f.Object.Value
+		}
+		all = append(all, id)
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return "missing privilege " + conditions.List(all, ", ")
+}
