@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/vmware/govmomi/session"
 	"github.com/vmware/govmomi/vim25"
@@ -41,9 +42,12 @@ type Report struct {
 	Account string
 	// Objects in the order of their kinds.
 	Objects []Object
+	// Features that can be done without.
+	Features []FeatureReport
 }
 
-// OK is true when nothing is missing.
+// OK is true when nothing is missing but for features: which of them are used, the flags
+// do not say.
 func (r *Report) OK() bool {
 	return !r.TooOld && !slices.ContainsFunc(r.Objects, func(o Object) bool { return o.Err != nil || len(o.Missing) > 0 })
 }
@@ -66,6 +70,22 @@ func (r *Report) Print(w io.Writer) {
 			line("%s %s: ok", o.Kind, o.Name)
 		}
 	}
+	for i := range r.Features {
+		for _, l := range r.Features[i].lines() {
+			line("%s", l)
+		}
+	}
+}
+
+// checker asks one vCenter.
+type checker struct {
+	session *slipwaysession.Session
+	places  *placement.Resolver
+	client  *vim25.Client
+	// key of the session.
+	key string
+	// found are the objects to ask about.
+	found []placement.Surveyed
 }
 
 // Check looks for the places, and asks for the privileges on each of them. An error
@@ -90,34 +110,42 @@ func Check(ctx context.Context, s *slipwaysession.Session, places *placement.Res
 		Version: about.FullName, APIVersion: about.ApiVersion, Account: me.UserName,
 		TooOld: slipwaysession.Older(about.ApiVersion, MinAPIVersion),
 	}
-	found := append([]placement.Surveyed{{What: Root, Path: "/", Ref: c.ServiceContent.RootFolder}}, places.Survey(ctx)...)
-	for _, at := range found {
+	ask := &checker{session: s, places: places, client: c, key: me.Key}
+	ask.found = append([]placement.Surveyed{{What: Root, Path: "/", Ref: c.ServiceContent.RootFolder}}, places.Survey(ctx)...)
+	for _, at := range ask.found {
 		o := Object{Kind: at.What, Name: at.Path, Err: at.Err}
 		if o.Err == nil {
-			o.Missing, o.Err = lacking(ctx, c, me.Key, at.Ref, Required[at.What])
+			o.Missing, o.Err = ask.lacking(ctx, at.Ref, Required[at.What])
 		}
 		r.Objects = append(r.Objects, o)
+	}
+	for i := range Features {
+		r.Features = append(r.Features, ask.checkFeature(ctx, &Features[i]))
 	}
 	return r, nil
 }
 
 // lacking are the privileges that the session does not have on the object.
-func lacking(ctx context.Context, c *vim25.Client, key string, ref types.ManagedObjectReference, ids []string) ([]string, error) {
-	res, err := methods.HasPrivilegeOnEntities(ctx, c, &types.HasPrivilegeOnEntities{
-		This: *c.ServiceContent.AuthorizationManager, Entity: []types.ManagedObjectReference{ref}, SessionId: key, PrivId: ids,
+func (c *checker) lacking(ctx context.Context, ref types.ManagedObjectReference, ids []string) ([]string, error) {
+	var each []string
+	for _, id := range ids {
+		each = append(each, strings.Split(id, Or)...)
+	}
+	res, err := methods.HasPrivilegeOnEntities(ctx, c.client, &types.HasPrivilegeOnEntities{
+		This: *c.client.ServiceContent.AuthorizationManager, Entity: []types.ManagedObjectReference{ref}, SessionId: c.key, PrivId: each,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("asking for the privileges on %s: %w", ref.Value, err)
 	}
-	granted := map[string]bool{}
+	has := map[string]bool{}
 	for _, e := range res.Returnval {
 		for _, p := range e.PrivAvailability {
-			granted[p.PrivId] = p.IsGranted
+			has[p.PrivId] = p.IsGranted
 		}
 	}
 	var missing []string
 	for _, id := range ids {
-		if !granted[id] {
+		if !granted(id, has) {
 			missing = append(missing, id)
 		}
 	}

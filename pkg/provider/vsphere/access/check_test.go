@@ -68,6 +68,10 @@ folder /DC0/vm/slipway: missing privilege VirtualMachine.Config.Memory
 resource pool /DC0/host/DC0_C0/Resources: ok
 datastore /DC0/datastore/LocalDS_0: missing privilege Datastore.AllocateSpace
 network /DC0/network/VM Network: ok
+storage policies: ok, vCenter has 7
+encryption: vCenter has no default key provider, so that policies which encrypt cannot be used
+claims: ok, to one virtual machine at a time, at places that vCenter chooses: its API is older than 9.1
+CD-ROM drives: ok
 `
 	if diff := cmp.Diff(want, out); diff != "" || r.OK() {
 		t.Errorf("report, said to be complete %v (-want +got):\n%s", r.OK(), diff)
@@ -75,6 +79,65 @@ network /DC0/network/VM Network: ok
 	if r, out = check(placement.Options{Folder: "/DC0/vm/elsewhere", Datastore: "LocalDS_0", Network: "none"}); r.OK() ||
 		!strings.Contains(out, `folder: vSphere has no folder "/DC0/vm/elsewhere"`) || !strings.Contains(out, `network: vSphere has no network "none"`) {
 		t.Errorf("places that are not there, said to be complete %v:\n%s", r.OK(), out)
+	}
+}
+
+// What only some installations use is reported, and does not fail the check.
+func TestWhatFeaturesOfStorageLackIsReportedByTheirNames(t *testing.T) {
+	ready := simulated.Start(t)
+	s, err := session.New(session.Options{
+		URL: ready.URL, CAFile: ready.CAFile,
+		Credentials: func(context.Context) (string, string, error) {
+			return vcenter.DefaultUsername, vcenter.DefaultPassword, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	order := func(path string, values url.Values) {
+		t.Helper()
+		simulated.Control(t, ready, http.MethodPut, path+"?"+values.Encode())
+	}
+	features := func() string {
+		t.Helper()
+		r, err := Check(t.Context(), s, placement.New(placement.Options{Session: s, Folder: "/DC0/vm/slipway", Datastore: "LocalDS_0", Network: "VM Network"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		r.Print(&out)
+		if !r.OK() {
+			t.Errorf("the check fails:\n%s", out.String())
+		}
+		_, findings, _ := strings.Cut(out.String(), "network /DC0/network/VM Network: ok\n")
+		return findings
+	}
+	order("/service", url.Values{"name": {"policies"}, "away": {"true"}})
+	order("/service", url.Values{"name": {"volumes"}, "away": {"true"}})
+	if got := features(); !strings.Contains(got, "storage policies: connecting to the storage policy service of vCenter") || !strings.Contains(got, "claims: asking the volume service of vCenter") ||
+		strings.Count(got, "503") != 2 {
+		t.Errorf("without the services:\n%s", got)
+	}
+	order("/service", url.Values{"name": {"policies"}, "away": {"false"}})
+	order("/service", url.Values{"name": {"volumes"}, "away": {"false"}})
+
+	order("/permissions", url.Values{"entity": {"/"}, "without": {"StorageProfile.View,Cns.Searchable,Cryptographer.ManageKeyServers"}})
+	if got := features(); !strings.Contains(got, "encryption: vCenter has no default key provider") {
+		t.Errorf("with one of the privileges to list key providers:\n%s", got)
+	}
+	order("/permissions", url.Values{"entity": {"/"}, "without": {"Cryptographer.ReadKeyServersInfo"}})
+	order("/permissions", url.Values{"entity": {"/DC0/vm/slipway"}, "without": {"Cryptographer.Encrypt,VirtualMachine.Interact.SetCDMedia"}})
+	order("/permissions", url.Values{"entity": {"/DC0/datastore/LocalDS_0"}, "without": {"Datastore.FileManagement"}})
+	want := `storage policies: vCenter /: missing privilege StorageProfile.View
+encryption: vCenter /: missing privilege Cryptographer.ManageKeyServers or Cryptographer.ReadKeyServersInfo
+encryption: folder /DC0/vm/slipway: missing privilege Cryptographer.Encrypt
+claims: vCenter /: missing privilege Cns.Searchable
+claims: datastore /DC0/datastore/LocalDS_0: missing privilege Datastore.FileManagement
+CD-ROM drives: folder /DC0/vm/slipway: missing privilege VirtualMachine.Interact.SetCDMedia
+`
+	if diff := cmp.Diff(want, features()); diff != "" {
+		t.Errorf("features (-want +got):\n%s", diff)
 	}
 }
 
@@ -106,6 +169,22 @@ func TestTheDocumentationNamesEveryPrivilege(t *testing.T) {
 		for _, id := range ids {
 			if !found || !strings.Contains(row, "`"+id+"`") {
 				t.Errorf("%s: %s is not in the table", kind, id)
+			}
+		}
+	}
+	storage, err := os.ReadFile("../../../../docs/storage.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, optional, _ := strings.Cut(string(storage), "## Privileges")
+	for _, f := range Features {
+		_, rows, found := strings.Cut(optional, "\n| "+f.Name+" |")
+		row, _, _ := strings.Cut(rows, "\n")
+		for kind, ids := range f.Privileges {
+			for _, id := range strings.Split(strings.Join(ids, Or), Or) {
+				if !found || !strings.Contains(row, "`"+id+"`") {
+					t.Errorf("%s on the %s: %s is not in the table of docs/storage.md", f.Name, kind, id)
+				}
 			}
 		}
 	}

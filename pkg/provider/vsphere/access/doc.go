@@ -10,4 +10,5 @@
 //  2. All that is missing is reported together, each privilege with the object that it
 //     is missing on.
 //  3. What could not be asked is an error and not a privilege.
+//  4. What only some installations use is told apart from what all need.
 package access

@@ -53,7 +53,7 @@ func (r *Resolver) keep(ctx context.Context, w *driver.Want) (types.ManagedObjec
 	}
 	if encrypted != "" {
 		var err error
-		if known.KeyProvider, err = r.keyProvider(ctx); err != nil {
+		if known.KeyProvider, err = r.KeyProvider(ctx); err != nil {
 			failures = append(failures, err)
 		} else if known.KeyProvider == "" {
 			failures = append(failures, &NotUsableError{Missing: true, Message: fmt.Sprintf("storage policy %q encrypts, and vCenter has no default key provider", encrypted)})
@@ -200,8 +200,8 @@ func (r *Resolver) StorageKnown(w *driver.Want) bool {
 	return len(r.KnownISOs(w)) == discsOf(w)
 }
 
-// keyProvider is vCenter's default one, empty for none.
-func (r *Resolver) keyProvider(ctx context.Context) (string, error) {
+// KeyProvider is vCenter's default one, empty for none.
+func (r *Resolver) KeyProvider(ctx context.Context) (string, error) {
 	return r.keyProviders.get(ctx, "", func(ctx context.Context) (string, error) {
 		c, err := r.opts.Session.Vim(ctx)
 		if err != nil {
