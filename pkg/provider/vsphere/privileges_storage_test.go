@@ -1,0 +1,190 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vmware/govmomi/crypto"
+	vimtypes "github.com/vmware/govmomi/vim25/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/access"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
+	"github.com/slipway-dev/slipway/test/simulated"
+	"github.com/slipway-dev/slipway/test/vcenter"
+	"github.com/slipway-dev/slipway/test/vcenter/policies"
+)
+
+// roles are the documented privileges by the path of the object that they are given on.
+func roles() map[string][]string {
+	all := maps.Clone(access.Required)
+	for _, f := range access.Features {
+		for kind, ids := range f.Privileges {
+			for _, id := range ids {
+				one, _, _ := strings.Cut(id, access.Or)
+				all[kind] = append(slices.Clone(all[kind]), one)
+			}
+		}
+	}
+	return map[string][]string{
+		"/":                          append(slices.Clone(all[access.Root]), "Cryptographer.RegisterHost"),
+		"/DC0":                       {"System.Read"},
+		"/DC0/vm/slipway":            all[placement.WhatFolder],
+		"/DC0/vm/templates":          {"System.Read", "VirtualMachine.Provisioning.DeployTemplate", "VirtualMachine.Provisioning.Clone"},
+		"/DC0/host/DC0_C0/Resources": all[placement.WhatPool],
+		"/DC0/datastore/LocalDS_0":   append(slices.Clone(all[placement.WhatDatastore]), "Datastore.Browse"), // It has the library.
+		"/DC0/datastore/LocalDS_1":   all[placement.WhatDatastore],
+		"/DC0/network/VM Network":    all[placement.WhatNetwork],
+	}
+}
+
+// grant leaves the account these privileges on an object.
+func grant(t *testing.T, ready vcenter.Ready, path string, ids []string) {
+	t.Helper()
+	q := url.Values{"entity": {path}, "only": {"System.Anonymous,System.View," + strings.Join(ids, ",")}}
+	simulated.Control(t, ready, http.MethodPut, "/permissions?"+q.Encode())
+}
+
+// storageWorld is a vCenter with a key provider, whose account has the documented
+// privileges and no others, and an image of a disc.
+func storageWorld(t *testing.T) (vcenter.Ready, *Provider, *loop, *vmv1alpha1.VirtualMachineImage) {
+	t.Helper()
+	ready := startVCenter(t)
+	disc := addISO(t, ready, "installer")
+	keys := crypto.NewManagerKmip(simulated.Operator(t, ready).Client)
+	if err := keys.RegisterKmsCluster(t.Context(), "provider-1", vimtypes.KmipClusterInfoKmsManagementTypeNativeProvider); err != nil {
+		t.Fatal(err)
+	}
+	if err := keys.SetDefaultKmsClusterId(t.Context(), "provider-1", nil); err != nil {
+		t.Fatal(err)
+	}
+	for path, ids := range roles() {
+		grant(t, ready, path, ids)
+	}
+	p, _ := startProvider(t, ready, nil)
+	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
+	return ready, p, newLoop(t, p), disc
+}
+
+func isoVolume(name, image string) vmv1alpha1.VirtualMachineVolume {
+	v := vmv1alpha1.VirtualMachineVolume{Name: name, Bus: "sata", CDROM: &vmv1alpha1.CDROMVolumeSource{}}
+	if image != "" {
+		v.CDROM.Image = &vmv1alpha1.VirtualMachineImageRef{Kind: "VirtualMachineImage", Name: image}
+	}
+	return v
+}
+
+func TestTheDocumentedPrivilegesOfStorageAreEnough(t *testing.T) {
+	ready, p, l, disc := storageWorld(t)
+	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
+		t.Run(name, func(t *testing.T) {
+			req := ofClass("kept-"+name, image, "encrypted")
+			id := claimedDisk(t, ready)
+			req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "2Gi", ""), isoVolume("media", "installer")}
+			req.Discs = map[string]*vmv1alpha1.VirtualMachineImage{"media": disc}
+			wantClaim(req, "pvc", provider.Claim{VolumeID: id, Size: 10 << 20})
+			l.until("the VM runs, and complies", func() bool {
+				return synced(req)() && reason(&req.VM.Status, vmv1alpha1.ConditionStorageCompliant) == "True Succeeded"
+			}, req)
+			req.Claims["pvc"] = provider.Claim{VolumeID: id, Size: 20 << 20}
+			req.Effective.Volumes[1], req.Discs = isoVolume("media", ""), nil
+			l.until("the disk has grown, and the medium is ejected", func() bool {
+				return synced(req)() && volumeOf(req, "pvc").Capacity.Value() == 20<<20
+			}, req)
+			nothingToDo(t, p, req)
+			l.remove(req)
+			if got := diskLives(t, ready, id); len(got) != 0 {
+				t.Errorf("the disk of the claim is at %q", got)
+			}
+		})
+	}
+	t.Run("encrypted later", func(t *testing.T) {
+		req := ofClass("later", libraryImage(), "")
+		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+		l.until("the VM is there", func() bool {
+			return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
+		}, req)
+		req.Effective.StorageClass = "encrypted"
+		l.until("it is encrypted", func() bool {
+			vm := inVCenter(t, ready)["team-a/later"]
+			return vm.Config != nil && vm.Config.KeyId != nil && reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
+		}, req)
+	})
+}
+
+// volumeOf is the status of a volume.
+func volumeOf(req *provider.Request, name string) vmv1alpha1.VirtualMachineVolumeStatus {
+	for _, v := range req.VM.Status.Volumes {
+		if v.Name == name {
+			return v
+		}
+	}
+	return vmv1alpha1.VirtualMachineVolumeStatus{}
+}
+
+// Each privilege that is taken away is named by a condition of a VM that needs it.
+func TestAMissingPrivilegeOfStorageIsNamedByACondition(t *testing.T) {
+	ready, p, l, disc := storageWorld(t)
+	const root, folder = "/", "/DC0/vm/slipway"
+	claim := func(t *testing.T, req *provider.Request) {
+		wantClaim(req, "pvc", provider.Claim{VolumeID: claimedDisk(t, ready), Size: 10 << 20})
+	}
+	drive := func(req *provider.Request, image string) {
+		req.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{isoVolume("media", image)}
+		if req.Discs = nil; image != "" {
+			req.Discs = map[string]*vmv1alpha1.VirtualMachineImage{"media": disc}
+		}
+	}
+	for _, tc := range []struct {
+		path, id, condition string
+		// before is what the VM has with the privilege, then what it asks for without it.
+		before, then func(*testing.T, *provider.Request)
+	}{
+		{root, "StorageProfile.View", vmv1alpha1.ConditionStorageReady, nil, func(_ *testing.T, r *provider.Request) { r.Effective.StorageClass = "gold" }},
+		{root, "Cryptographer.ManageKeyServers", vmv1alpha1.ConditionStorageReady, nil, func(_ *testing.T, r *provider.Request) { r.Effective.StorageClass = "encrypted" }},
+		{folder, "Cryptographer.Encrypt", vmv1alpha1.ConditionConfigurationSynced, func(*testing.T, *provider.Request) {}, func(_ *testing.T, r *provider.Request) { r.Effective.StorageClass = "encrypted" }},
+		{folder, "Cryptographer.AddDisk", vmv1alpha1.ConditionConfigurationSynced, func(_ *testing.T, r *provider.Request) { r.Effective.StorageClass = "encrypted" }, func(_ *testing.T, r *provider.Request) {
+			r.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{disk("data", "1Gi", "")}
+		}},
+		{root, "Cns.Searchable", vmv1alpha1.ConditionConfigurationSynced, nil, claim},
+		{folder, "VirtualMachine.Config.AddExistingDisk", vmv1alpha1.ConditionConfigurationSynced, nil, claim},
+		{folder, "VirtualMachine.Config.RemoveDisk", vmv1alpha1.ConditionConfigurationSynced, claim, func(_ *testing.T, r *provider.Request) { dropClaims(r) }},
+		{"/DC0/datastore/LocalDS_0", "Datastore.FileManagement", vmv1alpha1.ConditionConfigurationSynced, claim, func(_ *testing.T, r *provider.Request) {
+			c := r.Claims["pvc"]
+			c.Size = 20 << 20
+			r.Claims["pvc"] = c
+		}},
+		{folder, "VirtualMachine.Interact.SetCDMedia", vmv1alpha1.ConditionConfigurationSynced, func(_ *testing.T, r *provider.Request) { drive(r, "") }, func(_ *testing.T, r *provider.Request) { drive(r, "installer") }},
+		{folder, "VirtualMachine.Interact.DeviceConnection", vmv1alpha1.ConditionConfigurationSynced, func(_ *testing.T, r *provider.Request) { drive(r, "") }, func(_ *testing.T, r *provider.Request) { drive(r, "installer") }},
+		{"/DC0/datastore/LocalDS_0", "Datastore.Browse", vmv1alpha1.ConditionConfigurationSynced, func(_ *testing.T, r *provider.Request) { drive(r, "") }, func(_ *testing.T, r *provider.Request) { drive(r, "installer") }},
+	} {
+		t.Run(tc.id, func(t *testing.T) {
+			req := ofClass(strings.ToLower(strings.ReplaceAll("lacks-"+tc.id, ".", "-")), libraryImage(), "")
+			req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+			if tc.before != nil {
+				tc.before(t, req)
+				l.until("the VM is there", func() bool {
+					return reason(&req.VM.Status, vmv1alpha1.ConditionConfigurationSynced) == "True Succeeded"
+				}, req)
+			}
+			ids := roles()[tc.path]
+			grant(t, ready, tc.path, slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == tc.id }))
+			defer grant(t, ready, tc.path, ids)
+			p.driver.invalidate()
+			req.Effective = req.Effective.DeepCopy()
+			tc.then(t, req)
+			l.until("the privilege is named", func() bool { return strings.Contains(message(&req.VM.Status, tc.condition), tc.id) }, req)
+			if got := reason(&req.VM.Status, tc.condition); !strings.HasPrefix(got, "False ") {
+				t.Errorf("%s is %s", tc.condition, got)
+			}
+		})
+	}
+}
