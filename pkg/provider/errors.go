@@ -40,6 +40,9 @@ type ImageCacheNotReadyError struct {
 	// DatastoreID and ProfileID are the managed object ID of the datastore and the ID of
 	// the storage policy, empty without one.
 	DatastoreID, ProfileID string
+	// Stale is true when the cache says that it has the copies there, and it has not: a
+	// file is gone, or the item has other content by now.
+	Stale bool
 	// Reason for people.
 	Reason string
 }
@@ -47,6 +50,11 @@ type ImageCacheNotReadyError struct {
 // Error implements error.
 func (e *ImageCacheNotReadyError) Error() string {
 	return fmt.Sprintf("image cache %q is not ready: %s", e.Name, e.Reason)
+}
+
+// Place is where the copies are to be.
+func (e *ImageCacheNotReadyError) Place() CachePlace {
+	return CachePlace{VCenter: e.Location.VCenter, DatastoreID: e.DatastoreID, ProfileID: e.ProfileID}
 }
 
 // RequeueError asks for another pass.

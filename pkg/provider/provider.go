@@ -29,6 +29,9 @@ type Request struct {
 	// CloneOf is the virtual machine to clone, with Image for what is said of it; nil for
 	// any other image.
 	CloneOf *CloneSource
+	// FastDeploy is how the disks of a new virtual machine are made of Image; empty stands
+	// for FastDeployOff.
+	FastDeploy vmv1alpha1.FastDeployMode
 	// StorageClasses are those that Effective names, by name.
 	StorageClasses map[string]StorageClass
 	// Discs are the images in CD-ROM drives, by volume; nil for one that does not exist.

@@ -6,6 +6,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"strings"
@@ -45,14 +46,24 @@ func (p *pass) create(ctx context.Context) error {
 		return p.waitForPrerequisites(ctx)
 	}
 	w := p.want.Clone()
+	w.Retried = p.retried()
 	op := p.engine.driver.Create(w, p.keepChecked(0))
-	return p.startCreate(ctx, op, w.Effective, w.Image.Spec, w.CloneOf)
+	parts := []any{w.Effective, w.Image.Spec, w.CloneOf}
+	if w.ImageCache != nil {
+		parts = append(parts, w.ImageCache.UID, w.ImageCache.ResourceVersion)
+	}
+	return p.startCreate(ctx, op, parts...)
 }
 
 // startCreate starts a create, or what finishes one, of what the parts tell.
 func (p *pass) startCreate(ctx context.Context, op driver.Operation, parts ...any) error {
 	op.Detail = fmt.Sprintf("%016x", hash(parts...))
 	if hold := p.rec.last.Held(op, p.req.Now); hold != nil {
+		var cache *provider.ImageCacheNotReadyError
+		if errors.As(hold.Err, &cache) {
+			p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+vmv1alpha1.ConditionImageCacheReady)
+			return cache
+		}
 		p.False(vmv1alpha1.ConditionCreated, hold.Reason, hold.Message)
 		return &provider.RequeueError{After: hold.Wait, Reason: "the last create: " + hold.Message}
 	}
@@ -65,6 +76,12 @@ func (p *pass) startCreate(ctx context.Context, op driver.Operation, parts ...an
 		p.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "")
 	}
 	return err
+}
+
+// retried is true when an earlier attempt to create the virtual machine may have left
+// something: one of this process that failed, or one of a process before.
+func (p *pass) retried() bool {
+	return p.rec.last[driver.KindCreate] != nil || !p.req.VM.CreationTimestamp.After(p.engine.started)
 }
 
 // waitForPrerequisites says what is not there, and checks the rest meanwhile.

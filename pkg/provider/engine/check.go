@@ -101,7 +101,11 @@ func (p *pass) tellChecked() {
 	told := true
 	for kind, err := range c.report {
 		status, reason, message := metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, ""
-		if err != nil {
+		var note *driver.NoteError
+		switch {
+		case errors.As(err, &note):
+			reason, message = note.Reason, note.Message
+		case err != nil:
 			status, reason, message = metav1.ConditionFalse, reasonOf(err), err.Error()
 		}
 		p.SetAt(c.at, kind, status, reason, message)

@@ -62,7 +62,9 @@ type Options struct {
 type Engine struct {
 	opts   Options
 	driver driver.Driver
-	hints  provider.Hints
+	// started is when this process began.
+	started time.Time
+	hints   provider.Hints
 
 	// base ends when operations shall.
 	base context.Context //nolint:containedctx // operations outlive the call that starts them
@@ -94,7 +96,7 @@ func New(o Options) *Engine {
 	if o.MissingGrace <= 0 {
 		o.MissingGrace = time.Minute
 	}
-	e := &Engine{opts: o, driver: o.Driver, records: map[provider.Key]*record{}, places: newPlaces(o.Limits, o.OfferTimeout)}
+	e := &Engine{opts: o, started: o.Now(), driver: o.Driver, records: map[provider.Key]*record{}, places: newPlaces(o.Limits, o.OfferTimeout)}
 	e.base, e.end = context.WithCancelCause(context.Background())
 	return e
 }

@@ -88,6 +88,8 @@ func want(req *provider.Request) *driver.Want {
 		NamespaceLabels: req.NamespaceLabels,
 		Image:           req.Image,
 		CloneOf:         req.CloneOf,
+		FastDeploy:      req.FastDeploy,
+		ImageCache:      req.ImageCache,
 		StorageClasses:  req.StorageClasses,
 		Discs:           req.Discs,
 		Bootstrap:       req.Bootstrap,
@@ -95,6 +97,8 @@ func want(req *provider.Request) *driver.Want {
 		Adapters:        adapters(vm),
 		NoPromotion:     vm.Spec.PromoteDisksMode == vmv1alpha1.PromoteDisksModeDisabled,
 	}
+	fast := req.FastDeploy != "" && req.FastDeploy != vmv1alpha1.FastDeployOff
+	w.Identity.Copied = fast || meta.FindStatusCondition(vm.Status.Conditions, vmv1alpha1.ConditionImageCacheReady) != nil
 	if own := vm.Spec.Devices; vm.Spec.Preference != nil && vm.Spec.ClassName == "" {
 		w.TPMPreferred = own == nil || own.TPM == nil
 	}

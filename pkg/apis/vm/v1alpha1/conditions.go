@@ -131,6 +131,9 @@ const (
 
 // Condition reasons.
 const (
+	// ReasonDirectInstead accompanies ImageCacheReady: the disks could not depend on those
+	// of the image, as was asked for, and are copies.
+	ReasonDirectInstead = "DirectInstead"
 	// ReasonSucceeded accompanies most True conditions.
 	ReasonSucceeded = "Succeeded"
 	// ReasonNotFound means that a referenced object does not exist.

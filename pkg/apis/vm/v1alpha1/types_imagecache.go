@@ -151,6 +151,9 @@ const (
 	CachedFileOther CachedFileType = "Other"
 )
 
+// FastDeployModes are all of them.
+var FastDeployModes = []FastDeployMode{FastDeployOff, FastDeployDirect, FastDeployLinked}
+
 // FastDeployMode is how the disks of a virtual machine are made from an image.
 // +enum
 type FastDeployMode string

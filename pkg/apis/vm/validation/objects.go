@@ -16,6 +16,10 @@ import (
 
 // ValidateVirtualMachineClass checks a new class.
 func ValidateVirtualMachineClass(obj *vmv1alpha1.VirtualMachineClass) field.ErrorList {
+	return append(validateClass(obj), validateFastDeploy(obj.Annotations, nil)...)
+}
+
+func validateClass(obj *vmv1alpha1.VirtualMachineClass) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := validateMeta(&obj.ObjectMeta)
 	errs = append(errs, validateCPUGiven(&obj.Spec.CPU, path.Child("cpu"))...)
@@ -28,7 +32,8 @@ func ValidateVirtualMachineClass(obj *vmv1alpha1.VirtualMachineClass) field.Erro
 
 // ValidateVirtualMachineClassUpdate checks the change from old to obj.
 func ValidateVirtualMachineClassUpdate(obj, old *vmv1alpha1.VirtualMachineClass) field.ErrorList {
-	return append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta), ValidateVirtualMachineClass(obj)...)
+	errs := append(validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta), validateClass(obj)...)
+	return append(errs, validateFastDeploy(obj.Annotations, old.Annotations)...)
 }
 
 // ValidateVirtualMachineImage checks a new image of a namespace.

@@ -5,6 +5,7 @@ package validation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -22,6 +23,7 @@ const maxVMName = 80
 func ValidateVirtualMachine(obj *vmv1alpha1.VirtualMachine) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&obj.ObjectMeta, true, validateVMName, field.NewPath("metadata"))
 	errs = append(errs, validateAnnotations(obj, nil)...)
+	errs = append(errs, validateFastDeploy(obj.Annotations, nil)...)
 	errs = append(errs, ValidateVirtualMachineSpec(&obj.Spec, field.NewPath("spec"))...)
 	errs = append(errs, validateNotItself(obj, field.NewPath("spec"))...)
 	return append(errs, validateNewBIOSUUID(obj.Spec.Firmware, field.NewPath("spec", "firmware", "uuid"))...)
@@ -32,6 +34,7 @@ func ValidateVirtualMachine(obj *vmv1alpha1.VirtualMachine) field.ErrorList {
 func ValidateVirtualMachineUpdate(obj, old *vmv1alpha1.VirtualMachine) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
 	errs = append(errs, validateAnnotations(obj, old)...)
+	errs = append(errs, validateFastDeploy(obj.Annotations, old.Annotations)...)
 	if apiequality.Semantic.DeepEqual(obj.Spec, old.Spec) {
 		return errs
 	}
@@ -68,6 +71,17 @@ func validateAnnotations(obj, old *vmv1alpha1.VirtualMachine) field.ErrorList {
 		}
 	}
 	return validateTime(value, "", field.NewPath("metadata", "annotations").Key(key))
+}
+
+// validateFastDeploy checks the annotation with the mode of deployment, unless it is as before.
+func validateFastDeploy(annotations, old map[string]string) field.ErrorList {
+	const key = vmv1alpha1.AnnotationFastDeploy
+	value, ok := annotations[key]
+	before, had := old[key]
+	if !ok || had && before == value || slices.Contains(vmv1alpha1.FastDeployModes, vmv1alpha1.FastDeployMode(value)) {
+		return nil
+	}
+	return field.ErrorList{field.NotSupported(field.NewPath("metadata", "annotations").Key(key), vmv1alpha1.FastDeployMode(value), vmv1alpha1.FastDeployModes)}
 }
 
 // validateVMName checks a name that Kubernetes and vSphere must both accept.

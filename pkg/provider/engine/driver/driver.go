@@ -39,6 +39,9 @@ type Identity struct {
 	// Attempted is true for a deleted object whose virtual machine somebody may have
 	// begun to make, when nobody has seen how that ended.
 	Attempted bool
+	// Copied is true when disks may have been copied for the virtual machine, which an
+	// attempt that failed has left if it could not remove them.
+	Copied bool
 }
 
 // State is what is known about the existence of a virtual machine.
@@ -114,6 +117,13 @@ type Want struct {
 	// CloneOf is the virtual machine to clone, with Image for what is said of it; nil for
 	// any other image.
 	CloneOf *provider.CloneSource
+	// FastDeploy is how the disks of a new virtual machine are made of Image, and ImageCache
+	// has the copies that they may be made of; nil for none.
+	FastDeploy vmv1alpha1.FastDeployMode
+	ImageCache *vmv1alpha1.VirtualMachineImageCache
+	// Retried is true when an earlier attempt to create the virtual machine, by this
+	// process or one before, may have left something.
+	Retried bool
 	// StorageClasses are those that Effective names, by name.
 	StorageClasses map[string]provider.StorageClass
 	// Discs are the images in CD-ROM drives, by volume; nil for one that does not exist.
@@ -135,6 +145,7 @@ type Want struct {
 func (w *Want) Clone() *Want {
 	c := *w
 	c.Effective, c.Image, c.Claims = w.Effective.DeepCopy(), w.Image.DeepCopy(), maps.Clone(w.Claims)
+	c.ImageCache = w.ImageCache.DeepCopy()
 	return &c
 }
 
@@ -204,6 +215,18 @@ func (r Report) Err() error {
 	}
 	return errors.Join(all...)
 }
+
+// NoteError in a Report is no failure: what was checked is there, and its condition says so,
+// with the reason and the message of the note.
+type NoteError struct {
+	// Reason of the condition.
+	Reason string
+	// Message for people.
+	Message string
+}
+
+// Error implements error.
+func (e *NoteError) Error() string { return e.Message }
 
 // NotUsableError means that a name does not lead to exactly one usable object.
 type NotUsableError = provider.NotUsableError

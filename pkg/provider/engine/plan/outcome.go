@@ -92,6 +92,8 @@ type Hold struct {
 	Reason string
 	// Message for people.
 	Message string
+	// Err is the failure, nil after a success without effect.
+	Err error
 	// Failed is true after a failure, false after a success without effect.
 	Failed bool
 }
@@ -102,7 +104,7 @@ func (o *Outcome) held(op driver.Operation, now time.Time) *Hold {
 	}
 	wait := o.Next.Sub(now)
 	if o.Err != nil {
-		return &Hold{Wait: wait, Reason: vmv1alpha1.ReasonError, Message: o.Err.Error(), Failed: true}
+		return &Hold{Wait: wait, Reason: vmv1alpha1.ReasonError, Message: o.Err.Error(), Err: o.Err, Failed: true}
 	}
 	return &Hold{Wait: wait, Reason: vmv1alpha1.ReasonNotEffective, Message: ineffective(op)}
 }
