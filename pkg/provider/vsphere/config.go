@@ -16,6 +16,8 @@ const Any = driver.Any
 
 // Config configures a Driver.
 type Config struct {
+	// Name of the VCenter; empty stands for vmv1alpha1.DefaultVCenter.
+	Name string
 	// URL of vCenter's SDK endpoint.
 	URL string
 	// CAFile is a PEM file with the authorities to trust.

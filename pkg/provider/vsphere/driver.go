@@ -4,6 +4,7 @@
 package vsphere
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -31,6 +32,7 @@ import (
 
 // Driver speaks to one vCenter.
 type Driver struct {
+	name      string
 	session   *session.Session
 	inventory *inventory.Inventory
 	actor     *action.Actor
@@ -53,7 +55,7 @@ func New(c Config) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Driver{session: s, flags: c.placement(s), readAfter: c.ReadAfter, descriptors: &descriptor.Reader{}}
+	d := &Driver{name: cmp.Or(c.Name, vmv1alpha1.DefaultVCenter), session: s, flags: c.placement(s), readAfter: c.ReadAfter, descriptors: &descriptor.Reader{}}
 	d.inventory = inventory.New(inventory.Options{
 		Session: s, MaxWait: c.MaxWait, Changed: d.changed, Synced: func() { d.sink.Read() },
 		Folders: d.folders,
@@ -207,7 +209,11 @@ func (d *Driver) Search(ctx context.Context, id driver.Identity) (driver.Finding
 	case err != nil:
 		return "", err
 	case ref == nil:
-		return d.tasksOf(ctx, id)
+		found, err := d.tasksOf(ctx, id)
+		if err == nil && id.Copied && id.UniqueID == "" && !id.DeletedAt.IsZero() {
+			err = d.creator(id.Zone).RemoveLeftovers(ctx, id.UID)
+		}
+		return found, err
 	case whose != observe.Own:
 		return driver.NotFound, nil // It is none of ours: what memory has is worked on.
 	}
@@ -268,16 +274,37 @@ func (d *Driver) Create(w *driver.Want, checked func(driver.Report)) driver.Oper
 	want := d.wanted(w)
 	return driver.Operation{Kind: driver.KindCreate, Run: func(ctx context.Context) error {
 		rep := d.places(w.Identity.Zone).Check(ctx, w)
-		checked(rep.Failures)
 		if err := rep.Err(); err != nil {
+			checked(rep.Failures)
 			return err
 		}
-		err := d.creator(w.Identity.Zone).Create(ctx, want, rep)
+		creator := d.creator(w.Identity.Zone)
+		fast, note, err := d.fast(ctx, w, want, rep)
+		if fast != nil {
+			rep.Failures[vmv1alpha1.ConditionImageCacheReady] = note
+		}
+		checked(rep.Failures)
+		if err == nil && w.Retried && w.FastDeploy != "" && w.FastDeploy != vmv1alpha1.FastDeployOff {
+			err = d.removeLeftovers(ctx, w.Identity)
+		}
+		if err == nil {
+			err = creator.Create(ctx, want, rep, fast)
+		}
 		if create.Gone(err) {
 			d.invalidate()
 		}
 		return err
 	}}
+}
+
+// removeLeftovers removes what attempts to create the VM have left, unless it is there.
+func (d *Driver) removeLeftovers(ctx context.Context, id driver.Identity) error {
+	c := d.creator(id.Zone)
+	ref, _, err := c.LookUp(ctx, namesOf(id), ownerOf(id))
+	if err != nil || ref != nil {
+		return err
+	}
+	return c.RemoveLeftovers(ctx, id.UID)
 }
 
 // Classify implements driver.Driver.

@@ -37,8 +37,8 @@ type Actor struct {
 	GracePeriod time.Duration
 }
 
-// task starts a task and waits for its end.
-func (a *Actor) task(ctx context.Context, start func(*vim25.Client) (types.ManagedObjectReference, error)) (types.AnyType, error) {
+// Task starts a task and waits for its end.
+func (a *Actor) Task(ctx context.Context, start func(*vim25.Client) (types.ManagedObjectReference, error)) (types.AnyType, error) {
 	c, err := a.Session.Vim(ctx)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (a *Actor) after(ctx context.Context, vm types.ManagedObjectReference, err 
 // Reconfigure applies spec.
 func (a *Actor) Reconfigure(ctx context.Context, vm types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) error {
 	before := version(a.Inventory.Get(vm))
-	_, err := a.task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
+	_, err := a.Task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.ReconfigVM_Task(ctx, c, &types.ReconfigVM_Task{This: vm, Spec: spec})
 		if err != nil {
 			return types.ManagedObjectReference{}, err
@@ -103,7 +103,7 @@ func (a *Actor) Reconfigure(ctx context.Context, vm types.ManagedObjectReference
 // Customize sets the guest customization of the next power on. One that is set
 // already counts: nobody else customizes a VM that is being made.
 func (a *Actor) Customize(ctx context.Context, vm types.ManagedObjectReference, spec types.CustomizationSpec) error {
-	_, err := a.task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
+	_, err := a.Task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.CustomizeVM_Task(ctx, c, &types.CustomizeVM_Task{This: vm, Spec: spec})
 		if err != nil {
 			return types.ManagedObjectReference{}, err
@@ -118,7 +118,7 @@ func (a *Actor) Customize(ctx context.Context, vm types.ManagedObjectReference, 
 
 // Upgrade upgrades the virtual hardware of a powered-off VM.
 func (a *Actor) Upgrade(ctx context.Context, vm types.ManagedObjectReference, to string) error {
-	_, err := a.task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
+	_, err := a.Task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.UpgradeVM_Task(ctx, c, &types.UpgradeVM_Task{This: vm, Version: to})
 		if err != nil {
 			return types.ManagedObjectReference{}, err

@@ -4,9 +4,12 @@
 package configspec
 
 import (
+	"fmt"
+
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/types"
 
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/hardware"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
@@ -149,12 +152,46 @@ func (c *comparison) unappliedClasses(say func(format string, args ...any)) {
 // given to it when it is there: whether a deployment encrypts by its profile alone is not
 // documented.
 func HomeProfile(want Want) string {
-	if want.Effective == nil {
-		return ""
-	}
-	c := &comparison{want: want}
-	if policy, _ := c.policy(""); !policy.Encrypted {
+	if policy := HomePolicy(want); !policy.Encrypted {
 		return policy.ID
 	}
 	return ""
+}
+
+// HomePolicy is the storage policy of a new VM, without an ID for none.
+func HomePolicy(want Want) storage.Policy {
+	if want.Effective == nil {
+		return storage.Policy{}
+	}
+	c := &comparison{want: want}
+	policy, _ := c.policy("")
+	return policy
+}
+
+// NotLinked is why the disks of a new VM cannot depend on those of its image; empty if they
+// can. image is the capacity of the image's first disk, in bytes.
+func NotLinked(want Want, image int64) string {
+	for class, policy := range want.Storage.Policies {
+		if policy.Encrypted && (class == "" || class == want.Effective.StorageClass || want.Effective.BootDisk != nil && class == want.Effective.BootDisk.StorageClass) {
+			return fmt.Sprintf("storage policy %q encrypts, and the copies of the image are not encrypted", policy.Name)
+		}
+	}
+	boot := want.Effective.BootDisk
+	switch {
+	case boot == nil:
+	case boot.Capacity != nil && bytes(boot.Capacity) > image:
+		return fmt.Sprintf("%s: %s is more than the %s of the image's disk, and vSphere extends no disk that depends on another one",
+			hardware.BootDiskSize, boot.Capacity, hardware.Bytes(image))
+	case boot.Provisioning == vmv1alpha1.DiskProvisioningThick || boot.Provisioning == vmv1alpha1.DiskProvisioningThickEagerZero:
+		return fmt.Sprintf("bootDisk.provisioning: a disk that depends on another one is never %s", boot.Provisioning)
+	}
+	return ""
+}
+
+// Profile is the profile of the ID as requests name it, nil for none.
+func Profile(id string) []types.BaseVirtualMachineProfileSpec {
+	if id == "" {
+		return nil
+	}
+	return profileOf(storage.Policy{ID: id})
 }

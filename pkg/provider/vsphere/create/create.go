@@ -36,10 +36,10 @@ type Creator struct {
 	Descriptors *descriptor.Reader
 }
 
-// Create returns when the inventory shows the VM, made from rep.Source at the
-// place of rep, or found if it exists. A new VM carries the mark of this attempt until
-// it is complete.
-func (c *Creator) Create(ctx context.Context, want configspec.Want, rep *placement.Report) error {
+// Create returns when the inventory shows the VM, made from rep.Source, or of what fast says
+// unless that is nil, at the place of rep, or found if it exists. A new VM carries the mark
+// of this attempt until it is complete.
+func (c *Creator) Create(ctx context.Context, want configspec.Want, rep *placement.Report, fast *Fast) error {
 	found, err := c.find(ctx, want)
 	if err != nil || found {
 		return err
@@ -56,11 +56,16 @@ func (c *Creator) Create(ctx context.Context, want configspec.Want, rep *placeme
 	want.Storage, want.ISOs = rep.Storage, rep.ISOs
 	began := time.Now()
 	diffs := configspec.Differences(want, &mo.VirtualMachine{})
-	spec, err := c.prepare(ctx, &want, rep, diffs)
+	spec, image, err := c.prepare(ctx, &want, rep, diffs)
 	if err != nil {
 		return err
 	}
-	ref, err := c.build(ctx, want, rep, folder, spec)
+	var ref types.ManagedObjectReference
+	if fast != nil {
+		ref, err = c.buildFast(ctx, want, rep, folder, spec, &image.Hardware, fast)
+	} else {
+		ref, err = c.build(ctx, want, rep, folder, spec)
+	}
 	if err != nil {
 		if final(err) {
 			c.cleanUp(ctx, want, began)

@@ -16,6 +16,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/descriptor"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 )
 
@@ -37,20 +38,20 @@ func provisioned(boot *vmv1alpha1.VirtualMachineBootDisk) string {
 
 // prepare returns the configuration of the request, which has all differences, laid over what the image brings. A
 // clone brings all that its template has; of a library item it is read.
-func (c *Creator) prepare(ctx context.Context, want *configspec.Want, rep *placement.Report, diffs []configspec.Difference) (types.VirtualMachineConfigSpec, error) {
+func (c *Creator) prepare(ctx context.Context, want *configspec.Want, rep *placement.Report, diffs []configspec.Difference) (types.VirtualMachineConfigSpec, *descriptor.Image, error) {
 	spec := configspec.Spec(diffs)
 	if rep.Source.LibraryItem == "" {
-		return spec, nil
+		return spec, nil, nil
 	}
 	image, err := c.Descriptors.Read(ctx, c.Actor.Session, rep.Source.LibraryItem)
 	if err != nil {
-		return spec, err
+		return spec, nil, err
 	}
 	if configspec.NewerHardware(configspec.Upgrade(diffs), image.Config.Version) {
 		spec.Version = configspec.Upgrade(diffs)
 	}
 	want.ImageProperties = image.VApp
-	return image.Under(spec), nil
+	return image.Under(spec), image, nil
 }
 
 func (c *Creator) build(ctx context.Context, want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) (types.ManagedObjectReference, error) {

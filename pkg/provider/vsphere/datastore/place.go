@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path"
 
+	"github.com/vmware/govmomi/find"
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/property"
 	"github.com/vmware/govmomi/vim25/mo"
@@ -24,6 +25,8 @@ type Place struct {
 	Datastore, Browser types.ManagedObjectReference
 	// Name and URL of the datastore.
 	Name, URL string
+	// InventoryPath of the datastore.
+	InventoryPath string
 	// Namespaced is true for one that takes directories at its top from the namespace
 	// manager only (API, DatastoreCapability.topLevelDirectoryCreateSupported).
 	Namespaced bool
@@ -40,12 +43,17 @@ func Locate(ctx context.Context, s *session.Session, datacenter, ref types.Manag
 	if err != nil {
 		return Place{}, fmt.Errorf("reading datastore %s: %w", ref.Value, err)
 	}
+	inventoryPath, err := find.InventoryPath(ctx, c, ref)
+	if err != nil {
+		return Place{}, fmt.Errorf("looking for the inventory path of datastore %s: %w", ref.Value, err)
+	}
 	// Servers that do not tell have it everywhere but on vSAN (vSphere API, the same).
 	namespaced := ds.Summary.Type == string(types.HostFileSystemVolumeFileSystemTypeVsan)
 	if top := ds.Capability.TopLevelDirectoryCreateSupported; top != nil {
 		namespaced = !*top
 	}
-	return Place{Datacenter: datacenter, Datastore: ref, Browser: ds.Browser, Name: ds.Summary.Name, URL: ds.Summary.Url, Namespaced: namespaced}, nil
+	return Place{Datacenter: datacenter, Datastore: ref, Browser: ds.Browser, Name: ds.Summary.Name, URL: ds.Summary.Url,
+		InventoryPath: inventoryPath, Namespaced: namespaced}, nil
 }
 
 // Path is the datastore path of a file.

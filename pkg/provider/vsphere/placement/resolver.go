@@ -15,6 +15,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/datastore"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
@@ -70,6 +71,8 @@ type Resolver struct {
 	stores       cache[[]storage.Datastore]
 	keyProviders cache[string]
 	isos         cache[string]
+	// homes are datastores by managed object ID.
+	homes cache[datastore.Place]
 	// amounts are what the zone has, for a short time.
 	amounts cache[Amounts]
 }
@@ -103,6 +106,7 @@ func (r *Resolver) Invalidate() {
 	r.stores.clear()
 	r.keyProviders.clear()
 	r.isos.clear()
+	r.homes.clear()
 }
 
 // Stale reports whether err, of an operation, means that an object which was found

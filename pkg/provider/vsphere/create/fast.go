@@ -1,0 +1,182 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package create
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/datastore"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/descriptor"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
+)
+
+// Fast says how a VM is made of copies of the files of its image.
+type Fast struct {
+	// Home is where the VM and its disks go, and where the copies are.
+	Home datastore.Place
+	// Files are the copies as datastore paths, by the ID of the file in the descriptor.
+	Files map[string]string
+	// Linked makes disks that hold only what differs from the copies.
+	Linked bool
+	// Lacks is the error of a copy that is not there.
+	Lacks func(path string) error
+}
+
+// buildFast makes the VM of copies, in a directory of its own that has the UID of the object.
+// When it fails for good nothing of it is left.
+func (c *Creator) buildFast(ctx context.Context, want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference,
+	spec types.VirtualMachineConfigSpec, hw *descriptor.Hardware, fast *Fast,
+) (types.ManagedObjectReference, error) {
+	dir, err := c.makeHome(ctx, want.Owner.UID, fast.Home)
+	if err != nil {
+		return types.ManagedObjectReference{}, err
+	}
+	ref, err := c.fill(ctx, want, rep, folder, spec, hw, fast, dir)
+	if err == nil {
+		return ref, nil
+	}
+	err = c.explain(ctx, fast, err)
+	if kind := vimfault.KindOf(err); final(err) || kind == vimfault.AlreadyExists {
+		c.discard(ctx, fast.Home, dir, kind != vimfault.AlreadyExists)
+	}
+	return types.ManagedObjectReference{}, err
+}
+
+// fill makes the VM in the directory.
+func (c *Creator) fill(ctx context.Context, want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference,
+	spec types.VirtualMachineConfigSpec, hw *descriptor.Hardware, fast *Fast, dir string,
+) (types.ManagedObjectReference, error) {
+	devices, copies, err := storageOf(hw, fast, dir)
+	if err != nil {
+		return types.ManagedObjectReference{}, err
+	}
+	profile := configspec.HomeProfile(want)
+	for _, change := range devices {
+		if _, ok := change.Device.(*types.VirtualDisk); ok {
+			change.Profile = configspec.Profile(profile)
+		}
+		spec.DeviceChange = append(spec.DeviceChange, change)
+	}
+	spec.VmProfile = configspec.Profile(profile)
+	spec.Files = &types.VirtualMachineFileInfo{VmPathName: dir + "/" + want.Name + ".vmx"}
+	if fast.Linked {
+		spec.ExtraConfig = append(spec.ExtraConfig, keep(devices))
+	} else if err := c.copyAll(ctx, fast.Home, copies, diskSpec(want.Effective.BootDisk, profile)); err != nil {
+		return types.ManagedObjectReference{}, err
+	}
+	return c.createVM(ctx, folder, rep.Pool, spec)
+}
+
+// keepDisksKey tells vCenter which disks to keep when the VM is deleted or its disks are
+// promoted, though no other VM has them: names of files with commas between them
+// (vmware-tanzu/vm-operator#1077). Without it who deletes the last of several linked VMs
+// deletes the disk that they share (nsidc/vagrant-vsphere#211).
+const keepDisksKey = "vmprov.keepDisks"
+
+// keep names the parents of the disks.
+func keep(devices []*types.VirtualDeviceConfigSpec) *types.OptionValue {
+	var names []string
+	for _, change := range devices {
+		if b, ok := change.Device.GetVirtualDevice().Backing.(*types.VirtualDiskFlatVer2BackingInfo); ok && b.Parent != nil {
+			_, name := datastore.Split(b.Parent.FileName)
+			names = append(names, name)
+		}
+	}
+	return &types.OptionValue{Key: keepDisksKey, Value: strings.Join(names, ",")}
+}
+
+// copyAll makes all copies at the same time, and waits for all of them.
+func (c *Creator) copyAll(ctx context.Context, home datastore.Place, copies map[string]string, spec types.BaseVirtualDiskSpec) error {
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var errs []error
+	for to, from := range copies {
+		wg.Go(func() {
+			if err := c.files().CopyDisk(ctx, home.Datacenter, from, to, spec); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				errs = append(errs, err)
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// diskSpec is how the copies of disks are made: as a library deployment provisions them.
+func diskSpec(boot *vmv1alpha1.VirtualMachineBootDisk, profile string) types.BaseVirtualDiskSpec {
+	kind := types.VirtualDiskTypeThin
+	switch provisioned(boot) {
+	case "thick":
+		kind = types.VirtualDiskTypePreallocated
+	case "eagerZeroedThick":
+		kind = types.VirtualDiskTypeEagerZeroedThick
+	}
+	return &types.FileBackedVirtualDiskSpec{
+		VirtualDiskSpec: types.VirtualDiskSpec{DiskType: string(kind), AdapterType: string(types.VirtualDiskAdapterTypeLsiLogic)},
+		Profile:         configspec.Profile(profile),
+	}
+}
+
+// createVM makes the VM and waits for it.
+func (c *Creator) createVM(ctx context.Context, folder, pool types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) (types.ManagedObjectReference, error) {
+	result, err := c.Actor.Task(ctx, func(vim *vim25.Client) (types.ManagedObjectReference, error) {
+		res, err := methods.CreateVM_Task(ctx, vim, &types.CreateVM_Task{This: folder, Config: spec, Pool: pool})
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		return res.Returnval, nil
+	})
+	if err != nil {
+		return types.ManagedObjectReference{}, fmt.Errorf("creating the vSphere VM %s: %w", spec.Name, err)
+	}
+	ref, ok := result.(types.ManagedObjectReference)
+	if !ok {
+		return types.ManagedObjectReference{}, fmt.Errorf("creating the vSphere VM %s: vSphere returned no virtual machine", spec.Name)
+	}
+	return ref, nil
+}
+
+// explain tells a copy that is gone from other failures: vSphere has several faults for it.
+func (c *Creator) explain(ctx context.Context, fast *Fast, err error) error {
+	switch vimfault.KindOf(err) {
+	case vimfault.Temporary, vimfault.Cancelled, vimfault.AlreadyExists, vimfault.Denied, vimfault.NoResources:
+		return err
+	default: // A file that is missing is one of many things that can be invalid.
+	}
+	byDir := map[string][]string{}
+	for _, file := range fast.Files {
+		dir, name := datastore.Split(file)
+		byDir[dir] = append(byDir[dir], name)
+	}
+	for dir, names := range byDir {
+		found, _, lerr := c.files().Files(ctx, fast.Home, dir)
+		if lerr != nil {
+			return fmt.Errorf("%w; and then %w", err, lerr)
+		}
+		for _, name := range names {
+			if !slices.ContainsFunc(found, func(f types.BaseFileInfo) bool { return path.Base(f.GetFileInfo().Path) == name }) {
+				return errors.Join(fast.Lacks(dir+"/"+name), err)
+			}
+		}
+	}
+	return err
+}
+
+func (c *Creator) files() *datastore.Store {
+	return &datastore.Store{Session: c.Actor.Session, Inventory: c.Actor.Inventory}
+}

@@ -1,0 +1,125 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package create
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/klog/v2"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/datastore"
+)
+
+// maxHomes bounds the directories of one object on one datastore: there is more than one
+// when a VM of it was taken out of the inventory and left in place.
+const maxHomes = 8
+
+// homeName is the name of a directory of the object with the UID.
+func homeName(uid string, n int) string {
+	if n == 0 {
+		return uid
+	}
+	return fmt.Sprintf("%s-%d", uid, n)
+}
+
+// makeHome makes the directory of a new VM. What an attempt before has left goes; a directory
+// in which there is a VM does not.
+func (c *Creator) makeHome(ctx context.Context, uid string, home datastore.Place) (string, error) {
+	for n := range maxHomes {
+		name := homeName(uid, n)
+		dir, err := c.files().Make(ctx, home, name)
+		if err == nil || !datastore.Exists(err) {
+			return dir, err
+		}
+		removed, err := c.removeLeft(ctx, home, name)
+		if err != nil {
+			return "", err
+		}
+		if removed {
+			return c.files().Make(ctx, home, name)
+		}
+	}
+	return "", fmt.Errorf("datastore %s has %d directories of virtual machines that are not in the inventory and had the UID %s", home.Name, maxHomes, uid)
+}
+
+// removeLeft removes the directory that an attempt has left. It is false if there is a VM in
+// it, or if there is none.
+func (c *Creator) removeLeft(ctx context.Context, home datastore.Place, name string) (bool, error) {
+	dir, err := c.files().Find(ctx, home, name)
+	if err != nil {
+		return false, err
+	}
+	files, there, err := c.files().Files(ctx, home, dir)
+	if err != nil || !there || machine(files) {
+		return false, err
+	}
+	klog.FromContext(ctx).Info("What an attempt to create a vSphere VM has left is removed", "directory", dir)
+	if err := c.files().Remove(ctx, home, dir); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+// machine reports whether a VM is among the files.
+func machine(files []types.BaseFileInfo) bool {
+	return slices.ContainsFunc(files, func(f types.BaseFileInfo) bool {
+		ext := path.Ext(f.GetFileInfo().Path)
+		return ext == ".vmx" || ext == ".vmtx"
+	})
+}
+
+// RemoveLeftovers removes what attempts to create the VM of the object with the UID have left
+// on any datastore of the zone. The VM itself must not be there.
+func (c *Creator) RemoveLeftovers(ctx context.Context, uid string) error {
+	homes, err := c.Places.Homes(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, home := range homes {
+		for n := range maxHomes {
+			dir, err := c.files().Find(ctx, home, homeName(uid, n))
+			if err != nil {
+				errs = append(errs, err)
+				break
+			}
+			files, there, err := c.files().Files(ctx, home, dir)
+			if err == nil && there && !machine(files) {
+				err = c.files().Remove(ctx, home, dir)
+			}
+			if err != nil {
+				errs = append(errs, err)
+			}
+			if !there {
+				break
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// discard removes the directory of an attempt that has failed. With certain it is known that
+// no VM was made in it.
+func (c *Creator) discard(ctx context.Context, home datastore.Place, dir string, certain bool) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
+	if !certain {
+		files, there, err := c.files().Files(ctx, home, dir)
+		if err == nil && (!there || machine(files)) {
+			return
+		}
+		if err != nil {
+			klog.FromContext(ctx).Error(err, "What a failed create has left could not be looked at", "directory", dir)
+			return
+		}
+	}
+	if err := c.files().Remove(ctx, home, dir); err != nil {
+		klog.FromContext(ctx).Error(err, "Removing what a failed create has left failed; the next attempt or the deletion does it", "directory", dir)
+	}
+}

@@ -1,0 +1,86 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/klog/v2"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/create"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
+)
+
+// fast says how a VM is made of copies of its image, nil if it is not. The error is an
+// ImageCacheNotReadyError while there are none where the VM goes. A note says what is not
+// done as asked for.
+func (d *Driver) fast(ctx context.Context, w *driver.Want, want configspec.Want, rep *placement.Report) (fast *create.Fast, note, err error) {
+	item := rep.Source.LibraryItem
+	if w.FastDeploy == "" || w.FastDeploy == vmv1alpha1.FastDeployOff || item == "" || w.Image.Spec.ContentLibrary == nil {
+		return nil, nil, nil
+	}
+	image, err := d.descriptors.Read(ctx, d.session, item)
+	if err != nil {
+		return nil, nil, err
+	}
+	if image.Hardware.Err != nil || len(image.Hardware.Disks) == 0 {
+		klog.FromContext(ctx).V(2).Info("The image cannot be copied disk by disk, and is deployed by vSphere", "virtualMachine", w.Identity.Key, "cause", image.Hardware.Err)
+		return nil, nil, nil
+	}
+	home, err := d.places(w.Identity.Zone).Home(ctx, rep.Datastore)
+	if err != nil {
+		return nil, nil, err
+	}
+	want.Storage = rep.Storage
+	policy := configspec.HomePolicy(want)
+	lacks := &provider.ImageCacheNotReadyError{
+		Name: provider.ImageCacheName(*w.Image.Spec.ContentLibrary), Source: *w.Image.Spec.ContentLibrary, DatastoreID: rep.Datastore.Value,
+		ProfileID: configspec.HomeProfile(want),
+		Location:  vmv1alpha1.VirtualMachineImageCacheLocation{VCenter: d.name, Datastore: home.InventoryPath},
+		Reason:    fmt.Sprintf("the files of the image are not on datastore %s yet", home.Name),
+	}
+	if lacks.ProfileID != "" {
+		lacks.Location.StoragePolicy = policy.Name
+	}
+	if w.ImageCache != nil {
+		lacks.Name = w.ImageCache.Name
+	}
+	at := lacks.Place().In(w.ImageCache)
+	switch {
+	case at == nil || !meta.IsStatusConditionTrue(at.Conditions, vmv1alpha1.ConditionReady):
+		return nil, nil, lacks
+	case at.ItemID != "" && at.ItemID != item || at.ContentVersion != "" && at.ContentVersion != image.Version:
+		lacks.Stale, lacks.Reason = true, fmt.Sprintf("the copies on datastore %s are of version %s of the image, which has version %s now", home.Name, at.ContentVersion, image.Version)
+		return nil, nil, lacks
+	}
+	fast = &create.Fast{Home: home, Files: map[string]string{}, Lacks: func(path string) error {
+		gone := *lacks
+		gone.Stale, gone.Reason = true, "the copy "+path+" is not there any more"
+		return &gone
+	}}
+	for _, f := range at.Files {
+		fast.Files[f.ID] = f.Path
+	}
+	for i := range image.Hardware.Disks {
+		if disk := &image.Hardware.Disks[i]; disk.File != "" {
+			if _, err := disk.Cached(fast.Files); err != nil {
+				lacks.Stale, lacks.Reason = true, err.Error()
+				return nil, nil, lacks
+			}
+		}
+	}
+	if w.FastDeploy == vmv1alpha1.FastDeployLinked {
+		why := configspec.NotLinked(want, image.Hardware.Disks[0].Device.CapacityInBytes)
+		if fast.Linked = why == ""; !fast.Linked {
+			note = &driver.NoteError{Reason: vmv1alpha1.ReasonDirectInstead, Message: "the disks are copied and do not depend on those of the image: " + why}
+		}
+	}
+	return fast, note, nil
+}

@@ -1,0 +1,289 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"errors"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/fault"
+	"github.com/vmware/govmomi/find"
+	"github.com/vmware/govmomi/object"
+	vimtypes "github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/test/vcenter"
+)
+
+// cachedDisk is where the copy of the image's disk is.
+const cachedDisk = "[LocalDS_0] images/photon-5/disk.vmdk"
+
+// files is the datastore of a test as an administrator sees it.
+type files struct {
+	t  *testing.T
+	ds *object.Datastore
+	dc *object.Datacenter
+}
+
+func datastoreOf(t *testing.T, ready vcenter.Ready) files {
+	t.Helper()
+	finder := find.NewFinder(admin(t, ready).Client)
+	dc, err := finder.Datacenter(t.Context(), "DC0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ds, err := finder.SetDatacenter(dc).Datastore(t.Context(), "LocalDS_0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files{t, ds, dc}
+}
+
+// list are the names of the files in a directory; nil for one that is not there.
+func (f files) list(dir string) []string {
+	f.t.Helper()
+	b, err := f.ds.Browser(f.t.Context())
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	task, err := b.SearchDatastore(f.t.Context(), f.ds.Path(dir), &vimtypes.HostDatastoreBrowserSearchSpec{MatchPattern: []string{"*"}})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	info, err := task.WaitForResult(f.t.Context())
+	if fault.Is(err, &vimtypes.FileNotFound{}) {
+		return nil
+	}
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	names := []string{}
+	for _, file := range info.Result.(vimtypes.HostDatastoreBrowserSearchResults).File {
+		names = append(names, path.Base(file.GetFileInfo().Path))
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (f files) do(err error) {
+	f.t.Helper()
+	if err != nil && !fault.Is(err, &vimtypes.FileAlreadyExists{}) {
+		f.t.Fatal(err)
+	}
+}
+
+// makeDisk makes a disk of 16 GiB.
+func (f files) makeDisk(file string) {
+	f.t.Helper()
+	ctx := f.t.Context()
+	f.do(object.NewFileManager(f.ds.Client()).MakeDirectory(ctx, path.Dir(file), f.dc, true))
+	task, err := object.NewVirtualDiskManager(f.ds.Client()).CreateVirtualDisk(ctx, file, f.dc, &vimtypes.FileBackedVirtualDiskSpec{
+		VirtualDiskSpec: vimtypes.VirtualDiskSpec{DiskType: "thin", AdapterType: "lsiLogic"}, CapacityKb: 16 << 20})
+	f.do(err)
+	f.do(task.Wait(ctx))
+}
+
+func (f files) remove(file string) {
+	f.t.Helper()
+	task, err := object.NewFileManager(f.ds.Client()).DeleteDatastoreFile(f.t.Context(), file, f.dc)
+	f.do(err)
+	f.do(task.Wait(f.t.Context()))
+}
+
+// cacheOf is a cache that has the copies of the image.
+func cacheOf(f files) *vmv1alpha1.VirtualMachineImageCache {
+	c := &vmv1alpha1.VirtualMachineImageCache{ObjectMeta: metav1.ObjectMeta{Name: "photon", UID: "cache", ResourceVersion: "1"}}
+	c.Spec.ContentLibrary = *libraryImage().Spec.ContentLibrary
+	c.Status.Locations = []vmv1alpha1.VirtualMachineImageCacheLocationStatus{{
+		VCenter: vmv1alpha1.DefaultVCenter, DatastoreID: f.ds.Reference().Value, Directory: "[LocalDS_0] images/photon-5",
+		Files:      []vmv1alpha1.VirtualMachineImageCacheFile{{ID: "file1", Path: cachedDisk, Type: vmv1alpha1.CachedFileDisk}},
+		Conditions: []metav1.Condition{{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionTrue}},
+	}}
+	return c
+}
+
+// fastRequest is for a VM of copies of its image.
+func fastRequest(name string, mode vmv1alpha1.FastDeployMode, cache *vmv1alpha1.VirtualMachineImageCache) *provider.Request {
+	req := newRequest(name, libraryImage())
+	req.FastDeploy, req.ImageCache = mode, cache
+	req.VM.Spec.PromoteDisksMode = vmv1alpha1.PromoteDisksModeDisabled
+	return req
+}
+
+// parentsOf are the files that the disks of a VM depend on.
+func parentsOf(t *testing.T, ready vcenter.Ready, id string) (disks, parents []string) {
+	t.Helper()
+	vm := object.NewVirtualMachine(admin(t, ready).Client, vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: id})
+	devices, err := vm.Device(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range devices.SelectByType((*vimtypes.VirtualDisk)(nil)) {
+		b := d.GetVirtualDevice().Backing.(*vimtypes.VirtualDiskFlatVer2BackingInfo)
+		disks = append(disks, b.FileName)
+		if b.Parent != nil {
+			parents = append(parents, b.Parent.FileName)
+		}
+	}
+	return disks, parents
+}
+
+func TestAVMIsMadeOfCopiesAndLeavesThemWhenItGoes(t *testing.T) {
+	ready := startVCenter(t)
+	f := datastoreOf(t, ready)
+	f.makeDisk(cachedDisk)
+	p, counted := startProvider(t, ready, nil)
+	eventually(t, "the inventory is read", p.inventory.Synced)
+	l := newLoop(t, p)
+	for _, mode := range []vmv1alpha1.FastDeployMode{vmv1alpha1.FastDeployDirect, vmv1alpha1.FastDeployLinked} {
+		t.Run(string(mode), func(t *testing.T) {
+			f, l := files{t, f.ds, f.dc}, &loop{t: t, p: l.p, wake: l.wake}
+			req := fastRequest("web-"+string(mode), mode, cacheOf(f))
+			req.VM.CreationTimestamp = metav1.Now()
+			before := counted.snapshot()
+			l.until("it runs", running(req), req)
+			disks, parents := parentsOf(t, ready, req.VM.Status.UniqueID)
+			dir := string(req.VM.UID)
+			if diff := cmp.Diff([]string{"[LocalDS_0] " + dir + "/disk-0.vmdk"}, disks); diff != "" {
+				t.Errorf("disks (-want +got):\n%s", diff)
+			}
+			var wanted []string
+			if mode == vmv1alpha1.FastDeployLinked {
+				wanted = []string{cachedDisk}
+			}
+			if diff := cmp.Diff(wanted, parents); diff != "" {
+				t.Errorf("parents (-want +got):\n%s", diff)
+			}
+			if got := bootDiskCapacity(req); got != "16Gi" {
+				t.Errorf("the boot disk has %q, want 16Gi", got)
+			}
+			if got := reason(&req.VM.Status, vmv1alpha1.ConditionImageCacheReady); got != "True Succeeded" {
+				t.Errorf("ImageCacheReady = %q", got)
+			}
+			total := 0
+			for method, n := range counted.snapshot() {
+				if n -= before[method]; n > 0 {
+					total += n
+					t.Logf("%s: %d", method, n)
+				}
+			}
+			t.Logf("%d calls", total)
+			nothingToDo(t, p, req)
+			l.remove(req)
+			if left := f.list(dir); left != nil {
+				t.Errorf("left in the directory of the VM: %q", left)
+			}
+			if got := f.list("images/photon-5"); !slices.Contains(got, "disk.vmdk") || !slices.Contains(got, "disk-flat.vmdk") {
+				t.Errorf("of the copies there are %q", got)
+			}
+		})
+	}
+}
+
+func TestWhatIsNotCachedIsAskedFor(t *testing.T) {
+	ready := startVCenter(t)
+	f := datastoreOf(t, ready)
+	f.makeDisk(cachedDisk)
+	p, _ := startProvider(t, ready, nil)
+	eventually(t, "the inventory is read", p.inventory.Synced)
+	ask := func(req *provider.Request) *provider.ImageCacheNotReadyError {
+		t.Helper()
+		var lacks *provider.ImageCacheNotReadyError
+		eventually(t, "it says what it lacks", func() bool {
+			_, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
+			return errors.As(err, &lacks)
+		})
+		return lacks
+	}
+	lacks := ask(fastRequest("none", vmv1alpha1.FastDeployDirect, nil))
+	want := &provider.ImageCacheNotReadyError{
+		Name: provider.ImageCacheName(*libraryImage().Spec.ContentLibrary), Source: *libraryImage().Spec.ContentLibrary,
+		Location:    vmv1alpha1.VirtualMachineImageCacheLocation{VCenter: "default", Datastore: "/DC0/datastore/LocalDS_0"},
+		DatastoreID: f.ds.Reference().Value, Reason: "the files of the image are not on datastore LocalDS_0 yet",
+	}
+	if diff := cmp.Diff(want, lacks); diff != "" {
+		t.Errorf("without a cache (-want +got):\n%s", diff)
+	}
+	for name, tc := range map[string]struct {
+		change func(*vmv1alpha1.VirtualMachineImageCache)
+		mode   vmv1alpha1.FastDeployMode
+		reason string
+		stale  bool
+	}{
+		"a copy that is gone, direct": {func(c *vmv1alpha1.VirtualMachineImageCache) {
+			c.Status.Locations[0].Files[0].Path = "[LocalDS_0] images/photon-5/gone.vmdk"
+		}, vmv1alpha1.FastDeployDirect, "the copy [LocalDS_0] images/photon-5/gone.vmdk is not there any more", true},
+		"a copy that is gone, linked": {func(c *vmv1alpha1.VirtualMachineImageCache) {
+			c.Status.Locations[0].Files[0].Path = "[LocalDS_0] images/photon-5/gone.vmdk"
+		}, vmv1alpha1.FastDeployLinked, "the copy [LocalDS_0] images/photon-5/gone.vmdk is not there any more", true},
+		"copies in the making": {func(c *vmv1alpha1.VirtualMachineImageCache) {
+			c.Status.Locations[0].Conditions[0].Status = metav1.ConditionFalse
+		}, vmv1alpha1.FastDeployDirect, "the files of the image are not on datastore LocalDS_0 yet", false},
+		"copies of another version": {func(c *vmv1alpha1.VirtualMachineImageCache) {
+			c.Status.Locations[0].ContentVersion = "7"
+		}, vmv1alpha1.FastDeployDirect, "the copies on datastore LocalDS_0 are of version 7 of the image, which has version 1 now", true},
+		"another disk": {func(c *vmv1alpha1.VirtualMachineImageCache) {
+			c.Status.Locations[0].Files[0].ID = "file2"
+		}, vmv1alpha1.FastDeployDirect, `the image has no copy of file "photon-5-disk1.vmdk"`, true},
+		"of another policy": {func(c *vmv1alpha1.VirtualMachineImageCache) {
+			c.Status.Locations[0].ProfileID = "gold"
+		}, vmv1alpha1.FastDeployDirect, "the files of the image are not on datastore LocalDS_0 yet", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cache := cacheOf(f)
+			tc.change(cache)
+			req := fastRequest("a-"+strings.NewReplacer(" ", "-", ",", "").Replace(name), tc.mode, cache)
+			lacks := ask(req)
+			if lacks.Name != "photon" || lacks.Reason != tc.reason || lacks.Stale != tc.stale {
+				t.Errorf("%+v, want cache photon, stale %v and %q", lacks, tc.stale, tc.reason)
+			}
+			if left := f.list(string(req.VM.UID)); left != nil {
+				t.Errorf("left on the datastore: %q", left)
+			}
+		})
+	}
+}
+
+func TestWhereNoDiskCanDependOnAnotherItIsCopiedInstead(t *testing.T) {
+	ready := startVCenter(t)
+	f := datastoreOf(t, ready)
+	f.makeDisk(cachedDisk)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	for name, tc := range map[string]struct {
+		boot *vmv1alpha1.VirtualMachineBootDisk
+		why  string
+	}{
+		"a larger boot disk": {&vmv1alpha1.VirtualMachineBootDisk{Capacity: ptr(resource.MustParse("20Gi"))},
+			"bootDisk.size: 20Gi is more than the 16Gi of the image's disk, and vSphere extends no disk that depends on another one"},
+		"a thick one": {&vmv1alpha1.VirtualMachineBootDisk{Provisioning: vmv1alpha1.DiskProvisioningThick},
+			"bootDisk.provisioning: a disk that depends on another one is never Thick"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &loop{t: t, p: l.p, wake: l.wake}
+			req := fastRequest(strings.ReplaceAll(name, " ", "-"), vmv1alpha1.FastDeployLinked, cacheOf(f))
+			req.Effective.BootDisk = tc.boot
+			l.until("it runs", synced(req), req)
+			if _, parents := parentsOf(t, ready, req.VM.Status.UniqueID); len(parents) > 0 {
+				t.Errorf("its disks depend on %q", parents)
+			}
+			if got := message(&req.VM.Status, vmv1alpha1.ConditionImageCacheReady); !strings.HasSuffix(got, tc.why) {
+				t.Errorf("message %q, want %q", got, tc.why)
+			}
+			if got := reason(&req.VM.Status, vmv1alpha1.ConditionImageCacheReady); got != "True DirectInstead" {
+				t.Errorf("ImageCacheReady = %q", got)
+			}
+			if tc.boot.Capacity != nil && bootDiskCapacity(req) != "20Gi" {
+				t.Errorf("the boot disk has %s, want 20Gi", bootDiskCapacity(req))
+			}
+		})
+	}
+}
