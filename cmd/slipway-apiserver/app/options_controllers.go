@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 // Values of --instancetype-reference-policy.
@@ -44,6 +46,9 @@ type ControllerOptions struct {
 	QueueAging time.Duration
 	// QueueFairness takes turns between namespaces within a priority.
 	QueueFairness bool
+	// FastDeploy is how the disks of virtual machines are made from images of content
+	// libraries: off, direct or linked.
+	FastDeploy string
 	// BlockingOperations makes workers wait for vSphere.
 	BlockingOperations bool
 }
@@ -80,7 +85,7 @@ func newControllerOptions() ControllerOptions {
 		ConcurrentReconfigurations: defaultConcurrentOthers, ConcurrentPowerChanges: defaultConcurrentOthers, ConcurrentDeletes: defaultConcurrentOthers,
 		LeaderElect: true, LeaderElectNamespace: defaultNamespace,
 		ResyncPeriod: defaultResync, InstancetypeReferencePolicy: ReferencePolicyReference,
-		QueueAging: defaultAging, QueueFairness: true,
+		QueueAging: defaultAging, QueueFairness: true, FastDeploy: string(vmv1alpha1.FastDeployOff),
 	}
 }
 
@@ -97,6 +102,9 @@ func (o *ControllerOptions) addFlags(fs *pflag.FlagSet) {
 		"What becomes of references to instance types and preferences: Reference keeps them, Expand replaces those without a revision by what they say, ExpandAll replaces all.")
 	fs.DurationVar(&o.QueueAging, "queue-aging", o.QueueAging, "How long the default priorities, -1 to -4, may get nothing before they are guaranteed one in 16 of the virtual machines taken from the queue. 0 keeps the order strict.")
 	fs.BoolVar(&o.QueueFairness, "queue-fairness", o.QueueFairness, "Let namespaces take turns within a priority.")
+	fs.StringVar(&o.FastDeploy, "fast-deploy", o.FastDeploy,
+		"How the disks of virtual machines are made from OVF images of content libraries: off lets vSphere deploy the item, direct copies its files from a copy on the datastore, linked makes disks that hold only what differs from that copy. "+
+			"Annotation "+vmv1alpha1.AnnotationFastDeploy+" of a virtual machine or of its class counts before.")
 	fs.BoolVar(&o.BlockingOperations, "blocking-operations", o.BlockingOperations,
 		"Let workers wait for what vSphere does, so that no more of it is done at once than --controllers-workers. By default it is done off the workers.")
 }
@@ -125,6 +133,9 @@ func (o *ControllerOptions) validate() []error {
 	}
 	if o.QueueAging < 0 {
 		errs = append(errs, fmt.Errorf("--queue-aging %s: must not be negative", o.QueueAging))
+	}
+	if !slices.Contains(vmv1alpha1.FastDeployModes, vmv1alpha1.FastDeployMode(o.FastDeploy)) {
+		errs = append(errs, fmt.Errorf("--fast-deploy %q: must be one of off, direct, linked", o.FastDeploy))
 	}
 	policies := []string{ReferencePolicyReference, ReferencePolicyExpand, ReferencePolicyExpandAll}
 	if !slices.Contains(policies, o.InstancetypeReferencePolicy) {

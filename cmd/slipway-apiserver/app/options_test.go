@@ -51,6 +51,7 @@ func TestBadFlagsAreNamed(t *testing.T) {
 		"no deletes":                       {"--data-dir=d --concurrent-deletes=0", "--concurrent-deletes 0"},
 		"too many calls":                   {"--data-dir=d " + vcenter + " --vcenter-max-calls=1000", "--vcenter-max-calls 1000: must be at least 1 and at most 256"},
 		"unknown policy":                   {"--data-dir=d --instancetype-reference-policy=expand", "Reference, Expand, ExpandAll"},
+		"unknown fast deploy":              {"--data-dir=d --fast-deploy=Linked", `--fast-deploy "Linked": must be one of off, direct, linked`},
 		"negative aging":                   {"--data-dir=d --queue-aging=-1s", "--queue-aging -1s"},
 		"busy resync":                      {"--data-dir=d --resync-period=1ms", "--resync-period 1ms"},
 		"election without a namespace":     {"--data-dir=d --leader-elect-namespace=", "--leader-elect-namespace must not be empty"},

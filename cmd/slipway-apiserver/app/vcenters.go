@@ -120,7 +120,7 @@ func (v *vcenters) open(name string, obj *vmv1alpha1.VCenter) (*member, error) {
 		return nil, err
 	}
 	fence := v.deps.leases.Fence(leaseOf(name))
-	config.ReadAfter, config.Permit = v.readAfter, fence
+	config.Name, config.ReadAfter, config.Permit = name, v.readAfter, fence
 	driver, err := vsphere.New(config)
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to vCenter %s: %w", config.URL, err)

@@ -134,6 +134,7 @@ func newVirtualMachines(s *shared) (runnable, error) {
 		Policy:          synchronizer.Policy(o.InstancetypeReferencePolicy),
 		Workers:         o.Workers, ResyncPeriod: o.ResyncPeriod,
 		Queue: controller.QueueOptions{Aging: o.QueueAging, Fairness: o.QueueFairness}, Blocking: o.BlockingOperations,
+		FastDeploy: vmv1alpha1.FastDeployMode(o.FastDeploy),
 	})
 }
 

@@ -34,6 +34,7 @@ type Controller struct {
 	classes   *storageClasses
 	revisions cache.InformerSynced
 	claims    *claims
+	caches    controller.Store[*vmv1alpha1.VirtualMachineImageCache]
 }
 
 // reconciler makes the passes.
@@ -46,6 +47,8 @@ type reconciler struct {
 	classes   *storageClasses
 	addresses AddressClaims
 	claims    *claims
+	caches    controller.Store[*vmv1alpha1.VirtualMachineImageCache]
+	cachesOf  func(item string) ([]*vmv1alpha1.VirtualMachineImageCache, error)
 	revisions *revisionStore
 	reader    instancetype.Reader
 	chain     chain
@@ -55,7 +58,9 @@ type reconciler struct {
 	prober    Prober
 	recorder  events.EventRecorder
 	blocking  bool
-	now       func() time.Time
+	// fastDeployDefault is for what says nothing else.
+	fastDeployDefault vmv1alpha1.FastDeployMode
+	now               func() time.Time
 }
 
 // chain is a synchronizer.Chain.
@@ -75,6 +80,11 @@ func New(d Deps) (*Controller, error) {
 	if err := vmInformer.AddIndexers(indexers); err != nil {
 		return nil, fmt.Errorf("indexing virtual machines: %w", err)
 	}
+	cacheInformer := informers.VirtualMachineImageCaches().Informer()
+	if err := cacheInformer.AddIndexers(itemIndexer); err != nil {
+		return nil, fmt.Errorf("indexing image caches: %w", err)
+	}
+	caches := controller.NewStore[*vmv1alpha1.VirtualMachineImageCache](cacheInformer, true)
 	informers.Zones().Informer() // these two are started with the others
 	informers.VCenters().Informer()
 	revisions := newRevisionStore(d.Client.InstancetypeV1alpha1(), d.Informers, d.Host.AppsV1())
@@ -99,6 +109,8 @@ func New(d Deps) (*Controller, error) {
 		secrets:   secretsOf(d.Host),
 		addresses: d.Addresses,
 		claims:    claims,
+		caches:    caches,
+		cachesOf:  cachesOf(cacheInformer.GetIndexer(), caches),
 		revisions: revisions,
 		reader:    reader,
 		chain: synchronizer.New(synchronizer.Options{
@@ -107,13 +119,14 @@ func New(d Deps) (*Controller, error) {
 			Policy:    d.Policy,
 			Now:       func() metav1.Time { return metav1.NewTime(d.Now().Truncate(time.Second)) },
 		}),
-		provider: d.Provider,
-		labels:   d.NamespaceLabels,
-		shares:   d.Shares,
-		prober:   d.Prober,
-		recorder: d.Recorder,
-		blocking: d.Blocking,
-		now:      d.Now,
+		provider:          d.Provider,
+		labels:            d.NamespaceLabels,
+		shares:            d.Shares,
+		prober:            d.Prober,
+		recorder:          d.Recorder,
+		blocking:          d.Blocking,
+		fastDeployDefault: d.FastDeploy,
+		now:               d.Now,
 	}
 	passes := controller.NewLoop(queue, controller.Options[types.NamespacedName]{
 		Name:       Name,
@@ -121,7 +134,7 @@ func New(d Deps) (*Controller, error) {
 		Reconciler: r,
 		Priority:   e.Again,
 	})
-	return &Controller{loop: passes, deps: d, enqueuer: e, vmis: vmis, classes: classes, claims: claims,
+	return &Controller{loop: passes, deps: d, enqueuer: e, vmis: vmis, classes: classes, claims: claims, caches: caches,
 		revisions: d.Informers.Instancetype().V1alpha1().ControllerRevisions().Informer().HasSynced}, nil
 }
 
@@ -185,6 +198,8 @@ func (c *Controller) register() ([]cache.InformerSynced, error) {
 		{Informer: vm.VirtualMachineClasses().Informer(), Handler: e.Related(indexByClass, byName)},
 		{Informer: vm.VirtualMachineImages().Informer(), Handler: e.Related(indexByImage, byName)},
 		{Informer: vm.ClusterVirtualMachineImages().Informer(), Handler: e.Related(indexByImage, byName)},
+		{Informer: vm.VirtualMachineImageCaches().Informer(), Handler: c.caches.Handler()},
+		{Informer: vm.VirtualMachineImageCaches().Informer(), Handler: e.caches()},
 		{Informer: vm.Zones().Informer(), Handler: e.zones()},
 		{Informer: vm.VCenters().Informer(), Handler: e.zones()},
 		{Informer: it.VirtualMachineInstancetypes().Informer(), Handler: e.Related(indexBySource, bySource(instancetype.KindInstancetype))},

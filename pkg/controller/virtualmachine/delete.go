@@ -43,7 +43,12 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
 	summarize(p.vm)
 
 	if _, skip := p.vm.Annotations[vmv1alpha1.AnnotationSkipDelete]; !skip {
-		result, err := r.provider.DeleteVirtualMachine(ctx, r.request(p))
+		req := r.request(p)
+		// One that cannot be told counts as the default: what was copied says itself that it was.
+		if req.FastDeploy, err = r.fastDeploy(ctx, p.vm); err != nil {
+			req.FastDeploy = r.fastDeployDefault
+		}
+		result, err := r.provider.DeleteVirtualMachine(ctx, req)
 		result.Apply(&p.vm.Status, p.vm.Generation, p.now)
 		if err != nil {
 			setFalse(p.vm, p.now, vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, deleteTrouble(err))

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/events"
 
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
@@ -63,6 +64,9 @@ type Deps struct {
 	ResyncPeriod time.Duration
 	// Blocking makes workers wait for the provider's operations.
 	Blocking bool
+	// FastDeploy is how the disks of virtual machines are made that say nothing, and whose
+	// class says nothing; vmv1alpha1.FastDeployOff when empty.
+	FastDeploy vmv1alpha1.FastDeployMode
 	// Queue says in which order virtual machines of one priority are handed out.
 	Queue controller.QueueOptions
 	// Now is the clock; time.Now when nil.
@@ -81,6 +85,9 @@ func (d *Deps) setDefaults() {
 	}
 	if d.NamespaceLabels == nil {
 		d.NamespaceLabels = func(string) map[string]string { return nil }
+	}
+	if d.FastDeploy == "" {
+		d.FastDeploy = vmv1alpha1.FastDeployOff
 	}
 	if d.Shares == nil {
 		d.Shares = undivided{}

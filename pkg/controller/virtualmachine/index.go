@@ -69,6 +69,12 @@ var indexers = cache.Indexers{
 		}
 		return keys
 	}),
+	indexByCache: byVM(func(vm *vmv1alpha1.VirtualMachine) []string {
+		if name, ok := vm.Labels[vmv1alpha1.LabelImageCache]; ok {
+			return []string{name}
+		}
+		return nil
+	}),
 	indexUnplaced: byVM(func(vm *vmv1alpha1.VirtualMachine) []string {
 		if provider.ZoneOf(vm) != "" {
 			return nil

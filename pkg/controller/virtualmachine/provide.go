@@ -17,7 +17,7 @@ import (
 
 const (
 	// lookAgainDelay is how long a pass waits for what no watch reports: a Secret
-	// or a claim of the host cluster, an image cache.
+	// or a claim of the host cluster.
 	lookAgainDelay = 10 * time.Second
 	// unknownDelay is for a hypervisor that cannot be read. A hint comes when it
 	// can again; this is the net below it, and wide, since it concerns all virtual
@@ -28,9 +28,13 @@ const (
 // callProvider hands the virtual machine to the provider. It never waits for an
 // operation, unless the controller was asked to block.
 func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisites) error {
+	copies, err := r.awaitCopies(ctx, p, ready.image)
+	if err != nil || copies.wait {
+		return err
+	}
 	req := r.request(p)
+	req.FastDeploy, req.ImageCache = copies.mode, copies.cache
 	if p.effective != nil {
-		var err error
 		if req.Discs, err = r.discs(ctx, p); err != nil {
 			return err
 		}
@@ -62,6 +66,10 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 	if r.prober != nil {
 		r.prober.Add(p.vm.DeepCopy())
 	}
+	var lacks *provider.ImageCacheNotReadyError
+	if errors.As(err, &lacks) {
+		return r.waitFor(ctx, p, lacks)
+	}
 	return p.outcome(err, "creating or updating")
 }
 
@@ -84,7 +92,6 @@ func (p *pass) outcome(err error, doing string) error {
 		}
 		return errors.Join(kept...)
 	}
-	var cache *provider.ImageCacheNotReadyError
 	switch {
 	case err == nil:
 		return nil
@@ -93,10 +100,6 @@ func (p *pass) outcome(err error, doing string) error {
 		return nil
 	case errors.Is(err, provider.ErrPaused):
 		markPaused(p.vm, p.now, err.Error())
-		return nil
-	case errors.As(err, &cache):
-		setFalse(p.vm, p.now, vmv1alpha1.ConditionImageCacheReady, vmv1alpha1.ReasonNotReady, cache.Error())
-		p.again(lookAgainDelay)
 		return nil
 	case errors.Is(err, provider.ErrUnknownState):
 		p.again(unknownDelay)

@@ -156,7 +156,6 @@ func TestProviderErrorsDecideWhatComesNext(t *testing.T) {
 		"too many creates wait":      {provider.ErrTooManyCreates, controller.Result{}, false},
 		"paused by an administrator": {provider.ErrPaused, controller.Result{}, false},
 		"unknown is looked at again": {provider.ErrUnknownState, controller.Result{RequeueAfter: unknownDelay}, false},
-		"image cache":                {&provider.ImageCacheNotReadyError{Name: "c", Reason: "copying"}, controller.Result{RequeueAfter: lookAgainDelay}, false},
 		"requeue after a time":       {&provider.RequeueError{After: 3 * time.Second}, controller.Result{RequeueAfter: 3 * time.Second}, false},
 		"requeue at once":            {&provider.RequeueError{}, controller.Result{Requeue: true}, false},
 		"no retry helps":             {&provider.NoRequeueError{Err: errTest}, controller.Result{}, false},
