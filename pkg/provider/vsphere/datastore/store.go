@@ -14,16 +14,21 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"github.com/slipway-dev/slipway/pkg/provider/vsphere/inventory"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
+
+// Waiter waits for tasks.
+type Waiter interface {
+	// WaitTask waits for the end of a task and returns its result.
+	WaitTask(ctx context.Context, task types.ManagedObjectReference) (types.AnyType, error)
+}
 
 // Store works on datastores.
 type Store struct {
 	// Session to vCenter.
 	Session *session.Session
 	// Inventory waits for tasks.
-	Inventory *inventory.Inventory
+	Inventory Waiter
 }
 
 // Make makes the directory of that name at the top of a datastore, and returns its datastore
