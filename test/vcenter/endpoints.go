@@ -62,7 +62,8 @@ func (s *Server) endpoints(address string) (_ http.Handler, err error) {
 		Version: s.apiVersion,
 	}
 	s.deployer.DisksOnly(true)
-	return s.deployer, nil
+	s.updates = &contentlibrary.Updates{Next: s.deployer, Deployer: s.deployer}
+	return s.updates, nil
 }
 
 // onRoot tells whether an account has a privilege on the root folder.

@@ -60,6 +60,7 @@ type Server struct {
 	front    *front.Front
 	delays   *front.TaskDelays
 	deployer *contentlibrary.Deployer
+	updates  *contentlibrary.Updates
 	volumes  *volumes.Service
 	policies *policies.Service
 	service  *http.Server
@@ -116,6 +117,9 @@ func (s *Server) Guests() *guest.Guests { return s.guests }
 
 // Deployer answers deployments from the content library.
 func (s *Server) Deployer() *contentlibrary.Deployer { return s.deployer }
+
+// Updates answers uploads into the content library.
+func (s *Server) Updates() *contentlibrary.Updates { return s.updates }
 
 // Volumes is the volume service.
 func (s *Server) Volumes() *volumes.Service { return s.volumes }
@@ -235,7 +239,7 @@ func (s *Server) serve(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listen on --control-listen %s: %w", o.ControlListen, err)
 	}
-	s.control = &http.Server{Handler: front.Control(s.front, s.delays, s.events, s, s.volumes, s.policies, s.files), ReadHeaderTimeout: time.Minute}
+	s.control = &http.Server{Handler: front.Control(s.front, s.delays, s.events, s, s.volumes, s.policies, s.updates, s.files), ReadHeaderTimeout: time.Minute}
 	run(ctx, func() error { return s.control.Serve(controls) })
 	s.ready.ControlURL = "http://" + controls.Addr().String()
 	return nil

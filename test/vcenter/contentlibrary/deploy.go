@@ -91,7 +91,7 @@ func (d *Deployer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		d.Next.ServeHTTP(w, r)
 		return
 	}
-	if !d.authenticated(r) {
+	if !authenticated(d.Next, r) {
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
@@ -121,14 +121,14 @@ func (d *Deployer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // authenticated asks the simulator whether the session of the request exists.
-func (d *Deployer) authenticated(r *http.Request) bool {
+func authenticated(next http.Handler, r *http.Request) bool {
 	probe := httptest.NewRequest(http.MethodPost, sessionPath, nil)
 	probe.Header.Set(sessionHeader, r.Header.Get(sessionHeader))
 	for _, c := range r.Cookies() {
 		probe.AddCookie(c)
 	}
 	answer := httptest.NewRecorder()
-	d.Next.ServeHTTP(answer, probe)
+	next.ServeHTTP(answer, probe)
 	return answer.Code == http.StatusOK
 }
 
@@ -173,6 +173,24 @@ func (d *Deployer) descriptor(id string) (string, error) {
 		}
 	}
 	return "", os.ErrNotExist
+}
+
+// keepOnly removes the files of an item that are not among those of its new version.
+func (d *Deployer) keepOnly(id string, files map[string][]byte) {
+	d.descriptors.Delete(id)
+	for _, e := range d.Registry.All("Datastore") {
+		ds, ok := e.(*simulator.Datastore)
+		if !ok {
+			continue
+		}
+		found, _ := filepath.Glob(filepath.Join(ds.Summary.Url, "contentlib-*", id, "*"))
+		for _, path := range found {
+			// The simulator has the contents of a disk in a file of its own.
+			if _, keep := files[strings.Replace(filepath.Base(path), "-flat.vmdk", ".vmdk", 1)]; !keep {
+				_ = os.Remove(path)
+			}
+		}
+	}
 }
 
 func (d *Deployer) deploy(ctx context.Context, envelope *ovf.Envelope, deploy *vcenter.Deploy) (types.ManagedObjectReference, error) {

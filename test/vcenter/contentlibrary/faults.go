@@ -1,0 +1,113 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package contentlibrary
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/vmware/govmomi/vapi/library"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// faults are what goes wrong with uploads on order.
+type faults struct {
+	cut    atomic.Int64 // bytes after which the next transfer breaks off; 0 for never
+	space  atomic.Int64 // bytes that all items may have; 0 for any
+	forbid atomic.Bool
+}
+
+var errCut = errors.New("cut")
+
+// cutting breaks a transfer off, if that is ordered. cut tells whether it did.
+func (f *faults) cutting(body io.Reader) (_ io.Reader, cut func() bool) {
+	n := f.cut.Swap(0)
+	if n == 0 {
+		return body, func() bool { return false }
+	}
+	return io.MultiReader(io.LimitReader(body, n), broken{}), func() bool { return true }
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, errCut }
+
+// CutNext lets the next transfer of a file break off after so many bytes.
+func (u *Updates) CutNext(after int64) { u.faults.cut.Store(after) }
+
+// Space is how many bytes the files of all items may have, 0 for any number.
+func (u *Updates) Space(bytes int64) { u.faults.space.Store(bytes) }
+
+// Forbid takes the privilege to add and update items away.
+func (u *Updates) Forbid(on bool) { u.faults.forbid.Store(on) }
+
+func (u *Updates) forbidden() bool { return u.faults.forbid.Load() }
+
+// ExpireSessions lets all update sessions expire.
+func (u *Updates) ExpireSessions() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	clear(u.sessions)
+}
+
+// Busy lets somebody else update an item.
+func (u *Updates) Busy(item string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	s := &update{Session: library.Session{
+		ID: uuid.NewString(), LibraryItemID: item, State: "ACTIVE", ClientProgress: -1, ExpirationTime: types.NewTime(time.Now().Add(expiry)),
+	}}
+	if u.sessions == nil {
+		u.sessions = map[string]*update{}
+	}
+	u.sessions[s.ID] = s
+}
+
+// Sessions is how many update sessions are active.
+func (u *Updates) Sessions() (n int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, s := range u.sessions {
+		if s.State == "ACTIVE" {
+			n++
+		}
+	}
+	return n
+}
+
+// Routes adds to a control page:
+//
+//	PUT  /library/cut?bytes=N    breaks the next transfer of a file off after N bytes
+//	PUT  /library/space?bytes=N  lets all items have at most N bytes; 0 any number
+//	PUT  /library/forbid?on=B    takes the privilege to add and update items away
+//	POST /library/expire         lets all update sessions expire
+func (u *Updates) Routes(mux *http.ServeMux) {
+	bytes := func(order func(int64)) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			n, err := strconv.ParseInt(r.URL.Query().Get("bytes"), 10, 64)
+			if err != nil || n < 0 {
+				http.Error(w, fmt.Sprintf("bytes: %q: must be a number that is not negative", r.URL.Query().Get("bytes")), http.StatusBadRequest)
+				return
+			}
+			order(n)
+		}
+	}
+	mux.HandleFunc("PUT /library/cut", bytes(u.CutNext))
+	mux.HandleFunc("PUT /library/space", bytes(u.Space))
+	mux.HandleFunc("PUT /library/forbid", func(w http.ResponseWriter, r *http.Request) {
+		on, err := strconv.ParseBool(r.URL.Query().Get("on"))
+		if err != nil {
+			http.Error(w, fmt.Sprintf("on: %q: must be true or false", r.URL.Query().Get("on")), http.StatusBadRequest)
+			return
+		}
+		u.Forbid(on)
+	})
+	mux.HandleFunc("POST /library/expire", func(http.ResponseWriter, *http.Request) { u.ExpireSessions() })
+}
