@@ -1,0 +1,156 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package imagefile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Types of images, in the words of content libraries.
+const (
+	TypeOVF = "ovf"
+	TypeISO = "iso"
+)
+
+// Image is an image on the local disk. It must be closed.
+type Image struct {
+	// Path is what was opened.
+	Path string
+	// Name of the image: that of the file without its ending.
+	Name string
+	// Type is TypeOVF or TypeISO.
+	Type string
+	// Files in the order in which a library needs them: the descriptor, then what it names.
+	Files []*File
+	// Unchecked are the files of which the manifest says nothing; all, if there is none.
+	Unchecked []string
+
+	open []io.Closer
+}
+
+// File is one file of an image.
+type File struct {
+	// Name without any path.
+	Name string
+	// Size in bytes.
+	Size int64
+	// Digest of the content: that of the manifest, else one that Verify computes.
+	Digest Digest
+
+	content io.ReaderAt
+}
+
+// Reader reads the file from its beginning.
+func (f *File) Reader() *io.SectionReader { return io.NewSectionReader(f.content, 0, f.Size) }
+
+// Size of all files in bytes.
+func (i *Image) Size() (sum int64) {
+	for _, f := range i.Files {
+		sum += f.Size
+	}
+	return sum
+}
+
+// Close closes the files.
+func (i *Image) Close() error {
+	var errs []error
+	for _, c := range i.open {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Open opens an OVA, an OVF descriptor, a directory with one, or an ISO, and looks whether
+// it is complete.
+func Open(path string) (_ *Image, err error) {
+	i := &Image{Path: path}
+	defer func() {
+		if err != nil {
+			_ = i.Close()
+		}
+	}()
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		if path, err = onlyDescriptor(path); err != nil {
+			return nil, err
+		}
+	} else if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
+	ending := filepath.Ext(path)
+	i.Name = strings.TrimSuffix(filepath.Base(path), ending)
+	switch strings.ToLower(ending) {
+	case ".ova":
+		return i, i.openOVA(path)
+	case ".ovf":
+		return i, i.openOVF(path)
+	case ".iso":
+		return i, i.openISO(path)
+	}
+	return nil, fmt.Errorf("%s is none of the files that can be imported: *.ova, *.ovf, a directory with one *.ovf, or *.iso", path)
+}
+
+// onlyDescriptor finds the descriptor in a directory.
+func onlyDescriptor(dir string) (string, error) {
+	all, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
+	}
+	var found []string
+	for _, e := range all {
+		if strings.EqualFold(filepath.Ext(e.Name()), ".ovf") {
+			found = append(found, e.Name())
+		}
+	}
+	if len(found) != 1 {
+		return "", fmt.Errorf("directory %s has %d files *.ovf, and must have one: name the file instead", dir, len(found))
+	}
+	return filepath.Join(dir, found[0]), nil
+}
+
+// add opens a file of a directory.
+func (i *Image) add(path string) (*File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	i.open = append(i.open, f)
+	return &File{Name: filepath.Base(path), Size: info.Size(), content: f}, nil
+}
+
+// openISO looks at what both file systems of such images begin with: a volume descriptor in
+// sector 16 (ECMA-119 8.1.2, ECMA-167 2/9.1.2).
+func (i *Image) openISO(path string) error {
+	const sector, identifier = 2048, 5
+	i.Type = TypeISO
+	f, err := i.add(path)
+	if err != nil {
+		return err
+	}
+	id := make([]byte, identifier)
+	if _, err := f.content.ReadAt(id, 16*sector+1); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("reading %s: %w", path, err)
+	}
+	switch string(id) {
+	case "CD001", "BEA01":
+		i.Files, i.Unchecked = []*File{f}, []string{f.Name}
+		return nil
+	}
+	return fmt.Errorf("%s is no ISO 9660 or UDF image, or it was cut short", path)
+}

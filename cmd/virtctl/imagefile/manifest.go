@@ -1,0 +1,123 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package imagefile
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha1" // manifests of old have it
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"regexp"
+	"strings"
+)
+
+// maxManifest is the largest manifest that is read, in bytes.
+const maxManifest = 1 << 20
+
+// Digest is one of a file.
+type Digest struct {
+	// Algorithm is SHA1, SHA256 or SHA512: those of manifests, which content libraries
+	// know by the same names (vSphere Automation API, ChecksumAlgorithm).
+	Algorithm string
+	// Hex is the digest in lower case.
+	Hex string
+}
+
+var algorithms = map[string]func() hash.Hash{"SHA1": sha1.New, "SHA256": sha256.New, "SHA512": sha512.New}
+
+// line is "SHA256(disk.vmdk)= 0f…" (DSP0243 5.1.3), as openssl writes it too.
+var line = regexp.MustCompile(`^([A-Za-z0-9-]+) ?\((.+)\) ?= ?([0-9A-Fa-f]+)$`)
+
+// expect takes over the digests of a manifest, nil for none.
+func (i *Image) expect(manifest *File) error {
+	digests := map[string]Digest{}
+	if manifest != nil {
+		var err error
+		if digests, err = digestsOf(manifest); err != nil {
+			return fmt.Errorf("manifest %s: %w", manifest.Name, err)
+		}
+	}
+	for _, f := range i.Files {
+		if d, ok := digests[f.Name]; ok {
+			f.Digest = d
+			continue
+		}
+		i.Unchecked = append(i.Unchecked, f.Name)
+	}
+	return nil
+}
+
+func digestsOf(manifest *File) (map[string]Digest, error) {
+	if manifest.Size > maxManifest {
+		return nil, fmt.Errorf("it has %d bytes, and at most %d are read", manifest.Size, maxManifest)
+	}
+	digests := map[string]Digest{}
+	for n, lines := 1, bufio.NewScanner(manifest.Reader()); ; n++ {
+		if !lines.Scan() {
+			return digests, lines.Err()
+		}
+		text := strings.TrimSpace(lines.Text())
+		if text == "" {
+			continue
+		}
+		found := line.FindStringSubmatch(text)
+		if found == nil {
+			return nil, fmt.Errorf("line %d is none of the form SHA256(name)= digest", n)
+		}
+		d := Digest{Algorithm: strings.ReplaceAll(strings.ToUpper(found[1]), "-", ""), Hex: strings.ToLower(found[3])}
+		algorithm := algorithms[d.Algorithm]
+		switch {
+		case algorithm == nil:
+			return nil, fmt.Errorf("line %d: algorithm %q is not supported: SHA1, SHA256 and SHA512 are", n, found[1])
+		case len(d.Hex) != 2*algorithm().Size():
+			return nil, fmt.Errorf("line %d: a digest of %s has %d digits, not %d", n, d.Algorithm, 2*algorithm().Size(), len(d.Hex))
+		}
+		if other, twice := digests[found[2]]; twice && other != d {
+			return nil, fmt.Errorf("line %d: another digest of %s", n, found[2])
+		}
+		digests[found[2]] = d
+	}
+}
+
+// Verify reads all files and compares their digests with those of the manifest; those that
+// it does not name get one. progress is told how many bytes were read.
+func (i *Image) Verify(ctx context.Context, progress func(read int64)) error {
+	for _, f := range i.Files {
+		algorithm := f.Digest.Algorithm
+		if algorithm == "" {
+			algorithm = "SHA256"
+		}
+		sum := algorithms[algorithm]()
+		if _, err := io.Copy(io.MultiWriter(sum, counter{ctx, progress}), f.Reader()); err != nil {
+			return fmt.Errorf("reading %s: %w", f.Name, err)
+		}
+		got := hex.EncodeToString(sum.Sum(nil))
+		if f.Digest.Hex != "" && got != f.Digest.Hex {
+			return fmt.Errorf("%s was damaged or changed: its %s is %s, and the manifest says %s", f.Name, algorithm, got, f.Digest.Hex)
+		}
+		f.Digest = Digest{Algorithm: algorithm, Hex: got}
+	}
+	return nil
+}
+
+// counter tells how much is written to it, until the context ends.
+type counter struct {
+	ctx  context.Context //nolint:containedctx // io.Writer has none
+	tell func(int64)
+}
+
+// Write implements io.Writer.
+func (c counter) Write(p []byte) (int, error) {
+	if err := context.Cause(c.ctx); err != nil {
+		return 0, errors.Join(errors.New("interrupted"), err)
+	}
+	c.tell(int64(len(p)))
+	return len(p), nil
+}
