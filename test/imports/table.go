@@ -126,7 +126,15 @@ var table = []rule{
 		tree: "cmd/slipway-apiserver", never: []string{module + "test"}, neverDirect: []string{govmomi},
 		why: "it puts the parts together; what is for development and tests stays out of the product",
 	},
-	{tree: "cmd/virtctl", ours: []string{"pkg/apis", "pkg/hardware", "pkg/generated", "pkg/instancetype"}, never: []string{govmomi}, why: "the command line is a client"},
+	{
+		tree: "cmd/virtctl", ours: []string{"cmd/virtctl", "pkg/apis", "pkg/hardware", "pkg/generated", "pkg/instancetype"}, neverDirect: []string{govmomi},
+		why: "the command line is a client",
+	},
+	{tree: "cmd/virtctl/imagefile", ours: only, never: []string{govmomi, clientGo}, why: "what an image on the disk is does not depend on where it goes"},
+	{
+		tree: "cmd/virtctl/upload", ours: []string{"cmd/virtctl/imagefile"},
+		why: "images of many GB go to vCenter with the account of who brings them, not through the server",
+	},
 }
 
 // pkg is one package as the go command describes it.
