@@ -13,6 +13,7 @@ import (
 
 func TestCompletionOffersWhatMayCome(t *testing.T) {
 	s := &apiServer{vms: []vmv1alpha1.VirtualMachine{machine("dev", "a"), machine("dev", "b"), machine("prod", "c")}}
+	s.libraries = []vmv1alpha1.ContentLibrary{{Spec: vmv1alpha1.ContentLibrarySpec{Library: "golden"}}}
 	for name, tc := range map[string]struct {
 		args []string
 		want string
@@ -27,6 +28,8 @@ func TestCompletionOffersWhatMayCome(t *testing.T) {
 		"values of --output":               {[]string{"refresh", "preference", "a", "-o", ""}, "table\nyaml\njson\n:4\n"},
 		"values of --dry-run":              {[]string{"stop", "a", "--dry-run="}, "none\nserver\n:4\n"},
 		"what can be refreshed":            {[]string{"refresh", "i"}, "instancetype\tMove virtual machines to the newest generation of their instance type\n:4\n"},
+		"libraries that are published":     {[]string{"image", "import", "--library", ""}, "golden\n:4\n"},
+		"files that can be imported":       {[]string{"image", "import", "--library", "golden", ""}, "ova\novf\niso\n:8\n"},
 		"nothing when there is no cluster": {[]string{"--server=http://127.0.0.1:1", "start", ""}, ":4\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -31,6 +31,7 @@ type apiServer struct {
 	// images and clusterImages are those of namespaces and of the cluster.
 	images        []vmv1alpha1.VirtualMachineImage
 	clusterImages []vmv1alpha1.ClusterVirtualMachineImage
+	libraries     []vmv1alpha1.ContentLibrary
 	requests      []string
 	refresh       vmv1alpha1.RefreshResult
 	// orphans is the report of them.

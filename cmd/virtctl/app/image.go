@@ -22,11 +22,11 @@ import (
 func newImageCommand(f *Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "image",
-		Short: "Look at what virtual machines can be made from",
+		Short: "Look at what virtual machines can be made from, and import it",
 		Args:  cobra.NoArgs,
 		RunE:  helpFor,
 	}
-	cmd.AddCommand(newImageListCommand(f), newImageDescribeCommand(f))
+	cmd.AddCommand(newImageListCommand(f), newImageDescribeCommand(f), newImageImportCommand(f))
 	return cmd
 }
 

@@ -21,6 +21,9 @@ func (s *apiServer) serveImages(w http.ResponseWriter, path string) bool {
 	const group = "/apis/vm.slipway.dev/v1alpha1/"
 	rest := strings.TrimPrefix(path, group)
 	switch {
+	case rest == "contentlibraries":
+		_ = json.NewEncoder(w).Encode(vmv1alpha1.ContentLibraryList{Items: s.libraries})
+		return true
 	case rest == "clustervirtualmachineimages":
 		_ = json.NewEncoder(w).Encode(vmv1alpha1.ClusterVirtualMachineImageList{Items: s.clusterImages})
 		return true

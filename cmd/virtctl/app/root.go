@@ -28,10 +28,26 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 		if !errors.Is(err, errReported) {
 			fmt.Fprintf(streams.ErrOut, "error: %s\n", err)
 		}
+		var exit *exitError
+		if errors.As(err, &exit) {
+			return exit.code
+		}
 		return 1
 	}
 	return 0
 }
+
+// exitError ends the program with a code of its own.
+type exitError struct {
+	code int
+	err  error
+}
+
+// Error implements error.
+func (e *exitError) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *exitError) Unwrap() error { return e.err }
 
 // programName is how the user called the program: as a kubectl plugin it is
 // "kubectl virt".

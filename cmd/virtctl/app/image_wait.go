@@ -1,0 +1,94 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/slipway-dev/slipway/cmd/virtctl/upload"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// waitInterval is how often it is looked whether an image is ready.
+const waitInterval = 2 * time.Second
+
+// published returns an error when nothing is there that would make an image of an item.
+func (f *Factory) published(ctx context.Context, library string) error {
+	client, _, err := f.client()
+	if err != nil {
+		return err
+	}
+	all, err := client.VmV1alpha1().ContentLibraries().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("--wait: listing ContentLibraries: %s", reason(err))
+	}
+	if !slices.ContainsFunc(all.Items, func(l vmv1alpha1.ContentLibrary) bool { return l.Spec.Library == library }) {
+		return fmt.Errorf("--wait: no ContentLibrary publishes the content library %q: nothing would be made to wait for", library)
+	}
+	return nil
+}
+
+// waitForImage waits until an image tells of what was uploaded that it is ready.
+func (f *Factory) waitForImage(ctx context.Context, o *imageImport, made upload.Result, p *progress) error {
+	client, _, err := f.client()
+	if err != nil {
+		return err
+	}
+	p.say("waiting for an image of it")
+	last := "there is none"
+	err = wait.PollUntilContextTimeout(ctx, waitInterval, o.timeout, true, func(ctx context.Context) (bool, error) {
+		images, err := listImages(ctx, client, metav1.NamespaceAll)
+		if err != nil {
+			last = err.Error() // it may pass
+			return false, nil
+		}
+		for _, i := range images {
+			from := i.Spec.ContentLibrary
+			if from == nil || from.Library != o.library || from.Item != o.name {
+				continue
+			}
+			name := kindOfImage(i) + "/" + i.Name
+			if i.Namespace != "" {
+				name += " of namespace " + i.Namespace
+			}
+			if i.Status.ProviderItemID == made.Item && i.Status.ContentVersion == made.ContentVersion && i.Status.Readiness() == string(metav1.ConditionTrue) {
+				p.say("%s is ready", name)
+				return true, nil
+			}
+			last = fmt.Sprintf("%s is of version %q, ready: %s", name, i.Status.ContentVersion, i.Status.Readiness())
+		}
+		return false, nil
+	})
+	if err != nil {
+		return &exitError{code: 3, err: fmt.Errorf("item %q was imported, and no image of it is ready yet: %s", o.name, last)}
+	}
+	return nil
+}
+
+// completeLibraries offers the libraries that are published.
+func (f *Factory) completeLibraries(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	client, _, err := f.client()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
+	defer cancel()
+	list, err := client.VmV1alpha1().ContentLibraries().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for i := range list.Items {
+		names = append(names, list.Items[i].Spec.Library)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,110 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"golang.org/x/term"
+)
+
+const (
+	// barWidth is that of a full bar, in characters.
+	barWidth = 30
+	// lineStep is after how many percent a line is printed where there is no terminal.
+	lineStep = 10
+)
+
+// progress shows how far something has come: as a bar on a terminal, else as lines.
+type progress struct {
+	out io.Writer
+	// bar is the terminal itself, nil where there is none.
+	bar io.Writer
+
+	mu sync.Mutex
+	// doing is what is shown, at so many percent.
+	doing   string
+	percent int64
+	shown   bool
+}
+
+// newProgress shows progress on standard output.
+func (f *Factory) newProgress() *progress {
+	p := &progress{out: f.streams.Out}
+	if t, ok := f.streams.Out.(terminal); ok {
+		if file, ok := t.out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+			p.bar = file
+		}
+	}
+	return p
+}
+
+// at shows that of all bytes some are done.
+func (p *progress) at(doing string, done, all int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	percent := int64(100)
+	if all > 0 {
+		percent = done * 100 / all
+	}
+	step := int64(1)
+	if p.bar == nil {
+		step = lineStep
+		percent -= percent % lineStep
+	}
+	if doing == p.doing && max(percent-p.percent, p.percent-percent) < step {
+		return
+	}
+	if doing != p.doing {
+		p.finish()
+	}
+	p.doing, p.percent = doing, percent
+	if p.bar == nil {
+		fmt.Fprintf(p.out, "%s: %d%% of %s\n", doing, percent, amount(all))
+		return
+	}
+	full := int(percent) * barWidth / 100
+	p.shown = true
+	fmt.Fprintf(p.bar, "\r%-9s [%s%s] %3d%% of %s", doing, strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), percent, amount(all))
+}
+
+// say prints a line of its own.
+func (p *progress) say(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.finish()
+	fmt.Fprintf(p.out, format+"\n", args...)
+}
+
+// end leaves the line of the bar.
+func (p *progress) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.finish()
+}
+
+func (p *progress) finish() {
+	if p.shown {
+		fmt.Fprintln(p.bar)
+		p.shown, p.doing = false, ""
+	}
+}
+
+// amount is a number of bytes for people.
+func amount(bytes int64) string {
+	value, unit := float64(bytes), 0
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
+	for value >= 1024 && unit < len(units)-1 {
+		value /= 1024
+		unit++
+	}
+	if unit == 0 {
+		return fmt.Sprintf("%d B", bytes)
+	}
+	return fmt.Sprintf("%.1f %s", value, units[unit])
+}
