@@ -63,7 +63,8 @@ func (s *Server) endpoints(address string) (_ http.Handler, err error) {
 	}
 	s.deployer.DisksOnly(true)
 	s.updates = &contentlibrary.Updates{Next: s.deployer, Deployer: s.deployer}
-	return s.updates, nil
+	s.captures = &contentlibrary.Captures{Next: s.updates, Registry: registry, Source: s.gate}
+	return s.captures, nil
 }
 
 // onRoot tells whether an account has a privilege on the root folder.

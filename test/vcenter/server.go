@@ -61,6 +61,7 @@ type Server struct {
 	delays   *front.TaskDelays
 	deployer *contentlibrary.Deployer
 	updates  *contentlibrary.Updates
+	captures *contentlibrary.Captures
 	volumes  *volumes.Service
 	policies *policies.Service
 	service  *http.Server
@@ -239,7 +240,10 @@ func (s *Server) serve(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listen on --control-listen %s: %w", o.ControlListen, err)
 	}
-	s.control = &http.Server{Handler: front.Control(s.front, s.delays, s.events, s, s.volumes, s.policies, s.updates, s.files), ReadHeaderTimeout: time.Minute}
+	s.control = &http.Server{
+		Handler:           front.Control(s.front, s.delays, s.events, s, s.volumes, s.policies, s.updates, s.captures, s.files),
+		ReadHeaderTimeout: time.Minute,
+	}
 	run(ctx, func() error { return s.control.Serve(controls) })
 	s.ready.ControlURL = "http://" + controls.Addr().String()
 	return nil

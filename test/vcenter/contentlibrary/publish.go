@@ -68,6 +68,11 @@ func addItem(ctx context.Context, client *rest.Client, m *library.Manager, id, n
 	if err != nil {
 		return fmt.Errorf("create library item %s: %w", name, err)
 	}
+	return fill(ctx, client, m, item, name, descriptor)
+}
+
+// fill uploads the content of an item.
+func fill(ctx context.Context, client *rest.Client, m *library.Manager, item, name string, descriptor []byte) error {
 	session, err := m.CreateLibraryItemUpdateSession(ctx, library.Session{LibraryItemID: item})
 	if err != nil {
 		return fmt.Errorf("open an update of library item %s: %w", name, err)

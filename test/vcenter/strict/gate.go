@@ -66,6 +66,8 @@ type Gate struct {
 	ended   chan struct{}                                                 // closed when a restart ends what runs
 	// generation counts those restarts.
 	generation int
+	// captureTime is how long it takes to make a library item of a virtual machine.
+	captureTime time.Duration
 	// importTime is how long the import of a deployment takes.
 	importTime time.Duration
 	// sessions holds what each session has opened, by its key.

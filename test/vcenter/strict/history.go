@@ -25,7 +25,8 @@ type history struct {
 	tasks []types.TaskInfo // still to be read, oldest first
 }
 
-// CreateCollectorForTasks answers for the task manager, for filters by time and state.
+// CreateCollectorForTasks answers for the task manager, for filters by time, state and
+// activation ID. Only with the latter it has the tasks that have not ended.
 func (g *Gate) CreateCollectorForTasks(ctx *simulator.Context, req *types.CreateCollectorForTasks) soap.HasFault {
 	spec := req.Filter
 	if spec.Entity != nil || spec.UserName != nil {
@@ -33,11 +34,25 @@ func (g *Gate) CreateCollectorForTasks(ctx *simulator.Context, req *types.Create
 	}
 	g.recent.mu.Lock()
 	past := slices.Clone(g.recent.past)
+	var running []types.ManagedObjectReference
+	if len(spec.ActivationId) > 0 {
+		for _, ref := range g.recent.list {
+			if g.recent.runs[ref] {
+				running = append(running, ref)
+			}
+		}
+	}
 	g.recent.mu.Unlock()
+	for _, ref := range running {
+		if task, ok := ctx.Map.Get(ref).(*simulator.Task); ok {
+			ctx.WithLock(task, func() { past = append(past, task.Info) })
+		}
+	}
 	past = slices.DeleteFunc(past, func(info types.TaskInfo) bool {
 		early := spec.Time != nil && spec.Time.BeginTime != nil && info.QueueTime.Before(*spec.Time.BeginTime)
 		late := spec.Time != nil && spec.Time.EndTime != nil && info.QueueTime.After(*spec.Time.EndTime)
-		return early || late || len(spec.State) > 0 && !slices.Contains(spec.State, info.State)
+		another := len(spec.ActivationId) > 0 && !slices.Contains(spec.ActivationId, info.ActivationId)
+		return early || late || another || len(spec.State) > 0 && !slices.Contains(spec.State, info.State)
 	})
 	ref := ctx.Session.Put(&history{tasks: past}).Reference()
 	return &methods.CreateCollectorForTasksBody{Res: &types.CreateCollectorForTasksResponse{Returnval: ref}}
