@@ -140,6 +140,12 @@ const (
 	ReasonNotFound = "NotFound"
 	// ReasonNoZone means that no zone can hold a VM; the message says why each cannot.
 	ReasonNoZone = "NoZone"
+	// ReasonNameTaken means that something of the name belongs to somebody else.
+	ReasonNameTaken = "NameTaken"
+	// ReasonPublishing means that the item is being made.
+	ReasonPublishing = "Publishing"
+	// ReasonSourceBusy means that another operation of the virtual machine comes first.
+	ReasonSourceBusy = "SourceBusy"
 	// ReasonNotReady means that a referenced object is not usable yet.
 	ReasonNotReady = "NotReady"
 	// ReasonError means that an operation failed; the message says which.
