@@ -134,9 +134,9 @@ func (e *Engine) outage(vm *vmv1alpha1.VirtualMachine) bool {
 // interruptible is true for what a deletion need not wait for: the wait for a guest,
 // but not a power off by the same means that the deletion wants itself. A create is
 // awaited: a deployment that is cancelled may be carried out all the same after
-// everybody has looked away.
+// everybody has looked away. What is published leaves nothing behind.
 func interruptible(op *driver.Operation, mode vmv1alpha1.PowerOpMode) bool {
-	return op.Asks && (op.Kind != driver.KindPowerOff || op.Detail != string(mode))
+	return op.Kind == driver.KindPublish || op.Asks && (op.Kind != driver.KindPowerOff || op.Detail != string(mode))
 }
 
 // deleteMode is how a virtual machine that is being deleted is powered off: a guest

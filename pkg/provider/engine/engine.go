@@ -33,6 +33,8 @@ type Limits struct {
 	// Reconfigurations, PowerChanges and Deletes default to 32 each, which is as many as
 	// the calls that go to vCenter at once.
 	Reconfigurations, PowerChanges, Deletes int
+	// Publishes defaults to 4: each reads all disks of a virtual machine (judgement).
+	Publishes int
 }
 
 // Options configure an Engine.

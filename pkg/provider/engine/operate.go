@@ -35,7 +35,7 @@ func (p *pass) start(ctx context.Context, op driver.Operation) error {
 		return context.Canceled
 	case rec.running != nil || rec.uid != p.uid():
 		return provider.ErrReconcileInProgress
-	case c == "" || e.places[c].take(p.key, p.req.Priority, e.opts.Now()):
+	case c == "" || e.places[c].take(p.of, p.req.Priority, e.opts.Now()):
 	case c == creates:
 		return provider.ErrTooManyCreates
 	default:
@@ -43,7 +43,7 @@ func (p *pass) start(ctx context.Context, op driver.Operation) error {
 	}
 	opCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(e.base, func() { cancel(context.Cause(e.base)) })
-	rec.running = &running{uid: p.uid(), op: op, fingerprint: plan.Fingerprint(op), interrupt: func() { cancel(context.Canceled) }}
+	rec.running = &running{of: p.of, uid: p.ofUID, op: op, fingerprint: plan.Fingerprint(op), interrupt: func() { cancel(context.Canceled) }}
 	e.records[p.key] = rec
 	ended := make(chan error, 1)
 	key, run := p.key, rec.running
@@ -55,6 +55,9 @@ func (p *pass) start(ctx context.Context, op driver.Operation) error {
 		ended <- err
 		close(ended)
 		e.hints.Send(key)
+		if run.of != key {
+			e.hints.Send(run.of)
+		}
 	})
 	p.Started, p.Ended = string(op.Kind), ended
 	return nil
@@ -75,17 +78,23 @@ func (e *Engine) ended(key provider.Key, run *running, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if p := e.places[classOf(&run.op)]; p != nil {
-		e.offer(p.release(key, e.opts.Now()))
+		e.offer(p.release(run.of, e.opts.Now()))
 	}
 	rec := e.records[key]
 	if rec == nil || rec.running != run {
 		return
 	}
 	rec.running = nil
-	if rec.uid == run.uid {
-		rec.remember(run, err, e.driver.Classify(err), e.opts.Now())
-	}
 	e.tidy(key, rec)
+	own := e.records[run.of]
+	if own == nil {
+		own = &record{uid: run.uid}
+		e.records[run.of] = own
+	}
+	if own.uid == run.uid {
+		own.remember(run, err, e.driver.Classify(err), e.opts.Now())
+	}
+	e.tidy(run.of, own)
 }
 
 // remember notes an outcome. What was interrupted has none: somebody wanted something
@@ -173,4 +182,5 @@ func isRefused(err error) bool {
 	return errors.Is(err, provider.ErrTooManyCreates) || errors.Is(err, provider.ErrTooManyOperations)
 }
 
-func (p *pass) uid() types.UID { return p.req.VM.UID }
+// uid is that of the object whose record the pass has.
+func (p *pass) uid() types.UID { return p.rec.uid }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
@@ -23,12 +24,17 @@ type pass struct {
 	req    *provider.Request
 	key    provider.Key
 	want   *driver.Want
+	// of is the object that operations are started for, which takes their places and
+	// keeps how they end, and ofUID its UID. It is that of key but for a publication.
+	of    provider.Key
+	ofUID types.UID
 	// rec is the record as it was when the pass began.
 	rec record
 }
 
 func (e *Engine) newPass(req *provider.Request) *pass {
 	p := &pass{engine: e, req: req, key: provider.KeyOf(req.VM), want: want(req)}
+	p.of, p.ofUID = p.key, req.VM.UID
 	p.rec = e.snapshot(p.key, req.VM.UID)
 	return p
 }

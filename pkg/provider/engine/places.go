@@ -19,6 +19,7 @@ const (
 	reconfigurations class = "reconfigurations"
 	powerChanges     class = "power changes"
 	deletes          class = "deletes"
+	publishes        class = "publishes"
 )
 
 // classOf is empty for what is not bounded: what only asks, or waits for a guest.
@@ -34,7 +35,9 @@ func classOf(op *driver.Operation) class {
 		if !op.Asks {
 			return powerChanges
 		}
-	case driver.KindCheck, driver.KindSearch:
+	case driver.KindPublish:
+		return publishes
+	case driver.KindCheck, driver.KindSearch, driver.KindWithdraw:
 	}
 	return ""
 }
@@ -61,6 +64,7 @@ func newPlaces(l Limits, timeout time.Duration) map[class]*places {
 		{reconfigurations, l.Reconfigurations, 32},
 		{powerChanges, l.PowerChanges, 32},
 		{deletes, l.Deletes, 32},
+		{publishes, l.Publishes, 4},
 	} {
 		if c.limit <= 0 {
 			c.limit = c.byDefault

@@ -30,12 +30,16 @@ type record struct {
 	absent *absence
 	// gone: a deletion has ended, and no pass has seen it yet.
 	gone bool
+	// published is what was made for a request to publish, until a pass has seen it.
+	published *provider.Published
 	// awaits: the object wants a hint when the hypervisor was read.
 	awaits bool
 }
 
 // running is an operation under way.
 type running struct {
+	// of is the object that it runs for, with its UID.
+	of  provider.Key
 	uid types.UID
 	op  driver.Operation
 	// fingerprint of op.
@@ -55,7 +59,7 @@ type absence struct {
 }
 
 func (r *record) empty() bool {
-	return r.running == nil && r.last == nil && r.checked == nil && r.absent == nil && !r.gone && !r.awaits
+	return r.running == nil && r.last == nil && r.checked == nil && r.absent == nil && !r.gone && r.published == nil && !r.awaits
 }
 
 // snapshot returns a copy of the record of an object, and forgets what is known of an

@@ -179,6 +179,11 @@ func (d *Driver) Create(w *driver.Want, checked func(driver.Report)) driver.Oper
 	})
 }
 
+// Withdraw implements driver.Driver.
+func (d *Driver) Withdraw(provider.Publication) driver.Operation {
+	return d.operation(driver.KindWithdraw, func() error { return nil })
+}
+
 // Classify implements driver.Driver.
 func (d *Driver) Classify(err error) driver.Failure {
 	if errors.Is(err, context.Canceled) {

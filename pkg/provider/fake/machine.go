@@ -108,6 +108,11 @@ func (m machine) Destroy(driver.Identity) driver.Operation {
 	})
 }
 
+// Publish implements driver.Machine.
+func (m machine) Publish(_ driver.Identity, pub provider.Publication, made func(provider.Published)) (driver.Operation, error) {
+	return m.operation(driver.KindPublish, func(*VM) { made(provider.Published{ItemID: "item-" + string(pub.UID), Version: "1"}) }), nil
+}
+
 // Unregister implements driver.Machine.
 func (m machine) Unregister(id driver.Identity) driver.Operation { return m.Destroy(id) }
 

@@ -15,6 +15,7 @@ import (
 // Member is the provider of one vCenter.
 type Member interface {
 	provider.Provider
+	provider.Publisher
 	// Run keeps it until ctx is done, and returns when all that it started has ended.
 	Run(ctx context.Context)
 }

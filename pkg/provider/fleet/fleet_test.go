@@ -271,6 +271,7 @@ func TestWhatTheNextProviderHasYetToReadIsNotHintedAt(t *testing.T) {
 
 // member ends when it is told that it may, and has not read the virtual machine of a name.
 type member struct {
+	provider.Publisher
 	provider.Provider
 	ending chan struct{}
 	unread string

@@ -26,6 +26,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/inventory"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/publish"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
@@ -42,6 +43,7 @@ type Driver struct {
 	zones       zones
 	descriptors *descriptor.Reader
 	compliance  compliance.Checker
+	publisher   *publish.Publisher
 	// readAfter is closed when the inventory may be read, nil for at once.
 	readAfter <-chan struct{}
 	sink      driver.Sink
@@ -68,6 +70,7 @@ func New(c Config) (*Driver, error) {
 	}
 	d.actor = &action.Actor{Session: s, Inventory: d.inventory, GracePeriod: c.GracePeriod}
 	d.images = &catalogue.Catalogue{Session: s, Places: d.anyPlaces, Descriptors: d.descriptors}
+	d.publisher = &publish.Publisher{Session: s, Inventory: d.inventory, Descriptors: d.descriptors}
 	d.SetZones(map[string]*vmv1alpha1.ZoneSpec{vmv1alpha1.DefaultZone: nil})
 	return d, nil
 }
@@ -305,6 +308,11 @@ func (d *Driver) removeLeftovers(ctx context.Context, id driver.Identity) error 
 		return err
 	}
 	return c.RemoveLeftovers(ctx, id.UID)
+}
+
+// Withdraw implements driver.Driver.
+func (d *Driver) Withdraw(pub provider.Publication) driver.Operation {
+	return driver.Operation{Kind: driver.KindWithdraw, Run: func(ctx context.Context) error { return d.publisher.Withdraw(ctx, &pub) }}
 }
 
 // Classify implements driver.Driver.

@@ -21,6 +21,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/create"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/publish"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
@@ -198,6 +199,26 @@ func (m machine) Destroy(id driver.Identity) driver.Operation {
 		}
 		return m.driver.actor.Destroy(ctx, vm.Self)
 	}}
+}
+
+// Publish implements driver.Machine.
+func (m machine) Publish(id driver.Identity, pub provider.Publication, made func(provider.Published)) (driver.Operation, error) {
+	if err := publish.Refused(m.vm); err != nil {
+		return driver.Operation{}, err
+	}
+	return driver.Operation{Kind: driver.KindPublish, Run: func(ctx context.Context) error {
+		done, err := m.driver.publisher.Publish(ctx, &pub, m.ref(), func(ctx context.Context) error {
+			vm, err := m.still(ctx, id)
+			if err != nil {
+				return err
+			}
+			return publish.Refused(vm)
+		})
+		if err == nil {
+			made(done)
+		}
+		return err
+	}}, nil
 }
 
 // Unregister implements driver.Machine.

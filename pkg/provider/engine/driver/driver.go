@@ -194,6 +194,9 @@ type Driver interface {
 	// Create makes the virtual machine, or finds what an earlier create made. What it
 	// finds out about its prerequisites goes to checked.
 	Create(w *Want, checked func(Report)) Operation
+	// Withdraw ends what the hypervisor still does for a publication and removes what is
+	// half made; what is there stays.
+	Withdraw(p provider.Publication) Operation
 	// Classify sorts the error of an operation.
 	Classify(err error) Failure
 }

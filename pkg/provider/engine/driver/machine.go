@@ -36,6 +36,10 @@ type Machine interface {
 	// Destroy removes it with what belongs to it, if it is off and still the object's
 	// when the operation runs.
 	Destroy(id Identity) Operation
+	// Publish makes the library item, or finds what an earlier operation made for the
+	// same request, and tells it. The error says why the machine must not be published as
+	// it is.
+	Publish(id Identity, p provider.Publication, made func(provider.Published)) (Operation, error)
 	// Unregister takes it out of the inventory and leaves its files.
 	Unregister(id Identity) Operation
 }

@@ -21,11 +21,14 @@ const (
 	KindSuspend     Kind = "suspend"
 	KindRestart     Kind = "restart"
 	KindDelete      Kind = "delete"
+	KindPublish     Kind = "publish"
+	KindWithdraw    Kind = "withdraw what is half published"
 )
 
 // Kinds are all of them.
 var Kinds = []Kind{
 	KindCreate, KindCheck, KindSearch, KindReconfigure, KindPowerOn, KindPowerOff, KindSuspend, KindRestart, KindDelete,
+	KindPublish, KindWithdraw,
 }
 
 // Operation is one change of one virtual machine, ready to run.

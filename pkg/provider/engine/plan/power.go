@@ -139,7 +139,8 @@ func Outdated(op driver.Operation, vm *vmv1alpha1.VirtualMachine) bool {
 		return in.desired() != vmv1alpha1.Suspended || vm.Spec.SuspendMode == vmv1alpha1.PowerOpModeHard
 	case driver.KindRestart:
 		return in.desired() != vmv1alpha1.PoweredOn || vm.Spec.RestartMode == vmv1alpha1.PowerOpModeHard
-	case driver.KindCreate, driver.KindCheck, driver.KindSearch, driver.KindReconfigure, driver.KindPowerOn, driver.KindDelete:
+	case driver.KindCreate, driver.KindCheck, driver.KindSearch, driver.KindReconfigure, driver.KindPowerOn, driver.KindDelete,
+		driver.KindPublish, driver.KindWithdraw:
 	}
 	return false
 }

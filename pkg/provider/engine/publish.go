@@ -1,0 +1,124 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+)
+
+var _ provider.Publisher = (*Engine)(nil)
+
+// Publish implements provider.Publisher. What it starts is the operation of the virtual
+// machine, so that nothing else changes that meanwhile; how it ended is kept for the
+// request, whose place it takes.
+func (e *Engine) Publish(ctx context.Context, pub *provider.Publication) (*provider.Published, error) {
+	defer e.passed(pub.Key())
+	own := e.snapshot(pub.Key(), pub.UID)
+	if own.published != nil {
+		return own.published, nil
+	}
+	p := e.newPass(&provider.Request{VM: pub.VM, Now: pub.Now})
+	p.of, p.ofUID = pub.Key(), pub.UID
+	switch run := p.rec.running; {
+	case run != nil && run.of == p.of:
+		return nil, provider.ErrReconcileInProgress
+	case run != nil:
+		return nil, fmt.Errorf("%w: %s", provider.ErrSourceBusy, run.op.Kind)
+	}
+	op, err := p.publish(e.driver.Look(p.want.Identity), pub)
+	if err != nil {
+		return nil, err
+	}
+	if hold := own.last.Held(op, pub.Now); hold != nil {
+		return nil, errors.Join(own.last[op.Kind].Err, &provider.RequeueError{After: hold.Wait, Reason: "publishing is tried again"})
+	}
+	if err := p.start(ctx, op); err != nil {
+		return nil, err
+	}
+	return nil, provider.ErrReconcileInProgress
+}
+
+// publish makes the operation, if the virtual machine is as it has to be.
+func (p *pass) publish(s driver.Sighting, pub *provider.Publication) (driver.Operation, error) {
+	refuse := func(reason, format string, args ...any) (driver.Operation, error) {
+		return driver.Operation{}, &provider.PublishRefusedError{
+			Condition: vmv1alpha1.ConditionSourceValid, Reason: reason, Message: fmt.Sprintf("VirtualMachine %q ", pub.Source.Name) + fmt.Sprintf(format, args...),
+		}
+	}
+	switch {
+	case s.State == driver.Unknown:
+		p.engine.await(p.key, p.uid())
+		return driver.Operation{}, provider.ErrUnknownState
+	case s.State == driver.Absent || s.Ownership != driver.Own:
+		return refuse(vmv1alpha1.ReasonNotFound, "is not in vSphere")
+	}
+	facts := s.Machine.Facts(p.want)
+	switch {
+	case facts.Trouble != "" || !facts.Readable:
+		return refuse(vmv1alpha1.ReasonNotReady, "cannot be read: %s", facts.Trouble)
+	case facts.Paused:
+		return refuse(vmv1alpha1.ReasonNotReady, "is paused by an administrator")
+	case facts.Unfinished:
+		return refuse(vmv1alpha1.ReasonNotReady, "is not created")
+	case facts.PowerState != vmv1alpha1.PoweredOff:
+		return refuse(vmv1alpha1.ReasonNotReady, "is %s, and only one that is PoweredOff can be published", facts.PowerState)
+	}
+	kept := *pub
+	kept.VM = nil
+	e := p.engine
+	return s.Machine.Publish(p.want.Identity, kept, func(made provider.Published) {
+		e.change(kept.Key(), kept.UID, func(r *record) { r.published = &made })
+	})
+}
+
+// Withdraw implements provider.Publisher.
+func (e *Engine) Withdraw(ctx context.Context, pub *provider.Publication) error {
+	key, source := pub.Key(), provider.VirtualMachineKey(pub.Source)
+	own := e.snapshot(key, pub.UID)
+	if own.gone {
+		e.forget(key)
+		return nil
+	}
+	if own.running != nil {
+		return provider.ErrReconcileInProgress
+	}
+	if run := e.runningOf(source); run != nil && run.of == key {
+		e.interrupt(source, run)
+		return provider.ErrReconcileInProgress
+	}
+	p := &pass{engine: e, req: &provider.Request{Now: pub.Now}, key: key, rec: own, of: key, ofUID: pub.UID}
+	kept := *pub
+	kept.VM = nil
+	op := p.ending(e.driver.Withdraw(kept))
+	if hold := own.last.Held(op, pub.Now); hold != nil {
+		return errors.Join(own.last[op.Kind].Err, &provider.RequeueError{After: hold.Wait, Reason: "what is half made is looked for again"})
+	}
+	if err := p.start(ctx, op); err != nil {
+		return err
+	}
+	return provider.ErrReconcileInProgress
+}
+
+// runningOf is what runs for an object, whichever of its name it is.
+func (e *Engine) runningOf(key provider.Key) *running {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if rec := e.records[key]; rec != nil {
+		return rec.running
+	}
+	return nil
+}
+
+// ForgetPublication implements provider.Publisher.
+func (e *Engine) ForgetPublication(key types.NamespacedName) {
+	e.forget(provider.Key{Kind: provider.KindPublishRequest, NamespacedName: key})
+}

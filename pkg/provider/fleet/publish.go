@@ -1,0 +1,58 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// Publish implements provider.Publisher. Only where the virtual machine is can it be
+// published.
+func (f *Fleet[M]) Publish(ctx context.Context, p *provider.Publication) (*provider.Published, error) {
+	if in := f.of(p.VM); in != p.VCenter {
+		return nil, &provider.PublishRefusedError{
+			Condition: vmv1alpha1.ConditionTargetValid, Reason: vmv1alpha1.ReasonInvalid,
+			Message: fmt.Sprintf("the library is in vCenter %q, and VirtualMachine %q in %q: it can be published only in a library of its own vCenter", p.VCenter, p.Source.Name, in),
+		}
+	}
+	m, err := f.publisher(p)
+	if err != nil {
+		return nil, err
+	}
+	return m.Publish(ctx, p)
+}
+
+// Withdraw implements provider.Publisher.
+func (f *Fleet[M]) Withdraw(ctx context.Context, p *provider.Publication) error {
+	m, err := f.publisher(p)
+	if err != nil {
+		return err
+	}
+	return m.Withdraw(ctx, p)
+}
+
+// ForgetPublication implements provider.Publisher.
+func (f *Fleet[M]) ForgetPublication(key types.NamespacedName) {
+	members, _ := f.Members()
+	for _, m := range members {
+		m.ForgetPublication(key)
+	}
+}
+
+// publisher is the member of the vCenter of a publication. While there is none nothing is
+// known of what was published.
+func (f *Fleet[M]) publisher(p *provider.Publication) (m M, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if b := f.berth(p.VCenter); b.there {
+		return b.member, nil
+	}
+	return m, fmt.Errorf("%w: vCenter %q is not in use", provider.ErrNotInUse, p.VCenter)
+}

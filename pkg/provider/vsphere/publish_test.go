@@ -1,0 +1,344 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"github.com/vmware/govmomi/vapi/library"
+	"github.com/vmware/govmomi/vim25/types"
+	ktypes "k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/test/vcenter"
+)
+
+func publication(of *provider.Request, name string) *provider.Publication {
+	return &provider.Publication{
+		NamespacedName: ktypes.NamespacedName{Namespace: "team-a", Name: name}, UID: ktypes.UID(uuid.NewString()),
+		Source: keyOf(of), VM: of.VM, VCenter: vmv1alpha1.DefaultVCenter, Library: "slipway", Item: name, Description: "for people",
+	}
+}
+
+// publish passes over a request, again whenever a hint comes, until it is published or
+// refused.
+func (l *loop) publish(pub *provider.Publication) (*provider.Published, error) {
+	l.t.Helper()
+	ctx, cancel := context.WithTimeout(l.t.Context(), testTimeout)
+	defer cancel()
+	for {
+		pub.Now = time.Now()
+		made, err := l.p.Publish(ctx, pub)
+		var refused *provider.PublishRefusedError
+		if err == nil || errors.As(err, &refused) {
+			return made, err
+		}
+		after, ok := provider.AsRequeue(err)
+		if !ok {
+			after = -1
+		}
+		if !l.wait(ctx, after) {
+			l.t.Fatalf("timed out; last error: %v", err)
+		}
+	}
+}
+
+// withdraw passes over a request that is deleted until nothing is left.
+func (l *loop) withdraw(pub *provider.Publication) {
+	l.t.Helper()
+	ctx, cancel := context.WithTimeout(l.t.Context(), testTimeout)
+	defer cancel()
+	for {
+		pub.Now = time.Now()
+		err := l.p.Withdraw(ctx, pub)
+		if err == nil {
+			return
+		}
+		after, ok := provider.AsRequeue(err)
+		if !ok {
+			after = -1
+		}
+		if !l.wait(ctx, after) {
+			l.t.Fatalf("timed out; last error: %v", err)
+		}
+	}
+}
+
+// itemsOf are the descriptions of the items of the library, by name.
+func itemsOf(t *testing.T, ready vcenter.Ready) map[string][]library.Item {
+	t.Helper()
+	m := libraries(t, ready)
+	lib, err := m.GetLibraryByName(t.Context(), "slipway")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := m.ListLibraryItems(t.Context(), lib.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][]library.Item{}
+	for _, id := range ids {
+		item, err := m.GetLibraryItem(t.Context(), id)
+		if err == nil {
+			out[item.Name] = append(out[item.Name], *item)
+		}
+	}
+	return out
+}
+
+func TestAVMIsPublishedOnceAndVMsOfTheItemAreTheirOwn(t *testing.T) {
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	source := newRequest("source", libraryImage())
+	off(l, source)
+	reconfigure(t, objectOf(t, ready, source), types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{
+		&types.OptionValue{Key: "guestinfo.userdata", Value: "a secret"},
+	}})
+	own := personal(inVCenter(t, ready)["team-a/source"])
+	pub := publication(source, "golden")
+	made, err := l.publish(pub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := l.publish(pub); err != nil || *again != *made {
+		t.Errorf("published again: %+v, %v; want %+v", again, err, made)
+	}
+	p.ForgetPublication(pub.NamespacedName)
+	if again, err := l.publish(pub); err != nil || again.ItemID != made.ItemID {
+		t.Errorf("published by a process that knows nothing: %+v, %v; want %+v", again, err, made)
+	}
+	if n := counted.snapshot()["rest.CaptureLibraryItem"]; n != 1 {
+		t.Errorf("%d captures, want one", n)
+	}
+	items := itemsOf(t, ready)["golden"]
+	want := "for people\nslipway.vm.publish: namespace=team-a request=" + string(pub.UID)
+	if len(items) != 1 || items[0].ID != made.ItemID || *items[0].Description != want {
+		t.Fatalf("items %+v, want one that says %q", items, want)
+	}
+	nothingToDo(t, p, source)
+
+	copied := newRequest("copied", libraryImage())
+	copied.Image.Spec.ContentLibrary.Item = "golden"
+	l.until("a VM of the item runs", running(copied, copied), copied)
+	vm := inVCenter(t, ready)["team-a/copied"]
+	for key, value := range personal(vm) {
+		if own[key] == value && !strings.HasPrefix(key, "slipway.") {
+			t.Errorf("a VM of the item has the %s of the one that was published", key)
+		}
+		if key == "guestinfo.userdata" {
+			t.Errorf("a VM of the item has the guest data %q", value)
+		}
+	}
+	if strings.Contains(vm.Config.Annotation, "source") {
+		t.Errorf("a VM of the item says %q", vm.Config.Annotation)
+	}
+}
+
+func TestWhatWouldGiveSecretsAwayIsNotPublished(t *testing.T) {
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	on := newRequest("on", libraryImage())
+	l.until("it runs", running(on), on)
+	properties := newRequest("properties", libraryImage())
+	properties.Image.Spec.ContentLibrary.Item = "ubuntu-24.04-appliance"
+	properties.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{RawProperties: "secret"}}
+	properties.Bootstrap = &provider.BootstrapData{VAppProperties: map[string]string{"user-data": "a secret"}}
+	off(l, properties)
+	claim := newRequest("claim", libraryImage())
+	wantClaim(claim, "data", provider.Claim{VolumeID: claimedDisk(t, ready), Size: 10 << 20})
+	off(l, claim)
+	plain := newRequest("plain", libraryImage())
+	off(l, plain)
+	for name, tc := range map[string]struct {
+		of        *provider.Request
+		condition string
+		says      string
+		change    func(*provider.Publication)
+	}{
+		"one that runs":        {on, "SourceValid NotReady", "only one that is PoweredOff", nil},
+		"OVF properties":       {properties, "SourceValid Invalid", `OVF property "user-data"`, nil},
+		"a claim":              {claim, "SourceValid Invalid", "1 disks of claims", nil},
+		"no such library":      {plain, "TargetValid NotFound", `no content library "none"`, func(p *provider.Publication) { p.Library = "none" }},
+		"an item of somebody":  {plain, "TargetValid NameTaken", "was not published from namespace", func(p *provider.Publication) { p.Item = "photon-5" }},
+		"of another namespace": {plain, "TargetValid NameTaken", "was not published from namespace", func(p *provider.Publication) { p.Item = "others" }},
+	} {
+		if tc.says == "was not published from namespace" && name == "of another namespace" {
+			others := publication(plain, "others")
+			others.Namespace = "team-b"
+			if _, err := l.publish(others); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pub := publication(tc.of, "golden")
+		if tc.change != nil {
+			tc.change(pub)
+		}
+		_, err := l.publish(pub)
+		var refused *provider.PublishRefusedError
+		if !errors.As(err, &refused) || refused.Condition+" "+refused.Reason != tc.condition || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: %v, want %s that says %q", name, err, tc.condition, tc.says)
+		}
+	}
+	if n := counted.snapshot()["rest.CaptureLibraryItem"]; n != 1 {
+		t.Errorf("%d captures, want that of the other namespace", n)
+	}
+	// vSphere may write more than it is asked to.
+	reconfigure(t, objectOf(t, ready, plain), types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{
+		&types.OptionValue{Key: "guestinfo.userdata", Value: "a secret"},
+	}})
+	control(t, ready, http.MethodPut, "/captures?tells=true")
+	if _, err := l.publish(publication(plain, "telling")); err == nil || !strings.Contains(err.Error(), "was deleted") {
+		t.Errorf("an item that tells everything: %v", err)
+	}
+	if items := itemsOf(t, ready)["telling"]; len(items) != 0 {
+		t.Errorf("the item that tells everything is there: %+v", items)
+	}
+}
+
+func TestTheVMThatIsPublishedIsNotChangedMeanwhile(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	source := newRequest("source", templateImage())
+	off(l, source)
+	control(t, ready, http.MethodPut, "/captures?ms=3600000")
+	pub := publication(source, "golden")
+	pub.Now = time.Now()
+	if _, err := p.Publish(t.Context(), pub); !errors.Is(err, provider.ErrReconcileInProgress) {
+		t.Fatalf("publishing was not begun: %v", err)
+	}
+	second := publication(source, "second")
+	second.Now = time.Now()
+	if _, err := p.Publish(t.Context(), second); !errors.Is(err, provider.ErrSourceBusy) {
+		t.Errorf("another publication of the VM: %v, want that it is busy", err)
+	}
+	source.VM.Spec.PowerState = vmv1alpha1.PoweredOn
+	source.Now = time.Now()
+	if _, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), source); !errors.Is(err, provider.ErrReconcileInProgress) {
+		t.Errorf("a pass over the VM: %v, want that an operation is in progress", err)
+	}
+	eventually(t, "vSphere works on it", func() bool { return len(itemsOf(t, ready)["golden"]) == 1 })
+
+	// Who deletes the request gets the VM back, and nothing stays.
+	l.withdraw(pub)
+	if items := itemsOf(t, ready); len(items["golden"])+len(items["second"]) != 0 {
+		t.Errorf("items are left: %+v", items)
+	}
+	l.until("the VM runs", running(source), source)
+}
+
+func TestAnItemGetsANewVersionOfItsNamespaceAlone(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	source := newRequest("source", templateImage())
+	off(l, source)
+	first, err := l.publish(publication(source, "golden"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pub := publication(source, "golden")
+	pub.Name, pub.Description = "again", "better"
+	second, err := l.publish(pub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	items := itemsOf(t, ready)["golden"]
+	if len(items) != 1 || second.ItemID != first.ItemID {
+		t.Fatalf("items %+v, want one of two versions", items)
+	}
+	if diff := cmp.Diff("better\nslipway.vm.publish: namespace=team-a request="+string(pub.UID), *items[0].Description); diff != "" {
+		t.Errorf("description (-want +got):\n%s", diff)
+	}
+}
+
+// A process that is killed sends nothing more after a call; what it has asked for goes on.
+func TestAnItemIsMadeOnceWhereverItsProcessDies(t *testing.T) {
+	for _, method := range []string{"rest.FindLibrary", "CreateCollectorForTasks", "rest.FindLibraryItem", "rest.UpdateLibraryItem", "rest.CaptureLibraryItem", "rest.GetLibraryItem", "rest.DownloadLibraryItem"} {
+		for _, version := range []bool{false, true} {
+			name := method
+			if version {
+				name += " of a new version"
+			} else if method == "rest.UpdateLibraryItem" {
+				continue
+			}
+			t.Run(name, func(t *testing.T) {
+				ready := startVCenter(t)
+				second, _ := startProvider(t, ready, nil)
+				l := newLoop(t, second)
+				source := newRequest("source", templateImage())
+				off(l, source)
+				captured := 1
+				if version {
+					captured++
+					if _, err := l.publish(publication(source, "golden")); err != nil {
+						t.Fatal(err)
+					}
+				}
+				death := &dying{method: method, frozen: make(chan struct{})}
+				first, _ := startProvider(t, ready, func(s *settings) { s.OnCall = death.call })
+				t.Cleanup(func() { close(death.frozen) })
+				eventually(t, "the inventory is read", first.inventory.Synced)
+				control(t, ready, http.MethodPut, "/captures?ms=300")
+				pub := publication(source, "golden")
+				eventually(t, "the process dies in the middle", func() bool {
+					pub.Now = time.Now()
+					_, _ = first.Publish(t.Context(), pub)
+					death.mu.Lock()
+					defer death.mu.Unlock()
+					return death.dead
+				})
+				if method == "rest.CaptureLibraryItem" {
+					eventually(t, "vSphere works on it", func() bool { return served(t, ready, "POST /rest/com/vmware/vcenter/ovf/library-item") == captured })
+				}
+				if _, err := l.publish(pub); err != nil {
+					t.Fatal(err)
+				}
+				items := itemsOf(t, ready)["golden"]
+				if len(items) != 1 || !strings.HasSuffix(*items[0].Description, "request="+string(pub.UID)) {
+					t.Errorf("items %+v, want one, of the request", items)
+				}
+				if n := served(t, ready, "POST /rest/com/vmware/vcenter/ovf/library-item"); n != captured {
+					t.Errorf("vCenter has captured %d times, want %d", n, captured)
+				}
+			})
+		}
+	}
+}
+
+// What vSphere could not make leaves nothing, and is tried again.
+func TestACaptureThatFailsIsTriedAgainAndLeavesNothing(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	source := newRequest("source", templateImage())
+	off(l, source)
+	for _, order := range []string{"fail=no+space", "fail=no+space&remains=true"} {
+		control(t, ready, http.MethodPut, "/captures?"+order)
+		pub := publication(source, "golden")
+		var err error
+		eventually(t, "it fails", func() bool {
+			pub.Now = time.Now()
+			_, err = p.Publish(t.Context(), pub)
+			return err != nil && strings.Contains(err.Error(), "no space")
+		})
+		if _, again := provider.AsRequeue(err); !again {
+			t.Errorf("%s: %v, want that it is tried again", order, err)
+		}
+		if items := itemsOf(t, ready)["golden"]; len(items) != 0 {
+			t.Errorf("%s: items are left: %+v", order, items)
+		}
+		l.withdraw(pub)
+	}
+}
