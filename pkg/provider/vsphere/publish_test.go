@@ -255,7 +255,7 @@ func TestAnItemGetsANewVersionOfItsNamespaceAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	items := itemsOf(t, ready)["golden"]
-	if len(items) != 1 || second.ItemID != first.ItemID {
+	if len(items) != 1 || second.ItemID != first.ItemID || second.Version == first.Version {
 		t.Fatalf("items %+v, want one of two versions", items)
 	}
 	if diff := cmp.Diff("better\nslipway.vm.publish: namespace=team-a request="+string(pub.UID), *items[0].Description); diff != "" {
