@@ -39,7 +39,9 @@ type Publication struct {
 }
 
 // Key of the request.
-func (p *Publication) Key() Key { return Key{Kind: KindPublishRequest, NamespacedName: p.NamespacedName} }
+func (p *Publication) Key() Key {
+	return Key{Kind: KindPublishRequest, NamespacedName: p.NamespacedName}
+}
 
 // Published is an item that was made, or the new version of one.
 type Published struct {

@@ -70,7 +70,7 @@ func New(c Config) (*Driver, error) {
 	}
 	d.actor = &action.Actor{Session: s, Inventory: d.inventory, GracePeriod: c.GracePeriod}
 	d.images = &catalogue.Catalogue{Session: s, Places: d.anyPlaces, Descriptors: d.descriptors}
-	d.publisher = &publish.Publisher{Session: s, Inventory: d.inventory, Descriptors: d.descriptors}
+	d.publisher = &publish.Publisher{Session: s, Inventory: d.inventory}
 	d.SetZones(map[string]*vmv1alpha1.ZoneSpec{vmv1alpha1.DefaultZone: nil})
 	return d, nil
 }

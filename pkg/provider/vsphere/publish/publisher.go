@@ -31,11 +31,9 @@ const cleanupTimeout = time.Minute
 
 // Publisher makes library items in one vCenter.
 type Publisher struct {
-	// Session is the connection, Inventory waits for tasks, Descriptors reads those of
-	// items.
-	Session     *session.Session
-	Inventory   *inventory.Inventory
-	Descriptors *descriptor.Reader
+	// Session is the connection, and Inventory waits for tasks.
+	Session   *session.Session
+	Inventory *inventory.Inventory
 
 	// items are those that somebody works on, by library and name. Of one vCenter one
 	// process takes care.
@@ -131,7 +129,8 @@ func (p *Publisher) capture(ctx context.Context, lib string, item *library.Item,
 
 // verify reads what the descriptor of the item says, and deletes an item that tells too much.
 func (p *Publisher) verify(ctx context.Context, item *library.Item) (provider.Published, error) {
-	image, err := p.Descriptors.Read(ctx, p.Session, item.ID)
+	// Who reads for deployments may remember the version before.
+	image, err := new(descriptor.Reader).Read(ctx, p.Session, item.ID)
 	if err != nil {
 		return provider.Published{}, err
 	}
