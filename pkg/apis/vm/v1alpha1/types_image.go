@@ -109,6 +109,8 @@ const (
 	ImageTypeISO ImageType = "ISO"
 	// ImageTypeTemplate is a virtual machine template of the inventory.
 	ImageTypeTemplate ImageType = "Template"
+	// ImageTypeVMTX is an item of a content library that is a virtual machine template.
+	ImageTypeVMTX ImageType = "VMTX"
 )
 
 // VirtualMachineImageStatus is the observed state of an image. Everything but the
@@ -120,7 +122,7 @@ type VirtualMachineImageStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" protobuf:"bytes,1,rep,name=conditions"`
-	// Type is OVF, ISO or Template.
+	// Type is OVF, VMTX, ISO or Template.
 	// +optional
 	Type ImageType `json:"type,omitempty" protobuf:"bytes,2,opt,name=type,casttype=ImageType"`
 	// ContentVersion is the version of what status describes, as vSphere counts it: the
