@@ -6039,10 +6039,10 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 					},
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Type is OVF, ISO or Template.\n\nPossible enum values:\n - `\"ISO\"` is an ISO item of a content library, for CD-ROM drives.\n - `\"OVF\"` is an OVF item of a content library.\n - `\"Template\"` is a virtual machine template of the inventory.",
+							Description: "Type is OVF, VMTX, ISO or Template.\n\nPossible enum values:\n - `\"ISO\"` is an ISO item of a content library, for CD-ROM drives.\n - `\"OVF\"` is an OVF item of a content library.\n - `\"Template\"` is a virtual machine template of the inventory.\n - `\"VMTX\"` is an item of a content library that is a virtual machine template.",
 							Type:        []string{"string"},
 							Format:      "",
-							Enum:        []interface{}{"ISO", "OVF", "Template"},
+							Enum:        []interface{}{"ISO", "OVF", "Template", "VMTX"},
 						},
 					},
 					"contentVersion": {

@@ -20,7 +20,7 @@ import (
 type VirtualMachineImageStatusApplyConfiguration struct {
 	// Conditions are the observations in detail: Ready and OVFReady.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// Type is OVF, ISO or Template.
+	// Type is OVF, VMTX, ISO or Template.
 	Type *vmv1alpha1.ImageType `json:"type,omitempty"`
 	// ContentVersion is the version of what status describes, as vSphere counts it: the
 	// content version of a library item, the change version of a template.
