@@ -88,6 +88,7 @@ func (u *Updates) Sessions() (n int) {
 //	PUT  /library/space?bytes=N  lets all items have at most N bytes; 0 any number
 //	PUT  /library/forbid?on=B    takes the privilege to add and update items away
 //	POST /library/expire         lets all update sessions expire
+//	POST /library/checkin?item=I&vm=M  makes the template M the new version of the item I
 func (u *Updates) Routes(mux *http.ServeMux) {
 	bytes := func(order func(int64)) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -108,6 +109,9 @@ func (u *Updates) Routes(mux *http.ServeMux) {
 			return
 		}
 		u.Forbid(on)
+	})
+	mux.HandleFunc("POST /library/checkin", func(_ http.ResponseWriter, r *http.Request) {
+		u.CheckIn(r.URL.Query().Get("item"), types.ManagedObjectReference{Type: "VirtualMachine", Value: r.URL.Query().Get("vm")})
 	})
 	mux.HandleFunc("POST /library/expire", func(http.ResponseWriter, *http.Request) { u.ExpireSessions() })
 }

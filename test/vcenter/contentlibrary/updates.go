@@ -70,11 +70,17 @@ type updateFile struct {
 type content struct {
 	version int
 	files   map[string][]byte
+	// template is the one that the item is, nil for none.
+	template *types.ManagedObjectReference
 }
 
 // ServeHTTP answers what is about updates, and passes everything else on.
 func (u *Updates) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
+	if strings.HasPrefix(path, templatePath) {
+		u.serveTemplates(w, r)
+		return
+	}
 	ours := strings.HasPrefix(path, updatePath) || strings.HasPrefix(path, updateFilePath) || strings.HasPrefix(path, dataPath) ||
 		r.Method == http.MethodGet && (path == libraryFilePath || strings.HasPrefix(path, libraryItemPath+"/id:"))
 	if !ours && !(path == libraryItemPath && r.Method == http.MethodPost && r.URL.Query().Get("~action") == "") {
