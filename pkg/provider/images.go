@@ -6,6 +6,7 @@ package provider
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -49,7 +50,7 @@ type LibraryItem struct {
 // IsImage is true for an item that an image can name: that virtual machines can be deployed
 // from, or that a CD-ROM drive takes.
 func (i LibraryItem) IsImage() bool {
-	return strings.EqualFold(i.Type, "ovf") || strings.EqualFold(i.Type, "iso")
+	return slices.ContainsFunc([]string{"ovf", "vm-template", "iso"}, func(t string) bool { return strings.EqualFold(i.Type, t) })
 }
 
 // ImageDescription is what an image says of the virtual machines that are made from it.

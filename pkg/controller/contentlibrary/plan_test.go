@@ -86,7 +86,8 @@ func TestImagesBecomeThoseOfTheItems(t *testing.T) {
 		},
 		"an item twice":        {items: append(ovfs("photon"), ovfs("photon")...), want: []string{"create photon of photon"}},
 		"an image twice":       {items: ovfs("photon"), images: []*vmv1alpha1.VirtualMachineImage{own("photon", "photon"), own("photon-2", "photon")}, want: []string{"delete photon-2"}},
-		"items of other types": {items: []provider.LibraryItem{{Name: "notes.txt", Type: "file"}, {Name: "template", Type: "vm-template"}}},
+		"items of other types": {items: []provider.LibraryItem{{Name: "notes.txt", Type: "file"}, {Name: "nothing yet"}}},
+		"templates":            {items: []provider.LibraryItem{{Name: "windows", Type: "vm-template"}}, want: []string{"create windows of windows"}},
 		"an ISO":               {items: []provider.LibraryItem{{Name: "tools.iso", Type: "ISO"}}, want: []string{"create tools.iso of tools.iso"}},
 		"a template of names":  {change: func(s *vmv1alpha1.ContentLibrarySpec) { s.NameTemplate = "{library}.{item}" }, items: ovfs("Photon 5"), want: []string{"create golden-images.photon-5 of Photon 5"}},
 		"a filter": {change: func(s *vmv1alpha1.ContentLibrarySpec) {

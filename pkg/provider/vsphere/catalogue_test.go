@@ -122,7 +122,7 @@ func TestTheCatalogueTellsWhatIsNotThereFromWhatItCannotRead(t *testing.T) {
 	}{
 		"a library":     {listed("silver"), true, `no content library "silver"`},
 		"a template":    {template("templates/none"), true, "no template"},
-		"a VM template": {describe("golden"), false, `has type "vm-template"`},
+		"a VM template": {describe("golden"), false, `names no template of item "golden"`},
 		"no descriptor": {describe("empty"), false, "no file *.ovf"},
 	} {
 		var unusable *provider.NotUsableError

@@ -87,7 +87,11 @@ func (c *Catalogue) DescribeItem(ctx context.Context, item provider.LibraryItem)
 			Type: vmv1alpha1.ImageTypeISO, ProviderItemID: item.ID, ContentVersion: item.ContentVersion, ContentSize: item.Size,
 		}}, nil
 	}
-	if err := placement.Deployable(vmv1alpha1.ContentLibraryImageSource{Library: item.Library, Item: item.Name}, item.Type); err != nil {
+	from := vmv1alpha1.ContentLibraryImageSource{Library: item.Library, Item: item.Name}
+	if strings.EqualFold(item.Type, library.ItemTypeVMTX) {
+		return c.describeItemTemplate(ctx, from, item)
+	}
+	if err := placement.Deployable(from, item.Type); err != nil {
 		return nil, err
 	}
 	if err := c.Places().Deploys(ctx); err != nil {

@@ -9,7 +9,9 @@ import (
 
 	"github.com/vmware/govmomi/property"
 	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
 
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/descriptor"
 )
@@ -20,19 +22,37 @@ func (c *Catalogue) DescribeTemplate(ctx context.Context, inventoryPath string) 
 	if err != nil {
 		return nil, err
 	}
+	return c.describe(ctx, source.Template)
+}
+
+// describeItemTemplate describes the template that a library item is.
+func (c *Catalogue) describeItemTemplate(ctx context.Context, from vmv1alpha1.ContentLibraryImageSource, item provider.LibraryItem) (*provider.ImageDescription, error) {
+	source, err := c.Places().ItemTemplate(ctx, from, item.ID)
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.describe(ctx, source.Template)
+	if err != nil {
+		return nil, err
+	}
+	out.Status.Type, out.Status.ProviderItemID, out.Status.ContentVersion = vmv1alpha1.ImageTypeVMTX, item.ID, item.ContentVersion
+	return out, nil
+}
+
+func (c *Catalogue) describe(ctx context.Context, template types.ManagedObjectReference) (*provider.ImageDescription, error) {
 	client, err := c.Session.Vim(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var vm mo.VirtualMachine
 	pc := property.DefaultCollector(client)
-	if err := pc.RetrieveOne(ctx, source.Template, []string{"config", "summary.storage", "network"}, &vm); err != nil {
-		return nil, fmt.Errorf("reading template %s: %w", inventoryPath, err)
+	if err := pc.RetrieveOne(ctx, template, []string{"config", "summary.storage", "network"}, &vm); err != nil {
+		return nil, fmt.Errorf("reading template %s: %w", template.Value, err)
 	}
 	var networks []mo.ManagedEntity
 	if len(vm.Network) > 0 {
 		if err := pc.Retrieve(ctx, vm.Network, []string{"name"}, &networks); err != nil {
-			return nil, fmt.Errorf("reading the networks of template %s: %w", inventoryPath, err)
+			return nil, fmt.Errorf("reading the networks of template %s: %w", template.Value, err)
 		}
 	}
 	names := map[string]string{}
@@ -40,10 +60,10 @@ func (c *Catalogue) DescribeTemplate(ctx context.Context, inventoryPath string) 
 		names[n.Self.Value] = n.Name
 	}
 	if vm.Config == nil {
-		return nil, fmt.Errorf("reading template %s: vSphere shows no configuration of it", inventoryPath)
+		return nil, fmt.Errorf("reading template %s: vSphere shows no configuration of it", template.Value)
 	}
 	out := descriptor.OfTemplate(vm.Config, names)
-	out.Status.ProviderItemID = source.Template.Value
+	out.Status.ProviderItemID = template.Value
 	if s := vm.Summary.Storage; s != nil {
 		out.Status.ContentSize = descriptor.Amount(s.Committed)
 	}

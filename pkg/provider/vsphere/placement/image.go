@@ -20,6 +20,8 @@ import (
 type Source struct {
 	// LibraryItem is the ID of an OVF item.
 	LibraryItem string
+	// templateItem is the ID of an item that is a template, until that is known.
+	templateItem string
 	// Template is a virtual machine to clone.
 	Template types.ManagedObjectReference
 	// Machine is true when that is no template but the virtual machine of an object, of
@@ -45,8 +47,17 @@ func (r *Resolver) Source(ctx context.Context, image *vmv1alpha1.VirtualMachineI
 	switch {
 	case image.Spec.ContentLibrary != nil:
 		from := *image.Spec.ContentLibrary
-		return r.images.get(ctx, "library\x00"+from.Library+"\x00"+from.Item,
-			func(ctx context.Context) (Source, error) { return r.libraryItem(ctx, from) })
+		key := "library\x00" + from.Library + "\x00" + from.Item
+		source, err := r.images.get(ctx, key, func(ctx context.Context) (Source, error) { return r.libraryItem(ctx, from) })
+		if err != nil || source.templateItem == "" {
+			return source, err
+		}
+		// A new version of it is another template.
+		template, err := r.images.renew(ctx, "item\x00"+source.templateItem, func(ctx context.Context) (Source, error) { return r.ItemTemplate(ctx, from, source.templateItem) })
+		if err != nil {
+			r.images.forget(key)
+		}
+		return template, err
 	case image.Spec.Template != nil:
 		// To put another template in the place of one is how images are rotated: it is
 		// looked for anew, which is one call, and one for all who ask at the same time.

@@ -10,9 +10,12 @@ import (
 
 	"github.com/vmware/govmomi/vapi/library"
 	"github.com/vmware/govmomi/vapi/rest"
+	"github.com/vmware/govmomi/vapi/vcenter"
+	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
 // MinDeployAPI is the first version of vCenter's API with which a deployment brings its
@@ -21,9 +24,6 @@ import (
 const MinDeployAPI = "8.0.2.0"
 
 func (r *Resolver) libraryItem(ctx context.Context, from vmv1alpha1.ContentLibraryImageSource) (Source, error) {
-	if err := r.Deploys(ctx); err != nil {
-		return Source{}, err
-	}
 	var item *library.Item
 	err := r.opts.Session.WithREST(ctx, "rest.FindLibraryItem", func(ctx context.Context, c *rest.Client) (err error) {
 		item, err = FindItem(ctx, library.NewManager(c), from)
@@ -32,10 +32,36 @@ func (r *Resolver) libraryItem(ctx context.Context, from vmv1alpha1.ContentLibra
 	if err != nil {
 		return Source{}, err
 	}
+	if strings.EqualFold(item.Type, library.ItemTypeVMTX) {
+		return Source{templateItem: item.ID}, nil
+	}
 	if err := Deployable(from, item.Type); err != nil {
 		return Source{}, err
 	}
+	if err := r.Deploys(ctx); err != nil {
+		return Source{}, err
+	}
 	return Source{LibraryItem: item.ID}, nil
+}
+
+// ItemTemplate finds the template that an item is now. A virtual machine is a clone of it,
+// with its identity from the first moment: what vCenter deploys of such an item by itself
+// gets no configuration (vSphere Automation API, VmTemplate LibraryItems DeploySpec).
+func (r *Resolver) ItemTemplate(ctx context.Context, from vmv1alpha1.ContentLibraryImageSource, id string) (Source, error) {
+	var info *vcenter.TemplateInfo
+	err := r.opts.Session.WithREST(ctx, "rest.GetLibraryTemplate", func(ctx context.Context, c *rest.Client) (err error) {
+		info, err = vcenter.NewManager(c).GetLibraryTemplateInfo(ctx, id)
+		return err
+	})
+	switch {
+	case vimfault.KindOf(err) == vimfault.NotFound:
+		return Source{}, &NotUsableError{Message: fmt.Sprintf("content library %q has no item %q any more", from.Library, from.Item), Missing: true}
+	case err != nil:
+		return Source{}, fmt.Errorf("reading the template of item %q of content library %q: %w", from.Item, from.Library, err)
+	case info.VmTemplate == "":
+		return Source{}, &NotUsableError{Message: fmt.Sprintf("vCenter names no template of item %q of content library %q", from.Item, from.Library)}
+	}
+	return Source{Template: types.ManagedObjectReference{Type: "VirtualMachine", Value: info.VmTemplate}}, nil
 }
 
 // FindItem returns the only item of its name in the only library of its name.
@@ -94,14 +120,6 @@ func Deployable(item vmv1alpha1.ContentLibraryImageSource, itemType string) erro
 	if strings.EqualFold(itemType, library.ItemTypeOVF) {
 		return nil
 	}
-	return &NotUsableError{Message: fmt.Sprintf("item %q of content library %q has type %q, and only those of type %q can be deployed%s",
-		item.Item, item.Library, itemType, library.ItemTypeOVF, instead(itemType))}
-}
-
-// instead says how an item that cannot be deployed can be used all the same.
-func instead(itemType string) string {
-	if itemType == library.ItemTypeVMTX {
-		return "; name the template by its inventory path"
-	}
-	return ""
+	return &NotUsableError{Message: fmt.Sprintf("item %q of content library %q has type %q, and only those of the types %q and %q can be deployed",
+		item.Item, item.Library, itemType, library.ItemTypeOVF, library.ItemTypeVMTX)}
 }
