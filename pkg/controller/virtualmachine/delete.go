@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
@@ -72,10 +73,12 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
 	if err := r.releaseIf(ctx, p, func(*corev1.PersistentVolumeClaim, holder) bool { return true }); err != nil || p.result.RequeueAfter > 0 {
 		return err
 	}
+	// Whatever the cache has: nobody would remove one that it does not show.
+	if err := r.deleteInstanceNamed(ctx, p.key(), metav1.DeleteOptions{}); err != nil {
+		return err
+	}
 	if p.vmi != nil {
-		if err := r.deleteInstance(ctx, p.vmi); err != nil {
-			return err
-		}
+		r.vmis.Deleted(p.vmi)
 	}
 	p.vm.Finalizers = slices.DeleteFunc(p.vm.Finalizers, func(f string) bool {
 		return f == vmv1alpha1.VirtualMachineFinalizer

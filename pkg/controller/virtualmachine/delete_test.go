@@ -62,6 +62,22 @@ func TestDeletionRemovesVSphereVMInstanceAndFinalizer(t *testing.T) {
 	}
 }
 
+// The answer to its create was lost, or another process made it a moment ago.
+func TestDeletionRemovesAnInstanceThatTheCacheDoesNotShow(t *testing.T) {
+	h := newHarness(t, running(), photon())
+	h.api.markDeleted("vm")
+	h.refresh()
+	h.behind = true
+	made := newInstance(h.vm(), &vmv1alpha1.VirtualMachineInstanceSpec{})
+	if _, err := h.api.VmV1alpha1().VirtualMachineInstances("ns").Create(t.Context(), made, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	h.pass()
+	if h.api.vm("vm") != nil || h.api.vmi("vm") != nil {
+		t.Errorf("the virtual machine is left: %t, its instance: %t", h.api.vm("vm") != nil, h.api.vmi("vm") != nil)
+	}
+}
+
 func TestDeletionOfPausedVMDoesNothing(t *testing.T) {
 	h := newHarness(t, running(annotated(vmv1alpha1.AnnotationPaused)))
 	h.api.markDeleted("vm")

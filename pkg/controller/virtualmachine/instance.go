@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
@@ -156,12 +157,20 @@ func (r *reconciler) ignoreRaced(p *pass, vmi *vmv1alpha1.VirtualMachineInstance
 
 // deleteInstance removes exactly the instance that was seen.
 func (r *reconciler) deleteInstance(ctx context.Context, vmi *vmv1alpha1.VirtualMachineInstance) error {
-	err := r.client.VirtualMachineInstances(vmi.Namespace).Delete(ctx, vmi.Name,
-		metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(vmi.UID))})
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return fmt.Errorf("deleting virtual machine instance %s/%s: %w", vmi.Namespace, vmi.Name, err)
+	err := r.deleteInstanceNamed(ctx, controller.KeyOf(vmi), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(vmi.UID))})
+	if err == nil {
+		r.vmis.Deleted(vmi)
 	}
-	r.vmis.Deleted(vmi)
+	return err
+}
+
+// deleteInstanceNamed returns nil as well when there is none, or another than the one that
+// the options name.
+func (r *reconciler) deleteInstanceNamed(ctx context.Context, key types.NamespacedName, o metav1.DeleteOptions) error {
+	err := r.client.VirtualMachineInstances(key.Namespace).Delete(ctx, key.Name, o)
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("deleting virtual machine instance %s: %w", key, err)
+	}
 	return nil
 }
 
