@@ -31,9 +31,25 @@ func vcenterName(n int) string {
 	return fmt.Sprintf("vcenter-%d", n)
 }
 
+// zones are those of the vCenters. Without Options.Zones the first vCenter has the one that
+// the flags describe, which has no object.
+func (o *Options) zones() []*vmv1alpha1.Zone {
+	var all []*vmv1alpha1.Zone
+	for n := 1; n <= o.VCenters; n++ {
+		if n == 1 && !o.Zones {
+			continue
+		}
+		for cluster := range zonesEach {
+			all = append(all, zone(zoneNames[(n-1)*zonesEach+cluster], vcenterName(n), cluster))
+		}
+	}
+	return all
+}
+
 // applyZones makes the objects of zones and of the vCenters after the first.
 func (c *Cluster) applyZones(ctx context.Context) error {
-	if !c.options.Zones && c.options.VCenters == 1 {
+	zones := c.options.zones()
+	if len(zones) == 0 {
 		return nil
 	}
 	return c.progress.step("zones", func() error {
@@ -43,20 +59,14 @@ func (c *Cluster) applyZones(ctx context.Context) error {
 			manifests = append(manifests, string(text))
 			return err
 		}
-		zones := 0
-		for n := 1; n <= c.options.VCenters; n++ {
-			if n > 1 {
-				if err := c.addVCenter(n, add); err != nil {
-					return err
-				}
-			} else if !c.options.Zones {
-				continue
+		for n := 2; n <= c.options.VCenters; n++ {
+			if err := c.addVCenter(n, add); err != nil {
+				return err
 			}
-			for cluster := range zonesEach {
-				if err := add(zone(zoneNames[zones], vcenterName(n), cluster)); err != nil {
-					return err
-				}
-				zones++
+		}
+		for _, z := range zones {
+			if err := add(z); err != nil {
+				return err
 			}
 		}
 		return c.Apply(ctx, []byte(strings.Join(manifests, "---\n")))
