@@ -127,29 +127,29 @@ func (e *dataError) Error() string { return e.what }
 // when it does not exist.
 type secretReader func(ctx context.Context, namespace, name string) (*corev1.Secret, error)
 
-// readBootstrap reads the values that spec refers to.
+// readBootstrap reads the values that spec refers to. An error begins with the field.
 func readBootstrap(ctx context.Context, secrets secretReader, namespace string, spec *vmv1alpha1.VirtualMachineBootstrap) (*provider.BootstrapData, error) {
 	data := &provider.BootstrapData{}
 	var err error
 	if c := spec.CloudInit; c != nil && c.RawCloudConfig != nil {
 		if data.CloudConfig, err = readKey(ctx, secrets, namespace, c.RawCloudConfig, defaultCloudConfigKey); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("spec.bootstrap.cloudInit.rawCloudConfig: %w", err)
 		}
 	}
 	if s := spec.Sysprep; s != nil && s.RawSysprep != nil {
 		if data.Sysprep, err = readKey(ctx, secrets, namespace, s.RawSysprep, defaultSysprepKey); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("spec.bootstrap.sysprep.rawSysprep: %w", err)
 		}
 	}
 	if v := spec.VAppConfig; v != nil {
 		data.VAppProperties = make(map[string]string, len(v.Properties))
 		if v.RawProperties != "" {
 			secret, err := readSecret(ctx, secrets, namespace, v.RawProperties)
-			if err != nil {
-				return nil, err
+			if err == nil {
+				err = readProperties(data.VAppProperties, secret, v.Properties)
 			}
-			if err := readProperties(data.VAppProperties, secret, v.Properties); err != nil {
-				return nil, err
+			if err != nil {
+				return nil, fmt.Errorf("spec.bootstrap.vAppConfig.rawProperties: %w", err)
 			}
 		}
 		maps.Copy(data.VAppProperties, v.Properties)

@@ -128,7 +128,7 @@ func TestSecretWithoutTheKeyIsMissing(t *testing.T) {
 	h := newHarness(t, fresh(cloudInit("s", "other")), photon())
 	h.secret("s", map[string][]byte{"user-data": nil})
 	h.pass()
-	if got := findCondition(h.vm(), vmv1alpha1.ConditionBootstrapReady).Message; got != `Secret "s" in namespace "ns" has no key "other"` {
+	if got := findCondition(h.vm(), vmv1alpha1.ConditionBootstrapReady).Message; got != `spec.bootstrap.cloudInit.rawCloudConfig: Secret "s" in namespace "ns" has no key "other"` {
 		t.Errorf("message %q, want one that names Secret and key", got)
 	}
 }
