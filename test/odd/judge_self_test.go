@@ -39,8 +39,10 @@ func TestWhatAMachineOwesItsUser(t *testing.T) {
 	} {
 		vm := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Generation: 2}}
 		vm.Status.ObservedGeneration, vm.Status.Conditions = tc.observed, tc.conditions
-		if why := unsettled(vm, []oddity{{place: ".spec.image.name", value: `"nobody"`}}); (why == "") != tc.settled {
-			t.Errorf("%s: %q, want settled %t", name, why, tc.settled)
+		for _, o := range []oddity{{place: ".spec.image.name", value: `"nobody"`}, {place: ".spec.image", value: `{"kind":"","name":"nobody"}`}} {
+			if why := unsettled(vm, []oddity{o}); (why == "") != tc.settled {
+				t.Errorf("%s, %s: %q, want settled %t", name, o.place, why, tc.settled)
+			}
 		}
 	}
 }

@@ -55,13 +55,25 @@ func says(c metav1.Condition) bool {
 	return c.Status != good && c.Reason != "" && c.Message != ""
 }
 
-// names is true for a message that has a name of the place, or the value.
+// names is true for a message that has a name of the place, or the value or a part of it.
 func names(message string, o oddity) bool {
-	var text string
-	if json.Unmarshal([]byte(o.value), &text) == nil && text != "" && strings.Contains(message, text) {
-		return true
+	var value any
+	return json.Unmarshal([]byte(o.value), &value) == nil && has(message, value) || schema.Named(message, o.place)
+}
+
+// has is true for a message with a text of the value.
+func has(message string, value any) bool {
+	switch value := value.(type) {
+	case string:
+		return value != "" && strings.Contains(message, value)
+	case map[string]any:
+		for _, part := range value {
+			if has(message, part) {
+				return true
+			}
+		}
 	}
-	return schema.Named(message, o.place)
+	return false
 }
 
 func summary(all []metav1.Condition) string {
