@@ -13,6 +13,7 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 	"golang.org/x/sync/errgroup"
+	"k8s.io/klog/v2"
 )
 
 // batchesAhead is how many batches wait to be applied while the next is asked for.
@@ -160,6 +161,7 @@ func (i *Inventory) applyAll(ctx context.Context, c *vim25.Client, in <-chan bat
 					return err
 				}
 				i.finishSync(seen)
+				i.reporter.rebuilt(klog.FromContext(ctx))
 			}
 		}
 	}

@@ -74,7 +74,8 @@ type Inventory struct {
 	waits int
 
 	// abandoned are the collectors of streams that ended while vCenter could not be told;
-	// only Run uses it.
+	// only Run, and what it waits for, use it and reporter.
+	reporter  reporter
 	abandoned []*collector
 }
 

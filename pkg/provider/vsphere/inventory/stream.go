@@ -40,7 +40,7 @@ func (i *Inventory) Run(ctx context.Context) {
 			try = 0
 		}
 		pause := rebuildBackoff[min(try, len(rebuildBackoff)-1)]
-		logger.Error(err, "The stream of vSphere changes was lost and is rebuilt", "after", pause)
+		i.reporter.lost(logger, err, pause, time.Now())
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
