@@ -15,9 +15,9 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Images tells what one hypervisor has that virtual machines are made from. Its methods
+// Images tells what hypervisors have that virtual machines are made from. Its methods
 // only read. An error is a NotUsableError where the hypervisor has answered, and any
-// other where it has not: then nothing is known.
+// other where it has not: then nothing is known, but for what is beside an UnreadError.
 type Images interface {
 	// Items lists the content library called library, which must be the only one of
 	// that name, in no order.
@@ -28,6 +28,21 @@ type Images interface {
 	// DescribeTemplate says the same of the template at an inventory path.
 	DescribeTemplate(ctx context.Context, inventoryPath string) (*ImageDescription, error)
 }
+
+// UnreadError means that some of several vCenters could not be asked. What the others have
+// is returned with it.
+type UnreadError struct {
+	// VCenters are the names of those.
+	VCenters []string
+	// Err is why.
+	Err error
+}
+
+// Error implements error.
+func (e *UnreadError) Error() string { return e.Err.Error() }
+
+// Unwrap returns why.
+func (e *UnreadError) Unwrap() error { return e.Err }
 
 // ErrNotInUse means that there is no hypervisor to ask: at the start of a process, or
 // because none is described.
@@ -45,6 +60,8 @@ type LibraryItem struct {
 	ContentVersion string
 	// Size of the files on the datastore of the library, in bytes; nil for none.
 	Size *resource.Quantity
+	// VCenter is the name of the vCenter that has it, empty where there is only one to ask.
+	VCenter string
 }
 
 // IsImage is true for an item that an image can name: that virtual machines can be deployed

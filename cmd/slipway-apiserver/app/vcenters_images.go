@@ -5,48 +5,72 @@ package app
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/fleet"
 )
 
-// images asks the vCenter that virtual machines go to for what they are made from.
-type images struct{ vcenters *vcenters }
+// settling is the time in which a replica that has just started does not ask vCenters that
+// it may be about to take care of by sessions of their own.
+const settling = 10 * time.Second
 
-var _ provider.Images = images{}
+// images asks all vCenters for what virtual machines are made from: those of other replicas
+// by sessions that change nothing.
+func (v *vcenters) images() provider.Images { return fleet.Images{Sources: v.sources} }
 
-// used is that vCenter.
-func (i images) used() (provider.Images, error) {
-	members, _ := i.vcenters.fleet.Members()
-	if m := members[vmv1alpha1.DefaultVCenter]; m != nil {
-		return m.driver.Images(), nil
+// sources are the vCenters in the order of their names, the default one first.
+func (v *vcenters) sources(ctx context.Context) (all []fleet.Source) {
+	members, _ := v.fleet.Members()
+	for _, name := range v.zones.vcenterNames() {
+		s := fleet.Source{VCenter: name}
+		if m := members[name]; m != nil {
+			s.Images = m.driver.Images()
+		} else if s.Err = v.elsewhere(name); s.Err == nil {
+			driver, err := v.askers.of(ctx, name)
+			if s.Err = err; err == nil {
+				s.Images = driver.Images()
+			}
+		}
+		all = append(all, s)
 	}
-	return nil, provider.ErrNotInUse
+	return all
 }
 
-// Items implements provider.Images.
-func (i images) Items(ctx context.Context, library string) ([]provider.LibraryItem, error) {
-	used, err := i.used()
-	if err != nil {
-		return nil, err
+// elsewhere is nil if another replica may take care of a vCenter. It is ErrNotInUse while it
+// is about to be used here, or may be.
+func (v *vcenters) elsewhere(name string) error {
+	here := !v.deps.leases.Held(leaseOf(name)).IsZero()
+	switch {
+	case here && !v.fleet.Known(name), time.Since(v.deps.leases.Held(controllersLease)) < settling:
+		return provider.ErrNotInUse
+	case here:
+		return fmt.Errorf("VCenter %q is not in use: its status says why", name)
 	}
-	return used.Items(ctx, library)
+	return nil
 }
 
-// DescribeItem implements provider.Images.
-func (i images) DescribeItem(ctx context.Context, item provider.LibraryItem) (*provider.ImageDescription, error) {
-	used, err := i.used()
-	if err != nil {
-		return nil, err
+// vcenterNames are those of all vCenters, the default one first.
+func (s *zoneSet) vcenterNames() []string {
+	objects, err := s.vcenters.List(labels.Everything())
+	if err != nil || !s.known() {
+		return nil // a cache does not fail
 	}
-	return used.DescribeItem(ctx, item)
-}
-
-// DescribeTemplate implements provider.Images.
-func (i images) DescribeTemplate(ctx context.Context, inventoryPath string) (*provider.ImageDescription, error) {
-	used, err := i.used()
-	if err != nil {
-		return nil, err
+	var all []string
+	for _, vc := range objects {
+		if vc.Name != vmv1alpha1.DefaultVCenter {
+			all = append(all, vc.Name)
+		}
 	}
-	return used.DescribeTemplate(ctx, inventoryPath)
+	slices.SortFunc(all, strings.Compare)
+	if s.hasVCenter(vmv1alpha1.DefaultVCenter) {
+		all = append([]string{vmv1alpha1.DefaultVCenter}, all...)
+	}
+	return all
 }

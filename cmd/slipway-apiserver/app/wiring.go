@@ -82,9 +82,9 @@ var makers = []maker{
 	{make: newControllerRevisions, lease: controllersLease},
 	{make: newVCenterController},
 	{make: newZoneController},
-	// Images are asked for in one vCenter.
-	{make: newVirtualMachineImages, lease: leaseOf(vmv1alpha1.DefaultVCenter)},
-	{make: newContentLibraries, lease: leaseOf(vmv1alpha1.DefaultVCenter)},
+	// Images are asked for in all vCenters.
+	{make: newVirtualMachineImages, lease: controllersLease},
+	{make: newContentLibraries, lease: controllersLease},
 	{make: newResourceQuotas, lease: controllersLease},
 }
 
@@ -111,10 +111,10 @@ func newVirtualMachineImages(s *shared) (runnable, error) {
 	return virtualmachineimage.New(virtualmachineimage.Deps{Client: s.client, Informers: s.informers, Images: s.images, Bind: bindImages(s)})
 }
 
-// bindImages lets what asks one vCenter for images act while its Lease is held.
+// bindImages lets what asks for images act while the Lease of the controllers is held.
 func bindImages(s *shared) func(context.Context) (context.Context, error) {
 	return func(ctx context.Context) (context.Context, error) {
-		return s.leases.Bind(ctx, leaseOf(vmv1alpha1.DefaultVCenter))
+		return s.leases.Bind(ctx, controllersLease)
 	}
 }
 
@@ -177,7 +177,7 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	all, err := makeControllers(&shared{
 		options: d.options, leases: d.leases, client: client, informers: informers, host: host, addresses: addressclaim.New(pools, host.Discovery()),
 		hostInformers: d.hostInformers, charges: d.charges,
-		provider: used.fleet, shares: shares{d.leases, zones.vcenterOf}, vcenters: used, zones: zoneStates{used}, images: images{used},
+		provider: used.fleet, shares: shares{d.leases, zones.vcenterOf}, vcenters: used, zones: zoneStates{used}, images: used.images(),
 		recorder: broadcaster.NewRecorder(clientscheme.Scheme, serverName),
 	})
 	if err != nil {

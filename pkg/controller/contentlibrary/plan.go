@@ -40,7 +40,7 @@ type plan struct {
 
 // makePlan decides. It is the same whatever the order of the items is.
 func makePlan(s scene) plan {
-	p := plan{status: vmv1alpha1.ContentLibraryStatus{Items: int32(len(s.items))}}
+	p := plan{status: vmv1alpha1.ContentLibraryStatus{Items: count(s.items)}}
 	published := publishedItems(&s.library.Spec, s.items)
 	made := map[string]*vmv1alpha1.VirtualMachineImage{} // by item
 	for _, name := range slices.Sorted(maps.Keys(s.images)) {
@@ -77,6 +77,22 @@ func makePlan(s scene) plan {
 		}
 	}
 	return p
+}
+
+// count is the number of items, of which those of one name in several vCenters are one.
+func count(items []provider.LibraryItem) int32 {
+	first := map[string]string{} // vCenters by name
+	n := int32(0)
+	for i := range items {
+		vcenter, had := first[items[i].Name]
+		if !had {
+			first[items[i].Name] = items[i].VCenter
+		}
+		if !had || vcenter == items[i].VCenter {
+			n++
+		}
+	}
+	return n
 }
 
 // publishedItems are the names of the items that have an image, each once, sorted.

@@ -90,6 +90,11 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	case errors.Is(err, provider.ErrNotInUse):
 		return controller.Result{RequeueAfter: soon}, nil // it is nothing about the library
 	case err != nil:
+		if len(items) > 0 {
+			if failed := r.add(ctx, library, items); failed != nil {
+				return controller.Overtaken(failed)
+			}
+		}
 		c, next := provider.Unusable(err), library.DeepCopy()
 		r.set(next, c)
 		if written := r.libraries.UpdateStatus(ctx, r.client.ContentLibraries(), next); written != nil {
@@ -101,6 +106,18 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		return controller.Result{RequeueAfter: lookInterval}, nil
 	}
 	return r.publish(ctx, library, items)
+}
+
+// add makes the images of items that are not all: what else there is is not known, and
+// nothing is taken away.
+func (r *reconciler) add(ctx context.Context, library *vmv1alpha1.ContentLibrary, items []provider.LibraryItem) error {
+	images, err := r.have(library)
+	if err != nil {
+		return err
+	}
+	p := makePlan(scene{library: library, items: items, images: images, used: r.users(library)})
+	p.delete = nil
+	return r.carryOut(ctx, library, p)
 }
 
 // publish carries out the plan.

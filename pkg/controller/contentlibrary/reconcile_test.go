@@ -204,6 +204,22 @@ func TestWhatCouldNotBeReadIsNotGone(t *testing.T) {
 	}
 }
 
+// Of two vCenters one cannot be asked: what the other has is published, and what may be in
+// the one stays.
+func TestItemsArePublishedWhileAVCenterIsAway(t *testing.T) {
+	w := newWorld(t, &vmv1alpha1.ContentLibrary{ObjectMeta: metav1.ObjectMeta{Name: "golden"}, Spec: vmv1alpha1.ContentLibrarySpec{Library: "Golden"}})
+	if err := w.pass(); err != nil {
+		t.Fatal(err)
+	}
+	w.wants("/photon", "/ubuntu")
+	w.vsphere.items, w.vsphere.err = ovfs("photon", "new"), &provider.UnreadError{VCenters: []string{"b"}, Err: errors.New("b is away")}
+	if err := w.pass(); err == nil {
+		t.Error("it is not tried again")
+	}
+	w.wants("/new", "/photon", "/ubuntu")
+	w.wantsReady(metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState)
+}
+
 func TestNothingIsSaidWhileNoVCenterIsInUse(t *testing.T) {
 	w := newWorld(t, golden(nil))
 	w.vsphere.err = provider.ErrNotInUse

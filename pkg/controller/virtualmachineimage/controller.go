@@ -11,6 +11,8 @@ import (
 
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
@@ -47,7 +49,10 @@ type Controller struct {
 	loop
 	deps Deps
 	// images are the informers of both kinds.
-	images []cache.SharedIndexInformer
+	images   []cache.SharedIndexInformer
+	vcenters cache.SharedIndexInformer
+	// again forgets what libraries had.
+	again func()
 }
 
 // New makes a controller that does nothing until Run, and registers the informers and
@@ -64,7 +69,7 @@ func New(d Deps) (*Controller, error) {
 	}
 	vm := d.Informers.Vm().V1alpha1()
 	c := &Controller{
-		deps:   d,
+		deps: d, vcenters: vm.VCenters().Informer(),
 		images: []cache.SharedIndexInformer{vm.VirtualMachineImages().Informer(), vm.ClusterVirtualMachineImages().Informer()},
 	}
 	r := &reconciler{client: d.Client.VmV1alpha1(), vsphere: d.Images, bind: d.Bind, now: d.Now}
@@ -74,6 +79,7 @@ func New(d Deps) (*Controller, error) {
 		}
 		r.images = append(r.images, informer.GetIndexer())
 	}
+	c.again = r.lists.Clear
 	places := priorityqueue.New(Name, priorityqueue.WithMetrics[place](), priorityqueue.WithRateLimiter(controller.NewRateLimiter[place]()))
 	c.loop = controller.NewLoop(places, controller.Options[place]{Name: Name, Workers: workers, Reconciler: r})
 	return c, nil
@@ -87,6 +93,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	for _, informer := range c.images {
 		sources = append(sources, controller.Source{Informer: informer, Handler: c.handler()})
 	}
+	sources = append(sources, controller.Source{Informer: c.vcenters, Handler: c.followVCenters()})
 	if err := controller.Fill(ctx, Name, c.deps.Informers, sources...); err != nil {
 		return err
 	}
@@ -107,5 +114,32 @@ func (c *Controller) handler() cache.ResourceEventHandler {
 				c.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: priority}, placeOf(&i.Spec))
 			}
 		},
+	}
+}
+
+// followVCenters looks at all images when a vCenter can be asked that could not, or is gone.
+func (c *Controller) followVCenters() cache.ResourceEventHandler {
+	ready := func(obj any) bool {
+		vc, ok := obj.(*vmv1alpha1.VCenter)
+		return ok && conditions.IsTrue(vc.Status.Conditions, vmv1alpha1.ConditionReady)
+	}
+	return cache.ResourceEventHandlerFuncs{
+		UpdateFunc: func(old, obj any) {
+			if ready(obj) && !ready(old) {
+				c.lookAtAll()
+			}
+		},
+		DeleteFunc: func(any) { c.lookAtAll() },
+	}
+}
+
+func (c *Controller) lookAtAll() {
+	c.again()
+	for _, informer := range c.images {
+		for _, obj := range informer.GetStore().List() {
+			if i, ok := imageOf(obj); ok {
+				c.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: controller.PriorityDefaultGeneric}, placeOf(&i.Spec))
+			}
+		}
 	}
 }

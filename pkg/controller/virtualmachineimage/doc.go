@@ -15,5 +15,8 @@
 //     nothing happens; a descriptor is read when the item or its content is another one
 //     than status describes.
 //   - While no vCenter is in use nothing is written.
+//   - An image is what any vCenter has by its names, and status is about that of one: of the
+//     one before as long as that has it, so that nothing changes when another one comes or
+//     is away. status.vCenters keeps those that cannot be asked.
 //   - A place that no image names is not asked for.
 package virtualmachineimage

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
@@ -52,7 +53,9 @@ type reconciler struct {
 // list is what a library had at a time.
 type list struct {
 	items map[string][]provider.LibraryItem
-	at    time.Time
+	// unread is why some vCenters could not be asked; nil if all were.
+	unread error
+	at     time.Time
 }
 
 // Reconcile looks at one place and writes the status of the images that are there.
@@ -88,6 +91,9 @@ func (r *reconciler) Reconcile(ctx context.Context, p place) (controller.Result,
 		var unusable *provider.NotUsableError
 		if f.err != nil && !errors.As(f.err, &unusable) {
 			failed = f.err
+		}
+		if f.unread != nil {
+			after = min(after, minListInterval)
 		}
 		err := r.write(ctx, image, statusOf(&image.Status, f, r.now()))
 		switch {
@@ -129,7 +135,10 @@ func (r *reconciler) template(ctx context.Context, p place) looker {
 		ctx, cancel := context.WithTimeout(ctx, readTimeout)
 		defer cancel()
 		d, err := r.vsphere.DescribeTemplate(ctx, p.template)
-		return finding{description: d, err: err}
+		if d == nil {
+			return finding{err: err}
+		}
+		return finding{description: d, vcenters: d.Status.VCenters, unread: err}
 	})
 	return func(*vmv1alpha1.VirtualMachineImage) (finding, bool) { return describe(), true }
 }
@@ -144,35 +153,40 @@ func (r *reconciler) library(ctx context.Context, p place) looker {
 	found := map[string]finding{}
 	return func(image *vmv1alpha1.VirtualMachineImage) (finding, bool) {
 		source := image.Spec.ContentLibrary
-		items := known.items[source.Item]
+		item, vcenters, n := pick(known.items[source.Item], image.Status.ProviderItemID)
 		switch {
-		case len(items) == 0 && !fresh:
+		case n == 0 && known.unread != nil:
+			return finding{err: known.unread}, true
+		case n == 0 && !fresh:
 			return finding{}, false // it may have been added since
-		case len(items) == 0:
+		case n == 0:
 			return finding{err: &provider.NotUsableError{Message: fmt.Sprintf("content library %q has no item %q", source.Library, source.Item), Missing: true}}, true
-		case len(items) > 1:
-			return finding{err: &provider.NotUsableError{Message: fmt.Sprintf("content library %q has %d items %q", source.Library, len(items), source.Item)}}, true
+		case n > 1:
+			return finding{err: &provider.NotUsableError{Message: fmt.Sprintf("content library %q has %d items %q", source.Library, n, source.Item)}}, true
 		}
-		if describes(&image.Status, &items[0]) {
-			return unchanged(&image.Status, &items[0]), true
-		}
-		f, ok := found[source.Item]
-		if !ok {
+		f, ok := found[item.ID]
+		switch {
+		case describes(&image.Status, item):
+			f = unchanged(&image.Status, item.Size)
+		case away(&image.Status, known.unread):
+			f = unchanged(&image.Status, image.Status.ContentSize)
+		case !ok:
 			ctx, cancel := context.WithTimeout(ctx, readTimeout)
 			defer cancel()
-			f.description, f.err = r.vsphere.DescribeItem(ctx, items[0])
-			found[source.Item] = f
+			f.description, f.err = r.vsphere.DescribeItem(ctx, *item)
+			found[item.ID] = f
 		}
+		f.vcenters, f.unread = vcenters, known.unread
 		return f, true
 	}
 }
 
 // unchanged is the finding that status has described already. The size is that of the
 // files that are there, which a subscribed library fetches when they are wanted.
-func unchanged(status *vmv1alpha1.VirtualMachineImageStatus, item *provider.LibraryItem) finding {
+func unchanged(status *vmv1alpha1.VirtualMachineImageStatus, size *resource.Quantity) finding {
 	d := &provider.ImageDescription{Status: *status}
-	d.Status.Conditions, d.Status.ContentSize = nil, item.Size
-	if c := conditions.Find(status.Conditions, vmv1alpha1.ConditionOVFReady); c.Status != metav1.ConditionTrue {
+	d.Status.Conditions, d.Status.ContentSize = nil, size
+	if c := conditions.Find(status.Conditions, vmv1alpha1.ConditionOVFReady); c != nil && c.Status != metav1.ConditionTrue {
 		d.Incomplete = c.Message
 	}
 	return finding{description: d}
@@ -187,10 +201,10 @@ func (r *reconciler) list(ctx context.Context, p place) (known *list, fresh bool
 	defer cancel()
 	now := r.now()
 	items, err := r.vsphere.Items(ctx, p.library)
-	if err != nil {
+	if err != nil && len(items) == 0 {
 		return nil, false, err
 	}
-	known = &list{items: map[string][]provider.LibraryItem{}, at: now}
+	known = &list{items: map[string][]provider.LibraryItem{}, unread: err, at: now}
 	for _, item := range items {
 		known.items[item.Name] = append(known.items[item.Name], item)
 	}

@@ -19,6 +19,9 @@ import (
 type finding struct {
 	description *provider.ImageDescription
 	err         error
+	// vcenters have it; unread is why more may.
+	vcenters []string
+	unread   error
 }
 
 // statusOf is the status of an image that had old before. What could not be described
@@ -28,6 +31,9 @@ func statusOf(old *vmv1alpha1.VirtualMachineImageStatus, f finding, now time.Tim
 	if f.err != nil {
 		old.DeepCopyInto(&next)
 		c := provider.Unusable(f.err)
+		if c.Reason == vmv1alpha1.ReasonNotFound {
+			next.VCenters = nil
+		}
 		conditions.Set(&next.Conditions, now, c)
 		if meta.FindStatusCondition(next.Conditions, vmv1alpha1.ConditionOVFReady) != nil {
 			c.Type = vmv1alpha1.ConditionOVFReady
@@ -36,6 +42,7 @@ func statusOf(old *vmv1alpha1.VirtualMachineImageStatus, f finding, now time.Tim
 		return next
 	}
 	f.description.Status.DeepCopyInto(&next)
+	next.VCenters = vcentersOf(old.VCenters, f)
 	for i := range old.Conditions {
 		next.Conditions = append(next.Conditions, *old.Conditions[i].DeepCopy())
 	}

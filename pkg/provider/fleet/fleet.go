@@ -170,3 +170,11 @@ func (f *Fleet[M]) Members() (members map[string]M, known bool) {
 	}
 	return members, known
 }
+
+// Known reports whether it was said what the vCenter of a name is, and it is not being replaced.
+func (f *Fleet[M]) Known(name string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	b := f.berths[name]
+	return b != nil && b.known
+}

@@ -179,6 +179,9 @@ func TestTheNextProviderOfAVCenterBeginsWhenTheOneBeforeHasEnded(t *testing.T) {
 		var replaced sync.WaitGroup
 		replaced.Go(func() { use(t, f, "vc", after) })
 		synctest.Wait()
+		if f.Known("vc") || f.Known("none") {
+			t.Error("what is replaced is known")
+		}
 		if members, known := f.Members(); known || len(members) != 0 {
 			t.Errorf("%d members, known %t, while an operation of the one before runs", len(members), known)
 		}
@@ -235,7 +238,7 @@ func TestAProviderThatCannotBeOpenedIsNone(t *testing.T) {
 	if err := f.Use(t.Context(), "vc", func() (*engine.Engine, error) { return nil, bad }); !errors.Is(err, bad) {
 		t.Errorf("error %v", err)
 	}
-	if members, known := f.Members(); len(members) != 0 || !known {
+	if members, known := f.Members(); len(members) != 0 || !known || !f.Known("vc") {
 		t.Errorf("%d members, known %t, want none", len(members), known)
 	}
 	f.Forget(types.NamespacedName{Namespace: "vc", Name: "vm"})

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -265,12 +266,15 @@ func TestVirtualMachinesAreSpreadOverZonesOfSeveralVCenters(t *testing.T) {
 		}
 	}
 
+	s.imageOf("default", "vcenter-2")
 	s.asked()
 	s.full()
 	s.missing()
 	s.removal(spread["third"])
+	s.imageOf("default")
 	s.policy()
 	s.added()
+	s.imageOf("default", "late")
 
 	for _, name := range names {
 		if strings.HasPrefix(before[name], "third ") {
@@ -283,6 +287,18 @@ func TestVirtualMachinesAreSpreadOverZonesOfSeveralVCenters(t *testing.T) {
 	if now := s.PID(slipway); now != pid {
 		t.Errorf("the server was restarted: process %d, and %d at the start", now, pid)
 	}
+}
+
+// imageOf waits until the image is said to be in these vCenters.
+func (s *scene) imageOf(vcenters ...string) {
+	s.Helper()
+	s.eventually("the image is in all vCenters", func() error {
+		image, err := s.api.VirtualMachineImages("default").Get(s.Context(), "photon-5", metav1.GetOptions{})
+		if err != nil || slices.Equal(image.Status.VCenters, vcenters) && conditions.IsTrue(image.Status.Conditions, vmv1alpha1.ConditionReady) {
+			return err
+		}
+		return fmt.Errorf("it is in %v, want %v: %+v", image.Status.VCenters, vcenters, image.Status.Conditions)
+	})
 }
 
 // asked asks for zones, by spec and by label.
