@@ -33,7 +33,7 @@ func (d *Driver) Offer(ctx context.Context, w *driver.Want, zone string) provide
 	if w.Image == nil {
 		delete(report, vmv1alpha1.ConditionImageReady) // Whether it exists is for others to say.
 	}
-	if sortOffer(&o, report.Err()); o.Lacks != nil || o.Unknown != nil {
+	if sortOffer(&o, errors.Join(report.Err(), places.Claims(ctx, &there))); o.Lacks != nil || o.Unknown != nil {
 		return o
 	}
 	has, err := places.Amounts(ctx)

@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/test/simulated"
 	"github.com/slipway-dev/slipway/test/vcenter"
@@ -270,5 +271,35 @@ func TestAVMThatIsTakenOverIsFoundInItsZone(t *testing.T) {
 	simulated.Control(t, ready, http.MethodPost, "/vm/move?"+url.Values{"vm": {moved.Value}, "folder": {"/DC0/vm/templates"}}.Encode())
 	if o := p.driver.Offer(t.Context(), w, "b"); o.Has {
 		t.Error("zone b has what is elsewhere")
+	}
+}
+
+// Where the disks of its claims are a virtual machine can be.
+func TestAZoneHoldsNoVirtualMachineWhoseClaimsAreElsewhere(t *testing.T) {
+	p, _, ready, _ := startZones(t)
+	const unknown = "0c5e31a5-6b9a-4f2e-8c0f-3f6a7c1d2e4b"
+	id := claimedDisk(t, ready)
+	offer := func(zone, id string) provider.Offer {
+		req := in(zone, "web")
+		wantClaim(req, "data", provider.Claim{VolumeID: id})
+		return p.driver.Offer(t.Context(), engine.Want(req), zone)
+	}
+	if o := offer("a", id); o.Lacks != nil || o.Unknown != nil {
+		t.Errorf("the zone of the disk lacks %v, unknown %v", o.Lacks, o.Unknown)
+	}
+	for name, tc := range map[string]struct{ zone, id, want string }{
+		"on a datastore that nobody sees": {"b", id, "volumes[data]: disk " + id + " is on datastore "},
+		"in another vCenter":              {"a", unknown, "volumes[data]: the volume service of its vCenter has no disk " + unknown},
+	} {
+		if o := offer(tc.zone, tc.id); o.Lacks == nil || !strings.Contains(o.Lacks.Error(), tc.want) {
+			t.Errorf("%s: the zone lacks %v, unknown %v; want %q", name, o.Lacks, o.Unknown, tc.want)
+		}
+	}
+	control(t, ready, http.MethodPut, "/service?name=volumes&away=true")
+	if o := offer("a", id); o.Lacks != nil || o.Unknown == nil || !strings.Contains(o.Unknown.Error(), "volume service") {
+		t.Errorf("while nobody can tell the zone lacks %v, unknown %v", o.Lacks, o.Unknown)
+	}
+	if o := offer("a", ""); o.Lacks != nil || o.Unknown != nil {
+		t.Errorf("with a claim whose disk is not known the zone lacks %v, unknown %v", o.Lacks, o.Unknown)
 	}
 }
