@@ -166,7 +166,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 	s.guests.CloudInit(true)
 	s.files = datastores.New(registry)
 	s.gate = strict.Install(registry, s.guests, s.sight, strict.Handlers{
-		"FileManager": s.files, "VirtualDiskManager": s.files, "DatastoreNamespaceManager": s.files,
+		"FileManager": s.files, "VirtualDiskManager": s.files, "DatastoreNamespaceManager": s.files, "HostDatastoreBrowser": s.files,
 		"AuthorizationManager": sight.NewAuthority(s.sight), "SearchIndex": sight.NewSearch(s.sight), "ViewManager": s.hub,
 	})
 	s.gate.Importer = s.options.Username

@@ -1,0 +1,85 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package datastores
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// SearchDatastoreTask lists a directory, extents of disks beside their descriptors.
+func (d *Datastores) SearchDatastoreTask(ctx *simulator.Context, req *types.SearchDatastore_Task) soap.HasFault {
+	of := types.ManagedObjectReference{Type: "SlipwayFile", Value: req.DatastorePath}
+	task := simulator.CreateTask(of, "SearchDatastore_Task", func(*simulator.Task) (types.AnyType, types.BaseMethodFault) {
+		if fault := d.ordered("SearchDatastore_Task"); fault != nil {
+			return nil, fault
+		}
+		return d.search(ctx, req)
+	})
+	task.Info.Name, task.Info.DescriptionId = "SearchDatastore_Task", "HostDatastoreBrowser.searchDatastore"
+	return &methods.SearchDatastore_TaskBody{Res: &types.SearchDatastore_TaskResponse{Returnval: task.Run(ctx)}}
+}
+
+func (d *Datastores) search(ctx *simulator.Context, req *types.SearchDatastore_Task) (types.AnyType, types.BaseMethodFault) {
+	dc := d.registry.Any("Datacenter").Reference()
+	f, fault := d.resolve(ctx, &dc, req.DatastorePath)
+	if fault != nil {
+		return nil, fault
+	}
+	entries, err := os.ReadDir(f.disk)
+	if err != nil {
+		return nil, &types.FileNotFound{FileFault: f.fault()}
+	}
+	res := types.HostDatastoreBrowserSearchResults{Datastore: &f.on.Self, FolderPath: req.DatastorePath}
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), ".") || !matches(req.SearchSpec, entry.Name()) {
+			continue
+		}
+		one := file{name: req.DatastorePath, on: f.on, path: path.Join(f.path, entry.Name()), disk: filepath.Join(f.disk, entry.Name())}
+		res.File = append(res.File, d.info(one, entry, req.SearchSpec))
+	}
+	return res, nil
+}
+
+// matches tells whether a search asks for a name.
+func matches(spec *types.HostDatastoreBrowserSearchSpec, name string) bool {
+	if spec == nil || len(spec.MatchPattern) == 0 {
+		return true
+	}
+	for _, pattern := range spec.MatchPattern {
+		if ok, _ := path.Match(pattern, name); ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *Datastores) info(f file, entry os.DirEntry, spec *types.HostDatastoreBrowserSearchSpec) types.BaseFileInfo {
+	info := types.FileInfo{Path: entry.Name()}
+	details := types.FileQueryFlags{}
+	if spec != nil && spec.Details != nil {
+		details = *spec.Details
+	}
+	if details.FileSize && !entry.IsDir() {
+		info.FileSize = d.size(f)
+	}
+	if stat, err := entry.Info(); err == nil && details.Modification {
+		at := stat.ModTime()
+		info.Modification = &at
+	}
+	switch {
+	case entry.IsDir():
+		return &types.FolderFileInfo{FileInfo: info}
+	case details.FileType && f.isDisk():
+		return &types.VmDiskFileInfo{FileInfo: info}
+	}
+	return &info
+}
