@@ -30,6 +30,8 @@ const taskRecheck = 20 * time.Second
 type waitedTask struct {
 	task mo.Task
 	ch   chan types.TaskInfo
+	// progress, if set, is told how far it is.
+	progress func(percent int32)
 }
 
 // tasks are those that somebody waits for. The view is nil while the stream is being
@@ -64,6 +66,9 @@ func (t *tasks) update(mu *sync.Mutex, u types.ObjectUpdate) {
 			mo.ApplyPropertyChange(&w.task, []types.PropertyChange{c})
 		}
 	}
+	if w.progress != nil && w.task.Info.Progress != 0 {
+		w.progress(w.task.Info.Progress)
+	}
 	if ended(w.task.Info) {
 		delete(t.waiting, u.Obj)
 		t.ended = append(t.ended, u.Obj)
@@ -80,7 +85,13 @@ func ended(info types.TaskInfo) bool {
 // vimfault.TaskLostError. When ctx ends first, the task is cancelled and
 // its end is awaited for a few seconds more, unless the cause is driver.ErrLeave.
 func (i *Inventory) WaitTask(ctx context.Context, ref types.ManagedObjectReference) (types.AnyType, error) {
-	ch := i.await(ctx, ref)
+	return i.FollowTask(ctx, ref, nil)
+}
+
+// FollowTask is WaitTask that tells meanwhile how far the task is, in percent. progress must
+// not block.
+func (i *Inventory) FollowTask(ctx context.Context, ref types.ManagedObjectReference, progress func(percent int32)) (types.AnyType, error) {
+	ch := i.await(ctx, ref, progress)
 	defer func() {
 		i.mu.Lock()
 		defer i.mu.Unlock()
@@ -96,8 +107,8 @@ func (i *Inventory) WaitTask(ctx context.Context, ref types.ManagedObjectReferen
 }
 
 // await returns the channel over which the end of a task comes.
-func (i *Inventory) await(ctx context.Context, ref types.ManagedObjectReference) <-chan types.TaskInfo {
-	w := &waitedTask{ch: make(chan types.TaskInfo, 1)}
+func (i *Inventory) await(ctx context.Context, ref types.ManagedObjectReference, progress func(percent int32)) <-chan types.TaskInfo {
+	w := &waitedTask{ch: make(chan types.TaskInfo, 1), progress: progress}
 	w.task.Self = ref
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -65,7 +65,7 @@ func TestTasksThatBeginTogetherEnterTheViewTogether(t *testing.T) {
 		}
 		begin := func(from, to int) {
 			for n := from; n < to; n++ {
-				i.await(t.Context(), task(n))
+				i.await(t.Context(), task(n), nil)
 			}
 			synctest.Wait()
 		}
