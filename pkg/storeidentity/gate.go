@@ -42,6 +42,8 @@ type Gate struct {
 	read      func(context.Context) (store, error)
 	// closed says why nothing is let through, nil if it is.
 	closed atomic.Pointer[error]
+	// id is that of the store that was compared at last, nil before.
+	id atomic.Pointer[string]
 	// seen is the store as it was read last while it was served, nil before; comparedAt is
 	// when the host cluster was asked last.
 	seen       *store
@@ -76,6 +78,17 @@ func (g *Gate) Err() error {
 		return *why
 	}
 	return nil
+}
+
+// ID tells the store from all others. It is empty before the gate was open for the first time.
+func (g *Gate) ID() string {
+	if g == nil {
+		return ""
+	}
+	if id := g.id.Load(); id != nil {
+		return *id
+	}
+	return ""
 }
 
 // Await waits until the gate is open. It returns false when ctx is done before.
@@ -115,6 +128,7 @@ func (g *Gate) Compare(ctx context.Context) error {
 	}
 	if err == nil {
 		g.seen = &now
+		g.id.Store(&now.id)
 	}
 	if err == nil || g.Err() != nil || errors.Is(err, errRefused) {
 		g.set(err)
