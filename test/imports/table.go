@@ -97,6 +97,10 @@ var table = []rule{
 		never: []string{govmomi}, why: "what an image is made of, vSphere tells by the provider's interface alone",
 	},
 	{
+		tree: "pkg/controller/virtualmachineimagecache", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller"},
+		never: []string{govmomi}, why: "copies are made by the provider's interface alone",
+	},
+	{
 		tree: "pkg/controller/virtualmachine", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/provider", "pkg/generated", "pkg/controller"},
 		never: []string{govmomi}, why: "a controller reaches the server like any client, and vSphere by the provider",
 	},

@@ -32,6 +32,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/addressclaim"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachineimage"
+	"github.com/slipway-dev/slipway/pkg/controller/virtualmachineimagecache"
 	"github.com/slipway-dev/slipway/pkg/controller/zone"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	clientscheme "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/scheme"
@@ -64,6 +65,7 @@ type shared struct {
 	vcenters  vcenter.VCenters
 	zones     zone.Zones
 	images    provider.Images
+	copies    virtualmachineimagecache.VCenters
 	recorder  events.EventRecorder
 }
 
@@ -85,6 +87,7 @@ var makers = []maker{
 	// Images are asked for in all vCenters.
 	{make: newVirtualMachineImages, lease: controllersLease},
 	{make: newContentLibraries, lease: controllersLease},
+	{make: newImageCaches},
 	{make: newResourceQuotas, lease: controllersLease},
 }
 
@@ -101,6 +104,10 @@ func newZoneController(s *shared) (runnable, error) {
 
 func newResourceQuotas(s *shared) (runnable, error) {
 	return resourcequota.New(resourcequota.Deps{Host: s.host, HostInformers: s.hostInformers, Informers: s.informers, Usage: s.charges.Usage})
+}
+
+func newImageCaches(s *shared) (runnable, error) {
+	return virtualmachineimagecache.New(virtualmachineimagecache.Deps{Client: s.client, Informers: s.informers, VCenters: s.copies, Recorder: s.recorder})
 }
 
 func newContentLibraries(s *shared) (runnable, error) {
@@ -177,7 +184,7 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	all, err := makeControllers(&shared{
 		options: d.options, leases: d.leases, client: client, informers: informers, host: host, addresses: addressclaim.New(pools, host.Discovery()),
 		hostInformers: d.hostInformers, charges: d.charges,
-		provider: used.fleet, shares: shares{d.leases, zones.vcenterOf}, vcenters: used, zones: zoneStates{used}, images: used.images(),
+		provider: used.fleet, shares: shares{d.leases, zones.vcenterOf}, vcenters: used, zones: zoneStates{used}, images: used.images(), copies: copies{used},
 		recorder: broadcaster.NewRecorder(clientscheme.Scheme, serverName),
 	})
 	if err != nil {

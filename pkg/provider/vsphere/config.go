@@ -52,6 +52,13 @@ type Config struct {
 	// operation may make several. Calls that only read are made without it.
 	Permit session.Permit
 
+	// ImageOwner tells the copies of images that this server keeps from those of others.
+	// Without one none are made.
+	ImageOwner string
+	// MaxImageCopies bounds the files of images that are copied at the same time. Defaults
+	// to 4.
+	MaxImageCopies int
+
 	// MaxCalls bounds concurrent calls to vCenter. Defaults to 32.
 	MaxCalls int
 	// GracePeriod bounds the wait for a guest that was asked to shut down or to

@@ -23,6 +23,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/create"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/descriptor"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/imagefiles"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/inventory"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
@@ -38,6 +39,7 @@ type Driver struct {
 	inventory *inventory.Inventory
 	actor     *action.Actor
 	images    *catalogue.Catalogue
+	files     *imagefiles.Files
 	// flags are the zone that the Config describes.
 	flags       placement.Options
 	zones       zones
@@ -71,12 +73,18 @@ func New(c Config) (*Driver, error) {
 	d.actor = &action.Actor{Session: s, Inventory: d.inventory, GracePeriod: c.GracePeriod}
 	d.images = &catalogue.Catalogue{Session: s, Places: d.anyPlaces, Descriptors: d.descriptors}
 	d.publisher = &publish.Publisher{Session: s, Inventory: d.inventory}
+	d.files = imagefiles.New(imagefiles.Options{
+		Session: s, Inventory: d.inventory, Descriptors: d.descriptors, Owner: c.ImageOwner, MaxCopies: c.MaxImageCopies,
+	})
 	d.SetZones(map[string]*vmv1alpha1.ZoneSpec{vmv1alpha1.DefaultZone: nil})
 	return d, nil
 }
 
 // Images tells what this vCenter has to make virtual machines from.
 func (d *Driver) Images() provider.Images { return d.images }
+
+// ImageFiles keeps copies of images in this vCenter.
+func (d *Driver) ImageFiles() provider.ImageFiles { return d.files }
 
 // Run implements driver.Driver.
 func (d *Driver) Run(ctx context.Context, sink driver.Sink) {

@@ -220,6 +220,8 @@ const (
 	ReasonOtherInstallation = "OtherInstallation"
 	// ReasonInUse means that something needs what is to be deleted.
 	ReasonInUse = "InUse"
+	// ReasonNotRemoved means that something is to go, and could not be removed yet.
+	ReasonNotRemoved = "NotRemoved"
 	// ReasonNonCompliant means that something is not as its storage policy wants it.
 	ReasonNonCompliant = "NonCompliant"
 	// ReasonConsolidationNeeded means that disks are to be consolidated.

@@ -8,6 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// ImageCacheFinalizer keeps a VirtualMachineImageCache until its copies are gone.
+const ImageCacheFinalizer = "vm.slipway.dev/imagecache"
+
 // VirtualMachineImageCache keeps copies of the files of one image on datastores, so that
 // virtual machines are made there in seconds. One is made when a virtual machine of a fast
 // deploy mode needs it; who writes one by hand has the copies before.

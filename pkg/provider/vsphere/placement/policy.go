@@ -24,7 +24,7 @@ func (r *Resolver) profile(ctx context.Context, class string, all []storage.Data
 	if err != nil {
 		return err
 	}
-	profiles, err := r.profiles.get(ctx, "", func(ctx context.Context) (map[string]string, error) { return readProfiles(ctx, service) })
+	profiles, err := r.profiles.get(ctx, "", func(ctx context.Context) (map[string]string, error) { return ReadProfiles(ctx, service) })
 	if err != nil {
 		return err
 	}
@@ -55,8 +55,8 @@ func quoted(names []string) []string {
 	return out
 }
 
-// readProfiles are the IDs of all storage policies by their names, which are unique.
-func readProfiles(ctx context.Context, service *pbm.Client) (map[string]string, error) {
+// ReadProfiles returns the IDs of all storage policies by their names, which are unique.
+func ReadProfiles(ctx context.Context, service *pbm.Client) (map[string]string, error) {
 	kind := pbmtypes.PbmProfileResourceType{ResourceType: string(pbmtypes.PbmProfileResourceTypeEnumSTORAGE)}
 	ids, err := service.QueryProfile(ctx, kind, string(pbmtypes.PbmProfileCategoryEnumREQUIREMENT))
 	if err != nil {

@@ -1,0 +1,74 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package provider
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// ImageFiles keeps copies of the files of images on the datastores of one hypervisor. An
+// error is a NotUsableError where the hypervisor has answered, and any other where it has
+// not: then nothing is known.
+type ImageFiles interface {
+	// Locate finds what a cache names: the item, with a descriptor that can be used, and the
+	// place for its copies.
+	Locate(ctx context.Context, source vmv1alpha1.ContentLibraryImageSource, location vmv1alpha1.VirtualMachineImageCacheLocation) (ImagePlace, error)
+	// Copy makes a directory, which must not be there, and copies the files of the image to
+	// it. It returns when all are complete; until then none may be used. It tells how far it
+	// is, in percent. A file of the image that the hypervisor has not got yet it gets first.
+	// After an error the directory may be there.
+	Copy(ctx context.Context, place ImagePlace, directory string, progress func(percent int32)) ([]vmv1alpha1.VirtualMachineImageCacheFile, error)
+	// Missing names the files that are not there any more.
+	Missing(ctx context.Context, place ImagePlace, directory string, files []vmv1alpha1.VirtualMachineImageCacheFile) ([]string, error)
+	// Remove removes a directory of this server with all that is in it; one that is not
+	// there is removed. The error is an ImageInUseError while a disk of a virtual machine,
+	// whoever's, has a parent in it, or one is being made of it. If that is not known for
+	// sure nothing is removed.
+	Remove(ctx context.Context, datastoreID, directory string) error
+	// LastUsed is when a virtual machine was last begun to be made of the files of a
+	// directory, zero for not since this process keeps the hypervisor.
+	LastUsed(directory string) time.Time
+}
+
+// ImagePlace is where copies of an image go, and of what they are.
+type ImagePlace struct {
+	// DatastoreID is the managed object ID of the datastore, ProfileID the ID of the storage
+	// policy, empty without one.
+	DatastoreID, ProfileID string
+	// ItemID and ContentVersion are the item and the version of its content.
+	ItemID, ContentVersion string
+	// Directory is what the datastore paths of directories of these very copies begin with:
+	// a hyphen and anything follows. No other server has such.
+	Directory string
+}
+
+// Holds is true of a directory that is one of these copies, whatever the name of its
+// datastore was when it was made.
+func (p ImagePlace) Holds(directory string) bool {
+	_, have, _ := strings.Cut(directory, "] ")
+	_, want, _ := strings.Cut(p.Directory, "] ")
+	return directory != "" && strings.HasPrefix(have, want+"-")
+}
+
+// Present is a datastore path with the name that the datastore of the place has now.
+func (p ImagePlace) Present(path string) string {
+	name, _, _ := strings.Cut(p.Directory, "] ")
+	if _, rest, ok := strings.Cut(path, "] "); ok {
+		return name + "] " + rest
+	}
+	return path
+}
+
+// ImageInUseError means that a directory of copies is needed.
+type ImageInUseError struct {
+	// By whom, for people.
+	By string
+}
+
+// Error implements error.
+func (e *ImageInUseError) Error() string { return "it is in use by " + e.By }

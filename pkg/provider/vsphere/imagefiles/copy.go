@@ -1,0 +1,220 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package imagefiles
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+	"golang.org/x/sync/errgroup"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/datastore"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/descriptor"
+)
+
+// Copy implements provider.ImageFiles.
+func (f *Files) Copy(ctx context.Context, place provider.ImagePlace, directory string, progress func(int32)) ([]vmv1alpha1.VirtualMachineImageCacheFile, error) {
+	image, err := f.opts.Descriptors.Read(ctx, f.opts.Session, place.ItemID)
+	if err != nil {
+		return nil, err
+	}
+	if image.Version != place.ContentVersion {
+		return nil, fmt.Errorf("copying library item %s: it has version %s by now, and not %s", place.ItemID, image.Version, place.ContentVersion)
+	}
+	at, err := f.placeOf(ctx, place)
+	if err != nil {
+		return nil, err
+	}
+	sources, err := f.sources(ctx, place.ItemID, image)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.makeDirectory(ctx, at, directory); err != nil {
+		return nil, err
+	}
+	files, err := f.copyAll(ctx, place, at, directory, sources, progress)
+	if err != nil {
+		return nil, err
+	}
+	return f.complete(ctx, place, image, at, directory, files)
+}
+
+// complete tells of copies that are of one version, with their sizes.
+func (f *Files) complete(ctx context.Context, place provider.ImagePlace, image *descriptor.Image, at datastore.Place, directory string, files []vmv1alpha1.VirtualMachineImageCacheFile) ([]vmv1alpha1.VirtualMachineImageCacheFile, error) {
+	after, err := f.opts.Descriptors.Read(ctx, f.opts.Session, place.ItemID)
+	if err != nil {
+		return nil, err
+	}
+	if after.Version != image.Version {
+		return nil, fmt.Errorf("copying library item %s: it got version %s meanwhile", place.ItemID, after.Version)
+	}
+	found, there, err := f.store.Files(ctx, at, directory)
+	if err != nil {
+		return nil, err
+	}
+	for i := range files {
+		_, name := datastore.Split(files[i].Path)
+		at := slices.IndexFunc(found, func(info types.BaseFileInfo) bool { return info.GetFileInfo().Path == name })
+		if !there || at < 0 {
+			return nil, fmt.Errorf("copying library item %s: %s is not there after it was copied", place.ItemID, files[i].Path)
+		}
+		files[i].ContentSize = descriptor.Amount(sizeOf(found, name))
+	}
+	return files, nil
+}
+
+// sizeOf is the size of a file, and for a disk of its extent too where that is shown.
+func sizeOf(found []types.BaseFileInfo, name string) (size int64) {
+	extent := strings.TrimSuffix(name, ".vmdk") + "-flat.vmdk"
+	for _, info := range found {
+		if i := info.GetFileInfo(); i.Path == name || strings.HasSuffix(name, ".vmdk") && i.Path == extent {
+			size += i.FileSize
+		}
+	}
+	return size
+}
+
+// makeDirectory makes one that is not there.
+func (f *Files) makeDirectory(ctx context.Context, at datastore.Place, directory string) error {
+	c, err := f.opts.Session.Vim(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = methods.MakeDirectory(ctx, c, &types.MakeDirectory{This: *c.ServiceContent.FileManager, Name: directory, Datacenter: &at.Datacenter})
+	if err != nil {
+		if datastore.Missing(err) { // somebody removed the one above
+			f.tops.Clear()
+		}
+		return fmt.Errorf("making directory %s: %w", directory, err)
+	}
+	return nil
+}
+
+// copyAll copies the files side by side, as many as may be.
+func (f *Files) copyAll(ctx context.Context, place provider.ImagePlace, at datastore.Place, directory string, sources []source, progress func(int32)) ([]vmv1alpha1.VirtualMachineImageCacheFile, error) {
+	spec, err := f.diskSpec(ctx, place.ProfileID)
+	if err != nil {
+		return nil, err
+	}
+	total := newTotal(sources, progress)
+	files := make([]vmv1alpha1.VirtualMachineImageCacheFile, len(sources))
+	copying, ctx := errgroup.WithContext(ctx)
+	for i, s := range sources {
+		files[i] = vmv1alpha1.VirtualMachineImageCacheFile{ID: s.id, Type: s.kind, Path: directory + "/" + hash(s.name) + strings.ToLower(path.Ext(s.name))}
+		transfer := datastore.Transfer{
+			From: s.path, FromDatacenter: s.datacenter, To: files[i].Path, ToDatacenter: at.Datacenter,
+		}
+		if s.kind == vmv1alpha1.CachedFileDisk {
+			transfer.Disk, transfer.Spec = true, spec
+		}
+		copying.Go(func() error {
+			select {
+			case f.slots <- struct{}{}:
+				defer func() { <-f.slots }()
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			return f.transfer(ctx, transfer, func(percent int32) { total.set(i, percent) })
+		})
+	}
+	return files, copying.Wait()
+}
+
+// transfer copies one file.
+func (f *Files) transfer(ctx context.Context, t datastore.Transfer, progress func(int32)) error {
+	task, err := f.store.Begin(ctx, t)
+	if err != nil {
+		return err
+	}
+	if _, err := f.opts.Inventory.FollowTask(ctx, task, progress); err != nil {
+		return fmt.Errorf("copying %s to %s: %w", t.From, t.To, err)
+	}
+	return nil
+}
+
+// diskSpec makes thin disks, under a policy unless that encrypts: nobody could read them
+// then who copies without the key.
+func (f *Files) diskSpec(ctx context.Context, profile string) (types.BaseVirtualDiskSpec, error) {
+	spec := &types.FileBackedVirtualDiskSpec{VirtualDiskSpec: types.VirtualDiskSpec{
+		DiskType: string(types.VirtualDiskTypeThin), AdapterType: string(types.VirtualDiskAdapterTypeLsiLogic)}}
+	if profile == "" {
+		return spec, nil
+	}
+	service, err := f.opts.Session.Policies(ctx)
+	if err != nil {
+		return nil, err
+	}
+	encrypted, err := service.SupportsEncryption(ctx, profile)
+	if err != nil {
+		return nil, fmt.Errorf("asking whether storage policy %s encrypts: %w", profile, err)
+	}
+	if !encrypted {
+		spec.Profile = []types.BaseVirtualMachineProfileSpec{&types.VirtualMachineDefinedProfileSpec{ProfileId: profile}}
+	}
+	return spec, nil
+}
+
+// total adds up how far several copies are.
+type total struct {
+	sizes []int64
+	sum   int64
+	tell  func(int32)
+
+	mu   sync.Mutex
+	done []float64
+	last atomic.Int32
+}
+
+func newTotal(sources []source, tell func(int32)) *total {
+	t := &total{tell: tell, done: make([]float64, len(sources))}
+	for _, s := range sources {
+		size := max(s.size, 1)
+		t.sizes, t.sum = append(t.sizes, size), t.sum+size
+	}
+	return t
+}
+
+// set says how far one is.
+func (t *total) set(i int, percent int32) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.done[i] = float64(t.sizes[i]) * float64(percent)
+	var done float64
+	for _, d := range t.done {
+		done += d
+	}
+	if now := int32(done / float64(t.sum)); now > t.last.Load() {
+		t.last.Store(now)
+		t.tell(now)
+	}
+}
+
+// Missing implements provider.ImageFiles.
+func (f *Files) Missing(ctx context.Context, place provider.ImagePlace, directory string, files []vmv1alpha1.VirtualMachineImageCacheFile) ([]string, error) {
+	at, err := f.placeOf(ctx, place)
+	if err != nil {
+		return nil, err
+	}
+	found, _, err := f.store.Files(ctx, at, directory)
+	if err != nil {
+		return nil, err
+	}
+	var missing []string
+	for i := range files {
+		_, name := datastore.Split(files[i].Path)
+		if !slices.ContainsFunc(found, func(info types.BaseFileInfo) bool { return info.GetFileInfo().Path == name }) {
+			missing = append(missing, files[i].Path)
+		}
+	}
+	return missing, nil
+}

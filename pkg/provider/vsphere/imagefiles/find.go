@@ -1,0 +1,118 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package imagefiles
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/property"
+	"github.com/vmware/govmomi/view"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/datastore"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
+)
+
+// datastore finds the one that a location names by its inventory path, or by its name where
+// only one has it.
+func (f *Files) datastore(ctx context.Context, name string) (datastore.Place, error) {
+	c, err := f.opts.Session.Vim(ctx)
+	if err != nil {
+		return datastore.Place{}, err
+	}
+	if strings.HasPrefix(name, "/") {
+		found, err := object.NewSearchIndex(c).FindByInventoryPath(ctx, name)
+		if err != nil {
+			return datastore.Place{}, fmt.Errorf("looking for datastore %s: %w", name, err)
+		}
+		if found == nil || found.Reference().Type != "Datastore" {
+			return datastore.Place{}, noDatastore(name)
+		}
+		return f.lookUp(ctx, found.Reference())
+	}
+	all, err := f.allDatastores(ctx)
+	if err != nil {
+		return datastore.Place{}, err
+	}
+	var refs []types.ManagedObjectReference
+	for i := range all {
+		if all[i].Name == name {
+			refs = append(refs, all[i].Self)
+		}
+	}
+	switch len(refs) {
+	case 0:
+		return datastore.Place{}, noDatastore(name)
+	case 1:
+		return f.lookUp(ctx, refs[0])
+	}
+	return datastore.Place{}, &provider.NotUsableError{
+		Message: fmt.Sprintf("vSphere has %d datastores %q: name one by its inventory path, for example /DC0/datastore/%s", len(refs), name, name)}
+}
+
+func noDatastore(name string) error {
+	return &provider.NotUsableError{Message: fmt.Sprintf("vSphere has no datastore %q", name), Missing: true}
+}
+
+// allDatastores are all that the account sees, with names and what is free.
+func (f *Files) allDatastores(ctx context.Context) ([]mo.Datastore, error) {
+	c, err := f.opts.Session.Vim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v, err := view.NewManager(c).CreateContainerView(ctx, c.ServiceContent.RootFolder, []string{"Datastore"}, true)
+	if err != nil {
+		return nil, fmt.Errorf("listing the datastores: %w", err)
+	}
+	defer func() { _ = v.Destroy(context.WithoutCancel(ctx)) }()
+	var all []mo.Datastore
+	if err := v.Retrieve(ctx, []string{"Datastore"}, []string{"name", "summary.accessible", "summary.capacity", "summary.freeSpace"}, &all); err != nil {
+		return nil, fmt.Errorf("listing the datastores: %w", err)
+	}
+	return all, nil
+}
+
+// datacenterOf is the datacenter that an object is in.
+func (f *Files) datacenterOf(ctx context.Context, ref types.ManagedObjectReference) (types.ManagedObjectReference, error) {
+	c, err := f.opts.Session.Vim(ctx)
+	if err != nil {
+		return types.ManagedObjectReference{}, err
+	}
+	above, err := mo.Ancestors(ctx, c, property.DefaultCollector(c).Reference(), ref)
+	if err != nil {
+		return types.ManagedObjectReference{}, fmt.Errorf("looking for the datacenter of %s: %w", ref.Value, err)
+	}
+	for i := range above {
+		if above[i].Self.Type == "Datacenter" {
+			return above[i].Self, nil
+		}
+	}
+	return types.ManagedObjectReference{}, fmt.Errorf("looking for the datacenter of %s: it is in none", ref.Value)
+}
+
+// profile is the ID of a storage policy that is named by its name or by its ID.
+func (f *Files) profile(ctx context.Context, policy string) (string, error) {
+	if policy == "" {
+		return "", nil
+	}
+	service, err := f.opts.Session.Policies(ctx)
+	if err != nil {
+		return "", err
+	}
+	profiles, err := placement.ReadProfiles(ctx, service)
+	if err != nil {
+		return "", err
+	}
+	for name, id := range profiles {
+		if name == policy || id == policy {
+			return id, nil
+		}
+	}
+	return "", &provider.NotUsableError{Message: fmt.Sprintf("vCenter has no storage policy %q", policy), Missing: true}
+}

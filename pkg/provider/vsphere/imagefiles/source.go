@@ -1,0 +1,144 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package imagefiles
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vmware/govmomi/vapi/library"
+	"github.com/vmware/govmomi/vapi/library/finder"
+	"github.com/vmware/govmomi/vapi/rest"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/descriptor"
+)
+
+// syncTimeout bounds the wait for a subscribed library that fetches an item.
+const syncTimeout = 2 * time.Hour
+
+// source is a file of an item.
+type source struct {
+	id, name string
+	kind     vmv1alpha1.CachedFileType
+	// path is its datastore path, in a datacenter; size is in bytes.
+	path       string
+	datacenter types.ManagedObjectReference
+	size       int64
+}
+
+// leftOut are the files of an item that no virtual machine has.
+var leftOut = []string{".ovf", ".mf", ".cert", ".iso"}
+
+// sources are the files of an item in the order of its descriptor, on a datastore: what a
+// subscribed library has not fetched is fetched first.
+func (f *Files) sources(ctx context.Context, item string, image *descriptor.Image) ([]source, error) {
+	files, err := f.stored(ctx, item)
+	if err != nil {
+		return nil, err
+	}
+	c, err := f.opts.Session.Vim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	datastores := map[string]mo.Datastore{}
+	if err := finder.NewPathFinder(nil, c).ResolveLibraryItemStorage(ctx, nil, datastores, files); err != nil {
+		return nil, fmt.Errorf("finding the datastores of library item %s: %w", item, err)
+	}
+	datacenters := map[string]types.ManagedObjectReference{}
+	for id := range datastores {
+		if datacenters[id], err = f.datacenterOf(ctx, types.ManagedObjectReference{Type: "Datastore", Value: id}); err != nil {
+			return nil, err
+		}
+	}
+	byName := map[string]source{}
+	for _, s := range files {
+		if len(s.StorageURIs) > 0 && !slices.Contains(leftOut, strings.ToLower(path.Ext(s.Name))) {
+			byName[s.Name] = source{
+				id: s.Name, name: s.Name, kind: vmv1alpha1.CachedFileOther,
+				path: s.StorageURIs[0], datacenter: datacenters[s.StorageBacking.DatastoreID], size: s.Size,
+			}
+		}
+	}
+	return ordered(byName, image)
+}
+
+// ordered are the disks of a descriptor, each file once, and then what else there is.
+func ordered(files map[string]source, image *descriptor.Image) ([]source, error) {
+	var out []source
+	for i := range image.Hardware.Disks {
+		d := &image.Hardware.Disks[i]
+		if d.File == "" || slices.ContainsFunc(out, func(s source) bool { return s.name == d.File }) {
+			continue
+		}
+		s, ok := files[d.File]
+		if !ok {
+			return nil, &provider.NotUsableError{Message: fmt.Sprintf("the descriptor of the item names file %q, and the library does not have it on a datastore", d.File), Missing: true}
+		}
+		if s.kind = vmv1alpha1.CachedFileDisk; d.FileID != "" {
+			s.id = d.FileID
+		}
+		out = append(out, s)
+		delete(files, d.File)
+	}
+	disks := len(out)
+	for _, s := range files {
+		// A disk that the descriptor does not use is none of the virtual machine's.
+		if !strings.EqualFold(path.Ext(s.name), ".vmdk") && !slices.ContainsFunc(out, func(o source) bool { return o.name == s.name }) {
+			out = append(out, s)
+		}
+	}
+	slices.SortFunc(out[disks:], func(a, b source) int { return strings.Compare(a.name, b.name) })
+	return out, nil
+}
+
+// stored are the files of an item with where they are, all of them on a datastore.
+func (f *Files) stored(ctx context.Context, item string) ([]library.Storage, error) {
+	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
+	defer cancel()
+	pause := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Steps: 20, Cap: 30 * time.Second}
+	for asked := false; ; {
+		files, err := f.storage(ctx, item)
+		if err != nil {
+			return nil, fmt.Errorf("finding the files of library item %s: %w", item, err)
+		}
+		if !slices.ContainsFunc(files, func(s library.Storage) bool { return !s.Cached }) {
+			return files, nil
+		}
+		if !asked {
+			if err := f.sync(ctx, item); err != nil {
+				return nil, fmt.Errorf("synchronizing library item %s: %w", item, err)
+			}
+			asked = true
+		}
+		select {
+		case <-time.After(pause.Step()):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("waiting until the library has the files of item %s: %w", item, ctx.Err())
+		}
+	}
+}
+
+func (f *Files) storage(ctx context.Context, item string) (files []library.Storage, err error) {
+	err = f.opts.Session.WithREST(ctx, "rest.GetLibraryItemStorage", func(ctx context.Context, c *rest.Client) (err error) {
+		files, err = library.NewManager(c).ListLibraryItemStorage(ctx, item)
+		return err
+	})
+	return files, err
+}
+
+// sync lets a subscribed library fetch the files of an item.
+func (f *Files) sync(ctx context.Context, item string) error {
+	return f.opts.Session.WithLongREST(ctx, "rest.SyncLibraryItem", func(ctx context.Context, c *rest.Client) error {
+		return library.NewManager(c).SyncLibraryItem(ctx, &library.Item{ID: item}, true)
+	})
+}

@@ -1,0 +1,95 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/test/simulated"
+	"github.com/slipway-dev/slipway/test/vcenter"
+)
+
+// copied is the item that is copied in tests, ssd the place.
+var (
+	copied = vmv1alpha1.ContentLibraryImageSource{Library: "slipway", Item: "photon-5"}
+	ssd    = vmv1alpha1.VirtualMachineImageCacheLocation{Datastore: "LocalDS_0"}
+)
+
+// startFiles starts a provider that copies images.
+func startFiles(t *testing.T, ready vcenter.Ready) *Provider {
+	t.Helper()
+	p, _ := startProvider(t, ready, func(s *settings) { s.ImageOwner = "a" })
+	simulated.Eventually(t, "the inventory is read", p.driver.Synced)
+	return p
+}
+
+// filesBelow are the files and directories of LocalDS_0 in the directory of all copies.
+func filesBelow(t *testing.T, ready vcenter.Ready) []string {
+	t.Helper()
+	var all []string
+	if err := json.Unmarshal(simulated.Control(t, ready, http.MethodGet, "/datastores/list?datastore=LocalDS_0"), &all); err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(all, func(p string) bool { return !strings.HasPrefix(p, "slipway-images/") || p == "slipway-images/" })
+}
+
+// locate finds the place of copies.
+func locate(t *testing.T, p *Provider, at vmv1alpha1.VirtualMachineImageCacheLocation) provider.ImagePlace {
+	t.Helper()
+	place, err := p.driver.ImageFiles().Locate(t.Context(), copied, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return place
+}
+
+func TestAnImageIsCopiedToItsOwnDirectory(t *testing.T) {
+	ready := startVCenter(t)
+	p := startFiles(t, ready)
+	simulated.Control(t, ready, http.MethodPut, "/datastores/disksize?bytes=1048576")
+	simulated.Control(t, ready, http.MethodPut, "/datastores/rate?bytes=10485760")
+	place := locate(t, p, ssd)
+	dir := place.Directory + "-aaaaaaaa"
+	var told []int32
+	files, err := p.driver.ImageFiles().Copy(t.Context(), place, dir, func(percent int32) { told = append(told, percent) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(told) == 0 || !slices.IsSorted(told) {
+		t.Errorf("progress %v, want a growing one", told)
+	}
+	if len(files) != 1 || files[0].ID != "file1" || files[0].Type != vmv1alpha1.CachedFileDisk || files[0].ContentSize == nil || files[0].ContentSize.Value() < 1<<20 {
+		t.Errorf("files %+v, want a disk of 1 MiB of the descriptor's file", files)
+	}
+	below := strings.TrimPrefix(dir, "[LocalDS_0] ")
+	name := strings.TrimSuffix(strings.TrimPrefix(files[0].Path, dir+"/"), ".vmdk")
+	want := []string{below + "/", below + "/" + name + "-flat.vmdk", below + "/" + name + ".vmdk"}
+	if diff := gocmp.Diff(want, filesBelow(t, ready)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	if _, err := p.driver.ImageFiles().Copy(t.Context(), place, dir, func(int32) {}); err == nil {
+		t.Error("a second copy goes to the same directory")
+	}
+	if missing, err := p.driver.ImageFiles().Missing(t.Context(), place, dir, files); err != nil || len(missing) != 0 {
+		t.Errorf("missing %q, %v", missing, err)
+	}
+	simulated.Control(t, ready, http.MethodPost, "/datastores/delete?path="+strings.ReplaceAll(strings.ReplaceAll(files[0].Path, "[", "%5B"), "] ", "%5D+"))
+	if missing, err := p.driver.ImageFiles().Missing(t.Context(), place, dir, files); err != nil || len(missing) != 1 {
+		t.Errorf("missing %q, %v, want the file that was deleted", missing, err)
+	}
+	if err := p.driver.ImageFiles().Remove(t.Context(), place.DatastoreID, dir); err != nil {
+		t.Fatal(err)
+	}
+	if left := filesBelow(t, ready); len(left) != 0 {
+		t.Errorf("left: %q", left)
+	}
+}

@@ -1,0 +1,224 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package imagecache
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/virtualmachineimagecache"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere"
+	"github.com/slipway-dev/slipway/test/integration/framework"
+	"github.com/slipway-dev/slipway/test/simulated"
+	"github.com/slipway-dev/slipway/test/vcenter"
+)
+
+func TestMain(m *testing.M) { simulated.Main(m) }
+
+// world is a server, a vCenter, and controllers between them.
+type world struct {
+	// Interface is a user's client.
+	versioned.Interface
+	t      *testing.T
+	server *framework.Server
+	ready  vcenter.Ready
+	events *journal
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	server := framework.StartStandalone(t)
+	return &world{Interface: server.Client(t), t: t, server: server, ready: simulated.Start(t), events: &journal{}}
+}
+
+// replica is a process that takes care of the vCenter.
+type replica struct {
+	driver *vsphere.Driver
+	// stop ends it; kill ends it without another call to vCenter.
+	stop, kill func()
+}
+
+// vcenters are what a replica holds.
+type vcenters struct {
+	mu    sync.Mutex
+	held  bool
+	files func() provider.ImageFiles
+}
+
+func (v *vcenters) Bind(ctx context.Context, vcenter string) (context.Context, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !v.held {
+		return nil, errors.New("another one holds it")
+	}
+	return ctx, nil
+}
+
+func (v *vcenters) Files(vcenter string) (provider.ImageFiles, error) {
+	if vcenter != vmv1alpha1.DefaultVCenter {
+		return nil, &provider.NotUsableError{Message: "there is no VCenter " + vcenter, Missing: true}
+	}
+	return v.files(), nil
+}
+
+func (v *vcenters) Watch(ctx context.Context, _ func()) { <-ctx.Done() }
+
+// start starts a replica of the server of owner.
+func (w *world) start(owner string) *replica {
+	w.t.Helper()
+	d, err := vsphere.New(vsphere.Config{
+		URL: w.ready.URL, CAFile: w.ready.CAFile, Datastore: "LocalDS_0", Network: "VM Network", Folder: "/DC0/vm/slipway", MaxWait: 5, ImageOwner: owner,
+		Credentials: func(context.Context) (string, string, error) {
+			return vcenter.DefaultUsername, vcenter.DefaultPassword, nil
+		},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	platform := engine.New(engine.Options{Driver: d, MissingGrace: time.Second})
+	client := framework.Client(w.t, w.server.Config())
+	c, err := virtualmachineimagecache.New(virtualmachineimagecache.Deps{
+		Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Recorder: w.events,
+		VCenters: &vcenters{held: true, files: d.ImageFiles},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	var all sync.WaitGroup
+	all.Go(func() { platform.Run(ctx) })
+	all.Go(func() {
+		if err := c.Run(ctx); err != nil && ctx.Err() == nil {
+			w.t.Errorf("the controller ended with: %v", err)
+		}
+	})
+	r := &replica{driver: d}
+	r.stop = sync.OnceFunc(func() { cancel(nil); all.Wait() })
+	r.kill = func() { cancel(driver.ErrLeave); all.Wait() }
+	w.t.Cleanup(r.stop)
+	return r
+}
+
+// order orders the simulated vCenter to do something.
+func (w *world) order(method, path string, query ...string) []byte {
+	w.t.Helper()
+	q := url.Values{}
+	for i := 0; i+1 < len(query); i += 2 {
+		q.Set(query[i], query[i+1])
+	}
+	return simulated.Control(w.t, w.ready, method, path+"?"+q.Encode())
+}
+
+// below are the files and directories of copies on a datastore.
+func (w *world) below(datastore string) []string {
+	w.t.Helper()
+	var all []string
+	if err := json.Unmarshal(w.order(http.MethodGet, "/datastores/list", "datastore", datastore), &all); err != nil {
+		w.t.Fatal(err)
+	}
+	return slices.DeleteFunc(all, func(p string) bool { return !strings.HasPrefix(p, "slipway-images/") || p == "slipway-images/" })
+}
+
+// directories are those of copies on a datastore.
+func (w *world) directories(datastore string) []string {
+	return slices.DeleteFunc(w.below(datastore), func(p string) bool { return !strings.HasSuffix(p, "/") })
+}
+
+// create makes a cache of photon-5.
+func (w *world) create(name string, at ...vmv1alpha1.VirtualMachineImageCacheLocation) {
+	w.t.Helper()
+	c := &vmv1alpha1.VirtualMachineImageCache{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	c.Spec.ContentLibrary = vmv1alpha1.ContentLibraryImageSource{Library: "slipway", Item: "photon-5"}
+	c.Spec.Locations = at
+	if _, err := w.VmV1alpha1().VirtualMachineImageCaches().Create(w.t.Context(), c, metav1.CreateOptions{}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// on is a location.
+func on(datastore string) vmv1alpha1.VirtualMachineImageCacheLocation {
+	return vmv1alpha1.VirtualMachineImageCacheLocation{Datastore: datastore}
+}
+
+// get is a cache, nil for none.
+func (w *world) get(name string) *vmv1alpha1.VirtualMachineImageCache {
+	w.t.Helper()
+	c, err := w.VmV1alpha1().VirtualMachineImageCaches().Get(w.t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		return nil
+	}
+	return c
+}
+
+// until waits for a cache.
+func (w *world) until(name, what string, cond func(*vmv1alpha1.VirtualMachineImageCache) bool) *vmv1alpha1.VirtualMachineImageCache {
+	w.t.Helper()
+	var c *vmv1alpha1.VirtualMachineImageCache
+	defer func() {
+		if w.t.Failed() && c != nil {
+			text, _ := json.MarshalIndent(c.Status, "", " ")
+			w.t.Logf("%s: %s\nevents: %q", name, text, w.events.of())
+		}
+	}()
+	simulated.Eventually(w.t, name+" "+what, func() bool { c = w.get(name); return c != nil && cond(c) })
+	return c
+}
+
+func ready(c *vmv1alpha1.VirtualMachineImageCache) bool {
+	return isTrue(c, vmv1alpha1.ConditionReady)
+}
+
+func isTrue(c *vmv1alpha1.VirtualMachineImageCache, kind string) bool {
+	return conditions.IsTrue(c.Status.Conditions, kind)
+}
+
+// prefixed are paths of LocalDS_0 as datastore paths.
+func prefixed(paths []string) (out []string) {
+	for _, p := range paths {
+		out = append(out, "[LocalDS_0] "+p)
+	}
+	return out
+}
+
+// gone waits until a cache is gone.
+func (w *world) gone(name string) {
+	w.t.Helper()
+	simulated.Eventually(w.t, name+" is gone", func() bool { return w.get(name) == nil })
+}
+
+// journal keeps the reasons of events.
+type journal struct {
+	mu      sync.Mutex
+	reasons []string
+}
+
+func (j *journal) Eventf(_, _ runtime.Object, _, reason, _, _ string, _ ...any) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.reasons = append(j.reasons, reason)
+}
+
+func (j *journal) of() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.reasons)
+}
