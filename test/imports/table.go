@@ -93,6 +93,10 @@ var table = []rule{
 		never: []string{govmomi}, why: "what a library has, vSphere tells by the provider's interface alone",
 	},
 	{
+		tree: "pkg/controller/virtualmachinepublishrequest", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller"},
+		never: []string{govmomi}, why: "what was made of a virtual machine, vSphere tells by the provider's interface alone",
+	},
+	{
 		tree: "pkg/controller/virtualmachineimage", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller"},
 		never: []string{govmomi}, why: "what an image is made of, vSphere tells by the provider's interface alone",
 	},

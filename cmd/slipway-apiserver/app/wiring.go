@@ -33,6 +33,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachineimage"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachineimagecache"
+	"github.com/slipway-dev/slipway/pkg/controller/virtualmachinepublishrequest"
 	"github.com/slipway-dev/slipway/pkg/controller/zone"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	clientscheme "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/scheme"
@@ -61,6 +62,7 @@ type shared struct {
 	// addresses claims those of the host cluster's pools.
 	addresses *addressclaim.Claims
 	provider  provider.Provider
+	publisher virtualmachinepublishrequest.Provider
 	shares    virtualmachine.Shares
 	vcenters  vcenter.VCenters
 	zones     zone.Zones
@@ -89,6 +91,7 @@ var makers = []maker{
 	{make: newContentLibraries, lease: controllersLease},
 	{make: newImageCaches},
 	{make: newResourceQuotas, lease: controllersLease},
+	{make: newPublishRequests},
 }
 
 // maker makes a controller, which runs from when a Lease is held on, and if none is named in
@@ -108,6 +111,16 @@ func newResourceQuotas(s *shared) (runnable, error) {
 
 func newImageCaches(s *shared) (runnable, error) {
 	return virtualmachineimagecache.New(virtualmachineimagecache.Deps{Client: s.client, Informers: s.informers, VCenters: s.copies, Recorder: s.recorder})
+}
+
+func newPublishRequests(s *shared) (runnable, error) {
+	return virtualmachinepublishrequest.New(virtualmachinepublishrequest.Deps{
+		Client: s.client, Informers: s.informers, Provider: s.publisher, NamespaceLabels: namespaceLabels(s.hostInformers), Recorder: s.recorder,
+		Bind: func(ctx context.Context, vcenter string) (context.Context, error) {
+			return s.leases.Bind(ctx, leaseOf(vcenter))
+		},
+		Gained: s.vcenters.Watch,
+	})
 }
 
 func newContentLibraries(s *shared) (runnable, error) {
@@ -184,7 +197,7 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	all, err := makeControllers(&shared{
 		options: d.options, leases: d.leases, client: client, informers: informers, host: host, addresses: addressclaim.New(pools, host.Discovery()),
 		hostInformers: d.hostInformers, charges: d.charges,
-		provider: used.fleet, shares: shares{d.leases, zones.vcenterOf}, vcenters: used, zones: zoneStates{used}, images: used.images(), copies: copies{used},
+		provider: used.fleet, publisher: used.fleet, shares: shares{d.leases, zones.vcenterOf}, vcenters: used, zones: zoneStates{used}, images: used.images(), copies: copies{used},
 		recorder: broadcaster.NewRecorder(clientscheme.Scheme, serverName),
 	})
 	if err != nil {

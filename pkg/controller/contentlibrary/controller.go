@@ -92,6 +92,8 @@ func (c *Controller) Run(ctx context.Context) error {
 		{Informer: c.libraries, Handler: c.reconcile.libraries.Handler()},
 		{Informer: c.libraries, Handler: c.changed()},
 	}
+	requests := c.deps.Informers.Vm().V1alpha1().VirtualMachinePublishRequests().Informer()
+	sources = append(sources, controller.Source{Informer: requests, Handler: c.published()})
 	for _, informer := range c.images {
 		sources = append(sources, controller.Source{Informer: informer, Handler: c.made()})
 	}
@@ -138,6 +140,19 @@ func (c *Controller) made() cache.ResourceEventHandler {
 				obj = gone.Obj
 			}
 			look(obj)
+		},
+	}
+}
+
+// published handles the events of requests to publish: a library that has got an item is
+// listed at once.
+func (c *Controller) published() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		UpdateFunc: func(oldObj, obj any) {
+			old, request := oldObj.(*vmv1alpha1.VirtualMachinePublishRequest), obj.(*vmv1alpha1.VirtualMachinePublishRequest)
+			if old.Status.ItemID != request.Status.ItemID && request.Status.ItemID != "" {
+				c.look(request.Spec.Target.ContentLibrary, 0)
+			}
 		},
 	}
 }

@@ -93,7 +93,9 @@ func (c *Controller) Run(ctx context.Context) error {
 	for _, informer := range c.images {
 		sources = append(sources, controller.Source{Informer: informer, Handler: c.handler()})
 	}
-	sources = append(sources, controller.Source{Informer: c.vcenters, Handler: c.followVCenters()})
+	sources = append(sources,
+		controller.Source{Informer: c.vcenters, Handler: c.followVCenters()},
+		controller.Source{Informer: c.deps.Informers.Vm().V1alpha1().VirtualMachinePublishRequests().Informer(), Handler: c.published()})
 	if err := controller.Fill(ctx, Name, c.deps.Informers, sources...); err != nil {
 		return err
 	}
@@ -134,12 +136,32 @@ func (c *Controller) followVCenters() cache.ResourceEventHandler {
 }
 
 func (c *Controller) lookAtAll() {
+	c.lookAt(func(*vmv1alpha1.VirtualMachineImage) bool { return true })
+}
+
+// lookAt looks at images anew, whenever their libraries were listed last.
+func (c *Controller) lookAt(wanted func(*vmv1alpha1.VirtualMachineImage) bool) {
 	c.again()
 	for _, informer := range c.images {
 		for _, obj := range informer.GetStore().List() {
-			if i, ok := imageOf(obj); ok {
+			if i, ok := imageOf(obj); ok && wanted(i) {
 				c.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: controller.PriorityDefaultGeneric}, placeOf(&i.Spec))
 			}
 		}
+	}
+}
+
+// published looks at the image of an item that has got another version by a request.
+func (c *Controller) published() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		UpdateFunc: func(oldObj, obj any) {
+			old, request := oldObj.(*vmv1alpha1.VirtualMachinePublishRequest), obj.(*vmv1alpha1.VirtualMachinePublishRequest)
+			if old.Status.ContentVersion != request.Status.ContentVersion {
+				c.lookAt(func(i *vmv1alpha1.VirtualMachineImage) bool {
+					return i.Labels[vmv1alpha1.LabelContentLibrary] == request.Spec.Target.ContentLibrary &&
+						i.Spec.ContentLibrary != nil && i.Spec.ContentLibrary.Item == request.ItemName()
+				})
+			}
+		},
 	}
 }
