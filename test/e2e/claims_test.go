@@ -6,6 +6,7 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
@@ -194,4 +195,23 @@ func TestStoryInstanceTypeIsInferredFromAClaim(t *testing.T) {
 		t.Errorf("spec.instancetype became %s", got)
 	}
 	c.lives("vm")
+}
+
+// The example is applied as it is. What the CSI driver and the controllers of volumes do
+// with its claim, the test does.
+func TestTheExampleOfAClaim(t *testing.T) {
+	u := admin(t)
+	example, err := os.ReadFile("../../artifacts/examples/claim.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.apply(catalogue + "---\n" + string(example))
+	u.wants("vm/db", volumesReady+"reason", "NotReady")
+	c := makeVolume(u, "db-data", "ReadWriteOnce")
+	u.kubectl("patch", "pvc/db-data", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"volumeName":%q}}`, c.pv))
+	c.bind()
+	u.kubectl("wait", "--for=condition=Ready", "vm/db", "--timeout=110s")
+	u.wants("vm/db", ".status.instancetypeRef.name", "small")
+	u.wants("vm/db", volumeStatus("data", "capacity"), "10Gi")
+	c.lives("db")
 }

@@ -35,13 +35,29 @@ type claim struct {
 // claimDatastore has the disks of claims.
 const claimDatastore = "LocalDS_0"
 
-// newClaim makes a disk of 10 MiB with a mark on it, a volume and a claim with the access
-// modes, and binds them.
+// newClaim makes a claim with its volume and disk, and binds them.
 func newClaim(u user, name string, modes ...string) *claim {
+	u.t.Helper()
+	c := makeClaim(u, name, modes...)
+	c.bind()
+	return c
+}
+
+// makeClaim makes a disk, a volume and a claim with the access modes.
+func makeClaim(u user, name string, modes ...string) *claim {
 	u.t.Helper()
 	if len(modes) == 0 {
 		modes = []string{"ReadWriteOnce"}
 	}
+	c := makeVolume(u, name, modes...)
+	u.apply(c.manifest(modes))
+	return c
+}
+
+// makeVolume makes a disk of 10 MiB with a mark on it, and a volume for the claim of that
+// name.
+func makeVolume(u user, name string, modes ...string) *claim {
+	u.t.Helper()
 	c := &claim{t: u.t, u: u, name: name, pv: "pvc-" + rand.String(10), mark: "mark of " + u.namespace + "/" + name}
 	withVCenter(u.t, func(ctx context.Context, v *govmomi.Client, ds *object.Datastore) {
 		c.id = newDisk(ctx, u.t, v, ds)
@@ -49,8 +65,7 @@ func newClaim(u user, name string, modes ...string) *claim {
 			u.t.Fatalf("writing a mark on disk %s: %v", c.id, err)
 		}
 	})
-	u.apply(c.manifest(modes, c.id))
-	c.bind()
+	u.apply(c.volumeManifest(modes))
 	u.t.Cleanup(func() {
 		_, _, _ = run(u.t, "", "kubectl", "--kubeconfig", u.kubeconfig, "delete", "pv/"+c.pv, "--ignore-not-found", "--wait=false")
 	})
@@ -65,10 +80,9 @@ func (c *claim) bind() {
 	c.u.kubectl("patch", "pvc/"+c.name, "--subresource=status", "--type=merge", "-p", `{"status":{"phase":"Bound","capacity":{"storage":"10Mi"}}}`)
 }
 
-// manifest is as the CSI driver makes it, with Retain in case a driver is there.
-func (c *claim) manifest(modes []string, handle string) string {
+// volumeManifest is as the CSI driver makes it, with Retain in case a driver is there.
+func (c *claim) volumeManifest(modes []string) string {
 	return fmt.Sprintf(`
----
 apiVersion: v1
 kind: PersistentVolume
 metadata: {name: %[1]s}
@@ -80,17 +94,21 @@ spec:
   volumeMode: Block
   claimRef: {namespace: %[3]s, name: %[4]s}
   csi: {driver: csi.vsphere.vmware.com, volumeHandle: "%[5]s"}
----
+`, c.pv, strings.Join(modes, ", "), c.u.namespace, c.name, c.id)
+}
+
+func (c *claim) manifest(modes []string) string {
+	return fmt.Sprintf(`
 apiVersion: v1
 kind: PersistentVolumeClaim
-metadata: {name: %[4]s}
+metadata: {name: %s}
 spec:
-  accessModes: [%[2]s]
-  storageClassName: %[3]s
+  accessModes: [%s]
+  storageClassName: %s
   volumeMode: Block
-  volumeName: %[1]s
+  volumeName: %s
   resources: {requests: {storage: 10Mi}}
-`, c.pv, strings.Join(modes, ", "), c.u.namespace, c.name, handle)
+`, c.name, strings.Join(modes, ", "), c.u.namespace, c.pv)
 }
 
 // file is that of the content of the disk.
