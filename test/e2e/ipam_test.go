@@ -6,6 +6,7 @@ package e2e
 import (
 	_ "embed"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -69,12 +70,13 @@ func TestAddressesComeFromPoolsAndGoBackToThem(t *testing.T) {
 	u.apply(ipamKinds)
 	t.Cleanup(func() {
 		cleanup := exec.Command(filepath.Join(binDir, "kubectl"), "--kubeconfig", u.kubeconfig, "delete", "--ignore-not-found", "--timeout=90s",
-			"crd/ipaddressclaims.ipam.cluster.x-k8s.io", "crd/ipaddresses.ipam.cluster.x-k8s.io")
+			"crd/ipaddressclaims.ipam.cluster.x-k8s.io", "crd/ipaddresses.ipam.cluster.x-k8s.io", "crd/inclusterippools.ipam.cluster.x-k8s.io")
 		if out, err := cleanup.CombinedOutput(); err != nil {
 			t.Logf("deleting the kinds: %v\n%s", err, out)
 		}
 	})
-	u.kubectl("wait", "--for=condition=Established", "crd/ipaddressclaims.ipam.cluster.x-k8s.io", "crd/ipaddresses.ipam.cluster.x-k8s.io", "--timeout=90s")
+	u.kubectl("wait", "--for=condition=Established", "crd/ipaddressclaims.ipam.cluster.x-k8s.io", "crd/ipaddresses.ipam.cluster.x-k8s.io",
+		"crd/inclusterippools.ipam.cluster.x-k8s.io", "--timeout=90s")
 	pool := startIPAM(t, u.namespace, "front", "192.0.2.10", "192.0.2.11")
 	u.runsWith("first", "192.0.2.10")
 	u.apply(withAddress("second", "front"))
@@ -115,6 +117,15 @@ func TestAddressesComeFromPoolsAndGoBackToThem(t *testing.T) {
 	}
 	u.runsWith("fourth", "192.0.2.12")
 	u.count("ipaddressclaims", 3)
+
+	t.Log("the example, whose pool the test's provider has")
+	example, err := os.ReadFile("../../artifacts/examples/addresses.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool.set(func(p *ipamProvider) { p.free = append(p.free, "192.0.2.20") })
+	u.apply(string(example))
+	u.runsWith("web", "192.0.2.20")
 
 	t.Log("an address of somebody else")
 	pool.set(func(p *ipamProvider) { p.wrong, p.free = true, append(p.free, "192.0.2.13") })
