@@ -39,12 +39,7 @@ func withCluster(m *testing.M) (code int) {
 	if binDir, err = filepath.Abs("../../bin"); err != nil {
 		return report(err)
 	}
-	cluster, err = localcluster.Start(context.Background(), localcluster.Options{
-		DataDir: dir, BinDir: binDir, UnsafeNoFsync: true, GuestBootDelay: 100 * time.Millisecond,
-		// A right that a test grants must hold at once, not after ten seconds.
-		SlipwayArgs: []string{"--authorization-webhook-cache-unauthorized-ttl=0s"},
-		VCenterArgs: []string{"--control-listen=127.0.0.1:0"},
-	})
+	cluster, err = localcluster.Start(context.Background(), options(dir))
 	if err != nil {
 		return report(err)
 	}
@@ -54,6 +49,16 @@ func withCluster(m *testing.M) (code int) {
 		}
 	}()
 	return m.Run()
+}
+
+// options are those of an environment in dir.
+func options(dir string) localcluster.Options {
+	return localcluster.Options{
+		DataDir: dir, BinDir: binDir, UnsafeNoFsync: true, GuestBootDelay: 100 * time.Millisecond,
+		// A right that a test grants must hold at once, not after ten seconds.
+		SlipwayArgs: []string{"--authorization-webhook-cache-unauthorized-ttl=0s"},
+		VCenterArgs: []string{"--control-listen=127.0.0.1:0"},
+	}
 }
 
 func report(err error) int {
