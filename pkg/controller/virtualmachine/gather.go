@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/slipway-dev/slipway/pkg/apis/bounds"
+	"github.com/slipway-dev/slipway/pkg/apis/vm/fitting"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
@@ -51,7 +52,7 @@ func (r *reconciler) gather(ctx context.Context, p *pass) (prerequisites, error)
 	} else {
 		got.image, imageErr = r.gatherImage(ctx, p)
 	}
-	got.bootstrap, bootstrapErr = r.gatherBootstrap(ctx, p)
+	got.bootstrap, bootstrapErr = r.gatherBootstrap(ctx, p, got.image)
 	got.rest = p.effective != nil &&
 		holds(p.vm, vmv1alpha1.ConditionSynchronized) &&
 		holds(p.vm, vmv1alpha1.ConditionVolumesReady) &&
@@ -84,6 +85,14 @@ func (r *reconciler) gatherImage(ctx context.Context, p *pass) (*vmv1alpha1.Virt
 		setFalse(p.vm, p.now, vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonError, err.Error())
 		return nil, fmt.Errorf("reading image %q: %w", ref.Name, err)
 	}
+	errs := fitting.Disk(image, p.vm.Spec.BootDisk)
+	if p.effective != nil {
+		errs = append(errs, fitting.Firmware(image, p.effective.Firmware)...)
+	}
+	if len(errs) > 0 {
+		setFalse(p.vm, p.now, vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonInvalid, errs.ToAggregate().Error())
+		return image, nil
+	}
 	setTrue(p.vm, p.now, vmv1alpha1.ConditionImageReady)
 	return image, nil
 }
@@ -96,9 +105,22 @@ func absentImage(ref *vmv1alpha1.VirtualMachineImageRef, namespace string) strin
 }
 
 // gatherBootstrap reads the Secrets that the bootstrap section names, and no
-// others. Secrets are not watched: a missing one is looked for again after a time.
-func (r *reconciler) gatherBootstrap(ctx context.Context, p *pass) (*provider.BootstrapData, error) {
+// others, and compares what they have with what the image understands. Secrets are not
+// watched: a missing one is looked for again after a time.
+func (r *reconciler) gatherBootstrap(ctx context.Context, p *pass, image *vmv1alpha1.VirtualMachineImage) (*provider.BootstrapData, error) {
+	misfit := func(secret []string) bool {
+		errs := fitting.Properties(image, p.vm.Spec.Bootstrap, secret)
+		if len(errs) == 0 {
+			return false
+		}
+		setFalse(p.vm, p.now, vmv1alpha1.ConditionBootstrapReady, vmv1alpha1.ReasonInvalid, errs.ToAggregate().Error())
+		p.again(lookAgainDelay)
+		return true
+	}
 	if p.vm.Spec.Bootstrap == nil {
+		if misfit(nil) {
+			return nil, nil
+		}
 		meta.RemoveStatusCondition(&p.vm.Status.Conditions, vmv1alpha1.ConditionBootstrapReady)
 		return nil, nil
 	}
@@ -112,6 +134,9 @@ func (r *reconciler) gatherBootstrap(ctx context.Context, p *pass) (*provider.Bo
 	case err != nil:
 		setFalse(p.vm, p.now, vmv1alpha1.ConditionBootstrapReady, vmv1alpha1.ReasonError, err.Error())
 		return nil, err
+	}
+	if misfit(slices.AppendSeq([]string{}, maps.Keys(data.VAppProperties))) {
+		return nil, nil
 	}
 	setTrue(p.vm, p.now, vmv1alpha1.ConditionBootstrapReady)
 	return data, nil

@@ -258,3 +258,45 @@ func TestCreatedVMReadsNoPrerequisites(t *testing.T) {
 		t.Error("prerequisites of creation were evaluated after it")
 	}
 }
+
+func TestWhatDoesNotFitTheImageShowsInItsCondition(t *testing.T) {
+	yes := true
+	appliance := photon()
+	appliance.Status = vmv1alpha1.VirtualMachineImageStatus{
+		Type: vmv1alpha1.ImageTypeTemplate, Firmware: vmv1alpha1.BootloaderBIOS,
+		Properties: []vmv1alpha1.VirtualMachineImageProperty{{Key: "password", UserConfigurable: true, Required: true}},
+		Conditions: []metav1.Condition{{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionTrue}},
+	}
+	vApp := bootstrap(vmv1alpha1.VirtualMachineBootstrap{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{RawProperties: "data"}})
+	for name, tc := range map[string]struct {
+		vm        *vmv1alpha1.VirtualMachine
+		secret    map[string][]byte
+		condition string
+		says      string
+	}{
+		"secure boot on BIOS": {fresh(vApp, func(vm *vmv1alpha1.VirtualMachine) {
+			vm.Spec.Firmware = &vmv1alpha1.VirtualMachineFirmware{SecureBoot: &yes}
+		}), map[string][]byte{"password": []byte("hunter2")}, vmv1alpha1.ConditionImageReady, "spec.firmware.secureBoot"},
+		"a property that the Secret lacks": {fresh(vApp), map[string][]byte{}, vmv1alpha1.ConditionBootstrapReady, "properties[password]: Required value"},
+		"a property of the Secret that the image lacks": {fresh(vApp), map[string][]byte{"password": []byte("hunter2"), "x": []byte("hunter2")},
+			vmv1alpha1.ConditionBootstrapReady, `Invalid value: "x"`},
+		"no bootstrap at all": {fresh(), nil, vmv1alpha1.ConditionBootstrapReady, "properties[password]: Required value"},
+		"what it needs":       {fresh(vApp), map[string][]byte{"password": []byte("hunter2")}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, tc.vm, appliance.DeepCopy())
+			h.secret("data", tc.secret)
+			h.pass()
+			if ready := h.provider.requests[0].PrerequisitesReady; ready != (tc.condition == "") {
+				t.Errorf("it may be created: %v", ready)
+			}
+			if tc.condition == "" {
+				return
+			}
+			c := findCondition(h.vm(), tc.condition)
+			if c == nil || c.Status != metav1.ConditionFalse || c.Reason != vmv1alpha1.ReasonInvalid || !strings.Contains(c.Message, tc.says) || strings.Contains(c.Message, "hunter2") {
+				t.Errorf("%s is %+v, want False Invalid with %q and no value", tc.condition, c, tc.says)
+			}
+		})
+	}
+}

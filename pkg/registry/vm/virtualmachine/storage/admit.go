@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -59,6 +60,11 @@ func (r *REST) admit(ctx context.Context, obj, old runtime.Object) error {
 		}
 	}
 	problems, err := instancetype.Admit(ctx, updated, stored, r.readers)
+	if err == nil {
+		var misfits field.ErrorList
+		misfits, err = r.admitImage(ctx, updated, stored)
+		problems = append(problems, misfits...)
+	}
 	if err != nil {
 		return statusError(updated.Name, fmt.Errorf("checking VirtualMachine %s/%s against what it refers to: %w", updated.Namespace, updated.Name, err))
 	}

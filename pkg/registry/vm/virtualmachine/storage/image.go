@@ -1,0 +1,52 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/slipway-dev/slipway/pkg/apis/vm/fitting"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// admitImage refuses what does not fit the image, as far as the VM itself says it and the
+// image is known: an image that comes later, or says something else by then, is judged
+// when the VM is made. A VM that is there needs its image no more. An update is refused
+// for what it adds.
+func (r *REST) admitImage(ctx context.Context, vm, old *vmv1alpha1.VirtualMachine) (field.ErrorList, error) {
+	ref := vm.Spec.Image
+	if ref == nil || ref.Kind == vmv1alpha1.MachineImageKind || vm.DeletionTimestamp != nil ||
+		meta.IsStatusConditionTrue(vm.Status.Conditions, vmv1alpha1.ConditionCreated) || old != nil && old.Generation == vm.Generation {
+		return nil, nil
+	}
+	image, err := r.readers.Image(ctx, vm.Namespace, *ref)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading image %q: %w", ref.Name, err)
+	}
+	found := misfits(image, vm)
+	if len(found) == 0 || old == nil || old.Spec.Image == nil {
+		return found, nil
+	}
+	before := misfits(image, old)
+	return slices.DeleteFunc(found, func(e *field.Error) bool {
+		return slices.ContainsFunc(before, func(o *field.Error) bool { return o.Error() == e.Error() })
+	}), nil
+}
+
+func misfits(image *vmv1alpha1.VirtualMachineImage, vm *vmv1alpha1.VirtualMachine) field.ErrorList {
+	errs := append(fitting.Disk(image, vm.Spec.BootDisk), fitting.Properties(image, vm.Spec.Bootstrap, nil)...)
+	if vm.Spec.Preference == nil && vm.Spec.ClassName == "" { // which have a say in it
+		errs = append(errs, fitting.Firmware(image, vm.Spec.Firmware)...)
+	}
+	return errs
+}
