@@ -223,7 +223,12 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		"virtualmachineimages":        vms.VirtualMachineImages().Informer().GetIndexer(),
 		"clustervirtualmachineimages": vms.ClusterVirtualMachineImages().Informer().GetIndexer(),
 		"virtualmachineclasses":       vms.VirtualMachineClasses().Informer().GetIndexer(),
+		"virtualmachineimagecaches":   vms.VirtualMachineImageCaches().Informer().GetIndexer(),
 	}
+	if err := vms.VirtualMachineImageCaches().Informer().AddIndexers(itemIndexer); err != nil {
+		t.Fatal(err)
+	}
+	copies := controller.NewStore[*vmv1alpha1.VirtualMachineImageCache](vms.VirtualMachineImageCaches().Informer(), true)
 	h.sizes = informers.Instancetype().V1alpha1().VirtualMachineInstancetypes().Informer().GetIndexer()
 	h.captured = informers.Instancetype().V1alpha1().ControllerRevisions().Informer().GetIndexer()
 	revisions := newRevisionStore(h.api.InstancetypeV1alpha1(), informers, h.host.AppsV1())
@@ -236,6 +241,8 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		claims:    claims,
 		vms:       controller.NewStore[*vmv1alpha1.VirtualMachine](vms.VirtualMachines().Informer(), false),
 		vmis:      controller.NewStore[*vmv1alpha1.VirtualMachineInstance](vms.VirtualMachineInstances().Informer(), true),
+		caches:    copies,
+		cachesOf:  cachesOf(vms.VirtualMachineImageCaches().Informer().GetIndexer(), copies),
 		own:       newEchoes(),
 		client:    h.api.VmV1alpha1(),
 		secrets:   secretsOf(h.host),
@@ -247,6 +254,8 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		shares:    undivided{},
 		recorder:  h.events,
 		now:       func() time.Time { return h.clock },
+
+		fastDeployDefault: vmv1alpha1.FastDeployOff,
 	}
 	h.syncs(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
 		return vm, nil
@@ -260,7 +269,8 @@ func (h *harness) refresh() {
 	h.t.Helper()
 	for name, indexer := range h.caches {
 		kind := map[string]string{"virtualmachines": "VirtualMachine", "virtualmachineinstances": "VirtualMachineInstance",
-			"virtualmachineimages": "VirtualMachineImage", "clustervirtualmachineimages": "ClusterVirtualMachineImage", "virtualmachineclasses": "VirtualMachineClass"}[name]
+			"virtualmachineimages": "VirtualMachineImage", "clustervirtualmachineimages": "ClusterVirtualMachineImage", "virtualmachineclasses": "VirtualMachineClass",
+			"virtualmachineimagecaches": "VirtualMachineImageCache"}[name]
 		list, err := h.api.Tracker().List(vmv1alpha1.SchemeGroupVersion.WithResource(name), vmv1alpha1.SchemeGroupVersion.WithKind(kind), "")
 		if err != nil {
 			h.t.Fatalf("listing %s: %v", name, err)
@@ -281,6 +291,10 @@ func (h *harness) refresh() {
 				add(&list.Items[i])
 			}
 		case *vmv1alpha1.ClusterVirtualMachineImageList:
+			for i := range list.Items {
+				add(&list.Items[i])
+			}
+		case *vmv1alpha1.VirtualMachineImageCacheList:
 			for i := range list.Items {
 				add(&list.Items[i])
 			}
