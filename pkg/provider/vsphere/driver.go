@@ -221,8 +221,8 @@ func (d *Driver) Search(ctx context.Context, id driver.Identity) (driver.Finding
 		return "", err
 	case ref == nil:
 		found, err := d.tasksOf(ctx, id)
-		if err == nil && id.Copied && id.UniqueID == "" && !id.DeletedAt.IsZero() {
-			err = d.creator(id.Zone).RemoveLeftovers(ctx, id.UID)
+		if err == nil && id.Copied && !id.DeletedAt.IsZero() {
+			err = d.creator(id.Zone).RemoveLeftovers(ctx, id.UID, "")
 		}
 		return found, err
 	case whose != observe.Own:
@@ -315,7 +315,7 @@ func (d *Driver) removeLeftovers(ctx context.Context, id driver.Identity) error 
 	if err != nil || ref != nil {
 		return err
 	}
-	return c.RemoveLeftovers(ctx, id.UID)
+	return c.RemoveLeftovers(ctx, id.UID, "")
 }
 
 // Withdraw implements driver.Driver.

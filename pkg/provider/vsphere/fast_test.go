@@ -188,6 +188,33 @@ func TestAVMIsMadeOfCopiesAndLeavesThemWhenItGoes(t *testing.T) {
 	}
 }
 
+// The last VM with a disk takes it along in vCenter, whoever has put it there.
+func TestNoVMTakesTheCopyThatItDependsOnWithIt(t *testing.T) {
+	ready := startVCenter(t)
+	f := datastoreOf(t, ready)
+	f.makeDisk(cachedDisk)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := fastRequest("web", vmv1alpha1.FastDeployLinked, cacheOf(f))
+	l.until("it runs", running(req), req)
+	vm := object.NewVirtualMachine(admin(t, ready).Client, vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
+	// Whoever edits the VM may take away what tells vCenter to keep the disk.
+	task, err := vm.Reconfigure(t.Context(), vimtypes.VirtualMachineConfigSpec{ExtraConfig: []vimtypes.BaseOptionValue{&vimtypes.OptionValue{Key: "vmprov.keepDisks", Value: ""}}})
+	if err == nil {
+		err = task.Wait(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.remove(req)
+	if got := f.list("images/photon-5"); !slices.Contains(got, "disk.vmdk") || !slices.Contains(got, "disk-flat.vmdk") {
+		t.Errorf("of the copies there are %q", got)
+	}
+	if left := f.list(string(req.VM.UID)); left != nil {
+		t.Errorf("left in the directory of the VM: %q", left)
+	}
+}
+
 func TestWhatIsNotCachedIsAskedFor(t *testing.T) {
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/mo"
 	vimtypes "github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
@@ -197,7 +198,13 @@ func (m machine) Destroy(id driver.Identity) driver.Operation {
 		if vm.Runtime.PowerState == vimtypes.VirtualMachinePowerStatePoweredOn {
 			return &vimfault.ChangedError{Message: fmt.Sprintf("the VM %s was powered on meanwhile", m.ref().Value)}
 		}
-		return m.driver.actor.Destroy(ctx, vm.Self)
+		if err := m.driver.actor.Destroy(ctx, vm.Self); err != nil || !observe.Linked(vm) {
+			return err
+		}
+		// Its disks were detached, so that what they depend on stays.
+		var home object.DatastorePath
+		home.FromString(vm.Config.Files.VmPathName)
+		return m.driver.creator(id.Zone).RemoveLeftovers(ctx, id.UID, home.Datastore)
 	}}
 }
 

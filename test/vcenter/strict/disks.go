@@ -186,19 +186,25 @@ func (g *Gate) destroyWithDisks(ctx *simulator.Context, vm *simulator.VirtualMac
 func (g *Gate) destroyMachine(ctx *simulator.Context, vm *simulator.VirtualMachine, req *types.Destroy_Task) soap.HasFault {
 	var res soap.HasFault
 	own := &simulator.Context{Context: ctx.Context, Map: ctx.Map}
+	lost, dc := g.unshared(ctx, vm), datacenterOf(ctx, vm.Self)
 	var firstClass bool
 	own.WithLock(vm, func() {
 		firstClass = slices.ContainsFunc(disksOf(vm.Config), func(d *types.VirtualDisk) bool { return d.VDiskId != nil })
 	})
 	if !firstClass {
 		ctx.WithLock(vm, func() { res = vm.DestroyTask(ctx, req) })
+		if body, ok := res.(*methods.Destroy_TaskBody); ok && body.Res != nil {
+			g.takeAlong(ctx, dc, body.Res.Returnval, lost)
+		}
 		return res
 	}
 	task := simulator.CreateTask(vm, "destroy", func(*simulator.Task) (types.AnyType, types.BaseMethodFault) {
 		return nil, g.destroyWithDisks(ctx, vm)
 	})
 	task.Info.Name, task.Info.DescriptionId = "Destroy_Task", "VirtualMachine.destroy"
-	return &methods.Destroy_TaskBody{Res: &types.Destroy_TaskResponse{Returnval: task.Run(ctx)}}
+	ref := task.Run(ctx)
+	g.takeAlong(ctx, dc, ref, lost)
+	return &methods.Destroy_TaskBody{Res: &types.Destroy_TaskResponse{Returnval: ref}}
 }
 
 // checkLocks refuses what a running virtual machine would open a disk for that another

@@ -94,7 +94,8 @@ var handled = map[string]map[string]bool{
 		"CloneVM_Task": true, "RelocateVM_Task": true, "ReconfigVM_Task": true, "Rename_Task": true,
 		"ShutdownGuest": true, "StandbyGuest": true, "RebootGuest": true, "UnregisterVM": true, "AnswerVM": true,
 		"Destroy_Task": true, "AttachDisk_Task": true, "DetachDisk_Task": true,
-		"MarkAsTemplate": true, "MarkAsVirtualMachine": true,
+		"PromoteDisks_Task": true,
+		"MarkAsTemplate":    true, "MarkAsVirtualMachine": true,
 	},
 }
 

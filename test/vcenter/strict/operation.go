@@ -102,6 +102,9 @@ func ownLock(op *operation, clone bool) types.ManagedObjectReference {
 
 func lower(call string) string { return strings.ToLower(call[:1]) + call[1:] }
 
+// progressSteps is how often a long task tells how far it has come.
+const progressSteps = 10
+
 // perform waits for what the operation has to wait for, and carries it out.
 func (g *Gate) perform(ctx *simulator.Context, task *simulator.Task, op *operation, ended <-chan struct{}) (types.AnyType, types.BaseMethodFault) {
 	ctx.Map.AtomicUpdate(ctx, task, []types.PropertyChange{{Name: "info.entity", Val: op.target}})
@@ -122,10 +125,15 @@ func (g *Gate) perform(ctx *simulator.Context, task *simulator.Task, op *operati
 	g.mu.Lock()
 	delay := g.delays[op.call]
 	g.mu.Unlock()
-	pause := time.NewTimer(delay)
-	defer pause.Stop()
-	if !w.until(pause.C) {
-		return nil, w.fault()
+	for done := range progressSteps {
+		pause := time.NewTimer(delay / progressSteps)
+		if !w.until(pause.C) {
+			pause.Stop()
+			return nil, w.fault()
+		}
+		if op.call == "PromoteDisks_Task" {
+			ctx.Map.AtomicUpdate(ctx, task, []types.PropertyChange{{Name: "info.progress", Val: int32(100 * (done + 1) / progressSteps)}})
+		}
 	}
 	if fault := g.askFirst(ctx, op, &w); fault != nil {
 		return nil, fault

@@ -25,8 +25,8 @@ var onTarget = map[string]string{
 	"ShutdownGuest": "VirtualMachine.Interact.PowerOff", "SuspendVM_Task": "VirtualMachine.Interact.Suspend",
 	"StandbyGuest": "VirtualMachine.Interact.Suspend", "ResetVM_Task": "VirtualMachine.Interact.Reset",
 	"RebootGuest": "VirtualMachine.Interact.Reset", "AnswerVM": "VirtualMachine.Interact.AnswerQuestion",
-	"CustomizeVM_Task": "VirtualMachine.Provisioning.Customize",
-	"UpgradeVM_Task":   "VirtualMachine.Config.UpgradeVirtualHardware", "CreateFolder": "Folder.Create",
+	"PromoteDisks_Task": "VirtualMachine.Provisioning.PromoteDisks", "CustomizeVM_Task": "VirtualMachine.Provisioning.Customize",
+	"UpgradeVM_Task": "VirtualMachine.Config.UpgradeVirtualHardware", "CreateFolder": "Folder.Create",
 	"RelocateVM_Task": "Resource.ColdMigrate", "ImportVApp": "VApp.Import",
 	"CreateSnapshot_Task": "VirtualMachine.State.CreateSnapshot", "RevertToCurrentSnapshot_Task": "VirtualMachine.State.RevertToSnapshot",
 }

@@ -71,6 +71,9 @@ var taskAnswers = map[string]func(types.ManagedObjectReference) soap.HasFault{
 	"CustomizeVM_Task": func(ref types.ManagedObjectReference) soap.HasFault {
 		return &methods.CustomizeVM_TaskBody{Res: &types.CustomizeVM_TaskResponse{Returnval: ref}}
 	},
+	"PromoteDisks_Task": func(ref types.ManagedObjectReference) soap.HasFault {
+		return &methods.PromoteDisks_TaskBody{Res: &types.PromoteDisks_TaskResponse{Returnval: ref}}
+	},
 	"AttachDisk_Task": func(ref types.ManagedObjectReference) soap.HasFault {
 		return &methods.AttachDisk_TaskBody{Res: &types.AttachDisk_TaskResponse{Returnval: ref}}
 	},

@@ -131,6 +131,11 @@ const (
 
 // Condition reasons.
 const (
+	// ReasonPromotionPending, ReasonPromotionRunning and ReasonPromotionFailed accompany
+	// DiskPromotionSynced: disks wait to be made independent, are being, or could not be.
+	ReasonPromotionPending = "Pending"
+	ReasonPromotionRunning = "Running"
+	ReasonPromotionFailed  = "TaskError"
 	// ReasonDirectInstead accompanies ImageCacheReady: the disks could not depend on those
 	// of the image, as was asked for, and are copies.
 	ReasonDirectInstead = "DirectInstead"

@@ -25,8 +25,9 @@ type foreignDisk struct {
 }
 
 // foreignDisks are the attached disks that are not the VM's own: first class disks,
-// which have a life of their own, disks that several VMs write to, and those outside of
-// the VM's directory that are recorded as no volume of it. It fails when it cannot
+// which have a life of their own, disks that several VMs write to, those outside of
+// the VM's directory that are recorded as no volume of it, and those that depend on a copy of
+// an image, which vCenter would delete with the last VM that has it. It fails when it cannot
 // tell, and when a snapshot would take such a disk along however it is detached.
 func foreignDisks(vm *mo.VirtualMachine) ([]foreignDisk, error) {
 	var home object.DatastorePath
@@ -47,7 +48,10 @@ func foreignDisks(vm *mo.VirtualMachine) ([]foreignDisk, error) {
 		if why != "" {
 			out = append(out, foreignDisk{disk: disk, name: files[0], why: why})
 		}
-		base := !own && slices.ContainsFunc(files, func(f string) bool { return !within(f, home) })
+		base := !own && slices.ContainsFunc(files, func(f string) bool { return !within(f, home) && !observe.Keeps(vm, f) })
+		if why == "" && len(files) > 1 && len(vm.RootSnapshot) == 0 && observe.Linked(vm) {
+			out = append(out, foreignDisk{disk: disk, name: files[0], why: "it depends on " + files[1] + ", which others have"})
+		}
 		if len(vm.RootSnapshot) > 0 && (why != "" || base) {
 			return nil, fmt.Errorf("it has snapshots, with which vSphere would delete the disk of somebody else %s: delete the snapshots first", files[len(files)-1])
 		}

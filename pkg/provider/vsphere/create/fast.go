@@ -20,6 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/datastore"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/descriptor"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
@@ -74,18 +75,12 @@ func (c *Creator) fill(ctx context.Context, want configspec.Want, rep *placement
 	spec.VmProfile = configspec.Profile(profile)
 	spec.Files = &types.VirtualMachineFileInfo{VmPathName: dir + "/" + want.Name + ".vmx"}
 	if fast.Linked {
-		spec.ExtraConfig = append(spec.ExtraConfig, keep(devices))
+		spec.ExtraConfig = append(spec.ExtraConfig, keep(devices), &types.OptionValue{Key: observe.LinkedKey, Value: "TRUE"})
 	} else if err := c.copyAll(ctx, fast.Home, copies, diskSpec(want.Effective.BootDisk, profile)); err != nil {
 		return types.ManagedObjectReference{}, err
 	}
 	return c.createVM(ctx, folder, rep.Pool, spec)
 }
-
-// keepDisksKey tells vCenter which disks to keep when the VM is deleted or its disks are
-// promoted, though no other VM has them: names of files with commas between them
-// (vmware-tanzu/vm-operator#1077). Without it who deletes the last of several linked VMs
-// deletes the disk that they share (nsidc/vagrant-vsphere#211).
-const keepDisksKey = "vmprov.keepDisks"
 
 // keep names the parents of the disks.
 func keep(devices []*types.VirtualDeviceConfigSpec) *types.OptionValue {
@@ -96,7 +91,7 @@ func keep(devices []*types.VirtualDeviceConfigSpec) *types.OptionValue {
 			names = append(names, name)
 		}
 	}
-	return &types.OptionValue{Key: keepDisksKey, Value: strings.Join(names, ",")}
+	return &types.OptionValue{Key: observe.KeepDisksKey, Value: strings.Join(names, ",")}
 }
 
 // copyAll makes all copies at the same time, and waits for all of them.

@@ -75,14 +75,18 @@ func machine(files []types.BaseFileInfo) bool {
 }
 
 // RemoveLeftovers removes what attempts to create the VM of the object with the UID have left
-// on any datastore of the zone. The VM itself must not be there.
-func (c *Creator) RemoveLeftovers(ctx context.Context, uid string) error {
+// on the datastores of the zone, or on that one only which is named, and what a VM of it has
+// left that was destroyed. The VM itself must not be there.
+func (c *Creator) RemoveLeftovers(ctx context.Context, uid, only string) error {
 	homes, err := c.Places.Homes(ctx)
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for _, home := range homes {
+		if only != "" && home.Name != only {
+			continue
+		}
 		for n := range maxHomes {
 			dir, err := c.files().Find(ctx, home, homeName(uid, n))
 			if err != nil {

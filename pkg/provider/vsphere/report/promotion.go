@@ -4,8 +4,7 @@
 package report
 
 import (
-	"path"
-	"strings"
+	"fmt"
 
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
@@ -17,31 +16,23 @@ import (
 
 // promotion says whether a disk of the VM still depends on one elsewhere.
 func promotion(vm *mo.VirtualMachine) metav1.Condition {
-	if linked(vm.Config) {
-		return no(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonNotReady,
-			"a disk depends on one of another virtual machine; this version does not promote it")
+	if n := len(observe.Depending(vm)); n > 0 {
+		return no(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionPending, fmt.Sprintf("%d disks depend on disks elsewhere", n))
 	}
 	return yes(vmv1alpha1.ConditionDiskPromotionSynced)
 }
 
-// linked is true when a disk has a parent that is not the VM's own. Those that
-// snapshots leave behind are: they are in a directory of the VM.
-func linked(config *types.VirtualMachineConfigInfo) bool {
-	own := map[string]bool{directory(config.Files.VmPathName): true, strings.TrimSuffix(config.Files.SnapshotDirectory, "/"): true}
-	for _, device := range config.Hardware.Device {
-		disk, ok := device.(*types.VirtualDisk)
-		if !ok {
-			continue
-		}
-		files := observe.DiskFiles(disk.Backing)
-		for n, file := range files {
-			if n > 0 && !own[directory(file)] && directory(file) != directory(files[0]) {
-				return true
-			}
+// unpromotable is why vSphere cannot make the disks of the VM independent now, whatever its
+// power state; empty if it can.
+func unpromotable(vm *mo.VirtualMachine) string {
+	if len(vm.RootSnapshot) > 0 {
+		return "it has snapshots, with which vSphere does not promote the disks of a virtual machine that runs"
+	}
+	if g := vm.Guest; g != nil && g.CustomizationInfo != nil {
+		switch types.GuestInfoCustomizationStatus(g.CustomizationInfo.CustomizationStatus) {
+		case types.GuestInfoCustomizationStatusTOOLSDEPLOYPKG_PENDING, types.GuestInfoCustomizationStatusTOOLSDEPLOYPKG_RUNNING:
+			return "its guest is being customized"
 		}
 	}
-	return false
+	return ""
 }
-
-// directory of a datastore path, which is like "[datastore] directory/file".
-func directory(file string) string { return path.Dir(file) }

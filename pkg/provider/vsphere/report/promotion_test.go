@@ -44,12 +44,12 @@ func TestDisksArePromotedUnlessOneHasAForeignParent(t *testing.T) {
 		want string
 	}{
 		"whole disks":                    {"", with(flat("[ds] web/disk.vmdk")), "True/Succeeded"},
-		"linked flat disk":               {"", linked, "False/NotReady"},
-		"linked sparse disk":             {online, with(sparse), "False/NotReady"},
+		"linked flat disk":               {"", linked, "False/Pending"},
+		"linked sparse disk":             {online, with(sparse), "False/Pending"},
 		"a snapshot":                     {"", with(flat("[ds] web/disk-000001.vmdk", "[ds] web/disk.vmdk")), "True/Succeeded"},
 		"a snapshot on another store":    {"", with(flat("[snaps] web/disk-000001.vmdk", "[ds] web/disk.vmdk")), "True/Succeeded"},
 		"a snapshot of a disk elsewhere": {"", with(flat("[big] web_1/data-000001.vmdk", "[big] web_1/data.vmdk")), "True/Succeeded"},
-		"a snapshot of a linked disk":    {"", with(flat("[ds] web/disk-000001.vmdk", "[ds] web/disk.vmdk", "[ds] golden/disk.vmdk")), "False/NotReady"},
+		"a snapshot of a linked disk":    {"", with(flat("[ds] web/disk-000001.vmdk", "[ds] web/disk.vmdk", "[ds] golden/disk.vmdk")), "False/Pending"},
 		"never to be promoted":           {disabled, linked, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
