@@ -100,6 +100,9 @@ func (p *pass) removeMachine(ctx context.Context, m driver.Machine, mode vmv1alp
 	default:
 		op = p.ending(m.Destroy(p.want.Identity))
 	}
+	if facts.Depending > 0 {
+		op = p.unpromoted(op, m)
+	}
 	if hold := p.rec.last.Held(op, p.req.Now); hold != nil {
 		return &provider.RequeueError{After: hold.Wait, Reason: "the last attempt to " + string(op.Kind) + ": " + hold.Message}
 	}
@@ -107,6 +110,23 @@ func (p *pass) removeMachine(ctx context.Context, m driver.Machine, mode vmv1alp
 		return err
 	}
 	return provider.ErrReconcileInProgress
+}
+
+// unpromoted makes op end a promotion that is in its way: one that an earlier process has
+// begun.
+func (p *pass) unpromoted(op driver.Operation, m driver.Machine) driver.Operation {
+	run := op.Run
+	op.Run = func(ctx context.Context) error {
+		err := run(ctx)
+		if err == nil || p.engine.driver.Classify(err) != driver.Busy {
+			return err
+		}
+		if err := m.StopPromotion(ctx, err); err != nil {
+			return err
+		}
+		return run(ctx)
+	}
+	return op
 }
 
 // ending makes the end of op the end of the virtual machine.
@@ -131,12 +151,13 @@ func (e *Engine) outage(vm *vmv1alpha1.VirtualMachine) bool {
 	return wasThere(vm) && !confirmed(vm) && e.brake.pulled(e.opts.Now(), managed)
 }
 
-// interruptible is true for what a deletion need not wait for: the wait for a guest,
+// interruptible is true for what a deletion need not wait for: a promotion of disks that are
+// to go, and the wait for a guest,
 // but not a power off by the same means that the deletion wants itself. A create is
 // awaited: a deployment that is cancelled may be carried out all the same after
 // everybody has looked away. What is published leaves nothing behind.
 func interruptible(op *driver.Operation, mode vmv1alpha1.PowerOpMode) bool {
-	return op.Kind == driver.KindPublish || op.Asks && (op.Kind != driver.KindPowerOff || op.Detail != string(mode))
+	return op.Kind == driver.KindPublish || op.Kind == driver.KindPromote || op.Asks && (op.Kind != driver.KindPowerOff || op.Detail != string(mode))
 }
 
 // deleteMode is how a virtual machine that is being deleted is powered off: a guest

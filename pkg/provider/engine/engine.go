@@ -35,6 +35,9 @@ type Limits struct {
 	Reconfigurations, PowerChanges, Deletes int
 	// Publishes defaults to 4: each reads all disks of a virtual machine (judgement).
 	Publishes int
+	// Promotions of disks copy whole disks while their virtual machines run, so that few at
+	// once are best for these. Defaults to 4 (judgement).
+	Promotions int
 }
 
 // Options configure an Engine.

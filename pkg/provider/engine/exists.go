@@ -22,11 +22,14 @@ func (p *pass) exists(ctx context.Context, s driver.Sighting) error {
 	p.tellChecked()
 	in := plan.Input{
 		VM: p.req.VM, Want: p.want, Machine: s.Machine, Facts: s.Machine.Facts(p.want),
-		Last: p.rec.last, Now: p.req.Now,
+		Last: p.rec.last, Now: p.req.Now, Progress: p.engine.progressOf(p.key),
 	}
 	switch {
 	case p.rec.running != nil:
 		p.merge(plan.Report(in))
+		if p.rec.running.op.Kind == driver.KindPromote {
+			p.False(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionRunning, p.engine.progress(p.rec.running))
+		}
 		if plan.Outdated(p.rec.running.op, p.req.VM) {
 			p.engine.interrupt(p.key, p.rec.running)
 		}
@@ -75,8 +78,13 @@ func (p *pass) update(ctx context.Context, in plan.Input) error {
 // waitForPlace says that an operation waits for others of its kind.
 func (p *pass) waitForPlace(kind driver.Kind) {
 	condition := vmv1alpha1.ConditionPowerStateSynced
-	if kind == driver.KindReconfigure {
+	switch kind {
+	case driver.KindReconfigure:
 		condition = vmv1alpha1.ConditionConfigurationSynced
+	case driver.KindPromote:
+		p.False(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionPending, "the disks of others are promoted first")
+		return
+	default:
 	}
 	p.False(condition, vmv1alpha1.ReasonTooManyOperations, "others come first: to "+string(kind)+" waits for its turn")
 }

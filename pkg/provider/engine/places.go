@@ -20,6 +20,7 @@ const (
 	powerChanges     class = "power changes"
 	deletes          class = "deletes"
 	publishes        class = "publishes"
+	promotions       class = "promotions"
 )
 
 // classOf is empty for what is not bounded: what only asks, or waits for a guest.
@@ -31,6 +32,8 @@ func classOf(op *driver.Operation) class {
 		return reconfigurations
 	case driver.KindDelete:
 		return deletes
+	case driver.KindPromote:
+		return promotions
 	case driver.KindPowerOn, driver.KindPowerOff, driver.KindSuspend, driver.KindRestart:
 		if !op.Asks {
 			return powerChanges
@@ -65,6 +68,7 @@ func newPlaces(l Limits, timeout time.Duration) map[class]*places {
 		{powerChanges, l.PowerChanges, 32},
 		{deletes, l.Deletes, 32},
 		{publishes, l.Publishes, 4},
+		{promotions, l.Promotions, 4},
 	} {
 		if c.limit <= 0 {
 			c.limit = c.byDefault

@@ -46,6 +46,8 @@ type running struct {
 	fingerprint uint64
 	// interrupt ends it.
 	interrupt func()
+	// progress is how far it has come, in percent.
+	progress int32
 }
 
 // absence is what is known of a virtual machine that is not shown.

@@ -26,6 +26,10 @@ type VM struct {
 	UniqueID string
 	// PowerState is the power state.
 	PowerState vmv1alpha1.PowerState
+	// Depending is how many of its disks depend on others, and Unpromotable why that cannot
+	// be changed.
+	Depending    int
+	Unpromotable string
 	// Effective is the spec that the VM has.
 	Effective *vmv1alpha1.VirtualMachineInstanceSpec
 	// Address is the address of a VM that runs.

@@ -4,6 +4,7 @@
 package fake
 
 import (
+	"context"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -23,7 +24,7 @@ type machine struct {
 
 // Facts implements driver.Machine.
 func (m machine) Facts(*driver.Want) driver.Facts {
-	f := driver.Facts{Readable: m.vm.Trouble == "", Trouble: m.vm.Trouble, Paused: m.vm.Paused}
+	f := driver.Facts{Readable: m.vm.Trouble == "", Trouble: m.vm.Trouble, Paused: m.vm.Paused, Depending: m.vm.Depending, Unpromotable: m.vm.Unpromotable}
 	f.Facts = provider.Facts{
 		PowerState: m.vm.PowerState, UniqueID: m.vm.UniqueID, InstanceUUID: m.id, BiosUUID: m.id, NodeName: "fake-host",
 	}
@@ -99,6 +100,17 @@ func (m machine) Restart(r driver.Restart) driver.Operation {
 	op.Changes = r.Changes
 	return op
 }
+
+// Promote implements driver.Machine.
+func (m machine) Promote(progress func(int32)) driver.Operation {
+	return m.operation(driver.KindPromote, func(v *VM) {
+		progress(100)
+		v.Depending = 0
+	})
+}
+
+// StopPromotion implements driver.Machine: nothing runs but what this process has begun.
+func (m machine) StopPromotion(_ context.Context, err error) error { return err }
 
 // Destroy implements driver.Machine.
 func (m machine) Destroy(driver.Identity) driver.Operation {

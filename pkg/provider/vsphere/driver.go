@@ -28,6 +28,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/publish"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/report"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
@@ -122,7 +123,7 @@ func (d *Driver) changed(old, now *mo.VirtualMachine) {
 	if s := compliance.Signature(now); s != "" && s != compliance.Signature(old) {
 		d.compliance.Kick()
 	}
-	if old != nil && now != nil && configVersion(old) == configVersion(now) &&
+	if old != nil && now != nil && configVersion(old) == configVersion(now) && report.Unpromotable(old) == report.Unpromotable(now) &&
 		equality.Semantic.DeepEqual(observe.Of(old, d.inventory.HostName), observe.Of(now, d.inventory.HostName)) {
 		return
 	}

@@ -188,6 +188,18 @@ func (m machine) reboot(ctx context.Context, r driver.Restart) error {
 	return err
 }
 
+// Promote implements driver.Machine.
+func (m machine) Promote(progress func(int32)) driver.Operation {
+	return driver.Operation{Kind: driver.KindPromote, Run: func(ctx context.Context) error {
+		return m.driver.actor.Promote(ctx, m.ref(), progress)
+	}}
+}
+
+// StopPromotion implements driver.Machine.
+func (m machine) StopPromotion(ctx context.Context, err error) error {
+	return m.driver.actor.StopPromotion(ctx, m.ref(), err)
+}
+
 // Destroy implements driver.Machine.
 func (m machine) Destroy(id driver.Identity) driver.Operation {
 	return driver.Operation{Kind: driver.KindDelete, Run: func(ctx context.Context) error {

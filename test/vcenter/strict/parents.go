@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/simulator"
@@ -119,7 +120,10 @@ func (g *Gate) PromoteDisksTask(ctx *simulator.Context, req *types.PromoteDisks_
 			whole.Parent, alone.Backing = nil, &whole
 			devices[i] = &alone
 		}
-		ctx.Update(vm, []types.PropertyChange{{Name: "config.hardware.device", Val: devices}})
+		ctx.Update(vm, []types.PropertyChange{
+			{Name: "config.hardware.device", Val: devices},
+			{Name: "config.changeVersion", Val: time.Now().UTC().Format(time.RFC3339Nano)},
+		})
 		if req.Unlink {
 			deleteDisks(ctx, datacenterOf(ctx, vm.Self), lost)
 		}

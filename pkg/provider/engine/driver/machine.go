@@ -4,6 +4,7 @@
 package driver
 
 import (
+	"context"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,6 +34,12 @@ type Machine interface {
 	Suspend(mode vmv1alpha1.PowerOpMode, grace time.Duration) Operation
 	// Restart restarts, by a power cycle if there are changes to make.
 	Restart(r Restart) Operation
+	// Promote makes its disks independent of those elsewhere, and tells progress how far
+	// that has come, in percent. progress does not block.
+	Promote(progress func(percent int32)) Operation
+	// StopPromotion ends a promotion that err, of another operation, says is in the way. It
+	// returns err if there is none.
+	StopPromotion(ctx context.Context, err error) error
 	// Destroy removes it with what belongs to it, if it is off and still the object's
 	// when the operation runs.
 	Destroy(id Identity) Operation
@@ -59,6 +66,10 @@ type Facts struct {
 	Attached []string
 	// Unfinished is true when its create has not ended.
 	Unfinished bool
+	// Depending is how many disks depend on disks elsewhere and can be made independent, and
+	// Unpromotable why that cannot be done now, empty if it can.
+	Depending    int
+	Unpromotable string
 	// Paused is true when an administrator paused it in the hypervisor.
 	Paused bool
 	// Conditions that the driver observes, without times; Withdrawn are the types of

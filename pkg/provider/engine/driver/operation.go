@@ -20,6 +20,7 @@ const (
 	KindPowerOff    Kind = "power off"
 	KindSuspend     Kind = "suspend"
 	KindRestart     Kind = "restart"
+	KindPromote     Kind = "promote disks"
 	KindDelete      Kind = "delete"
 	KindPublish     Kind = "publish"
 	KindWithdraw    Kind = "withdraw what is half published"
@@ -27,7 +28,7 @@ const (
 
 // Kinds are all of them.
 var Kinds = []Kind{
-	KindCreate, KindCheck, KindSearch, KindReconfigure, KindPowerOn, KindPowerOff, KindSuspend, KindRestart, KindDelete,
+	KindCreate, KindCheck, KindSearch, KindReconfigure, KindPowerOn, KindPowerOff, KindSuspend, KindRestart, KindPromote, KindDelete,
 	KindPublish, KindWithdraw,
 }
 

@@ -9,7 +9,7 @@
 //  1. Every function is pure: what was observed, how the last operation ended and the
 //     time are part of the input.
 //  2. The steps run in the order of the specification: schema upgrade, status, backup,
-//     configuration, power state, snapshot. The first operation ends the plan.
+//     configuration, power state, disk promotion, snapshot. The first operation ends the plan.
 //  3. A NoRequeueError ends the plan, except one of the configuration of a virtual
 //     machine that is being powered off. Other errors are collected.
 //  4. Nothing loops: an operation that has failed is tried again after a pause that

@@ -26,6 +26,8 @@ type Input struct {
 	Last Outcomes
 	// Now is the time of the pass.
 	Now time.Time
+	// Progress is told how far a promotion of disks has come, in percent.
+	Progress func(percent int32)
 }
 
 // Plan is what was decided.
@@ -60,6 +62,7 @@ var steps = []step{
 	{name: "status", run: reconcileStatus},
 	{name: "config", run: reconcileConfig, goesOn: true},
 	{name: "power state", run: reconcilePower},
+	{name: "disk promotion", run: reconcilePromotion},
 	{name: "snapshot", run: reconcileSnapshot, ends: true},
 }
 

@@ -22,7 +22,7 @@ func TestStepsComeInTheOrderOfTheSpecification(t *testing.T) {
 	for _, s := range steps {
 		got = append(got, s.name)
 	}
-	if diff := cmp.Diff([]string{"status", "config", "power state", "snapshot"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"status", "config", "power state", "disk promotion", "snapshot"}, got); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}
 }
@@ -38,16 +38,16 @@ func TestEachErrorFollowsItsRule(t *testing.T) {
 		poweringOff bool
 		ran         []string
 	}{
-		{"status fails, the rest goes on", "status", retry, false, []string{"status", "config", "power state", "snapshot"}},
+		{"status fails, the rest goes on", "status", retry, false, []string{"status", "config", "power state", "disk promotion", "snapshot"}},
 		{"status ends", "status", stop, false, []string{"status"}},
 		{"status ends, also of what is powered off", "status", stop, true, []string{"status"}},
-		{"config fails, the rest goes on", "config", retry, false, []string{"status", "config", "power state", "snapshot"}},
+		{"config fails, the rest goes on", "config", retry, false, []string{"status", "config", "power state", "disk promotion", "snapshot"}},
 		{"config ends", "config", stop, false, []string{"status", "config"}},
-		{"config ends nothing of what is powered off", "config", stop, true, []string{"status", "config", "power state", "snapshot"}},
-		{"power fails, the rest goes on", "power state", retry, false, []string{"status", "config", "power state", "snapshot"}},
+		{"config ends nothing of what is powered off", "config", stop, true, []string{"status", "config", "power state", "disk promotion", "snapshot"}},
+		{"power fails, the rest goes on", "power state", retry, false, []string{"status", "config", "power state", "disk promotion", "snapshot"}},
 		{"power ends", "power state", stop, false, []string{"status", "config", "power state"}},
 		{"power ends, also of what is powered off", "power state", stop, true, []string{"status", "config", "power state"}},
-		{"snapshot is the last", "snapshot", retry, false, []string{"status", "config", "power state", "snapshot"}},
+		{"snapshot is the last", "snapshot", retry, false, []string{"status", "config", "power state", "disk promotion", "snapshot"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var ran []string

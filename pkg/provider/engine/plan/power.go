@@ -128,6 +128,9 @@ func Grace(w *driver.Want) time.Duration {
 // Outdated is true for an operation that waits for the guest although this is no
 // longer what is wanted.
 func Outdated(op driver.Operation, vm *vmv1alpha1.VirtualMachine) bool {
+	if op.Kind == driver.KindPromote {
+		return outdatedPromotion(op, vm)
+	}
 	if !op.Asks {
 		return false // It waits for the hypervisor only.
 	}
@@ -139,7 +142,7 @@ func Outdated(op driver.Operation, vm *vmv1alpha1.VirtualMachine) bool {
 		return in.desired() != vmv1alpha1.Suspended || vm.Spec.SuspendMode == vmv1alpha1.PowerOpModeHard
 	case driver.KindRestart:
 		return in.desired() != vmv1alpha1.PoweredOn || vm.Spec.RestartMode == vmv1alpha1.PowerOpModeHard
-	case driver.KindCreate, driver.KindCheck, driver.KindSearch, driver.KindReconfigure, driver.KindPowerOn, driver.KindDelete,
+	case driver.KindCreate, driver.KindCheck, driver.KindSearch, driver.KindReconfigure, driver.KindPowerOn, driver.KindPromote, driver.KindDelete,
 		driver.KindPublish, driver.KindWithdraw:
 	}
 	return false

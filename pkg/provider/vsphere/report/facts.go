@@ -35,6 +35,7 @@ func Facts(vm *mo.VirtualMachine, w *driver.Want, hostName func(vimtypes.Managed
 	if out.Storage != nil {
 		out.Storage.BootDisk = bootDisk(vm)
 	}
+	out.Depending, out.Unpromotable = len(observe.Depending(vm)), Unpromotable(vm)
 	out.Attached = slices.Sorted(maps.Keys(observe.FirstClass(vm)))
 	out.Conditions, out.Withdrawn = observe.Conditions(f)
 	out.Conditions = append(out.Conditions, tools(f))

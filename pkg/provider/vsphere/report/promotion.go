@@ -22,9 +22,9 @@ func promotion(vm *mo.VirtualMachine) metav1.Condition {
 	return yes(vmv1alpha1.ConditionDiskPromotionSynced)
 }
 
-// unpromotable is why vSphere cannot make the disks of the VM independent now, whatever its
+// Unpromotable is why vSphere cannot make the disks of the VM independent now, whatever its
 // power state; empty if it can.
-func unpromotable(vm *mo.VirtualMachine) string {
+func Unpromotable(vm *mo.VirtualMachine) string {
 	if len(vm.RootSnapshot) > 0 {
 		return "it has snapshots, with which vSphere does not promote the disks of a virtual machine that runs"
 	}

@@ -1,0 +1,67 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+)
+
+// promoteMode is spec.promoteDisksMode with its default.
+func promoteMode(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.PromoteDisksMode {
+	if vm.Spec.PromoteDisksMode == "" {
+		return vmv1alpha1.PromoteDisksModeOnline
+	}
+	return vm.Spec.PromoteDisksMode
+}
+
+// promotes is the power state in which disks are promoted.
+func promotes(mode vmv1alpha1.PromoteDisksMode) vmv1alpha1.PowerState {
+	if mode == vmv1alpha1.PromoteDisksModeOffline {
+		return vmv1alpha1.PoweredOff
+	}
+	return vmv1alpha1.PoweredOn
+}
+
+// reconcilePromotion makes disks independent that depend on others. What keeps it from that
+// is reported when it ends, so that nobody needs to look again.
+func reconcilePromotion(in *Input, p *Plan) error {
+	mode := promoteMode(in.VM)
+	if mode == vmv1alpha1.PromoteDisksModeDisabled || !in.Facts.Readable || in.Facts.Depending == 0 || in.Facts.Trouble != "" {
+		return nil
+	}
+	pending := func(why string) {
+		p.False(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionPending,
+			fmt.Sprintf("%d disks depend on disks elsewhere: %s", in.Facts.Depending, why))
+	}
+	switch {
+	case in.Facts.PowerState != promotes(mode):
+		pending(fmt.Sprintf("spec.promoteDisksMode is %s, and the virtual machine is %s", mode, in.Facts.PowerState))
+		return nil
+	case in.Facts.Unpromotable != "":
+		pending(in.Facts.Unpromotable)
+		return nil
+	}
+	op := in.Machine.Promote(in.Progress)
+	op.Detail = string(mode)
+	if hold := in.Last.Held(op, in.Now); hold != nil {
+		p.Held = true
+		p.False(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionFailed, hold.Message)
+		return &provider.RequeueError{After: hold.Wait, Reason: "the last attempt to " + string(op.Kind) + ": " + hold.Message}
+	}
+	p.False(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionRunning, "")
+	p.Operation = &op
+	return nil
+}
+
+// outdatedPromotion is true for a promotion that the object does not want any more, or that
+// is in the way of what it wants more.
+func outdatedPromotion(op driver.Operation, vm *vmv1alpha1.VirtualMachine) bool {
+	in := Input{VM: vm}
+	mode := promoteMode(vm)
+	return op.Detail != string(mode) || in.desired() != promotes(mode)
+}

@@ -1,0 +1,96 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/vmware/govmomi/property"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
+)
+
+// promotes is the description of a task that promotes disks, of vCenter's list of them.
+const promotes = "VirtualMachine.promoteDisks"
+
+// Promote makes the disks of the VM that depend on disks elsewhere independent of them, and
+// tells how far that has come, in percent. A promotion that an earlier process has begun is
+// waited for.
+func (a *Actor) Promote(ctx context.Context, vm types.ManagedObjectReference, progress func(int32)) error {
+	disks := observe.Depending(a.Inventory.Get(vm))
+	if len(disks) == 0 {
+		return nil
+	}
+	task, err := a.startPromotion(ctx, vm, disks)
+	if err == nil {
+		_, err = a.Inventory.FollowTask(ctx, task, progress)
+	}
+	if running, ok := vimfault.InProgress(err); ok {
+		// Tasks that refuse each other may say so only at their end.
+		if ours, rerr := a.promotes(ctx, running, vm); rerr == nil && ours {
+			_, err = a.Inventory.FollowTask(ctx, running, progress)
+		}
+	}
+	if err != nil {
+		return a.after(ctx, vm, fmt.Errorf("promoting the disks of %s: %w", vm.Value, err))
+	}
+	return a.settle(ctx, vm, func(vm *mo.VirtualMachine) bool { return vm == nil || len(observe.Depending(vm)) == 0 })
+}
+
+func (a *Actor) startPromotion(ctx context.Context, vm types.ManagedObjectReference, disks []*types.VirtualDisk) (types.ManagedObjectReference, error) {
+	c, err := a.Session.Vim(ctx)
+	if err != nil {
+		return types.ManagedObjectReference{}, err
+	}
+	req := types.PromoteDisks_Task{This: vm, Unlink: true}
+	for _, d := range disks {
+		req.Disks = append(req.Disks, *d)
+	}
+	res, err := methods.PromoteDisks_Task(ctx, c, &req)
+	if err != nil {
+		return types.ManagedObjectReference{}, err
+	}
+	return res.Returnval, nil
+}
+
+// promotes reports whether a task promotes the disks of the VM.
+func (a *Actor) promotes(ctx context.Context, task, vm types.ManagedObjectReference) (bool, error) {
+	c, err := a.Session.Vim(ctx)
+	if err != nil {
+		return false, err
+	}
+	var t mo.Task
+	if err := property.DefaultCollector(c).RetrieveOne(ctx, task, []string{"info"}, &t); err != nil {
+		return false, fmt.Errorf("reading task %s: %w", task.Value, err)
+	}
+	return t.Info.DescriptionId == promotes && t.Info.Entity != nil && *t.Info.Entity == vm, nil
+}
+
+// StopPromotion cancels the promotion that keeps the VM busy, which err tells of; it returns
+// err if there is none.
+func (a *Actor) StopPromotion(ctx context.Context, vm types.ManagedObjectReference, err error) error {
+	task, ok := vimfault.InProgress(err)
+	if !ok {
+		return err
+	}
+	if ours, rerr := a.promotes(ctx, task, vm); rerr != nil || !ours {
+		return err
+	}
+	c, cerr := a.Session.Vim(ctx)
+	if cerr != nil {
+		return cerr
+	}
+	if _, cerr := methods.CancelTask(ctx, c, &types.CancelTask{This: task}); cerr != nil && vimfault.KindOf(cerr) != vimfault.NotFound && vimfault.KindOf(cerr) != vimfault.WrongState {
+		return fmt.Errorf("cancelling the promotion of the disks of %s: %w", vm.Value, cerr)
+	}
+	if _, werr := a.Inventory.WaitTask(ctx, task); werr != nil && ctx.Err() != nil {
+		return werr
+	}
+	return nil
+}

@@ -1,0 +1,214 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vmware/govmomi/object"
+	vimtypes "github.com/vmware/govmomi/vim25/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// linkedRequest is for a VM whose disks depend on a copy of its image.
+func linkedRequest(name string, mode vmv1alpha1.PromoteDisksMode, f files) *provider.Request {
+	req := fastRequest(name, vmv1alpha1.FastDeployLinked, cacheOf(f))
+	req.VM.Spec.PromoteDisksMode = mode
+	return req
+}
+
+func promotion(req *provider.Request) string {
+	return strings.TrimSpace(reason(&req.VM.Status, vmv1alpha1.ConditionDiskPromotionSynced) + " " + message(&req.VM.Status, vmv1alpha1.ConditionDiskPromotionSynced))
+}
+
+// intact checks that the copy of the image is there.
+func (f files) intact(t *testing.T) {
+	t.Helper()
+	f.t = t
+	if got := f.list("images/photon-5"); !slices.Contains(got, "disk.vmdk") || !slices.Contains(got, "disk-flat.vmdk") {
+		t.Errorf("of the copies there are %q", got)
+	}
+}
+
+func TestDisksArePromotedWhileTheVMRunsAndTheirCopiesStay(t *testing.T) {
+	ready := startVCenter(t)
+	f := datastoreOf(t, ready)
+	f.makeDisk(cachedDisk)
+	control(t, ready, http.MethodPut, "/taskdelay?method=PromoteDisks_Task&ms=1000")
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := linkedRequest("web", "", f)
+	seen := map[string]bool{}
+	l.until("its disks are promoted", func() bool {
+		seen[promotion(req)] = true
+		return running(req)() && promotion(req) == "True Succeeded"
+	}, req)
+	if _, parents := parentsOf(t, ready, req.VM.Status.UniqueID); len(parents) > 0 {
+		t.Errorf("its disks depend on %q", parents)
+	}
+	percent := 0
+	for m := range seen {
+		if strings.HasPrefix(m, "False Running ") && strings.HasSuffix(m, "0 percent") {
+			percent++
+		}
+	}
+	if percent == 0 {
+		t.Errorf("no progress was told: %v", seen)
+	}
+	f.intact(t)
+	nothingToDo(t, p, req)
+	l.remove(req)
+	f.intact(t)
+	if left := f.list(string(req.VM.UID)); left != nil {
+		t.Errorf("left in the directory of the VM: %q", left)
+	}
+}
+
+func TestDisksArePromotedWhenTheirModeAndTheVMAllowIt(t *testing.T) {
+	ready := startVCenter(t)
+	f := datastoreOf(t, ready)
+	f.makeDisk(cachedDisk)
+	p, counted := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	vmOf := func(req *provider.Request) *object.VirtualMachine {
+		return object.NewVirtualMachine(admin(t, ready).Client, vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
+	}
+	t.Run("disabled", func(t *testing.T) {
+		l := &loop{t: t, p: l.p, wake: l.wake}
+		req := linkedRequest("disabled", vmv1alpha1.PromoteDisksModeDisabled, f)
+		l.until("it runs", running(req), req)
+		if got := promotion(req); got != "" || counted.snapshot()["PromoteDisks_Task"] != 0 {
+			t.Errorf("condition %q, %d promotions; want none", got, counted.snapshot()["PromoteDisks_Task"])
+		}
+	})
+	t.Run("offline", func(t *testing.T) {
+		l := &loop{t: t, p: l.p, wake: l.wake}
+		req := linkedRequest("offline", vmv1alpha1.PromoteDisksModeOffline, f)
+		l.until("it runs", running(req), req)
+		if got, want := promotion(req), "False Pending 1 disks depend on disks elsewhere: spec.promoteDisksMode is Offline, and the virtual machine is PoweredOn"; got != want {
+			t.Errorf("condition %q, want %q", got, want)
+		}
+		req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+		l.until("its disks are promoted", func() bool { return promotion(req) == "True Succeeded" }, req)
+	})
+	t.Run("with a snapshot", func(t *testing.T) {
+		l := &loop{t: t, p: l.p, wake: l.wake}
+		req := linkedRequest("snapshot", vmv1alpha1.PromoteDisksModeDisabled, f)
+		l.until("it runs", running(req), req)
+		task, err := vmOf(req).CreateSnapshot(t.Context(), "before", "", false, false)
+		if err == nil {
+			err = task.Wait(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.VM.Spec.PromoteDisksMode = vmv1alpha1.PromoteDisksModeOnline
+		l.until("it waits", func() bool { return strings.Contains(promotion(req), "it has snapshots") }, req)
+		if task, err = vmOf(req).RemoveAllSnapshot(t.Context(), nil); err == nil {
+			err = task.Wait(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.until("its disks are promoted", func() bool { return promotion(req) == "True Succeeded" }, req)
+	})
+	f.intact(t)
+}
+
+func TestAPromotionThatFailsIsTriedAgainAndReported(t *testing.T) {
+	ready := startVCenter(t)
+	f := datastoreOf(t, ready)
+	f.makeDisk(cachedDisk)
+	control(t, ready, http.MethodPut, "/permissions?entity=/DC0/vm/slipway&without=VirtualMachine.Provisioning.PromoteDisks")
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := linkedRequest("web", vmv1alpha1.PromoteDisksModeOnline, f)
+	l.until("it is reported", func() bool {
+		return running(req)() && strings.HasPrefix(promotion(req), "False TaskError") && strings.Contains(promotion(req), "promoting the disks of "+req.VM.Status.UniqueID)
+	}, req)
+	control(t, ready, http.MethodDelete, "/permissions?entity=/DC0/vm/slipway")
+	l.until("it is tried again", func() bool { return promotion(req) == "True Succeeded" }, req)
+}
+
+// vCenter goes on with a promotion that a process has begun which was killed.
+func TestAPromotionIsFoundAgainByTheNextProcess(t *testing.T) {
+	for name, deleted := range map[string]bool{"and waited for": false, "and cancelled by a deletion": true} {
+		t.Run(name, func(t *testing.T) {
+			ready := startVCenter(t)
+			f := datastoreOf(t, ready)
+			f.makeDisk(cachedDisk)
+			first, _ := startProvider(t, ready, nil)
+			l := newLoop(t, first)
+			req := linkedRequest("web", vmv1alpha1.PromoteDisksModeDisabled, f)
+			l.until("it runs", running(req), req)
+			delay := "2000"
+			if deleted {
+				delay = "3600000"
+			}
+			control(t, ready, http.MethodPut, "/taskdelay?method=PromoteDisks_Task&ms="+delay)
+			vm := object.NewVirtualMachine(admin(t, ready).Client, vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID})
+			task, err := vm.PromoteDisks(t.Context(), true, nil) // as the first one did
+			if err != nil {
+				t.Fatal(err)
+			}
+			second, counted := startProvider(t, ready, nil)
+			eventually(t, "the inventory is read", second.inventory.Synced)
+			l = newLoop(t, second)
+			if deleted {
+				req.VM.DeletionTimestamp = new(metav1.Now())
+				l.remove(req)
+				if _, err := task.WaitForResult(t.Context()); err == nil {
+					t.Error("the promotion was not cancelled")
+				}
+			} else {
+				req.VM.Spec.PromoteDisksMode = vmv1alpha1.PromoteDisksModeOnline
+				l.until("its disks are promoted", func() bool { return promotion(req) == "True Succeeded" }, req)
+				if n := counted.snapshot()["PromoteDisks_Task"]; n != 1 {
+					t.Errorf("%d promotions were asked for, want one that is refused", n)
+				}
+			}
+			f.intact(t)
+		})
+	}
+}
+
+// Who wants the VM off does not wait for an hour.
+func TestAPromotionGivesWayToWhatIsWantedMore(t *testing.T) {
+	ready := startVCenter(t)
+	f := datastoreOf(t, ready)
+	f.makeDisk(cachedDisk)
+	control(t, ready, http.MethodPut, "/taskdelay?method=PromoteDisks_Task&ms=3600000")
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	for name, tc := range map[string]struct {
+		change func(*provider.Request)
+		done   func(*provider.Request) bool
+	}{
+		"power off": {func(r *provider.Request) { r.VM.Spec.PowerState = vmv1alpha1.PoweredOff },
+			func(r *provider.Request) bool { return r.VM.Status.PowerState == vmv1alpha1.PoweredOff }},
+		"no promotion": {func(r *provider.Request) { r.VM.Spec.PromoteDisksMode = vmv1alpha1.PromoteDisksModeDisabled },
+			func(r *provider.Request) bool { return promotion(r) == "" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &loop{t: t, p: l.p, wake: l.wake}
+			req := linkedRequest(strings.ReplaceAll(name, " ", "-"), vmv1alpha1.PromoteDisksModeOnline, f)
+			l.until("its disks are being promoted", func() bool { return strings.HasPrefix(promotion(req), "False Running") }, req)
+			tc.change(req)
+			l.until(name, func() bool { return tc.done(req) }, req)
+			req.VM.DeletionTimestamp = new(metav1.Now())
+			l.remove(req)
+		})
+	}
+	req := linkedRequest("deleted", vmv1alpha1.PromoteDisksModeOnline, f)
+	l.until("its disks are being promoted", func() bool { return strings.HasPrefix(promotion(req), "False Running") }, req)
+	req.VM.DeletionTimestamp = new(metav1.Now())
+	l.remove(req)
+	f.intact(t)
+}

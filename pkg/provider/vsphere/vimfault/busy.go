@@ -1,0 +1,17 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vimfault
+
+import "github.com/vmware/govmomi/vim25/types"
+
+// InProgress returns the task that err says is in the way. Not every server names it.
+func InProgress(err error) (task types.ManagedObjectReference, ok bool) {
+	for f := range faults(err) {
+		if busy, is := f.(types.BaseTaskInProgress); is {
+			task = busy.GetTaskInProgress().Task
+			return task, task.Value != ""
+		}
+	}
+	return types.ManagedObjectReference{}, false
+}
