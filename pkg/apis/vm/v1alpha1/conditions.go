@@ -44,6 +44,10 @@ const (
 	ConditionConfigurationSynced = "ConfigurationSynced"
 	// ConditionPowerStateSynced is True when the power state is as desired.
 	ConditionPowerStateSynced = "PowerStateSynced"
+	// ConditionProbeSucceeded is True when the readiness probe says that the guest is ready,
+	// False when it says that it is not or none is made, because the VM does not run; there
+	// is none without a probe.
+	ConditionProbeSucceeded = "ProbeSucceeded"
 	// ConditionGuestToolsReady is True when VMware Tools runs.
 	ConditionGuestToolsReady = "GuestToolsReady"
 	// ConditionDiskPromotionSynced is True when no linked-clone disk is left to

@@ -102,10 +102,11 @@ type VirtualMachineReadinessProbe struct {
 	// +optional
 	// +listType=atomic
 	GuestInfo []GuestInfoAction `json:"guestInfo,omitempty" protobuf:"bytes,3,rep,name=guestInfo"`
-	// PeriodSeconds between probes, 1 to 3600. Defaults to 10.
+	// PeriodSeconds between probes of the kind tcpSocket, 1 to 3600. Defaults to 10. The
+	// others are decided whenever vSphere reports a change.
 	// +optional
 	PeriodSeconds int32 `json:"periodSeconds,omitempty" protobuf:"varint,4,opt,name=periodSeconds"`
-	// TimeoutSeconds of one probe, 1 to 60. Defaults to 10.
+	// TimeoutSeconds of one probe of the kind tcpSocket, 1 to 60. Defaults to 10.
 	// +optional
 	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty" protobuf:"varint,5,opt,name=timeoutSeconds"`
 }
@@ -114,7 +115,8 @@ type VirtualMachineReadinessProbe struct {
 type TCPSocketAction struct {
 	// Port of the guest, 1 to 65535.
 	Port int32 `json:"port" protobuf:"varint,1,opt,name=port"`
-	// Host to connect to; the primary IP of the virtual machine when unset.
+	// Host to connect to, one of the IP addresses that the guest reports; its primary one
+	// when unset.
 	// +optional
 	Host string `json:"host,omitempty" protobuf:"bytes,2,opt,name=host"`
 }
@@ -131,8 +133,8 @@ type GuestHeartbeatAction struct {
 type GuestInfoAction struct {
 	// Key without the prefix guestinfo.
 	Key string `json:"key" protobuf:"bytes,1,opt,name=key"`
-	// Value is a regular expression that the whole value must match; an
-	// existing key suffices when empty.
+	// Value is a regular expression (RE2) that the whole value must match; an
+	// existing key suffices when empty. A value of more than 4096 bytes matches none.
 	// +optional
 	Value string `json:"value,omitempty" protobuf:"bytes,2,opt,name=value"`
 }

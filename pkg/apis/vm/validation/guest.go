@@ -5,10 +5,8 @@ package validation
 
 import (
 	"net/netip"
-	"regexp/syntax"
 	"strings"
 
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -107,8 +105,9 @@ func validateTCPSocket(action *vmv1alpha1.TCPSocketAction, path *field.Path) fie
 	if action.Host == "" {
 		return errs
 	}
-	if _, err := netip.ParseAddr(action.Host); err != nil && len(apivalidation.NameIsDNSSubdomain(action.Host, false)) > 0 {
-		errs = append(errs, field.Invalid(path.Child("host"), action.Host, "must be an IP address or a DNS name"))
+	// A name would be looked up by the server, which knows names of its own network.
+	if a, err := netip.ParseAddr(action.Host); err != nil || a.Zone() != "" {
+		errs = append(errs, field.Invalid(path.Child("host"), action.Host, "must be an IP address, one of those of the guest"))
 	}
 	return errs
 }
@@ -126,9 +125,8 @@ func validateGuestInfo(actions []vmv1alpha1.GuestInfoAction, path *field.Path) f
 			errs = append(errs, field.Duplicate(keyPath, action.Key))
 		}
 		seen.Insert(action.Key)
-		// Parsing is enough: compiling unrolls what is to be repeated, at length.
-		if _, err := syntax.Parse(action.Value, syntax.Perl); err != nil {
-			errs = append(errs, field.Invalid(path.Index(i).Child("value"), action.Value, "must be a regular expression: "+err.Error()))
+		if _, err := CompileGuestInfo(action.Value); err != nil {
+			errs = append(errs, field.Invalid(path.Index(i).Child("value"), action.Value, err.Error()))
 		}
 	}
 	return errs

@@ -104,6 +104,9 @@ func TestSpecGuest(t *testing.T) {
 		{"a heartbeat that is always there", probe(p{GuestHeartbeat: &vmv1alpha1.GuestHeartbeatAction{ThresholdStatus: vmv1alpha1.GuestHeartbeatGray}}), []string{"NotSupported spec.readinessProbe.guestHeartbeat.thresholdStatus"}},
 		{"port 0", probe(p{TCPSocket: &vmv1alpha1.TCPSocketAction{}}), []string{"Invalid spec.readinessProbe.tcpSocket.port"}},
 		{"a malformed host", probe(p{TCPSocket: &vmv1alpha1.TCPSocketAction{Port: 22, Host: "a b"}}), []string{"Invalid spec.readinessProbe.tcpSocket.host"}},
+		{"a host by name", probe(p{TCPSocket: &vmv1alpha1.TCPSocketAction{Port: 22, Host: "kubernetes.default.svc"}}), []string{"Invalid spec.readinessProbe.tcpSocket.host"}},
+		{"a host with a zone", probe(p{TCPSocket: &vmv1alpha1.TCPSocketAction{Port: 22, Host: "fe80::1%eth0"}}), []string{"Invalid spec.readinessProbe.tcpSocket.host"}},
+		{"a host by address", probe(p{TCPSocket: &vmv1alpha1.TCPSocketAction{Port: 22, Host: "fd00::1"}}), nil},
 		{"variables without key, twice and with a malformed pattern", probe(p{GuestInfo: []vmv1alpha1.GuestInfoAction{{}, {Key: "a"}, {Key: "a"}, {Key: "b", Value: "("}}}), []string{
 			"Required spec.readinessProbe.guestInfo[0].key", "Duplicate spec.readinessProbe.guestInfo[2].key", "Invalid spec.readinessProbe.guestInfo[3].value",
 		}},
