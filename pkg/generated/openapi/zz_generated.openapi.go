@@ -3443,7 +3443,7 @@ func schema_pkg_apis_vm_v1alpha1_GuestInfoAction(ref common.ReferenceCallback) c
 					},
 					"value": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Value is a regular expression that the whole value must match; an existing key suffices when empty.",
+							Description: "Value is a regular expression (RE2) that the whole value must match; an existing key suffices when empty. A value of more than 4096 bytes matches none.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -4293,7 +4293,7 @@ func schema_pkg_apis_vm_v1alpha1_TCPSocketAction(ref common.ReferenceCallback) c
 					},
 					"host": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Host to connect to; the primary IP of the virtual machine when unset.",
+							Description: "Host to connect to, one of the IP addresses that the guest reports; its primary one when unset.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -7293,14 +7293,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineReadinessProbe(ref common.Referen
 					},
 					"periodSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PeriodSeconds between probes, 1 to 3600. Defaults to 10.",
+							Description: "PeriodSeconds between probes of the kind tcpSocket, 1 to 3600. Defaults to 10. The others are decided whenever vSphere reports a change.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"timeoutSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "TimeoutSeconds of one probe, 1 to 60. Defaults to 10.",
+							Description: "TimeoutSeconds of one probe of the kind tcpSocket, 1 to 60. Defaults to 10.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},

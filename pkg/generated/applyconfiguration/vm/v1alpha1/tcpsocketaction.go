@@ -12,7 +12,8 @@ package v1alpha1
 type TCPSocketActionApplyConfiguration struct {
 	// Port of the guest, 1 to 65535.
 	Port *int32 `json:"port,omitempty"`
-	// Host to connect to; the primary IP of the virtual machine when unset.
+	// Host to connect to, one of the IP addresses that the guest reports; its primary one
+	// when unset.
 	Host *string `json:"host,omitempty"`
 }
 

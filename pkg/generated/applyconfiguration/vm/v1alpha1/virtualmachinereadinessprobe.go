@@ -17,9 +17,10 @@ type VirtualMachineReadinessProbeApplyConfiguration struct {
 	GuestHeartbeat *GuestHeartbeatActionApplyConfiguration `json:"guestHeartbeat,omitempty"`
 	// GuestInfo compares guestinfo variables.
 	GuestInfo []GuestInfoActionApplyConfiguration `json:"guestInfo,omitempty"`
-	// PeriodSeconds between probes, 1 to 3600. Defaults to 10.
+	// PeriodSeconds between probes of the kind tcpSocket, 1 to 3600. Defaults to 10. The
+	// others are decided whenever vSphere reports a change.
 	PeriodSeconds *int32 `json:"periodSeconds,omitempty"`
-	// TimeoutSeconds of one probe, 1 to 60. Defaults to 10.
+	// TimeoutSeconds of one probe of the kind tcpSocket, 1 to 60. Defaults to 10.
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
 }
 
