@@ -84,6 +84,12 @@ func (e *Enqueuer[T]) known(key types.NamespacedName) (T, bool) {
 	return obj, err == nil && obj != none
 }
 
+// Has is true for the key of an object that exists and is this process's.
+func (e *Enqueuer[T]) Has(key types.NamespacedName) bool {
+	obj, ok := e.known(key)
+	return ok && e.mine(obj)
+}
+
 // Generic queues the object of key for something that happened elsewhere. One that is
 // not known is left alone: it is queued when it appears.
 func (e *Enqueuer[T]) Generic(key types.NamespacedName) {

@@ -28,6 +28,10 @@ type Facts struct {
 	Resources *vmv1alpha1.VirtualMachineResources
 	// Guest is what the guest reports, nil while none runs.
 	Guest *vmv1alpha1.VirtualMachineGuestStatus
+	// GuestInfo are the values of the guestinfo variables that the readiness probe of the
+	// object asks for, by name without the prefix; those that the guest does not have, or
+	// leaves empty, are not there.
+	GuestInfo map[string]string
 	// Network as observed.
 	Network *vmv1alpha1.VirtualMachineNetworkStatus
 	// Storage in use.

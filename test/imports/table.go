@@ -126,6 +126,10 @@ var table = []rule{
 	{tree: "pkg/provider/fake", ours: []string{"pkg/apis", "pkg/hardware", "pkg/provider/engine/driver"}, single: []string{"pkg/provider"}, never: []string{govmomi, clientGo}, why: "a driver translates and does not plan"},
 	{tree: "pkg/provider/conformance", ours: []string{"pkg/apis"}, single: []string{"pkg/provider"}, never: []string{govmomi, clientGo}, why: "it is true of every provider"},
 	{tree: "pkg/provider/vsphere", ours: []string{"pkg/apis", "pkg/hardware", "pkg/provider/engine/driver"}, single: []string{"pkg/provider"}, why: "a driver translates and does not plan; it alone has govmomi"},
+	{
+		tree: "pkg/prober", ours: []string{"pkg/apis", "pkg/controller/priorityqueue"}, never: []string{govmomi},
+		why: "it connects to guests; what vSphere says of them is not asked here",
+	},
 	{tree: "pkg/fence", ours: only, never: []string{govmomi}, why: "whether a process may act is a matter of a Lease and the time"},
 	{tree: "pkg/leases", ours: []string{"pkg/fence"}, never: []string{govmomi}, why: "what a Lease is for is nothing to who holds it"},
 	{tree: "pkg/storeidentity", ours: only, never: []string{govmomi}, why: "which store it is does not depend on what is in it"},

@@ -45,6 +45,8 @@ type Options struct {
 	VCenter VCenterOptions
 	// Controllers says how the controllers run.
 	Controllers ControllerOptions
+	// Probes says how readiness probes connect to guests.
+	Probes ProbeOptions
 	// Host, if not nil, stands for the host cluster where a subresource or an admission
 	// check reads from it. It is no flag: tests without a host cluster set it.
 	Host kubernetes.Interface
@@ -57,6 +59,7 @@ func NewOptions() *Options {
 		Logs:        logs.NewOptions(),
 		VCenter:     newVCenterOptions(),
 		Controllers: newControllerOptions(),
+		Probes:      newProbeOptions(),
 	}
 	// Without a certificate the server makes one in memory, not in the working directory.
 	o.Recommended.SecureServing.ServerCert.CertDirectory = ""
@@ -112,6 +115,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 
 	o.VCenter.addFlags(sets.FlagSet("vCenter"))
 	o.Controllers.addFlags(sets.FlagSet("controllers"))
+	o.Probes.addFlags(sets.FlagSet("controllers"))
 	sets.FlagSet("admission").StringSliceVar(&o.PrivilegedUsers, "privileged-users", o.PrivilegedUsers,
 		"Users who, like members of system:masters, may change annotations and labels below a prefix that ends in .protected, name a VM of vSphere to take over, choose a BIOS UUID, and remove the finalizer of a VirtualMachine.")
 
@@ -141,6 +145,7 @@ func (o *Options) Validate() error {
 	errs = append(errs, o.validateHost()...)
 	errs = append(errs, o.VCenter.validate()...)
 	errs = append(errs, o.Controllers.validate()...)
+	errs = append(errs, o.Probes.validate()...)
 	if o.Recommended.CoreAPI == nil && o.VCenter.URL != "" {
 		errs = append(errs, errors.New("--vcenter-url needs a host cluster, which keeps revisions and the Lease"))
 	}

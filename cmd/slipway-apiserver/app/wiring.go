@@ -39,6 +39,7 @@ import (
 	clientscheme "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/scheme"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/pkg/leases"
+	"github.com/slipway-dev/slipway/pkg/prober"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine"
 	"github.com/slipway-dev/slipway/pkg/quota"
@@ -69,6 +70,7 @@ type shared struct {
 	images    provider.Images
 	copies    virtualmachineimagecache.VCenters
 	recorder  events.EventRecorder
+	prober    *prober.Prober
 }
 
 // runnable is a controller. Run returns when ctx is done and all that it started has
@@ -150,6 +152,7 @@ func newVirtualMachines(s *shared) (runnable, error) {
 	o := &s.options.Controllers
 	return virtualmachine.New(virtualmachine.Deps{
 		Client: s.client, Informers: s.informers, Host: s.host, Addresses: s.addresses, Provider: s.provider, Recorder: s.recorder, Shares: s.shares,
+		Prober:          s.prober,
 		NamespaceLabels: namespaceLabels(s.hostInformers),
 		Policy:          synchronizer.Policy(o.InstancetypeReferencePolicy),
 		Workers:         o.Workers, ResyncPeriod: o.ResyncPeriod,
@@ -194,11 +197,16 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
 		return fmt.Errorf("starting to record events: %w", err)
 	}
+	probes, err := newProber(ctx, &d.options.Probes, host)
+	if err != nil {
+		return err
+	}
 	all, err := makeControllers(&shared{
 		options: d.options, leases: d.leases, client: client, informers: informers, host: host, addresses: addressclaim.New(pools, host.Discovery()),
 		hostInformers: d.hostInformers, charges: d.charges,
 		provider: used.fleet, publisher: used.fleet, shares: shares{d.leases, zones.vcenterOf}, vcenters: used, zones: zoneStates{used}, images: used.images(), copies: copies{used},
 		recorder: broadcaster.NewRecorder(clientscheme.Scheme, serverName),
+		prober:   probes,
 	})
 	if err != nil {
 		return err
@@ -206,7 +214,7 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	d.health.set(informersSynced(informers), used.sessions)
 	orphans := func() map[string]engine.FindOrphans { return used.orphans(informers) }
 	d.orphans.find.Store(&orphans)
-	expose(d.mux, all, &fleetCollector{used, informers})
+	expose(d.mux, all, append(probes.Collectors(), &fleetCollector{used, informers})...)
 
 	running, ctx := errgroup.WithContext(ctx)
 	running.Go(func() error { used.fleet.Run(ctx); return nil })

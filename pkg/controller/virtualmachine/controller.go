@@ -180,6 +180,9 @@ func (c *Controller) Run(ctx context.Context) error {
 			}
 		})
 	})
+	if prober := c.deps.Prober; prober != nil {
+		all.Go(func() { prober.Run(ctx, c.enqueuer.Has, c.enqueuer.Generic) })
+	}
 	all.Go(func() { c.deps.Addresses.Run(ctx, c.enqueuer.Generic) })
 	c.loop.Run(ctx)
 	return nil

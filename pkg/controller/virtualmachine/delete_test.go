@@ -4,6 +4,7 @@
 package virtualmachine
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -26,8 +27,10 @@ func annotated(key string) func(*vmv1alpha1.VirtualMachine) {
 // probes is a prober that remembers what was removed.
 type probes struct{ added, removed int }
 
-func (p *probes) Add(*vmv1alpha1.VirtualMachine)                   { p.added++ }
-func (p *probes) Remove(types.NamespacedName)                      { p.removed++ }
+func (p *probes) Add(*vmv1alpha1.VirtualMachine) { p.added++ }
+func (p *probes) Remove(types.NamespacedName)    { p.removed++ }
+func (p *probes) Run(context.Context, func(types.NamespacedName) bool, func(types.NamespacedName)) {
+}
 func (p *probes) Result(types.NamespacedName) (bool, bool, string) { return false, false, "" }
 
 func TestDeletionRemovesVSphereVMInstanceAndFinalizer(t *testing.T) {

@@ -67,9 +67,23 @@ func transitions(old, now *vmv1alpha1.VirtualMachine) []event {
 	if t := now.Status.LastRestartTime; t != nil && !t.Equal(old.Status.LastRestartTime) {
 		normal("Restarted", "The virtual machine is restarted as requested")
 	}
+	events = append(events, probeEvents(old, now)...)
 	events = append(events, missing(old, now)...)
 	events = append(events, deleteFailure(old, now)...)
 	return append(events, failures(old, now)...)
+}
+
+// probeEvents tells when a guest begins to be ready, and when it is no longer.
+func probeEvents(old, now *vmv1alpha1.VirtualMachine) []event {
+	was, is := findCondition(old, vmv1alpha1.ConditionProbeSucceeded), findCondition(now, vmv1alpha1.ConditionProbeSucceeded)
+	switch {
+	case is == nil || was != nil && was.Status == is.Status && was.Reason == is.Reason:
+	case is.Status == metav1.ConditionTrue:
+		return []event{{corev1.EventTypeNormal, "ProbeSucceeded", actionReconcile, "The readiness probe succeeds"}}
+	case is.Status == metav1.ConditionFalse && is.Reason == vmv1alpha1.ReasonNotReady:
+		return []event{{corev1.EventTypeWarning, "ProbeFailed", actionReconcile, is.Message}}
+	}
+	return nil
 }
 
 // missing returns a warning when vSphere does not show any more what it had.

@@ -34,6 +34,10 @@ type pass struct {
 	// attachedKnown.
 	attached      []string
 	attachedKnown bool
+	// guestInfo are the variables of the guest that the readiness probe asks for, if
+	// guestInfoKnown.
+	guestInfo      map[string]string
+	guestInfoKnown bool
 	// settled is true when the provider compared the virtual machine with its spec and
 	// had nothing to start.
 	settled bool

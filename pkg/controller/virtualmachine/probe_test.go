@@ -4,31 +4,33 @@
 package virtualmachine
 
 import (
+	"context"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// keeper is a prober that keeps what it was given, as a real one does.
+// keeper is a prober that keeps copies of what it was given.
 type keeper struct {
-	given []*vmv1alpha1.VirtualMachine
-	ready bool
+	given   []*vmv1alpha1.VirtualMachine
+	ready   bool
+	unknown bool
 }
 
-func (k *keeper) Add(vm *vmv1alpha1.VirtualMachine) { k.given = append(k.given, vm) }
+func (k *keeper) Add(vm *vmv1alpha1.VirtualMachine) { k.given = append(k.given, vm.DeepCopy()) }
+
+func (k *keeper) Run(context.Context, func(types.NamespacedName) bool, func(types.NamespacedName)) {}
 
 func (k *keeper) Remove(types.NamespacedName) {}
 
 func (k *keeper) Result(types.NamespacedName) (ready, known bool, message string) {
-	return k.ready, true, "refused"
+	return k.ready, !k.unknown, "refused"
 }
 
 func TestEveryPassHandsTheProbeOverAndAsksIt(t *testing.T) {
-	probed := func(vm *vmv1alpha1.VirtualMachine) {
-		vm.Spec.ReadinessProbe = &vmv1alpha1.VirtualMachineReadinessProbe{TCPSocket: &vmv1alpha1.TCPSocketAction{}}
-	}
 	h, prober := newHarness(t, running(probed), photon()), &keeper{}
 	h.prober = prober
 	h.pass()
@@ -48,16 +50,65 @@ func TestEveryPassHandsTheProbeOverAndAsksIt(t *testing.T) {
 	}
 }
 
-// The pass goes on with its own object after it handed the probe over.
-func TestProberKeepsAnObjectThatNobodyChanges(t *testing.T) {
-	h, prober := newHarness(t, running(), photon()), &keeper{}
-	h.prober = prober
-	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
-		vm.Status.ObservedGeneration = 0
-		vm.Spec.GuestID = "photon64Guest"
-	})
+// probed gives a virtual machine a probe that connects.
+func probed(vm *vmv1alpha1.VirtualMachine) {
+	vm.Spec.ReadinessProbe = &vmv1alpha1.VirtualMachineReadinessProbe{TCPSocket: &vmv1alpha1.TCPSocketAction{Port: 22}}
+}
+
+func TestTheAnswerOfBeforeARestartHoldsUntilThereIsAnother(t *testing.T) {
+	for _, ready := range []bool{true, false} {
+		h, prober := newHarness(t, running(probed), photon()), &keeper{ready: ready}
+		h.prober = prober
+		h.pass()
+		before := h.vm().Status
+		h.prober = &keeper{unknown: true} // a process that has just begun
+		h.pass()
+		if diff := cmp.Diff(before, h.vm().Status); diff != "" {
+			t.Errorf("ready %t: a restart changes the status (-before +after):\n%s", ready, diff)
+		}
+		h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Generation++; vm.Spec.ReadinessProbe.TCPSocket.Port = 80 })
+		h.pass()
+		if got := h.condition(vmv1alpha1.ConditionProbeSucceeded); got != "Unknown/NotReady" {
+			t.Errorf("ready %t: another probe, which nobody has made, says %s; want Unknown/NotReady", ready, got)
+		}
+	}
+}
+
+func TestWhatDoesNotRunIsNotProbedAndSaysSo(t *testing.T) {
+	off := func(vm *vmv1alpha1.VirtualMachine) {
+		probed(vm)
+		vm.Spec.PowerState, vm.Status.PowerState = vmv1alpha1.PoweredOff, vmv1alpha1.PoweredOff
+	}
+	h := newHarness(t, running(off), photon())
+	h.prober = &keeper{ready: true}
 	h.pass()
-	if got := prober.given[0].Status.ObservedGeneration; got != 0 {
-		t.Errorf("the pass changed the status that the prober was given: generation %d is observed", got)
+	if got := h.condition(vmv1alpha1.ConditionProbeSucceeded); got != "False/PoweredOff" {
+		t.Errorf("ProbeSucceeded is %s, want False/PoweredOff", got)
+	}
+	if got := h.condition(vmv1alpha1.ConditionReady); got != "True/PoweredOff" {
+		t.Errorf("Ready is %s, want True/PoweredOff: it is off as desired", got)
+	}
+	// What was before it was powered off is no answer of the guest that starts.
+	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Spec.PowerState, vm.Status.PowerState = vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOn
+	})
+	h.prober = &keeper{unknown: true}
+	h.pass()
+	if got := h.condition(vmv1alpha1.ConditionProbeSucceeded); got != "Unknown/NotReady" {
+		t.Errorf("ProbeSucceeded of a guest that starts is %s, want Unknown/NotReady", got)
+	}
+}
+
+func TestTheConditionOfAProbeGoesWithIt(t *testing.T) {
+	h := newHarness(t, running(probed), photon())
+	h.prober = &keeper{ready: true}
+	h.pass()
+	if got := h.condition(vmv1alpha1.ConditionProbeSucceeded); got != "True/Succeeded" {
+		t.Fatalf("ProbeSucceeded is %s, want True/Succeeded", got)
+	}
+	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.ReadinessProbe = nil })
+	h.pass()
+	if c := findCondition(h.vm(), vmv1alpha1.ConditionProbeSucceeded); c != nil {
+		t.Errorf("a virtual machine without probe has %v", c)
 	}
 }

@@ -64,7 +64,7 @@ func TestKstatusUnderstandsTheStatus(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			vm := stable(test.changes...)
 			vm.Status.ObservedGeneration = 1
-			setReady(vm, (&reconciler{}).probe(vm), time.Unix(0, 0))
+			setReady(vm, (&reconciler{}).probe(&pass{vm: vm}), time.Unix(0, 0))
 			refuse(vm, time.Unix(0, 0))
 			setProgress(vm, time.Unix(0, 0))
 			got := computed(t, vm)

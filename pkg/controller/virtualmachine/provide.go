@@ -54,6 +54,9 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 	result.Apply(&p.vm.Status, p.vm.Generation, p.now)
 	p.started, p.settled, p.passing = result.Ended != nil, result.Settled, result.Passing
 	p.attached, p.attachedKnown = result.Attached, result.AttachedKnown
+	if f := result.Facts; f != nil {
+		p.guestInfo, p.guestInfoKnown = f.GuestInfo, true
+	}
 	if result.Zone != "" {
 		p.again(0) // what comes next is for when status has the zone
 	}
@@ -64,7 +67,7 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 		setFalse(p.vm, p.now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "")
 	}
 	if r.prober != nil {
-		r.prober.Add(p.vm.DeepCopy())
+		r.prober.Add(p.vm)
 	}
 	var lacks *provider.ImageCacheNotReadyError
 	if errors.As(err, &lacks) {

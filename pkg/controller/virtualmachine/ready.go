@@ -7,81 +7,14 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Prober runs the readiness probes that need to connect to the guest. None of its
-// methods may block.
-type Prober interface {
-	// Add starts or updates the probe of vm, which is the prober's to keep; it is called
-	// at every pass.
-	Add(vm *vmv1alpha1.VirtualMachine)
-	// Remove ends the probe of a virtual machine, if there is one.
-	Remove(key types.NamespacedName)
-	// Result returns the last answer. Known is false as long as there is none.
-	Result(key types.NamespacedName) (ready, known bool, message string)
-}
-
-// verdict is what the readiness probe says.
+// verdict is the status of a condition, with its reason.
 type verdict struct {
 	status          metav1.ConditionStatus
 	reason, message string
-}
-
-// heartbeatRank orders the colours of the heartbeat.
-var heartbeatRank = map[vmv1alpha1.GuestHeartbeatStatus]int{
-	vmv1alpha1.GuestHeartbeatGray:   0,
-	vmv1alpha1.GuestHeartbeatRed:    1,
-	vmv1alpha1.GuestHeartbeatYellow: 2,
-	vmv1alpha1.GuestHeartbeatGreen:  3,
-}
-
-// probe says what the readiness probe of vm, if it has one, says now.
-func (r *reconciler) probe(vm *vmv1alpha1.VirtualMachine) verdict {
-	good := verdict{status: metav1.ConditionTrue, reason: vmv1alpha1.ReasonSucceeded}
-	spec := vm.Spec.ReadinessProbe
-	switch {
-	case spec == nil:
-		return good
-	case spec.GuestHeartbeat != nil:
-		return heartbeat(vm, spec.GuestHeartbeat.ThresholdStatus)
-	case spec.TCPSocket == nil && len(spec.GuestInfo) == 0:
-		return good
-	}
-	unknown := verdict{metav1.ConditionUnknown, vmv1alpha1.ReasonNotReady, "the readiness probe has not answered yet"}
-	if r.prober == nil {
-		what := "tcpSocket"
-		if spec.TCPSocket == nil {
-			what = "guestInfo"
-		}
-		return verdict{metav1.ConditionUnknown, vmv1alpha1.ReasonUnsupported, "spec.readinessProbe." + what + ": this server runs no readiness probes of this kind"}
-	}
-	ready, known, message := r.prober.Result(types.NamespacedName{Namespace: vm.Namespace, Name: vm.Name})
-	switch {
-	case !known:
-		return unknown
-	case ready:
-		return good
-	}
-	return verdict{metav1.ConditionFalse, vmv1alpha1.ReasonNotReady, message}
-}
-
-// heartbeat compares the heartbeat that was observed with the threshold.
-func heartbeat(vm *vmv1alpha1.VirtualMachine, threshold vmv1alpha1.GuestHeartbeatStatus) verdict {
-	if threshold == "" {
-		threshold = vmv1alpha1.GuestHeartbeatGreen
-	}
-	observed := vmv1alpha1.GuestHeartbeatGray
-	if vm.Status.Guest != nil && vm.Status.Guest.Heartbeat != "" {
-		observed = vm.Status.Guest.Heartbeat
-	}
-	if heartbeatRank[observed] >= heartbeatRank[threshold] {
-		return verdict{status: metav1.ConditionTrue, reason: vmv1alpha1.ReasonSucceeded}
-	}
-	return verdict{metav1.ConditionFalse, vmv1alpha1.ReasonNotReady,
-		"spec.readinessProbe.guestHeartbeat: the heartbeat of the guest is " + string(observed) + ", wanted is " + string(threshold)}
 }
 
 // setReady sums the conditions up in Ready.

@@ -23,7 +23,7 @@ func (r *reconciler) finish(p *pass) {
 	}
 	showSize(p)
 	derive(p.vm)
-	setReady(p.vm, r.probe(p.vm), p.now)
+	setReady(p.vm, setProbed(p.vm, r.probe(p), p.now), p.now)
 	refuse(p.vm, p.now)
 	setProgress(p.vm, p.now)
 	// Every condition carries the generation that it was evaluated for; those that

@@ -4,6 +4,7 @@
 package virtualmachine
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -78,8 +79,9 @@ func TestSummaryFollowsFromConditionsAndPowerState(t *testing.T) {
 // answer is a prober with one answer.
 type answer struct{ known, ready bool }
 
-func (answer) Add(*vmv1alpha1.VirtualMachine) {}
-func (answer) Remove(types.NamespacedName)    {}
+func (answer) Add(*vmv1alpha1.VirtualMachine)                                                   {}
+func (answer) Remove(types.NamespacedName)                                                      {}
+func (answer) Run(context.Context, func(types.NamespacedName) bool, func(types.NamespacedName)) {}
 func (a answer) Result(types.NamespacedName) (ready, known bool, message string) {
 	return a.ready, a.known, "refused"
 }
@@ -92,12 +94,21 @@ func TestReadinessAsksTheGuest(t *testing.T) {
 		return &vmv1alpha1.VirtualMachineReadinessProbe{GuestHeartbeat: &vmv1alpha1.GuestHeartbeatAction{ThresholdStatus: threshold}}
 	}
 	tcp := &vmv1alpha1.VirtualMachineReadinessProbe{TCPSocket: &vmv1alpha1.TCPSocketAction{Port: 22}}
+	info := func(pairs ...string) *vmv1alpha1.VirtualMachineReadinessProbe {
+		p := &vmv1alpha1.VirtualMachineReadinessProbe{}
+		for i := 0; i < len(pairs); i += 2 {
+			p.GuestInfo = append(p.GuestInfo, vmv1alpha1.GuestInfoAction{Key: pairs[i], Value: pairs[i+1]})
+		}
+		return p
+	}
 	tests := map[string]struct {
 		wait   bool
 		probe  *vmv1alpha1.VirtualMachineReadinessProbe
 		guest  *vmv1alpha1.VirtualMachineGuestStatus
 		prober Prober
-		want   string
+		// variables of the guest; nil when it could not be read.
+		variables map[string]string
+		want      string
 	}{
 		"no probe":                       {want: "True/Succeeded"},
 		"tools awaited, nothing known":   {wait: true, want: "False/WaitingForTools"},
@@ -112,6 +123,16 @@ func TestReadinessAsksTheGuest(t *testing.T) {
 		"socket, no answer yet":          {probe: tcp, prober: answer{}, want: "Unknown/NotReady"},
 		"socket, answered no":            {probe: tcp, prober: answer{known: true}, want: "False/NotReady"},
 		"socket, answered yes":           {probe: tcp, prober: answer{known: true, ready: true}, want: "True/Succeeded"},
+		"variable not read yet":          {probe: info("state", "up"), guest: guest(true, ""), want: "Unknown/NotReady"},
+		"variable not there":             {probe: info("state", "up"), guest: guest(true, ""), variables: map[string]string{}, want: "False/NotReady"},
+		"variable, any value":            {probe: info("state", ""), guest: guest(true, ""), variables: map[string]string{"state": "down"}, want: "True/Succeeded"},
+		"variable, wrong value":          {probe: info("state", "up"), guest: guest(true, ""), variables: map[string]string{"state": "not up"}, want: "False/NotReady"},
+		"variable, right value":          {probe: info("state", "up|ready"), guest: guest(true, ""), variables: map[string]string{"state": "ready"}, want: "True/Succeeded"},
+		"one variable of two":            {probe: info("state", "up", "role", "db"), guest: guest(true, ""), variables: map[string]string{"state": "up"}, want: "False/NotReady"},
+		"both variables":                 {probe: info("state", "up", "role", "d."), guest: guest(true, ""), variables: map[string]string{"state": "up", "role": "db"}, want: "True/Succeeded"},
+		"variable that is too long":      {probe: info("state", ".*"), guest: guest(true, ""), variables: map[string]string{"state": strings.Repeat("a", 4097)}, want: "False/NotReady"},
+		"expression stored before":       {probe: info("state", "(?:(?:ab){30}){30}"), guest: guest(true, ""), variables: map[string]string{"state": "up"}, want: "False/NotReady"},
+		"variable without tools":         {probe: info("state", "up"), variables: map[string]string{"state": "up"}, want: "False/WaitingForTools"},
 		"probe without an action is met": {probe: &vmv1alpha1.VirtualMachineReadinessProbe{}, want: "True/Succeeded"},
 	}
 	for name, test := range tests {
@@ -120,7 +141,7 @@ func TestReadinessAsksTheGuest(t *testing.T) {
 			vm.Spec.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{WaitForTools: test.wait}
 			vm.Spec.ReadinessProbe, vm.Status.Guest = test.probe, test.guest
 			r := &reconciler{prober: test.prober}
-			setReady(vm, r.probe(vm), time.Unix(0, 0))
+			setReady(vm, r.probe(&pass{vm: vm, guestInfo: test.variables, guestInfoKnown: test.variables != nil}), time.Unix(0, 0))
 			ready := findCondition(vm, vmv1alpha1.ConditionReady)
 			if got := string(ready.Status) + "/" + ready.Reason; got != test.want {
 				t.Errorf("Ready is %s, want %s", got, test.want)

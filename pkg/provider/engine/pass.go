@@ -101,6 +101,7 @@ func want(req *provider.Request) *driver.Want {
 		Bootstrap:       req.Bootstrap,
 		Claims:          req.Claims,
 		Adapters:        adapters(vm),
+		GuestInfo:       guestInfo(vm),
 		NoPromotion:     vm.Spec.PromoteDisksMode == vmv1alpha1.PromoteDisksModeDisabled,
 	}
 	fast := req.FastDeploy != "" && req.FastDeploy != vmv1alpha1.FastDeployOff
@@ -109,6 +110,18 @@ func want(req *provider.Request) *driver.Want {
 		w.TPMPreferred = own == nil || own.TPM == nil
 	}
 	return w
+}
+
+// guestInfo are the variables that the readiness probe asks for.
+func guestInfo(vm *vmv1alpha1.VirtualMachine) []string {
+	if vm.Spec.ReadinessProbe == nil {
+		return nil
+	}
+	var names []string
+	for _, action := range vm.Spec.ReadinessProbe.GuestInfo {
+		names = append(names, action.Key)
+	}
+	return names
 }
 
 // adapters are those that the status names.

@@ -135,6 +135,8 @@ type Want struct {
 	// TPMPreferred is true when a preference asks for the TPM and nobody else: a
 	// virtual machine that cannot have it goes without.
 	TPMPreferred bool
+	// GuestInfo are the names, without prefix, of the guestinfo variables to report.
+	GuestInfo []string
 	// NoPromotion is true when nobody wants to hear of disks that depend on others.
 	NoPromotion bool
 	// Restarted, if not zero, is to be recorded as the time of the last restart.

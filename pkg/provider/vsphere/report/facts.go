@@ -32,6 +32,14 @@ func Facts(vm *mo.VirtualMachine, w *driver.Want, hostName func(vimtypes.Managed
 		HardwareVersion: f.HardwareVersion, Resources: &f.Resources, Guest: f.Guest, Storage: f.Storage,
 		Network: nameInterfaces(vm, f, w), Volumes: volumes(vm, w), NodeName: f.NodeName, LastRestart: f.LastRestart,
 	}
+	for _, name := range w.GuestInfo {
+		if value := observe.ExtraConfig(vm, guestInfoPrefix+name); value != "" {
+			if out.GuestInfo == nil {
+				out.GuestInfo = map[string]string{}
+			}
+			out.GuestInfo[name] = value
+		}
+	}
 	if out.Storage != nil {
 		out.Storage.BootDisk = bootDisk(vm)
 	}
@@ -46,6 +54,9 @@ func Facts(vm *mo.VirtualMachine, w *driver.Want, hostName func(vimtypes.Managed
 	}
 	return out
 }
+
+// guestInfoPrefix is that of the variables which a guest may read and write, by VMware Tools.
+const guestInfoPrefix = "guestinfo."
 
 // nameInterfaces gives the adapters the names of the interfaces that they belong to.
 func nameInterfaces(vm *mo.VirtualMachine, f observe.Facts, w *driver.Want) *vmv1alpha1.VirtualMachineNetworkStatus {

@@ -1,0 +1,73 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+
+	"github.com/slipway-dev/slipway/pkg/prober"
+)
+
+// rangesTimeout bounds how long controllers wait for the ranges of Services of a host
+// cluster that answers with errors.
+const rangesTimeout = 30 * time.Second
+
+// newProber makes what connects to guests for their readiness probes.
+func newProber(ctx context.Context, o *ProbeOptions, host kubernetes.Interface) (*prober.Prober, error) {
+	allowed, err := o.networks()
+	if err != nil {
+		return nil, err
+	}
+	networks := prober.Networks{Allowed: allowed}
+	if len(allowed) == 0 {
+		networks.Denied, networks.Unknown = serviceRanges(ctx, host)
+		if networks.Unknown != nil {
+			klog.FromContext(ctx).Error(networks.Unknown, "No readiness probe connects to a guest")
+		}
+	}
+	return prober.New(prober.Options{Connections: o.Connections, Networks: networks}), nil
+}
+
+// serviceRanges are the addresses that Services of the host cluster may have: a guest that
+// reports one of them would have the server find out what listens in the cluster.
+func serviceRanges(ctx context.Context, host kubernetes.Interface) ([]netip.Prefix, error) {
+	var ranges []netip.Prefix
+	var cause error
+	err := wait.PollUntilContextTimeout(ctx, hostRetry, rangesTimeout, true, func(ctx context.Context) (bool, error) {
+		all, err := host.NetworkingV1().ServiceCIDRs().List(ctx, metav1.ListOptions{})
+		if err != nil {
+			cause = err
+			final := apierrors.IsNotFound(err) || apierrors.IsForbidden(err)
+			return final, nil
+		}
+		cause = nil
+		for i := range all.Items {
+			for _, text := range all.Items[i].Spec.CIDRs {
+				network, err := netip.ParsePrefix(text)
+				if err != nil {
+					cause = err
+					return true, nil
+				}
+				ranges = append(ranges, network)
+			}
+		}
+		return true, nil
+	})
+	if cause == nil {
+		cause = err
+	}
+	if cause != nil {
+		return nil, fmt.Errorf("the ranges of Services of the host cluster, which probes must not connect to, could not be read; --probe-networks says what they may: %w", cause)
+	}
+	return ranges, nil
+}
