@@ -5,6 +5,7 @@ package provider
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -30,9 +31,35 @@ type ImageFiles interface {
 	// whoever's, has a parent in it, or one is being made of it. If that is not known for
 	// sure nothing is removed.
 	Remove(ctx context.Context, datastoreID, directory string) error
+	// Directories are all of this server, on all datastores that can be reached now.
+	Directories(ctx context.Context) ([]ImageDirectory, error)
+	// InUse names who uses directories of copies on a datastore, as Remove would.
+	InUse(ctx context.Context, datastoreID string, directories []string) (map[string]string, error)
+	// Space tells of the datastores, by their IDs.
+	Space(ctx context.Context) (map[string]ImageSpace, error)
 	// LastUsed is when a virtual machine was last begun to be made of the files of a
 	// directory, zero for not since this process keeps the hypervisor.
 	LastUsed(directory string) time.Time
+}
+
+// ErrNoSpace means that a datastore has no room for a copy.
+var ErrNoSpace = errors.New("the datastore has no room for it")
+
+// ImageDirectory is a directory of copies.
+type ImageDirectory struct {
+	// DatastoreID is the managed object ID of its datastore, Directory its datastore path.
+	DatastoreID, Directory string
+}
+
+// ImageSpace is what a datastore has, in bytes.
+type ImageSpace struct{ Free, Capacity int64 }
+
+// SameDirectory is true of two datastore paths of one directory of copies: its name is not
+// given twice, but that of its datastore may have changed.
+func SameDirectory(a, b string) bool {
+	_, a, _ = strings.Cut(a, "] ")
+	_, b, _ = strings.Cut(b, "] ")
+	return a != "" && a == b
 }
 
 // ImagePlace is where copies of an image go, and of what they are.

@@ -49,6 +49,13 @@ type ControllerOptions struct {
 	// FastDeploy is how the disks of virtual machines are made from images of content
 	// libraries: off, direct or linked.
 	FastDeploy string
+	// ConcurrentImageCopies is the number of files of images that are copied at the same
+	// time in each vCenter.
+	ConcurrentImageCopies int
+	// ImageCacheMaxAge is how long copies of images are kept that are not used; 0 is for ever.
+	ImageCacheMaxAge time.Duration
+	// ImageCacheMinFree is what is to be free of a datastore that has copies, in percent.
+	ImageCacheMinFree int
 	// BlockingOperations makes workers wait for vSphere.
 	BlockingOperations bool
 }
@@ -61,6 +68,13 @@ const (
 	defaultResync            = 10 * time.Minute
 	defaultAging             = 2 * time.Second
 	defaultNamespace         = "slipway-system"
+	// defaultImageCopies leaves room on hosts, which do 8 copies at the same time, for
+	// deployments.
+	defaultImageCopies = 4
+	defaultImageMaxAge = 30 * 24 * time.Hour
+	// defaultImageMinFree is below the 20 % at which vCenter warns of a datastore that fills up
+	// by default (alarm "Datastore usage on disk": 75 % and 85 %).
+	defaultImageMinFree = 10
 )
 
 // Upper bounds of numbers.
@@ -69,6 +83,8 @@ const (
 	// maxConcurrent is far above what one vCenter works on at once; the rest waits there
 	// as tasks, where nothing of it can be put off for what is more urgent.
 	maxConcurrent = 256
+	// maxMinFree is where nothing but images is left to be on a datastore.
+	maxMinFree = 90
 )
 
 // between is an error unless value is at least 1 and at most upper.
@@ -85,7 +101,8 @@ func newControllerOptions() ControllerOptions {
 		ConcurrentReconfigurations: defaultConcurrentOthers, ConcurrentPowerChanges: defaultConcurrentOthers, ConcurrentDeletes: defaultConcurrentOthers,
 		LeaderElect: true, LeaderElectNamespace: defaultNamespace,
 		ResyncPeriod: defaultResync, InstancetypeReferencePolicy: ReferencePolicyReference,
-		QueueAging: defaultAging, QueueFairness: true, FastDeploy: string(vmv1alpha1.FastDeployOff),
+		QueueAging: defaultAging, QueueFairness: true,
+		ConcurrentImageCopies: defaultImageCopies, ImageCacheMaxAge: defaultImageMaxAge, ImageCacheMinFree: defaultImageMinFree, FastDeploy: string(vmv1alpha1.FastDeployOff),
 	}
 }
 
@@ -105,6 +122,9 @@ func (o *ControllerOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.FastDeploy, "fast-deploy", o.FastDeploy,
 		"How the disks of virtual machines are made from OVF images of content libraries: off lets vSphere deploy the item, direct copies its files from a copy on the datastore, linked makes disks that hold only what differs from that copy. "+
 			"Annotation "+vmv1alpha1.AnnotationFastDeploy+" of a virtual machine or of its class counts before.")
+	fs.IntVar(&o.ConcurrentImageCopies, "concurrent-image-copies", o.ConcurrentImageCopies, "Number of files of images copied to datastores at the same time in each vCenter.")
+	fs.DurationVar(&o.ImageCacheMaxAge, "image-cache-max-age", o.ImageCacheMaxAge, "How long copies of images that the server has made for virtual machines are kept on datastores after their last use. 0 keeps them for ever.")
+	fs.IntVar(&o.ImageCacheMinFree, "image-cache-min-free", o.ImageCacheMinFree, "Percentage of a datastore that is to be free. While less is, copies of images go that were not used for the longest time. 0 lets datastores fill up.")
 	fs.BoolVar(&o.BlockingOperations, "blocking-operations", o.BlockingOperations,
 		"Let workers wait for what vSphere does, so that no more of it is done at once than --controllers-workers. By default it is done off the workers.")
 }
@@ -120,6 +140,7 @@ func (o *ControllerOptions) validate() []error {
 		{"concurrent-reconfigurations", o.ConcurrentReconfigurations, maxConcurrent},
 		{"concurrent-power-changes", o.ConcurrentPowerChanges, maxConcurrent},
 		{"concurrent-deletes", o.ConcurrentDeletes, maxConcurrent},
+		{"concurrent-image-copies", o.ConcurrentImageCopies, maxConcurrent},
 	} {
 		if err := between(n.flag, n.value, n.max); err != nil {
 			errs = append(errs, err)
@@ -130,6 +151,12 @@ func (o *ControllerOptions) validate() []error {
 	}
 	if o.ResyncPeriod < minResync {
 		errs = append(errs, fmt.Errorf("--resync-period %s: must be at least %s", o.ResyncPeriod, minResync))
+	}
+	if o.ImageCacheMaxAge < 0 {
+		errs = append(errs, fmt.Errorf("--image-cache-max-age %s: must not be negative", o.ImageCacheMaxAge))
+	}
+	if o.ImageCacheMinFree < 0 || o.ImageCacheMinFree > maxMinFree {
+		errs = append(errs, fmt.Errorf("--image-cache-min-free %d: must be at least 0 and at most %d", o.ImageCacheMinFree, maxMinFree))
 	}
 	if o.QueueAging < 0 {
 		errs = append(errs, fmt.Errorf("--queue-aging %s: must not be negative", o.QueueAging))

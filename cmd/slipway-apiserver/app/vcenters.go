@@ -121,7 +121,7 @@ func (v *vcenters) open(name string, obj *vmv1alpha1.VCenter) (*member, error) {
 	}
 	fence := v.deps.leases.Fence(leaseOf(name))
 	config.Name, config.ReadAfter, config.Permit = name, v.readAfter, fence
-	config.ImageOwner = v.deps.store.ID()
+	config.ImageOwner, config.MaxImageCopies = v.deps.store.ID(), o.Controllers.ConcurrentImageCopies
 	driver, err := vsphere.New(config)
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to vCenter %s: %w", config.URL, err)

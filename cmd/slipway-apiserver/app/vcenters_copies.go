@@ -6,6 +6,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachineimagecache"
 	"github.com/slipway-dev/slipway/pkg/provider"
@@ -37,4 +38,12 @@ func (c copies) Files(vcenter string) (provider.ImageFiles, error) {
 }
 
 // Watch implements virtualmachineimagecache.VCenters.
-func (c copies) Watch(ctx context.Context, gained func()) { zoneStates(c).Watch(ctx, gained) }
+func (c copies) Watch(ctx context.Context, gained func(vcenter string)) {
+	c.used.deps.leases.Watch(ctx, func(lease string) {
+		if name, ok := strings.CutPrefix(lease, vcenterLease); ok {
+			gained(name)
+		} else if lease == controllersLease {
+			gained("")
+		}
+	})
+}

@@ -112,7 +112,11 @@ func newResourceQuotas(s *shared) (runnable, error) {
 }
 
 func newImageCaches(s *shared) (runnable, error) {
-	return virtualmachineimagecache.New(virtualmachineimagecache.Deps{Client: s.client, Informers: s.informers, VCenters: s.copies, Recorder: s.recorder})
+	o := &s.options.Controllers
+	return virtualmachineimagecache.New(virtualmachineimagecache.Deps{
+		Client: s.client, Informers: s.informers, VCenters: s.copies, Recorder: s.recorder,
+		Policy: virtualmachineimagecache.Policy{MaxAge: o.ImageCacheMaxAge, MinFree: o.ImageCacheMinFree, MinIdle: virtualmachineimagecache.DefaultMinIdle},
+	})
 }
 
 func newPublishRequests(s *shared) (runnable, error) {

@@ -216,11 +216,13 @@ func (r *reconciler) distrust(ctx context.Context, cache *vmv1alpha1.VirtualMach
 
 // asked reports whether the cache was asked for copies at the place, in whatever words.
 func asked(cache *vmv1alpha1.VirtualMachineImageCache, lacks *provider.ImageCacheNotReadyError) bool {
-	return lacks.Place().In(cache) != nil || slices.ContainsFunc(cache.Spec.Locations, func(l vmv1alpha1.VirtualMachineImageCacheLocation) bool {
+	at := lacks.Place().In(cache)
+	return slices.ContainsFunc(cache.Spec.Locations, func(l vmv1alpha1.VirtualMachineImageCacheLocation) bool {
 		if l.VCenter == "" {
 			l.VCenter = vmv1alpha1.DefaultVCenter
 		}
-		return l == lacks.Location
+		// A place that is only in status is one whose copies are going.
+		return l == lacks.Location || at != nil && l.VCenter == at.VCenter && l.Datastore == at.Datastore && l.StoragePolicy == at.StoragePolicy
 	})
 }
 

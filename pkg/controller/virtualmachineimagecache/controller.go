@@ -36,12 +36,12 @@ type VCenters interface {
 	// Files keeps the copies in a vCenter. The error is a NotUsableError if there is no such
 	// vCenter, and any other if it cannot be used now.
 	Files(vcenter string) (provider.ImageFiles, error)
-	// Watch calls gained whenever vCenters become this process's, until ctx is done. gained
-	// must not block.
-	Watch(ctx context.Context, gained func())
+	// Watch calls gained with the names of vCenters that become this process's, empty for
+	// what is in none, until ctx is done. gained must not block.
+	Watch(ctx context.Context, gained func(vcenter string))
 }
 
-// Deps is what the controller needs; all but Now are required.
+// Deps is what the controller needs; all but Policy and Now are required.
 type Deps struct {
 	// Client writes caches.
 	Client versioned.Interface
@@ -51,6 +51,8 @@ type Deps struct {
 	VCenters VCenters
 	// Recorder tells users what happens.
 	Recorder events.EventRecorder
+	// Policy says when copies go.
+	Policy Policy
 	// Now is the clock; time.Now when nil.
 	Now func() time.Time
 }
@@ -87,7 +89,8 @@ func New(d Deps) (*Controller, error) {
 	c.reconcile = &reconciler{
 		client: d.Client.VmV1alpha1().VirtualMachineImageCaches(), vcenters: d.VCenters, recorder: d.Recorder, now: d.Now,
 		caches:     controller.NewStore[*vmv1alpha1.VirtualMachineImageCache](c.caches, false),
-		operations: newOperations(func(p part) { c.look(p, 0) }), due: newSchedule(),
+		operations: newOperations(func(p part) { c.look(p, 0) }), due: newSchedule(), sweeps: newSweeps(), policy: d.Policy,
+		names: c.caches.GetStore().ListKeys, machines: vm.VirtualMachines().Lister(),
 	}
 	parts := priorityqueue.New(Name, priorityqueue.WithMetrics[part](), priorityqueue.WithRateLimiter(controller.NewRateLimiter[part]()))
 	c.loop = controller.NewLoop(parts, controller.Options[part]{Name: Name, Workers: workers, Reconciler: c.reconcile})
@@ -111,7 +114,10 @@ func (c *Controller) Run(ctx context.Context) error {
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	watching.Go(func() {
-		c.deps.VCenters.Watch(ctx, func() {
+		c.deps.VCenters.Watch(ctx, func(vcenter string) {
+			if vcenter != "" {
+				c.look(sweepOf(vcenter), 0) // there may be directories that no cache is left of
+			}
 			for _, obj := range c.caches.GetStore().List() {
 				c.lookAll(obj.(*vmv1alpha1.VirtualMachineImageCache))
 			}
@@ -128,6 +134,9 @@ func (c *Controller) look(p part, after time.Duration) {
 func (c *Controller) lookAll(obj *vmv1alpha1.VirtualMachineImageCache) {
 	for _, p := range partsOf(obj) {
 		c.look(p, 0)
+		if p.vcenter != "" {
+			c.look(sweepOf(p.vcenter), 0)
+		}
 	}
 }
 

@@ -86,7 +86,11 @@ func (p *pass) heard(at spot, op *operation, l *locationStatus) bool {
 	if !errors.Is(op.err, context.Canceled) {
 		p.tell(corev1.EventTypeWarning, "CopyFailed", "Copy", "Copying the image to %s failed: %s", l.Directory, conditions.Message(op.err.Error()))
 	}
+	if errors.Is(op.err, provider.ErrNoSpace) {
+		p.sweeps.lacks(p.vcenter, l.DatastoreID)
+	}
 	l.Directory, l.Progress = "", 0
+	p.litter()
 	set(l, p.now(), vmv1alpha1.ConditionReady, metav1.ConditionFalse, vmv1alpha1.ReasonError, op.err.Error())
 	p.due.looked(at, p.now(), true)
 	return true
@@ -161,6 +165,7 @@ func (p *pass) check(ctx context.Context, l *locationStatus, place provider.Imag
 // copy lets a copy begin, in a directory of its own. The one of before is of no use, and is
 // removed by whoever finds that nobody names it.
 func (p *pass) copy(at spot, l *locationStatus, place provider.ImagePlace, why string) {
+	p.litter() // of before, or of an attempt of a process before this one
 	l.Directory, l.Files, l.ContentSize, l.Progress, l.LastUsed = place.Directory+"-"+attempt(), nil, nil, 0, nil
 	set(l, p.now(), vmv1alpha1.ConditionReady, metav1.ConditionFalse, vmv1alpha1.ReasonInProgress, "the image is being copied: "+why)
 	files, directory := p.files, l.Directory
@@ -170,6 +175,12 @@ func (p *pass) copy(at spot, l *locationStatus, place provider.ImagePlace, why s
 		})
 	})
 	p.next(progressInterval)
+}
+
+// litter says that a directory is of no use any more.
+func (p *pass) litter() {
+	p.sweeps.litter(p.vcenter)
+	p.begin = append(p.begin, func() { p.operations.over(sweepOf(p.vcenter)) })
 }
 
 // attempt is the part of the name of a directory that no other one has.
@@ -197,6 +208,7 @@ func (p *pass) leave(at spot, l *locationStatus) bool {
 	}
 	if l.Directory == "" {
 		p.due.forget(at)
+		p.litter()
 		return true
 	}
 	if !tried(l) {

@@ -70,6 +70,18 @@ func (o *operations) get(s spot) *operation {
 	return nil
 }
 
+// about is true if an operation is about a directory.
+func (o *operations) about(directory string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, op := range o.all {
+		if op.directory == directory {
+			return true
+		}
+	}
+	return false
+}
+
 // forget forgets one that has ended.
 func (o *operations) forget(s spot) {
 	o.mu.Lock()

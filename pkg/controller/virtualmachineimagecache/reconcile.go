@@ -19,6 +19,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
+	vmlisters "github.com/slipway-dev/slipway/pkg/generated/listers/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
@@ -39,7 +40,12 @@ type reconciler struct {
 	recorder   events.EventRecorder
 	operations *operations
 	due        *schedule
-	now        func() time.Time
+	sweeps     *sweeps
+	policy     Policy
+	// names are those of all caches, machines those that may wait for one.
+	names    func() []string
+	machines vmlisters.VirtualMachineLister
+	now      func() time.Time
 }
 
 // pass is one pass over a part.
@@ -61,6 +67,9 @@ func (r *reconciler) Reconcile(ctx context.Context, p part) (controller.Result, 
 		return controller.Result{RequeueAfter: lookInterval}, ctx.Err() // another process's
 	}
 	ctx = bound
+	if p.cache == "" {
+		return r.sweep(ctx, p)
+	}
 	stored, err := r.caches.Get(types.NamespacedName{Name: p.cache})
 	switch {
 	case err != nil:
@@ -97,6 +106,9 @@ func (p *pass) persist(ctx context.Context, stored *cacheObject) (controller.Res
 	for _, begin := range p.begin {
 		begin()
 	}
+	if p.spent() {
+		return controller.Overtaken(p.remove(ctx))
+	}
 	if p.cache.DeletionTimestamp == nil || len(p.cache.Status.Locations) > 0 || !slices.Contains(stored.Finalizers, vmv1alpha1.ImageCacheFinalizer) {
 		return controller.Result{RequeueAfter: p.after}, nil
 	}
@@ -108,6 +120,21 @@ func (p *pass) persist(ctx context.Context, stored *cacheObject) (controller.Res
 	next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == vmv1alpha1.ImageCacheFinalizer })
 	_, err = p.caches.Update(ctx, p.client, next)
 	return controller.Overtaken(err)
+}
+
+// spent is true of a cache that was made by the server, and that nothing is asked of any more.
+func (p *pass) spent() bool {
+	return p.cache.DeletionTimestamp == nil && len(p.cache.Spec.Locations)+len(p.cache.Status.Locations) == 0 &&
+		p.cache.Name == provider.ImageCacheName(p.cache.Spec.ContentLibrary)
+}
+
+// remove deletes a cache unless somebody has asked it for copies since.
+func (p *pass) remove(ctx context.Context) error {
+	now, err := p.caches.Get(types.NamespacedName{Name: p.part.cache})
+	if err != nil || now == nil {
+		return err
+	}
+	return p.client.Delete(ctx, now.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &now.UID, ResourceVersion: &now.ResourceVersion}})
 }
 
 // locations goes over the locations of the part.

@@ -49,6 +49,16 @@ func (s *schedule) in(at spot, now time.Time) time.Duration {
 	return max(next.Sub(now), 0)
 }
 
+// failing is how long until what has failed at last is tried again.
+func (s *schedule) failing(at spot, now time.Time) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.all[at]; t.failures > 0 {
+		return max(t.next.Sub(now), 0)
+	}
+	return 0
+}
+
 // doubt lets all locations of a part be looked at.
 func (s *schedule) doubt(p part) {
 	s.mu.Lock()

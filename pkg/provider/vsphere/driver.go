@@ -74,8 +74,10 @@ func New(c Config) (*Driver, error) {
 	d.actor = &action.Actor{Session: s, Inventory: d.inventory, GracePeriod: c.GracePeriod}
 	d.images = &catalogue.Catalogue{Session: s, Places: d.anyPlaces, Descriptors: d.descriptors}
 	d.publisher = &publish.Publisher{Session: s, Inventory: d.inventory}
+	began := time.Now()
 	d.files = imagefiles.New(imagefiles.Options{
 		Session: s, Inventory: d.inventory, Descriptors: d.descriptors, Owner: c.ImageOwner, MaxCopies: c.MaxImageCopies,
+		Making: func(ctx context.Context) (string, error) { return d.creator("").Making(ctx, began) },
 	})
 	d.SetZones(map[string]*vmv1alpha1.ZoneSpec{vmv1alpha1.DefaultZone: nil})
 	return d, nil
@@ -298,6 +300,14 @@ func (d *Driver) Create(w *driver.Want, checked func(driver.Report)) driver.Oper
 		checked(rep.Failures)
 		if err == nil && w.Retried && w.FastDeploy != "" && w.FastDeploy != vmv1alpha1.FastDeployOff {
 			err = d.removeLeftovers(ctx, w.Identity)
+		}
+		if fast != nil && err == nil {
+			// Nobody removes the copies meanwhile.
+			done, uerr := d.files.Use(fast.Directory)
+			if uerr != nil {
+				return errors.Join(fast.Lacks(fast.Directory), uerr)
+			}
+			defer done()
 		}
 		if err == nil {
 			err = creator.Create(ctx, want, rep, fast)

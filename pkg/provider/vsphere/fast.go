@@ -60,7 +60,7 @@ func (d *Driver) fast(ctx context.Context, w *driver.Want, want configspec.Want,
 		lacks.Stale, lacks.Reason = true, fmt.Sprintf("the copies on datastore %s are of version %s of the image, which has version %s now", home.Name, at.ContentVersion, image.Version)
 		return nil, nil, lacks
 	}
-	fast = &create.Fast{Home: home, Files: map[string]string{}, Lacks: func(path string) error {
+	fast = &create.Fast{Home: home, Directory: at.Directory, Files: map[string]string{}, Lacks: func(path string) error {
 		gone := *lacks
 		gone.Stale, gone.Reason = true, "the copy "+path+" is not there any more"
 		return &gone

@@ -80,7 +80,10 @@ func (v *vcenters) Files(vcenter string) (provider.ImageFiles, error) {
 	return v.files(), nil
 }
 
-func (v *vcenters) Watch(ctx context.Context, _ func()) { <-ctx.Done() }
+func (v *vcenters) Watch(ctx context.Context, gained func(string)) {
+	gained(vmv1alpha1.DefaultVCenter)
+	<-ctx.Done()
+}
 
 // start starts a replica of the server of owner.
 func (w *world) start(owner string) *replica {

@@ -29,6 +29,8 @@ import (
 type Fast struct {
 	// Home is where the VM and its disks go, and where the copies are.
 	Home datastore.Place
+	// Directory of the copies as a datastore path.
+	Directory string
 	// Files are the copies as datastore paths, by the ID of the file in the descriptor.
 	Files map[string]string
 	// Linked makes disks that hold only what differs from the copies.

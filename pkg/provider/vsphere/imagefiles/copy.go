@@ -20,6 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/datastore"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/descriptor"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
 // Copy implements provider.ImageFiles.
@@ -137,6 +138,9 @@ func (f *Files) transfer(ctx context.Context, t datastore.Transfer, progress fun
 		return err
 	}
 	if _, err := f.opts.Inventory.FollowTask(ctx, task, progress); err != nil {
+		if vimfault.KindOf(err) == vimfault.NoResources {
+			err = fmt.Errorf("%w: %w", provider.ErrNoSpace, err)
+		}
 		return fmt.Errorf("copying %s to %s: %w", t.From, t.To, err)
 	}
 	return nil

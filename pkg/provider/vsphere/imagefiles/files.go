@@ -35,6 +35,9 @@ type Options struct {
 	Owner string
 	// MaxCopies bounds the files that are copied at the same time.
 	MaxCopies int
+	// Making names a task by which vCenter may make a virtual machine that an earlier
+	// process has asked for, empty for none. It is not in the inventory yet.
+	Making func(ctx context.Context) (string, error)
 }
 
 // Files implements provider.ImageFiles for one vCenter.

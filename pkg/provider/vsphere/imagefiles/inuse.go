@@ -29,6 +29,14 @@ func (f *Files) userOf(ctx context.Context, ref types.ManagedObjectReference, di
 	if err != nil {
 		return nil, err
 	}
+	// Asked first: what has ended by then is in the inventory.
+	task, err := f.opts.Making(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if task != "" {
+		return nil, fmt.Errorf("vSphere still works on task %s, by which an earlier process may make a virtual machine", task)
+	}
 	vms, err := machinesOn(ctx, c, ref)
 	if err != nil {
 		return nil, err

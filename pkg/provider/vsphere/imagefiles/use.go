@@ -51,6 +51,19 @@ func (f *Files) LastUsed(directory string) time.Time {
 	return f.uses.last[directory]
 }
 
+// of names who makes virtual machines of directories.
+func (u *uses) of(directories []string) map[string]string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	out := map[string]string{}
+	for _, dir := range directories {
+		if n := u.users[dir]; n > 0 {
+			out[dir] = fmt.Sprintf("%d virtual machines that are being made", n)
+		}
+	}
+	return out
+}
+
 // retire keeps a directory from being used until done is called.
 func (u *uses) retire(directory string) (done func(removed bool), err error) {
 	u.mu.Lock()
