@@ -6,18 +6,24 @@ package vsphere
 import (
 	"context"
 
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/access"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
 
-// CheckAccess connects as c says and reports what vCenter lacks. It changes nothing.
-// An error means that vCenter could not be asked.
-func CheckAccess(ctx context.Context, c Config) (*access.Report, error) {
+// CheckAccess connects as c says and reports what vCenter lacks: of the places that c names,
+// or if there are zones of theirs. It changes nothing. An error means that vCenter could not
+// be asked.
+func CheckAccess(ctx context.Context, c Config, zones []vmv1alpha1.Zone) (*access.Report, error) {
 	s, err := session.New(c.session())
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
-	return access.Check(ctx, s, placement.New(c.placement(s)))
+	var places []*placement.Resolver
+	for i := range zones {
+		places = append(places, placement.New(placement.Options{Session: s, Name: zones[i].Name, Zone: &zones[i].Spec}))
+	}
+	return access.Check(ctx, s, placement.New(c.placement(s)), places...)
 }

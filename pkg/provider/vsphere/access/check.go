@@ -22,6 +22,8 @@ import (
 
 // Object is an object that privileges are needed on.
 type Object struct {
+	// Zone that names it, empty if the flags do.
+	Zone string
 	// Kind of the object, Root or one of a survey.
 	Kind string
 	// Name is its inventory path or name.
@@ -46,6 +48,15 @@ type Report struct {
 	Features []FeatureReport
 }
 
+// title names the object.
+func (o *Object) title() string {
+	title := o.Kind + " " + o.Name
+	if o.Zone != "" {
+		return "zone " + o.Zone + ": " + title
+	}
+	return title
+}
+
 // OK is true when nothing is missing but for features: which of them are used, the flags
 // do not say.
 func (r *Report) OK() bool {
@@ -60,14 +71,16 @@ func (r *Report) Print(w io.Writer) {
 		line("vCenter is too old to deploy images of content libraries: its API must be at least %s", MinAPIVersion)
 	}
 	for _, o := range r.Objects {
-		if o.Err != nil {
+		switch {
+		case o.Err != nil && o.Zone != "":
+			line("%s: %v", o.title(), o.Err)
+		case o.Err != nil:
 			line("%s: %v", o.Kind, o.Err)
+		case len(o.Missing) == 0:
+			line("%s: ok", o.title())
 		}
 		for _, p := range o.Missing {
-			line("%s %s: missing privilege %s", o.Kind, o.Name, p)
-		}
-		if o.Err == nil && len(o.Missing) == 0 {
-			line("%s %s: ok", o.Kind, o.Name)
+			line("%s: missing privilege %s", o.title(), p)
 		}
 	}
 	for i := range r.Features {
@@ -88,9 +101,9 @@ type checker struct {
 	found []placement.Surveyed
 }
 
-// Check looks for the places, and asks for the privileges on each of them. An error
-// means that vCenter could not be asked at all.
-func Check(ctx context.Context, s *slipwaysession.Session, places *placement.Resolver) (*Report, error) {
+// Check looks for the places, of the flags or if there are zones of these, and asks for the
+// privileges on each of them. An error means that vCenter could not be asked at all.
+func Check(ctx context.Context, s *slipwaysession.Session, places *placement.Resolver, zones ...*placement.Resolver) (*Report, error) {
 	c, err := s.Vim(ctx)
 	if err != nil {
 		return nil, err
@@ -111,10 +124,16 @@ func Check(ctx context.Context, s *slipwaysession.Session, places *placement.Res
 		TooOld: slipwaysession.Older(about.ApiVersion, MinAPIVersion),
 	}
 	ask := &checker{session: s, places: places, client: c, key: me.Key}
-	ask.found = append([]placement.Surveyed{{What: Root, Path: "/", Ref: c.ServiceContent.RootFolder}}, places.Survey(ctx)...)
+	ask.found = []placement.Surveyed{{What: Root, Path: "/", Ref: c.ServiceContent.RootFolder}}
+	for _, zone := range zones {
+		ask.found = append(ask.found, zone.SurveyZone(ctx)...)
+	}
+	if len(zones) == 0 {
+		ask.found = append(ask.found, places.Survey(ctx)...)
+	}
 	for _, at := range ask.found {
-		o := Object{Kind: at.What, Name: at.Path, Err: at.Err}
-		if o.Err == nil {
+		o := Object{Zone: at.Zone, Kind: at.What, Name: at.Path, Err: at.Err}
+		if o.Err == nil && len(Required[at.What]) > 0 {
 			o.Missing, o.Err = ask.lacking(ctx, at.Ref, Required[at.What])
 		}
 		r.Objects = append(r.Objects, o)

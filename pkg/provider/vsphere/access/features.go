@@ -67,10 +67,10 @@ func (f *FeatureReport) lines() []string {
 	var out []string
 	for _, o := range f.Objects {
 		if o.Err != nil {
-			out = append(out, fmt.Sprintf("%s: %s %s: %v", f.Name, o.Kind, o.Name, o.Err))
+			out = append(out, fmt.Sprintf("%s: %s: %v", f.Name, o.title(), o.Err))
 		}
 		for _, p := range o.Missing {
-			out = append(out, fmt.Sprintf("%s: %s %s: missing privilege %s", f.Name, o.Kind, o.Name, p))
+			out = append(out, fmt.Sprintf("%s: %s: missing privilege %s", f.Name, o.title(), p))
 		}
 	}
 	switch {
@@ -93,7 +93,7 @@ func (c *checker) checkFeature(ctx context.Context, f *Feature) FeatureReport {
 		if at.Err != nil || len(ids) == 0 {
 			continue
 		}
-		o := Object{Kind: at.What, Name: at.Path}
+		o := Object{Zone: at.Zone, Kind: at.What, Name: at.Path}
 		if o.Missing, o.Err = c.lacking(ctx, at.Ref, ids); o.Err != nil || len(o.Missing) > 0 {
 			r.Objects = append(r.Objects, o)
 		}

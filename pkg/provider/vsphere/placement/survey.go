@@ -21,13 +21,16 @@ const (
 	WhatPool      = "resource pool"
 	WhatDatastore = "datastore"
 	WhatNetwork   = "network"
+	WhatPolicy    = "storage policy"
 )
 
 // Surveyed is a place, or why there is none.
 type Surveyed struct {
+	// Zone names it, empty if the flags do.
+	Zone string
 	// What it is for.
 	What string
-	// Path is its inventory path.
+	// Path is its inventory path, or what the zone calls it.
 	Path string
 	// Ref of the object.
 	Ref types.ManagedObjectReference
