@@ -256,6 +256,19 @@ func TestAZoneHasToHaveTheSpaceThatDisksTakeAtOnce(t *testing.T) {
 	}
 }
 
+func TestDRSRatesAZoneOfFewerDatastoresThanItsClusterHas(t *testing.T) {
+	p, _, _, all := startZones(t)
+	one := all["a"].DeepCopy()
+	one.Storage.Datastores = []string{"LocalDS_1"}
+	p.driver.SetZones(map[string]*vmv1alpha1.ZoneSpec{"a": one})
+	w := &driver.Want{Name: "offer", Effective: newRequest("x", nil).Effective, Image: libraryImage()}
+	for range 20 { // The simulator takes one by chance.
+		if o := p.driver.Offer(t.Context(), w, "a"); o.Rating == 0 || o.Lacks != nil || o.Unknown != nil {
+			t.Fatalf("offer %+v", o)
+		}
+	}
+}
+
 func TestAVMThatIsTakenOverIsFoundInItsZone(t *testing.T) {
 	p, l, ready, _ := startZones(t)
 	req := in("b", "made")

@@ -112,7 +112,17 @@ func checkCall(ctx *simulator.Context, method *simulator.Method) types.BaseMetho
 		if len(body.PlacementSpec.Hosts) != 0 {
 			return &types.NotSupported{}
 		}
-		return checkReferences(ctx, method.Body)
+		if fault := checkReferences(ctx, method.Body); fault != nil {
+			return fault
+		}
+		// It picks a datastore by the number of those of the cluster, too.
+		if cluster, ok := ctx.Map.Get(method.This).(*simulator.ClusterComputeResource); ok {
+			given := body.PlacementSpec.Datastores
+			for len(given) > 0 && len(body.PlacementSpec.Datastores) < len(cluster.Datastore) {
+				body.PlacementSpec.Datastores = append(body.PlacementSpec.Datastores, given...)
+			}
+		}
+		return nil
 	case *types.ImportVApp, *types.MarkAsVirtualMachine:
 		return checkReferences(ctx, method.Body)
 	}
