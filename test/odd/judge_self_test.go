@@ -4,6 +4,7 @@
 package odd
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/test/fleetcheck"
+	"github.com/slipway-dev/slipway/test/schema"
 )
 
 func TestWhatAMachineOwesItsUser(t *testing.T) {
@@ -43,6 +45,15 @@ func TestWhatAMachineOwesItsUser(t *testing.T) {
 			if why := unsettled(vm, []oddity{o}); (why == "") != tc.settled {
 				t.Errorf("%s, %s: %q, want settled %t", name, o.place, why, tc.settled)
 			}
+		}
+	}
+}
+
+func TestEveryKindIsOddOrSaidToBeUnused(t *testing.T) {
+	for _, k := range schema.Kinds {
+		_, referred := references[k.Name]
+		if odd := k.Name == machineKind || referred; odd == slices.Contains(unused, k.Name) {
+			t.Errorf("%s: machines are made with odd ones: %t, unused: %t; one of them is right", k.Name, odd, odd)
 		}
 	}
 }
