@@ -285,3 +285,28 @@ func (m *member) Unread(vm *vmv1alpha1.VirtualMachine) bool { return vm.Name == 
 func (m *member) Run(ctx context.Context) { <-ctx.Done(); <-m.ending }
 
 func (m *member) Watch(ctx context.Context, _ func(provider.Hint)) { <-ctx.Done() }
+
+func TestAVirtualMachineIsPublishedInItsOwnVCenter(t *testing.T) {
+	f, one := newFleet(t, byNamespace), fake.New()
+	use(t, f, "one", one)
+	req := newRequest("one", "vm")
+	r, err := f.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-r.Ended
+	pub := &provider.Publication{NamespacedName: types.NamespacedName{Namespace: "one", Name: "now"}, UID: "u", Source: provider.KeyOf(req.VM).NamespacedName, VM: req.VM, VCenter: "two"}
+	_, err = f.Publish(t.Context(), pub)
+	var refused *provider.PublishRefusedError
+	if !errors.As(err, &refused) || refused.Condition != vmv1alpha1.ConditionTargetValid {
+		t.Errorf("publishing in another vCenter: %v, want that the target is not valid", err)
+	}
+	if err := f.Withdraw(t.Context(), pub); !errors.Is(err, provider.ErrNotInUse) {
+		t.Errorf("withdrawing from a vCenter that is not there: %v", err)
+	}
+	pub.VCenter = "one"
+	if _, err = f.Publish(t.Context(), pub); !errors.Is(err, provider.ErrReconcileInProgress) {
+		t.Errorf("publishing in its own: %v, want that it runs", err)
+	}
+	f.ForgetPublication(pub.NamespacedName)
+}

@@ -1,0 +1,115 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+)
+
+func (s *scene) stopped(name string) *provider.Request {
+	req := s.running(name)
+	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+	if err := s.pass(req); err != nil || req.VM.Status.PowerState != vmv1alpha1.PoweredOff {
+		s.t.Fatalf("powering off: %v", err)
+	}
+	return req
+}
+
+func publication(of *provider.Request, namespace, name string) *provider.Publication {
+	return &provider.Publication{
+		NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}, UID: types.UID(namespace + "/" + name),
+		Source: provider.KeyOf(of.VM).NamespacedName, VM: of.VM, Now: time.Now(),
+	}
+}
+
+func TestADeletionEndsThePublicationOfItsVirtualMachine(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		req := s.stopped("vm")
+		release := s.driver.Hold()
+		defer release()
+		pub := publication(req, "ns", "now")
+		if _, err := s.Publish(t.Context(), pub); !errors.Is(err, provider.ErrReconcileInProgress) {
+			t.Fatalf("publishing = %v, want that it runs", err)
+		}
+		if _, err := s.once(req, s.DeleteVirtualMachine); !errors.Is(err, provider.ErrReconcileInProgress) {
+			t.Errorf("deletion = %v, want ErrReconcileInProgress", err)
+		}
+		synctest.Wait()
+		release()
+		if err := s.remove(req); err != nil || len(s.driver.VMs()) != 0 || s.driver.Ran(driver.KindPublish) != 0 {
+			t.Errorf("deletion = %v, %d VMs left, %d published; want none", err, len(s.driver.VMs()), s.driver.Ran(driver.KindPublish))
+		}
+	})
+}
+
+func TestPublicationsAreBoundedAndTheirPlacesAreOffered(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		var pubs []*provider.Publication
+		for i := range 5 {
+			pubs = append(pubs, publication(s.stopped(fmt.Sprintf("vm-%d", i)), fmt.Sprintf("ns-%d", i), "now"))
+		}
+		release := s.driver.Hold()
+		for i, pub := range pubs {
+			want := provider.ErrReconcileInProgress
+			if i == 4 {
+				want = provider.ErrTooManyOperations
+			}
+			if _, err := s.Publish(t.Context(), pub); !errors.Is(err, want) {
+				t.Errorf("publication %d = %v, want %v", i, err, want)
+			}
+		}
+		release()
+		synctest.Wait()
+		for i, pub := range pubs[:4] {
+			if made, err := s.Publish(t.Context(), pub); err != nil || made == nil {
+				t.Errorf("publication %d = %v, %v; want what was made", i, made, err)
+			}
+		}
+		if _, err := s.Publish(t.Context(), pubs[4]); !errors.Is(err, provider.ErrReconcileInProgress) {
+			t.Errorf("the last = %v, want that it runs", err)
+		}
+		synctest.Wait()
+		if n := s.driver.Ran(driver.KindPublish); n != 5 {
+			t.Errorf("%d published, want 5", n)
+		}
+		for _, pub := range pubs {
+			s.ForgetPublication(pub.NamespacedName)
+		}
+	})
+}
+
+func TestARequestOfTheSameNameIsAnotherOne(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		req := s.stopped("vm")
+		first := publication(req, "ns", "now")
+		_, _ = s.Publish(t.Context(), first)
+		synctest.Wait()
+		if made, err := s.Publish(t.Context(), first); err != nil || made == nil {
+			t.Fatalf("published %v, %v", made, err)
+		}
+		second := publication(req, "ns", "now")
+		second.UID = "another"
+		if made, err := s.Publish(t.Context(), second); !errors.Is(err, provider.ErrReconcileInProgress) {
+			t.Errorf("another request of the name is told %v, %v; want that it is begun", made, err)
+		}
+		synctest.Wait()
+		if err := s.Withdraw(t.Context(), second); !errors.Is(err, provider.ErrReconcileInProgress) {
+			t.Errorf("withdrawing = %v, want that it is begun", err)
+		}
+		synctest.Wait()
+		if err := s.Withdraw(t.Context(), second); err != nil {
+			t.Errorf("withdrawing = %v, want that nothing is left", err)
+		}
+	})
+}

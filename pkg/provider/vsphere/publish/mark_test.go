@@ -1,0 +1,73 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package publish
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+	ktypes "k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+func TestWhatIsDoneWithAnItemDependsOnWhoPublishedIt(t *testing.T) {
+	p := &provider.Publication{NamespacedName: ktypes.NamespacedName{Namespace: "team-a", Name: "now"}, UID: "mine"}
+	for name, tc := range map[string]struct {
+		state state
+		want  step
+	}{
+		"there is none":                         {state{}, makeNew},
+		"one by hand":                           {state{exists: true, description: "photon", whole: true}, taken},
+		"one without description":               {state{exists: true, whole: true}, taken},
+		"one of another namespace":              {state{exists: true, description: mark{"team-b", "mine", ""}.String(), whole: true}, taken},
+		"one of a longer name of namespace":     {state{exists: true, description: mark{"team-ab", "mine", ""}.String(), whole: true}, taken},
+		"one whose mark is not the last line":   {state{exists: true, description: mark{"team-a", "mine", ""}.String() + "\nmine now", whole: true}, taken},
+		"a mark of no namespace":                {state{exists: true, description: "slipway.vm.publish: request=mine", whole: true}, taken},
+		"one of another request":                {state{exists: true, description: mark{"team-a", "other", ""}.String(), whole: true, version: "2"}, makeVersion},
+		"one that another request was at":       {state{exists: true, description: mark{"team-a", "other", "2"}.String(), whole: true, version: "2"}, makeVersion},
+		"a new version that is not there":       {state{exists: true, description: mark{"team-a", "mine", "2"}.String(), whole: true, version: "2"}, makeVersion},
+		"a new version that is there":           {state{exists: true, description: mark{"team-a", "mine", "2"}.String(), whole: true, version: "3"}, finish},
+		"half made":                             {state{exists: true, description: mark{"team-a", "mine", ""}.String(), version: "1"}, makeAnew},
+		"made":                                  {state{exists: true, description: "text\n" + mark{"team-a", "mine", ""}.String() + "\n", whole: true, version: "2"}, done},
+		"a description that looks like a mark":  {state{exists: true, description: "slipway.vm.publish: namespace=team-a request=mine\n" + mark{"team-b", "x", ""}.String(), whole: true}, taken},
+		"half made by another, of my namespace": {state{exists: true, description: mark{"team-a", "other", ""}.String(), version: "1"}, makeVersion},
+	} {
+		if got := next(p, tc.state); got != tc.want {
+			t.Errorf("%s: step %d, want %d", name, got, tc.want)
+		}
+	}
+}
+
+func TestADescriptionIsBoundedAndEndsWithTheMark(t *testing.T) {
+	p := &provider.Publication{NamespacedName: ktypes.NamespacedName{Namespace: "team-a", Name: "now"}, UID: "mine", Description: strings.Repeat("ä", 4000)}
+	text := describe(p, "7")
+	m, ok := markOf(text)
+	if !ok || m != (mark{"team-a", "mine", "7"}) || len(text) > 2000 || !utf8.ValidString(text) {
+		t.Errorf("mark %+v of %d bytes, valid %t", m, len(text), utf8.ValidString(text))
+	}
+	// Who describes an item cannot give it to another namespace.
+	p.Description = mark{"team-b", "other", ""}.String()
+	if m, _ := markOf(describe(p, "")); m.namespace != "team-a" {
+		t.Errorf("the mark is of namespace %s", m.namespace)
+	}
+}
+
+func TestAVMWithATPMIsNotPublished(t *testing.T) {
+	vm := &mo.VirtualMachine{}
+	vm.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOff
+	vm.Config = &types.VirtualMachineConfigInfo{}
+	if err := Refused(vm); err != nil {
+		t.Errorf("a plain VM: %v", err)
+	}
+	vm.Config.Hardware.Device = []types.BaseVirtualDevice{&types.VirtualTPM{}}
+	var refused *provider.PublishRefusedError
+	if err := Refused(vm); !errors.As(err, &refused) || !strings.Contains(err.Error(), "TPM") {
+		t.Errorf("a VM with a TPM: %v", err)
+	}
+}
