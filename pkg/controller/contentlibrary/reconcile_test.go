@@ -294,3 +294,22 @@ func TestAContentLibraryThatGoesLeavesUsedImagesToTheirUsers(t *testing.T) {
 		t.Errorf("the ContentLibrary is held by %v", got)
 	}
 }
+
+func TestALibraryIsListedAtOnceWhenSomethingWasPublishedInIt(t *testing.T) {
+	w := newWorld(t)
+	published := w.c.published()
+	before, after := &vmv1alpha1.VirtualMachinePublishRequest{}, &vmv1alpha1.VirtualMachinePublishRequest{}
+	after.Spec.Target.ContentLibrary = "golden"
+	published.OnUpdate(before, after)
+	if n := w.c.Keys.Len(); n != 0 {
+		t.Errorf("%d libraries are queued, and nothing was published", n)
+	}
+	after.Status.ItemID = "item"
+	published.OnUpdate(before, after)
+	if w.c.Keys.Len() != 1 {
+		t.Fatal("the library is not queued")
+	}
+	if key, _ := w.c.Keys.Get(); key.Name != "golden" {
+		t.Errorf("library %s is queued, want golden", key.Name)
+	}
+}

@@ -261,3 +261,28 @@ func TestANewImageQueuesItsPlaceAndNothingElseDoes(t *testing.T) {
 		t.Errorf("queued %s with priority %d, want %s with %d", p, priority, golden, controller.PriorityDefaultCreate)
 	}
 }
+
+// A library that was listed a moment ago has the version before.
+func TestAnImageIsLookedAtAnewWhenItsItemWasPublishedAgain(t *testing.T) {
+	image := &vmv1alpha1.VirtualMachineImage{}
+	image.Namespace, image.Name, image.Labels = "ns", "photon", map[string]string{vmv1alpha1.LabelContentLibrary: "of-team"}
+	image.Spec.ContentLibrary = &vmv1alpha1.ContentLibraryImageSource{Library: "golden", Item: "photon"}
+	w := newWorld(t, image)
+	before, after := &vmv1alpha1.VirtualMachinePublishRequest{}, &vmv1alpha1.VirtualMachinePublishRequest{}
+	after.Spec.Target = vmv1alpha1.VirtualMachinePublishTarget{ContentLibrary: "of-team", Item: "photon"}
+	forgotten := 0
+	w.c.again = func() { forgotten++ }
+	published := w.c.published()
+	published.OnUpdate(before, after)
+	other := after.DeepCopy()
+	other.Spec.Target.Item, other.Status.ContentVersion = "another", "2"
+	published.OnUpdate(before, other)
+	if n := w.c.Keys.Len(); n != 0 {
+		t.Errorf("%d places are queued, and no item of theirs was published", n)
+	}
+	after.Status.ContentVersion = "2"
+	published.OnUpdate(before, after)
+	if n := w.c.Keys.Len(); n != 1 || forgotten == 0 {
+		t.Errorf("%d places are queued, and lists forgotten %d times; want the one, anew", n, forgotten)
+	}
+}
