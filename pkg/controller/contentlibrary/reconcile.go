@@ -26,8 +26,8 @@ import (
 
 const (
 	// lookInterval is when a library is listed again although nothing has happened here:
-	// vCenter tells nobody of new items.
-	lookInterval = 5 * time.Minute
+	// vCenter tells nobody of new items. Which there are takes one call or two.
+	lookInterval = 30 * time.Second
 	// soon is when a pass is made again that has written, or that was overtaken by
 	// another writer: by then the caches have it.
 	soon = time.Second

@@ -11,9 +11,9 @@
 //   - Nothing but status is written, and only where it differs.
 //   - What could not be read is Unknown, never NotFound, and what was known of it before
 //     stays. It is tried again with a growing delay.
-//   - A library is listed at most once in minListInterval, and once in lookInterval when
-//     nothing happens; a descriptor is read when the item or its content is another one
-//     than status describes.
+//   - A library is listed once in listInterval, a template once in lookInterval; a
+//     descriptor is read when the item or its content is another one than status
+//     describes, and what cannot be used of the same version once in lookInterval.
 //   - While no vCenter is in use nothing is written.
 //   - An image is what any vCenter has by its names, and status is about that of one: of the
 //     one before as long as that has it, so that nothing changes when another one comes or

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -24,12 +25,12 @@ import (
 )
 
 const (
-	// lookInterval is when a place is looked at again although nothing has happened
-	// here: vCenter tells nobody of new items or content.
+	// lookInterval is when a template is looked at again although nothing has happened
+	// here, or an item that its version does not tell enough of: vCenter tells nobody.
 	lookInterval = 10 * time.Minute
-	// minListInterval is the least time between two lists of a library, each of which
-	// takes one call for each of its items.
-	minListInterval = 30 * time.Second
+	// listInterval is the same of a library, and the least time between two lists of it:
+	// which items there are takes one call or two.
+	listInterval = 30 * time.Second
 	// notInUseDelay is when a place is looked at again while no vCenter is in use.
 	notInUseDelay = time.Second
 	// readTimeout bounds what one pass asks of vSphere for one list or one image. Each
@@ -56,6 +57,15 @@ type list struct {
 	// unread is why some vCenters could not be asked; nil if all were.
 	unread error
 	at     time.Time
+	// described is how descriptions of items ended that status does not tell of, by item
+	// and version.
+	described map[string]described
+}
+
+// described is how the description of an item ended at a time.
+type described struct {
+	finding
+	at time.Time
 }
 
 // Reconcile looks at one place and writes the status of the images that are there.
@@ -75,14 +85,14 @@ func (r *reconciler) Reconcile(ctx context.Context, p place) (controller.Result,
 	}
 	look, after := r.template(ctx, p), lookInterval
 	if p.library != "" {
-		look = r.library(ctx, p)
+		look, after = r.library(ctx, p), listInterval
 	}
 	var failed error
 	for _, image := range images {
 		f, ok := look(image)
 		switch {
 		case !ok:
-			after = min(after, minListInterval)
+			after = min(after, listInterval)
 			continue
 		case errors.Is(f.err, provider.ErrNotInUse):
 			after = min(after, notInUseDelay) // it is nothing about the image
@@ -93,7 +103,7 @@ func (r *reconciler) Reconcile(ctx context.Context, p place) (controller.Result,
 			failed = f.err
 		}
 		if f.unread != nil {
-			after = min(after, minListInterval)
+			after = min(after, listInterval)
 		}
 		err := r.write(ctx, image, statusOf(&image.Status, f, r.now()))
 		switch {
@@ -150,7 +160,6 @@ func (r *reconciler) library(ctx context.Context, p place) looker {
 	if err != nil {
 		return func(*vmv1alpha1.VirtualMachineImage) (finding, bool) { return finding{err: err}, true }
 	}
-	found := map[string]finding{}
 	return func(image *vmv1alpha1.VirtualMachineImage) (finding, bool) {
 		source := image.Spec.ContentLibrary
 		item, vcenters, n := pick(known.items[source.Item], image.Status.ProviderItemID)
@@ -164,21 +173,35 @@ func (r *reconciler) library(ctx context.Context, p place) looker {
 		case n > 1:
 			return finding{err: &provider.NotUsableError{Message: fmt.Sprintf("content library %q has %d items %q", source.Library, n, source.Item)}}, true
 		}
-		f, ok := found[item.ID]
+		var f finding
 		switch {
 		case describes(&image.Status, item):
 			f = unchanged(&image.Status, item.Size)
 		case away(&image.Status, known.unread):
 			f = unchanged(&image.Status, image.Status.ContentSize)
-		case !ok:
-			ctx, cancel := context.WithTimeout(ctx, readTimeout)
-			defer cancel()
-			f.description, f.err = r.vsphere.DescribeItem(ctx, *item)
-			found[item.ID] = f
+		default:
+			f = r.describe(ctx, known, item)
 		}
 		f.vcenters, f.unread = vcenters, known.unread
 		return f, true
 	}
+}
+
+// describe describes an item, unless that was done not long ago.
+func (r *reconciler) describe(ctx context.Context, known *list, item *provider.LibraryItem) finding {
+	key := fmt.Sprintf("%s %s %v", item.ID, item.ContentVersion, item.Size)
+	if last, ok := known.described[key]; ok && r.now().Sub(last.at) < lookInterval {
+		return last.finding
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	var f finding
+	f.description, f.err = r.vsphere.DescribeItem(ctx, *item)
+	var unusable *provider.NotUsableError
+	if f.err == nil || errors.As(f.err, &unusable) {
+		known.described[key] = described{f, r.now()}
+	}
+	return f
 }
 
 // unchanged is the finding that status has described already. The size is that of the
@@ -194,8 +217,9 @@ func unchanged(status *vmv1alpha1.VirtualMachineImageStatus, size *resource.Quan
 
 // list returns what the library has, and whether it was asked now.
 func (r *reconciler) list(ctx context.Context, p place) (known *list, fresh bool, err error) {
-	if last, ok := r.lists.Load(p); ok && r.now().Sub(last.(*list).at) < minListInterval {
-		return last.(*list), false, nil
+	before, ok := r.lists.Load(p)
+	if ok && r.now().Sub(before.(*list).at) < listInterval {
+		return before.(*list), false, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -204,7 +228,11 @@ func (r *reconciler) list(ctx context.Context, p place) (known *list, fresh bool
 	if err != nil && len(items) == 0 {
 		return nil, false, err
 	}
-	known = &list{items: map[string][]provider.LibraryItem{}, unread: err, at: now}
+	known = &list{items: map[string][]provider.LibraryItem{}, unread: err, at: now, described: map[string]described{}}
+	if ok {
+		maps.Copy(known.described, before.(*list).described)
+		maps.DeleteFunc(known.described, func(_ string, d described) bool { return now.Sub(d.at) >= lookInterval })
+	}
 	for _, item := range items {
 		known.items[item.Name] = append(known.items[item.Name], item)
 	}

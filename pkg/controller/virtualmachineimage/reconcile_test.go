@@ -22,8 +22,8 @@ import (
 func TestOneListAndOneDescriptorServeAllImagesOfAnItem(t *testing.T) {
 	w := newWorld(t, image("a", "photon", ofItem("photon")), image("b", "other", ofItem("photon")), clusterImage("photon", ofItem("photon")))
 	result, err := w.pass(golden)
-	if err != nil || result.RequeueAfter != lookInterval {
-		t.Errorf("result %+v, %v; want another look after %s", result, err, lookInterval)
+	if err != nil || result.RequeueAfter != listInterval {
+		t.Errorf("result %+v, %v; want another look after %s", result, err, listInterval)
 	}
 	for _, s := range []*vmv1alpha1.VirtualMachineImageStatus{w.status("a", "photon"), w.status("b", "other"), w.status("", "photon")} {
 		wantConditions(t, s, good)
@@ -205,19 +205,46 @@ func TestManyNewImagesListALibraryOnce(t *testing.T) {
 	}
 	w.add(image("b", "new", ofItem("new")))
 	result, err := w.pass(golden)
-	if err != nil || result.RequeueAfter != minListInterval {
-		t.Errorf("result %+v, %v; want another look after %s for an item that the list may not have yet", result, err, minListInterval)
+	if err != nil || result.RequeueAfter != listInterval {
+		t.Errorf("result %+v, %v; want another look after %s for an item that the list may not have yet", result, err, listInterval)
 	}
 	wantConditions(t, w.status("b", "new"), map[string]string{})
-	if diff := cmp.Diff([]string{"describe id-1@1", "describe id-1@1", "describe id-1@1", "describe id-1@1", "describe id-1@1"}, w.vsphere.called()); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
+	if got := w.vsphere.called(); len(got) > 0 {
+		t.Errorf("calls %v, want none: the item was described a moment ago", got)
 	}
-	w.now = w.now.Add(minListInterval)
+	w.now = w.now.Add(listInterval)
 	w.vsphere.items = append(w.vsphere.items, provider.LibraryItem{ID: "id-2", Name: "new", Type: "ovf"})
 	if _, err := w.pass(golden); err != nil {
 		t.Fatal(err)
 	}
 	wantConditions(t, w.status("b", "new"), good)
+}
+
+func TestAnItemThatCannotBeUsedIsLookedAtAgainWithItsNextVersionOrLater(t *testing.T) {
+	w := newWorld(t, image("a", "photon", ofItem("photon")))
+	w.vsphere.failures["id-1"] = &provider.NotUsableError{Message: "it has no file *.ovf"}
+	for _, step := range []struct {
+		name, version string
+		after         time.Duration
+		want          []string
+	}{
+		{"while nothing was uploaded", "1", 0, []string{"list golden", "describe id-1@1"}},
+		{"still nothing", "1", listInterval, []string{"list golden"}},
+		{"long after", "1", lookInterval, []string{"list golden", "describe id-1@1"}},
+		{"with content", "2", listInterval, []string{"list golden", "describe id-1@2"}},
+	} {
+		w.now = w.now.Add(step.after)
+		if w.vsphere.items[0].ContentVersion = step.version; step.version != "1" {
+			delete(w.vsphere.failures, "id-1")
+		}
+		if _, err := w.pass(golden); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(step.want, w.vsphere.called()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", step.name, diff)
+		}
+	}
+	wantConditions(t, w.status("a", "photon"), good)
 }
 
 func TestAPlaceWithoutImagesIsNotAskedFor(t *testing.T) {

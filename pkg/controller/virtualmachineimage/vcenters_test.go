@@ -60,7 +60,7 @@ func TestAnImageIsWhatAnyVCenterHas(t *testing.T) {
 		if _, err := w.pass(golden); (err != nil) != broken {
 			t.Errorf("a pass: %v", err)
 		}
-		w.now = w.now.Add(2 * minListInterval)
+		w.now = w.now.Add(2 * listInterval)
 	}
 	const ready, missing, unknown = "True Succeeded", "False NotFound", "Unknown UnknownState"
 	look(false)
@@ -117,7 +117,7 @@ func TestAnISOImageIsLookedAtAgain(t *testing.T) {
 		if _, err := w.pass(golden); err != nil {
 			t.Fatal(err)
 		}
-		w.now = w.now.Add(2 * minListInterval)
+		w.now = w.now.Add(2 * listInterval)
 	}
 	wantConditions(t, w.status("ns", "installer"), map[string]string{"Ready": "True Succeeded"})
 }

@@ -234,6 +234,7 @@ func (m machine) Publish(id driver.Identity, pub provider.Publication, made func
 			return publish.Refused(vm)
 		})
 		if err == nil {
+			m.driver.images.Changed(done.ItemID)
 			made(done)
 		}
 		return err

@@ -6,7 +6,10 @@ package catalogue
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/vmware/govmomi/vapi/library"
 	"github.com/vmware/govmomi/vapi/rest"
@@ -23,6 +26,15 @@ import (
 // judgement: libraries that people keep have hundreds.
 const maxItems = 5000
 
+const (
+	// itemAge is how long what was read of an item counts: one call is made for each item,
+	// and one tells which there are.
+	itemAge = 5 * time.Minute
+	// fillTime is how long after its creation an item without content is read every time:
+	// somebody may be uploading it.
+	fillTime = 24 * time.Hour
+)
+
 // Catalogue implements provider.Images for one vCenter.
 type Catalogue struct {
 	// Session is the connection.
@@ -31,12 +43,25 @@ type Catalogue struct {
 	Places func() *placement.Resolver
 	// Descriptors reads those of library items.
 	Descriptors *descriptor.Reader
+
+	mu sync.Mutex
+	// read is what was read of items, by the IDs of their libraries and their own.
+	read map[string]map[string]read
+	// changes counts what was forgotten, so that what was read before is not remembered.
+	changes int
+}
+
+// read is what an item was like at a time.
+type read struct {
+	provider.LibraryItem
+	until time.Time
 }
 
 var _ provider.Images = (*Catalogue)(nil)
 
 // Items implements provider.Images. vCenter has no call for several items at once.
 func (c *Catalogue) Items(ctx context.Context, name string) ([]provider.LibraryItem, error) {
+	var in string
 	var ids []string
 	err := c.Session.WithREST(ctx, "rest.FindLibraryItems", func(ctx context.Context, client *rest.Client) error {
 		m := library.NewManager(client)
@@ -44,6 +69,7 @@ func (c *Catalogue) Items(ctx context.Context, name string) ([]provider.LibraryI
 		if err != nil {
 			return err
 		}
+		in = id
 		if ids, err = m.ListLibraryItems(ctx, id); err != nil {
 			return fmt.Errorf("listing content library %q: %w", name, err)
 		}
@@ -55,20 +81,58 @@ func (c *Catalogue) Items(ctx context.Context, name string) ([]provider.LibraryI
 	if len(ids) > maxItems {
 		return nil, &provider.NotUsableError{Message: fmt.Sprintf("content library %q has %d items, and at most %d can be read", name, len(ids), maxItems)}
 	}
-	items := make([]provider.LibraryItem, 0, len(ids))
+	c.mu.Lock()
+	before, changes := c.read[in], c.changes
+	c.mu.Unlock()
+	items, now := make([]provider.LibraryItem, 0, len(ids)), make(map[string]read, len(ids))
 	for _, id := range ids {
-		item, err := c.item(ctx, id)
-		switch {
-		case vimfault.KindOf(err) == vimfault.NotFound: // gone since the list
-		case err != nil:
-			return nil, fmt.Errorf("reading item %s of content library %q: %w", id, name, err)
-		default:
-			items = append(items, provider.LibraryItem{
-				ID: id, Library: name, Name: item.Name, Type: item.Type, ContentVersion: item.ContentVersion, Size: descriptor.Amount(item.Size),
-			})
+		known, ok := before[id]
+		if !ok || !time.Now().Before(known.until) || known.Library != name {
+			item, err := c.item(ctx, id)
+			if vimfault.KindOf(err) == vimfault.NotFound {
+				continue // gone since the list
+			}
+			if err != nil {
+				return nil, fmt.Errorf("reading item %s of content library %q: %w", id, name, err)
+			}
+			known = remember(name, item)
 		}
+		now[id] = known
+		items = append(items, known.LibraryItem)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.read == nil {
+		c.read = map[string]map[string]read{}
+	}
+	if changes == c.changes {
+		c.read[in] = now
 	}
 	return items, nil
+}
+
+// Changed says that an item has other content than it had: the next list reads it.
+func (c *Catalogue) Changed(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.changes++
+	for in, items := range c.read {
+		if _, ok := items[id]; ok {
+			items = maps.Clone(items) // as lists go through it
+			delete(items, id)
+			c.read[in] = items
+		}
+	}
+}
+
+func remember(in string, item *library.Item) read {
+	known := read{LibraryItem: provider.LibraryItem{
+		ID: item.ID, Library: in, Name: item.Name, Type: item.Type, ContentVersion: item.ContentVersion, Size: descriptor.Amount(item.Size),
+	}}
+	if filling := item.Size == 0 && item.CreationTime != nil && time.Since(*item.CreationTime) < fillTime; !filling {
+		known.until = time.Now().Add(itemAge)
+	}
+	return known
 }
 
 func (c *Catalogue) item(ctx context.Context, id string) (item *library.Item, err error) {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/vmware/govmomi/vapi/library"
 	"github.com/vmware/govmomi/vapi/rest"
@@ -22,6 +23,10 @@ import (
 // own configuration, the identity of the virtual machine among it (vSphere Automation
 // API, Vcenter Ovf LibraryItem VmConfigSpec). Older ones would ignore it.
 const MinDeployAPI = "8.0.2.0"
+
+// itemAge is how long an item that was found by name is used without another look: somebody
+// may have given its name to another one. A look takes three calls, for all who ask.
+const itemAge = 30 * time.Second
 
 func (r *Resolver) libraryItem(ctx context.Context, from vmv1alpha1.ContentLibraryImageSource) (Source, error) {
 	var item *library.Item

@@ -81,6 +81,7 @@ type Resolver struct {
 func New(o Options) *Resolver {
 	r := &Resolver{opts: o, site: siteOf(o)}
 	r.amounts.age, r.stores.age = amountsAge, amountsAge
+	r.images.age = itemAge
 	return r
 }
 

@@ -5,12 +5,16 @@ package vsphere
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vapi/library"
 	vapi "github.com/vmware/govmomi/vapi/vcenter"
+	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -106,5 +110,76 @@ func TestATemplateOfALibraryNeedsNoNewVCenterAndGoesWithItsItem(t *testing.T) {
 		if c := provider.Unusable(err); c.Reason != vmv1alpha1.ReasonNotFound {
 			t.Errorf("without the item: %v, want that it is not found", err)
 		}
+	}
+}
+
+func TestAListReadsWhatIsNewAndWhatIsBeingUploaded(t *testing.T) {
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	m := libraries(t, ready)
+	reads := func() (names []string, reads int) {
+		t.Helper()
+		before := counted.snapshot()["rest.GetLibraryItem"]
+		items, err := p.driver.Images().Items(t.Context(), "slipway")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range items {
+			names = append(names, i.Name+"@"+i.ContentVersion)
+		}
+		slices.Sort(names)
+		return names, counted.snapshot()["rest.GetLibraryItem"] - before
+	}
+	check := func(when string, wantReads int, want ...string) {
+		t.Helper()
+		names, n := reads()
+		if diff := gocmp.Diff(want, names); diff != "" || n != wantReads {
+			t.Errorf("%s: %d items were read, want %d (-want +got):\n%s", when, n, wantReads, diff)
+		}
+	}
+	check("at first", 2, "photon-5@2", "ubuntu-24.04-appliance@2")
+	check("a moment later", 0, "photon-5@2", "ubuntu-24.04-appliance@2")
+	addItem(t, ready, "new", library.ItemTypeISO)
+	check("with a new item", 1, "new@1", "photon-5@2", "ubuntu-24.04-appliance@2")
+	check("while it is being uploaded", 1, "new@1", "photon-5@2", "ubuntu-24.04-appliance@2")
+	found, err := m.FindLibraryItems(t.Context(), library.FindItem{Name: "new"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(t, m, found[0])
+	check("when it has arrived", 1, "new@2", "photon-5@2", "ubuntu-24.04-appliance@2")
+	check("from then on", 0, "new@2", "photon-5@2", "ubuntu-24.04-appliance@2")
+	fill(t, m, found[0])
+	check("with new content that nobody has told of", 0, "new@2", "photon-5@2", "ubuntu-24.04-appliance@2")
+	p.driver.images.Changed(found[0])
+	check("with new content that was told of", 1, "new@3", "photon-5@2", "ubuntu-24.04-appliance@2")
+	if err := m.DeleteLibraryItem(t.Context(), &library.Item{ID: found[0]}); err != nil {
+		t.Fatal(err)
+	}
+	check("without it", 0, "photon-5@2", "ubuntu-24.04-appliance@2")
+}
+
+// fill uploads a file into an item.
+func fill(t *testing.T, m *library.Manager, item string) {
+	t.Helper()
+	session, err := m.CreateLibraryItemUpdateSession(t.Context(), library.Session{LibraryItemID: item})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := m.AddLibraryItemFile(t.Context(), session, library.UpdateFile{Name: "disc.iso", SourceType: "PUSH", Size: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(file.UploadEndpoint.URI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	param := soap.DefaultUpload
+	param.ContentLength = 4
+	if err := m.Client.Upload(t.Context(), strings.NewReader("disc"), u, &param); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.CompleteLibraryItemUpdateSession(t.Context(), session); err != nil {
+		t.Fatal(err)
 	}
 }
