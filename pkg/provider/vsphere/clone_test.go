@@ -224,6 +224,15 @@ func TestWhatCannotBeClonedIsSaid(t *testing.T) {
 	if n := served(t, ready, "CloneVM_Task"); n != 2 {
 		t.Errorf("%d clones were made, want the two of the template", n)
 	}
+	// A zone of another vCenter is none for it.
+	elsewhere := cloneRequest("elsewhere", source, "")
+	elsewhere.CloneOf.InstanceUUID = "4c4c4544-0000-0000-0000-000000000000"
+	if o := p.Offer(t.Context(), elsewhere, vmv1alpha1.DefaultZone); o.Lacks == nil || o.Unknown != nil || !strings.Contains(o.Lacks.Error(), "from which alone it can be cloned") {
+		t.Errorf("the offer of another vCenter lacks %v, and %v is unknown; want that the source is not there", o.Lacks, o.Unknown)
+	}
+	if o := p.Offer(t.Context(), cloneRequest("here", source, ""), vmv1alpha1.DefaultZone); o.Lacks != nil || o.Unknown != nil {
+		t.Errorf("the offer of its own lacks %v, %v", o.Lacks, o.Unknown)
+	}
 }
 
 // A process that is killed sends nothing more after a call; what it has asked for goes on.

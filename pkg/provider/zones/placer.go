@@ -291,6 +291,7 @@ func hash(req *provider.Request, left []*vmv1alpha1.Zone) uint64 {
 	}
 	if req.Image != nil {
 		_ = e.Encode(req.Image.Spec)
+		_ = e.Encode(req.CloneOf)
 	}
 	return h.Sum64()
 }
