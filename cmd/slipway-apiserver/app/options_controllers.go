@@ -32,7 +32,7 @@ type ControllerOptions struct {
 	// ConcurrentCreates, ConcurrentReconfigurations, ConcurrentPowerChanges and
 	// ConcurrentDeletes are the numbers of operations of a kind that run in vSphere at the
 	// same time.
-	ConcurrentCreates, ConcurrentReconfigurations, ConcurrentPowerChanges, ConcurrentDeletes int
+	ConcurrentCreates, ConcurrentReconfigurations, ConcurrentPowerChanges, ConcurrentDeletes, ConcurrentPublishes int
 	// LeaderElect makes the controllers wait for Leases.
 	LeaderElect bool
 	// LeaderElectNamespace is where the Leases are, and what is known of the store.
@@ -65,9 +65,11 @@ const (
 	defaultWorkers           = 16
 	defaultConcurrentCreates = 12
 	defaultConcurrentOthers  = 32
-	defaultResync            = 10 * time.Minute
-	defaultAging             = 2 * time.Second
-	defaultNamespace         = "slipway-system"
+	// defaultConcurrentPublishes is small: each reads all disks of a virtual machine.
+	defaultConcurrentPublishes = 4
+	defaultResync              = 10 * time.Minute
+	defaultAging               = 2 * time.Second
+	defaultNamespace           = "slipway-system"
 	// defaultImageCopies leaves room on hosts, which do 8 copies at the same time, for
 	// deployments.
 	defaultImageCopies = 4
@@ -99,7 +101,8 @@ func newControllerOptions() ControllerOptions {
 	return ControllerOptions{
 		Workers: defaultWorkers, ConcurrentCreates: defaultConcurrentCreates,
 		ConcurrentReconfigurations: defaultConcurrentOthers, ConcurrentPowerChanges: defaultConcurrentOthers, ConcurrentDeletes: defaultConcurrentOthers,
-		LeaderElect: true, LeaderElectNamespace: defaultNamespace,
+		ConcurrentPublishes: defaultConcurrentPublishes,
+		LeaderElect:         true, LeaderElectNamespace: defaultNamespace,
 		ResyncPeriod: defaultResync, InstancetypeReferencePolicy: ReferencePolicyReference,
 		QueueAging: defaultAging, QueueFairness: true,
 		ConcurrentImageCopies: defaultImageCopies, ImageCacheMaxAge: defaultImageMaxAge, ImageCacheMinFree: defaultImageMinFree, FastDeploy: string(vmv1alpha1.FastDeployOff),
@@ -112,6 +115,7 @@ func (o *ControllerOptions) addFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.ConcurrentReconfigurations, "concurrent-reconfigurations", o.ConcurrentReconfigurations, "Number of virtual machines reconfigured in vSphere at the same time.")
 	fs.IntVar(&o.ConcurrentPowerChanges, "concurrent-power-changes", o.ConcurrentPowerChanges, "Number of virtual machines powered on, off, suspended or restarted in vSphere at the same time.")
 	fs.IntVar(&o.ConcurrentDeletes, "concurrent-deletes", o.ConcurrentDeletes, "Number of virtual machines deleted in vSphere at the same time.")
+	fs.IntVar(&o.ConcurrentPublishes, "concurrent-publishes", o.ConcurrentPublishes, "Number of virtual machines published in content libraries at the same time, in one vCenter.")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", o.LeaderElect, "Act only while holding Leases in the host cluster, one for each vCenter, and pause while they are not renewed. Needed with more than one replica.")
 	fs.StringVar(&o.LeaderElectNamespace, "leader-elect-namespace", o.LeaderElectNamespace, "Namespace of the Leases, and of the ConfigMap slipway-store, which tells the store from others.")
 	fs.DurationVar(&o.ResyncPeriod, "resync-period", o.ResyncPeriod, "Time after which every virtual machine is looked at again, at the lowest priority.")
@@ -140,6 +144,7 @@ func (o *ControllerOptions) validate() []error {
 		{"concurrent-reconfigurations", o.ConcurrentReconfigurations, maxConcurrent},
 		{"concurrent-power-changes", o.ConcurrentPowerChanges, maxConcurrent},
 		{"concurrent-deletes", o.ConcurrentDeletes, maxConcurrent},
+		{"concurrent-publishes", o.ConcurrentPublishes, maxConcurrent},
 		{"concurrent-image-copies", o.ConcurrentImageCopies, maxConcurrent},
 	} {
 		if err := between(n.flag, n.value, n.max); err != nil {

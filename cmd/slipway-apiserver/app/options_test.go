@@ -52,6 +52,7 @@ func TestBadFlagsAreNamed(t *testing.T) {
 		"a network without bits":           {"--data-dir=d --probe-networks=10.0.0.0/8,10.0.0.1", "--probe-networks \"10.0.0.1\""},
 		"a network with bits of hosts":     {"--data-dir=d --probe-networks=10.0.0.1/8", "--probe-networks \"10.0.0.1/8\""},
 		"no deletes":                       {"--data-dir=d --concurrent-deletes=0", "--concurrent-deletes 0"},
+		"no publishes":                     {"--data-dir=d --concurrent-publishes=0", "--concurrent-publishes 0: must be at least 1 and at most 256"},
 		"too many calls":                   {"--data-dir=d " + vcenter + " --vcenter-max-calls=1000", "--vcenter-max-calls 1000: must be at least 1 and at most 256"},
 		"unknown policy":                   {"--data-dir=d --instancetype-reference-policy=expand", "Reference, Expand, ExpandAll"},
 		"unknown fast deploy":              {"--data-dir=d --fast-deploy=Linked", `--fast-deploy "Linked": must be one of off, direct, linked`},

@@ -130,7 +130,7 @@ func (v *vcenters) open(name string, obj *vmv1alpha1.VCenter) (*member, error) {
 	return &member{driver: driver, host: hostOf(config.URL), Engine: engine.New(engine.Options{
 		Driver: driver, Alone: v.alone(name), Permit: fence.Check, Limits: engine.Limits{
 			Creates: o.Controllers.ConcurrentCreates, Reconfigurations: o.Controllers.ConcurrentReconfigurations,
-			PowerChanges: o.Controllers.ConcurrentPowerChanges, Deletes: o.Controllers.ConcurrentDeletes,
+			PowerChanges: o.Controllers.ConcurrentPowerChanges, Deletes: o.Controllers.ConcurrentDeletes, Publishes: o.Controllers.ConcurrentPublishes,
 		}})}, nil
 }
 
