@@ -27,13 +27,18 @@ import (
 const maxItems = 5000
 
 const (
-	// itemAge is how long what was read of an item counts: one call is made for each item,
-	// and one tells which there are.
-	itemAge = 5 * time.Minute
+	// minItemAge and maxItemAge bound how long what was read of an item counts.
+	minItemAge, maxItemAge = 30 * time.Second, 5 * time.Minute
 	// fillTime is how long after its creation an item without content is read every time:
 	// somebody may be uploading it.
 	fillTime = 24 * time.Hour
 )
+
+// itemAge is how long what was read of the items of a library counts, so that a call is
+// made for one of them each second, and not many at once every time.
+func itemAge(items int) time.Duration {
+	return min(max(time.Duration(items)*time.Second, minItemAge), maxItemAge)
+}
 
 // Catalogue implements provider.Images for one vCenter.
 type Catalogue struct {
@@ -95,7 +100,7 @@ func (c *Catalogue) Items(ctx context.Context, name string) ([]provider.LibraryI
 			if err != nil {
 				return nil, fmt.Errorf("reading item %s of content library %q: %w", id, name, err)
 			}
-			known = remember(name, item)
+			known = remember(name, item, itemAge(len(ids)))
 		}
 		now[id] = known
 		items = append(items, known.LibraryItem)
@@ -125,12 +130,12 @@ func (c *Catalogue) Changed(id string) {
 	}
 }
 
-func remember(in string, item *library.Item) read {
+func remember(in string, item *library.Item, age time.Duration) read {
 	known := read{LibraryItem: provider.LibraryItem{
 		ID: item.ID, Library: in, Name: item.Name, Type: item.Type, ContentVersion: item.ContentVersion, Size: descriptor.Amount(item.Size),
 	}}
 	if filling := item.Size == 0 && item.CreationTime != nil && time.Since(*item.CreationTime) < fillTime; !filling {
-		known.until = time.Now().Add(itemAge)
+		known.until = time.Now().Add(age)
 	}
 	return known
 }
