@@ -24,6 +24,8 @@ import (
 //	POST /vm/renumber?vm=V               returns the managed object ID
 //	POST /vm/uuid?vm=V&uuid=U            returns the instance UUID that it had
 //	POST /vm/ask?vm=V&text=T&choice=C…   asks now, or at=power-on
+//	PUT  /vm/guest?vm=V&address=A        gives its guest an address; heartbeat=C a heartbeat; key=K&value=V a variable
+//	POST /vm/event?vm=V&kind=K&message=M records an event of it
 //	PUT  /vm/disabled?vm=V&methods=M,N   disables methods; none enables all
 //	POST /host/remove?host=H, /host/add?host=H
 //	PUT  /datastore/tags?datastore=D&tags=T,U  gives it these tags only
@@ -63,8 +65,12 @@ func (e *Events) Routes(mux *http.ServeMux) {
 		"DELETE /permissions": func(q url.Values) (any, error) { return nil, e.Unpermit(q.Get("entity")) },
 		"POST /vm/ask":        e.ask,
 		"PUT /vm/disabled":    e.disable,
-		"PUT /import":         e.setImportTime,
-		"PUT /tasks/limit":    e.limitTasks,
+		"PUT /vm/guest":       e.setGuest,
+		"POST /vm/event": func(q url.Values) (any, error) {
+			return nil, e.Post(q.Get("vm"), q.Get("kind"), q.Get("message"))
+		},
+		"PUT /import":      e.setImportTime,
+		"PUT /tasks/limit": e.limitTasks,
 		"POST /chaos": func(q url.Values) (any, error) {
 			return e.Disturb(q.Get("kind"), q.Get("from"), q.Get("to"))
 		},

@@ -1,0 +1,128 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/test/vcenter/strict"
+)
+
+// SetAddress gives the first adapter of a running guest one address, in place of those that
+// it has: what a guest reports is for its owner to choose.
+func (e *Events) SetAddress(id, address string) error {
+	vm, err := e.vm(id)
+	if err != nil {
+		return err
+	}
+	if _, err := netip.ParseAddr(address); err != nil {
+		return fmt.Errorf("address: %w", err)
+	}
+	ctx := strict.Acting(e.registry)
+	ctx.WithLock(vm, func() {
+		if vm.Guest == nil || len(vm.Guest.Net) == 0 {
+			err = fmt.Errorf("vm: the guest of %s reports no adapter", vm.Self.Value)
+			return
+		}
+		net := append([]types.GuestNicInfo(nil), vm.Guest.Net...)
+		net[0].IpAddress = []string{address}
+		net[0].IpConfig = &types.NetIpConfigInfo{IpAddress: []types.NetIpConfigInfoIpAddress{{
+			IpAddress: address, PrefixLength: 24, State: string(types.NetIpConfigInfoIpAddressStatusPreferred),
+		}}}
+		ctx.Update(vm, []types.PropertyChange{
+			{Name: "guest.net", Val: net}, {Name: "guest.ipAddress", Val: address}, {Name: "summary.guest.ipAddress", Val: address},
+		})
+	})
+	return err
+}
+
+// SetHeartbeat gives the heartbeat of a guest a colour.
+func (e *Events) SetHeartbeat(id string, colour types.ManagedEntityStatus) error {
+	vm, err := e.vm(id)
+	if err != nil {
+		return err
+	}
+	ctx := strict.Acting(e.registry)
+	ctx.WithLock(vm, func() { ctx.Update(vm, []types.PropertyChange{{Name: "guestHeartbeatStatus", Val: colour}}) })
+	return nil
+}
+
+// SetGuestInfo lets a guest set one of its variables, which is a change of the configuration
+// like any other (API, VirtualMachineConfigInfo.extraConfig and changeVersion).
+func (e *Events) SetGuestInfo(id, key, value string) error {
+	vm, err := e.vm(id)
+	if err != nil {
+		return err
+	}
+	if key == "" {
+		return errors.New("key: must not be empty")
+	}
+	ctx := strict.Acting(e.registry)
+	body, ok := e.gate.ReconfigVMTask(ctx, &types.ReconfigVM_Task{This: vm.Self, Spec: types.VirtualMachineConfigSpec{
+		ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: "guestinfo." + key, Value: value}},
+	}}).(*methods.ReconfigVM_TaskBody)
+	if !ok || body.Res == nil {
+		return fmt.Errorf("set guestinfo.%s of %s: the task did not start", key, id)
+	}
+	_, fault := e.gate.Wait(ctx, body.Res.Returnval)
+	return strict.Failed("set guestinfo."+key+" of "+id, fault)
+}
+
+// Post lets vCenter record an event of a virtual machine: of a kind of happenings, or with
+// any other text an EventEx with that for its ID.
+func (e *Events) Post(id, kind, message string) error {
+	vm, err := e.vm(id)
+	if err != nil {
+		return err
+	}
+	event := types.VmEvent{Event: types.Event{
+		FullFormattedMessage: message,
+		Vm:                   &types.VmEventArgument{EntityEventArgument: types.EntityEventArgument{Name: vm.Name}, Vm: vm.Self},
+	}}
+	if vm.Runtime.Host != nil {
+		if host, ok := e.registry.Get(*vm.Runtime.Host).(*simulator.HostSystem); ok {
+			event.Host = &types.HostEventArgument{EntityEventArgument: types.EntityEventArgument{Name: host.Name}, Host: host.Self}
+		}
+	}
+	e.registry.EventManager().PostEvent(strict.Acting(e.registry), &types.PostEvent{EventToPost: happening(event, kind, message)})
+	return nil
+}
+
+// happening makes an event of a kind.
+func happening(event types.VmEvent, kind, message string) types.BaseEvent {
+	elsewhere := types.HostEventArgument{EntityEventArgument: types.EntityEventArgument{Name: "esx-before"}}
+	switch kind {
+	case "VmMigratedEvent":
+		return &types.VmMigratedEvent{VmEvent: event, SourceHost: elsewhere}
+	case "DrsVmMigratedEvent":
+		return &types.DrsVmMigratedEvent{VmMigratedEvent: types.VmMigratedEvent{VmEvent: event, SourceHost: elsewhere}}
+	case "VmRestartedOnAlternateHostEvent":
+		return &types.VmRestartedOnAlternateHostEvent{VmPoweredOnEvent: types.VmPoweredOnEvent{VmEvent: event}, SourceHost: elsewhere}
+	case "VmDasBeingResetEvent":
+		return &types.VmDasBeingResetEvent{VmEvent: event}
+	case "VmMessageErrorEvent":
+		return &types.VmMessageErrorEvent{VmEvent: event, Message: message}
+	case "VmGuestRebootEvent":
+		return &types.VmGuestRebootEvent{VmEvent: event}
+	}
+	return &types.EventEx{Event: event.Event, EventTypeId: kind, Message: message, ObjectType: event.Vm.Vm.Type, ObjectId: event.Vm.Vm.Value, ObjectName: event.Vm.Name}
+}
+
+func (e *Events) setGuest(q url.Values) (any, error) {
+	id := q.Get("vm")
+	switch {
+	case q.Has("address"):
+		return nil, e.SetAddress(id, q.Get("address"))
+	case q.Has("heartbeat"):
+		return nil, e.SetHeartbeat(id, types.ManagedEntityStatus(q.Get("heartbeat")))
+	}
+	return nil, e.SetGuestInfo(id, q.Get("key"), q.Get("value"))
+}
