@@ -32,6 +32,8 @@ type vcenters struct {
 	fleet     *fleet.Fleet[*member]
 	zones     *zoneSet
 	askers    askers
+	// told takes what vCenters say of virtual machines.
+	told *happenings
 
 	mu sync.Mutex
 	// used are the descriptions of those in use, by name.
@@ -51,7 +53,7 @@ type member struct {
 }
 
 func newVCenters(d *controllerDeps, zones *zoneSet, readAfter <-chan struct{}) *vcenters {
-	v := &vcenters{deps: d, zones: zones, readAfter: readAfter, used: map[string]string{}, opened: map[string]bool{}}
+	v := &vcenters{deps: d, zones: zones, readAfter: readAfter, told: newHappenings(d.host), used: map[string]string{}, opened: map[string]bool{}}
 	placer := placing.New(placing.Options{
 		Zones: zones.choice, Offer: v.offer, Hint: func(key provider.Key) { v.fleet.Hint(key) },
 	})
@@ -122,6 +124,7 @@ func (v *vcenters) open(name string, obj *vmv1alpha1.VCenter) (*member, error) {
 	fence := v.deps.leases.Fence(leaseOf(name))
 	config.Name, config.ReadAfter, config.Permit = name, v.readAfter, fence
 	config.ImageOwner, config.MaxImageCopies = v.deps.store.ID(), o.Controllers.ConcurrentImageCopies
+	config.Happened = v.told.of(fence.Check)
 	driver, err := vsphere.New(config)
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to vCenter %s: %w", config.URL, err)

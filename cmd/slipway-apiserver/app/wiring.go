@@ -218,11 +218,12 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	d.health.set(informersSynced(informers), used.sessions)
 	orphans := func() map[string]engine.FindOrphans { return used.orphans(informers) }
 	d.orphans.find.Store(&orphans)
-	expose(d.mux, all, append(probes.Collectors(), &fleetCollector{used, informers})...)
+	expose(d.mux, all, append(probes.Collectors(), &fleetCollector{used, informers}, used.told.told)...)
 
 	running, ctx := errgroup.WithContext(ctx)
 	running.Go(func() error { used.fleet.Run(ctx); return nil })
 	running.Go(func() error { used.askers.close(ctx); return nil })
+	running.Go(func() error { used.told.Run(ctx); return nil })
 	running.Go(func() error {
 		if cache.WaitForCacheSync(ctx.Done(), informersSynced(informers)) {
 			close(cached)

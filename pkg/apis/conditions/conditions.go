@@ -63,13 +63,19 @@ func Brief(all []metav1.Condition, types ...string) string {
 
 // Message makes of text what a condition may say: its lines joined by "; ", and cut with
 // an ellipsis when it is too long.
-func Message(text string) string {
+func Message(text string) string { return Line(text, MaxMessage) }
+
+// MaxNote is the longest note of a Kubernetes Event, in bytes (events.k8s.io/v1, Event.note).
+const MaxNote = 1024
+
+// Line is Message with another bound, in bytes.
+func Line(text string, bound int) string {
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\n", "; "), "�")
-	if len(text) <= MaxMessage {
+	if len(text) <= bound {
 		return text
 	}
 	const ellipsis = "…"
-	end := MaxMessage - len(ellipsis)
+	end := bound - len(ellipsis)
 	for !utf8.RuneStart(text[end]) {
 		end--
 	}

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
@@ -28,7 +29,7 @@ type event struct {
 // emit reports what changed between two states of one virtual machine.
 func (r *reconciler) emit(old, now *vmv1alpha1.VirtualMachine) {
 	for _, e := range transitions(old, now) {
-		r.recorder.Eventf(now, nil, e.kind, e.reason, e.action, "%s", e.note)
+		r.recorder.Eventf(now, nil, e.kind, e.reason, e.action, "%s", conditions.Line(e.note, conditions.MaxNote))
 	}
 }
 
@@ -68,6 +69,7 @@ func transitions(old, now *vmv1alpha1.VirtualMachine) []event {
 		normal("Restarted", "The virtual machine is restarted as requested")
 	}
 	events = append(events, probeEvents(old, now)...)
+	events = append(events, question(old, now)...)
 	events = append(events, missing(old, now)...)
 	events = append(events, deleteFailure(old, now)...)
 	return append(events, failures(old, now)...)
@@ -82,6 +84,19 @@ func probeEvents(old, now *vmv1alpha1.VirtualMachine) []event {
 		return []event{{corev1.EventTypeNormal, "ProbeSucceeded", actionReconcile, "The readiness probe succeeds"}}
 	case is.Status == metav1.ConditionFalse && is.Reason == vmv1alpha1.ReasonNotReady:
 		return []event{{corev1.EventTypeWarning, "ProbeFailed", actionReconcile, is.Message}}
+	}
+	return nil
+}
+
+// question returns a warning when vSphere begins to ask something, a full datastore among
+// them, and what became of it.
+func question(old, now *vmv1alpha1.VirtualMachine) []event {
+	was, is := findCondition(old, vmv1alpha1.ConditionQuestionsAnswered), findCondition(now, vmv1alpha1.ConditionQuestionsAnswered)
+	switch {
+	case is != nil && is.Status == metav1.ConditionFalse && (was == nil || was.Message != is.Message):
+		return []event{{corev1.EventTypeWarning, vmv1alpha1.ReasonQuestionPending, actionReconcile, is.Message}}
+	case is == nil && was != nil && was.Status == metav1.ConditionFalse:
+		return []event{{corev1.EventTypeNormal, "QuestionAnswered", actionReconcile, "vSphere has its answer"}}
 	}
 	return nil
 }

@@ -27,6 +27,16 @@ func TestEventsAreTransitions(t *testing.T) {
 			setFalse(vm, time.Unix(0, 0), vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonNotFound, text)
 		}
 	}
+	probes := func(status metav1.ConditionStatus, reason, message string) func(*vmv1alpha1.VirtualMachine) {
+		return func(vm *vmv1alpha1.VirtualMachine) {
+			setCondition(vm, time.Unix(0, 0), vmv1alpha1.ConditionProbeSucceeded, status, reason, message)
+		}
+	}
+	asks := func(text string) func(*vmv1alpha1.VirtualMachine) {
+		return func(vm *vmv1alpha1.VirtualMachine) {
+			setFalse(vm, time.Unix(0, 0), vmv1alpha1.ConditionQuestionsAnswered, vmv1alpha1.ReasonQuestionPending, text)
+		}
+	}
 	type change = func(*vmv1alpha1.VirtualMachine)
 	tests := map[string]struct {
 		before, after []change
@@ -47,6 +57,14 @@ func TestEventsAreTransitions(t *testing.T) {
 		"same failure, other words": {[]change{message("a")}, []change{message("b")}, nil},
 		"waiting is no failure":     {nil, []change{failing(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating)}, nil},
 		"synchronizer":              {nil, []change{failing(vmv1alpha1.ConditionSynchronized, vmv1alpha1.ReasonError)}, []string{"SynchronizeFailed"}},
+		"probe succeeds":            {nil, []change{probes(metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")}, []string{"ProbeSucceeded"}},
+		"probe fails":               {[]change{probes(metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")}, []change{probes(metav1.ConditionFalse, vmv1alpha1.ReasonNotReady, "refused")}, []string{"ProbeFailed"}},
+		"probe fails for long":      {[]change{probes(metav1.ConditionFalse, vmv1alpha1.ReasonNotReady, "refused")}, []change{probes(metav1.ConditionFalse, vmv1alpha1.ReasonNotReady, "silent")}, nil},
+		"nothing is probed":         {[]change{probes(metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, "")}, []change{probes(metav1.ConditionFalse, vmv1alpha1.ReasonPoweredOff, "off")}, nil},
+		"a question":                {nil, []change{asks("moved or copied?")}, []string{"QuestionPending"}},
+		"the same question":         {[]change{asks("moved or copied?")}, []change{asks("moved or copied?")}, nil},
+		"another question":          {[]change{asks("moved or copied?")}, []change{asks("no more space")}, []string{"QuestionPending"}},
+		"an answer":                 {[]change{asks("moved or copied?")}, nil, []string{"QuestionAnswered"}},
 		// F31 F41 F55: a Warning for a revision with other content, and for a conflict.
 		"revision with other content": {nil, []change{failing(vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ReasonError)}, []string{"InstancetypeNotReady"}},
 		"conflict":                    {nil, []change{failing(vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ReasonConflict)}, []string{"InstancetypeNotReady"}},

@@ -6,6 +6,7 @@ package vsphere
 import (
 	"time"
 
+	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
@@ -58,6 +59,10 @@ type Config struct {
 	// MaxImageCopies bounds the files of images that are copied at the same time. Defaults
 	// to 4.
 	MaxImageCopies int
+
+	// Happened, if set, is called with what vCenter says that happened to a virtual machine of
+	// an object, the last ten minutes before the begin included. It must not block.
+	Happened func(provider.Happening)
 
 	// MaxCalls bounds concurrent calls to vCenter. Defaults to 32.
 	MaxCalls int

@@ -63,7 +63,7 @@ func New(c Config) (*Driver, error) {
 	d := &Driver{name: cmp.Or(c.Name, vmv1alpha1.DefaultVCenter), session: s, flags: c.placement(s), readAfter: c.ReadAfter, descriptors: &descriptor.Reader{}}
 	d.inventory = inventory.New(inventory.Options{
 		Session: s, MaxWait: c.MaxWait, Changed: d.changed, Synced: func() { d.sink.Read() },
-		Folders: d.folders,
+		Folders: d.folders, EventKinds: eventKinds, Happened: d.happened(c.Happened),
 	})
 	d.compliance.Policies, d.compliance.Machines = s.Policies, d.inventory.All
 	d.compliance.Changed = func(vm *mo.VirtualMachine) {

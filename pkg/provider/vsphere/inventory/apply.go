@@ -27,6 +27,8 @@ func (i *Inventory) update(ctx context.Context, c *vim25.Client, updates []types
 			i.updateHost(u)
 		case "Task":
 			i.tasks.update(&i.mu, u)
+		case "EventHistoryCollector":
+			i.happened(u)
 		case "VirtualMachine":
 			if u.Kind == types.ObjectUpdateKindLeave {
 				if !i.held(u.Obj) {

@@ -190,6 +190,7 @@ func (i *Inventory) applyBatch(ctx context.Context, c *vim25.Client, b batch, se
 	if b.first {
 		return nil
 	}
+	i.tellEvents()
 	return i.verify(ctx, c, b.wait)
 }
 
@@ -230,4 +231,5 @@ func (i *Inventory) finishSync(seen map[types.ManagedObjectReference]struct{}) {
 	if i.opts.Synced != nil {
 		i.opts.Synced()
 	}
+	i.tellEvents()
 }

@@ -31,6 +31,11 @@ type Options struct {
 	Changed func(old, changed *mo.VirtualMachine)
 	// Synced is called whenever everything was read once. It must not block.
 	Synced func()
+	// Happened, if set, is called with every event of EventKinds of the managed folders, those
+	// of the last ten minutes included. It must not block.
+	Happened func(types.BaseEvent)
+	// EventKinds are classes of events, and IDs of those that have no class of their own.
+	EventKinds []string
 	// MaxWait bounds one wait for updates, in seconds. Defaults to 30.
 	MaxWait int32
 }
@@ -72,6 +77,9 @@ type Inventory struct {
 	rebuild context.CancelCauseFunc
 	// waits counts the waits for changes that have begun.
 	waits int
+
+	// events are those of vCenter; only what follows the stream uses them.
+	events events
 
 	// abandoned are the collectors of streams that ended while vCenter could not be told;
 	// only Run, and what it waits for, use it and reporter.

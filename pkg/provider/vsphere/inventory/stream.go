@@ -55,6 +55,8 @@ type collector struct {
 	client *vim25.Client
 	ref    types.ManagedObjectReference
 	views  []types.ManagedObjectReference
+	// histories are the collectors of events.
+	histories []types.ManagedObjectReference
 	// folders are the managed ones, outside is the filter of what is followed elsewhere.
 	folders []types.ManagedObjectReference
 	outside types.ManagedObjectReference
@@ -131,6 +133,7 @@ func (i *Inventory) build(ctx context.Context, col *collector) error {
 		return fmt.Errorf("creating the property collector: %w", err)
 	}
 	col.ref = pc.Returnval
+	objects = append(objects, i.followEvents(ctx, col)...)
 	if _, err = col.filter(ctx, append(objects, viewObject(hosts), viewObject(list))...); err != nil {
 		return err
 	}
@@ -154,6 +157,7 @@ func (col *collector) filter(ctx context.Context, objects ...types.ObjectSpec) (
 				{Type: "HostSystem", PathSet: []string{"name", hostSpeed}},
 				{Type: "Task", PathSet: []string{"info"}},
 				{Type: "Folder", PathSet: []string{"name"}},
+				{Type: "EventHistoryCollector", PathSet: []string{"latestPage"}},
 			},
 		},
 	})
@@ -199,6 +203,11 @@ func (col *collector) destroy() bool {
 	gone := func(err error) bool { return err == nil || vimfault.Refused(err) }
 	if col.ref.Value != "" {
 		if _, err := methods.DestroyPropertyCollector(ctx, col.client, &types.DestroyPropertyCollector{This: col.ref}); !gone(err) {
+			return false
+		}
+	}
+	for _, h := range col.histories {
+		if _, err := methods.DestroyCollector(ctx, col.client, &types.DestroyCollector{This: h}); !gone(err) {
 			return false
 		}
 	}

@@ -1,0 +1,123 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+const (
+	// maxHappenings bounds those that wait to be written. A host that fails has some
+	// hundred virtual machines.
+	maxHappenings = 4096
+	// happeningTries is how often a write is tried, happeningPause the time between two.
+	happeningTries = 5
+	happeningPause = 2 * time.Second
+)
+
+// happenings writes what vCenters say of virtual machines as Events of the host cluster. The
+// name of an Event follows from what it tells: who tells it again, after a restart or beside
+// another replica, finds that it is there.
+type happenings struct {
+	host    kubernetes.Interface
+	waiting chan happening
+	told    *prometheus.CounterVec
+}
+
+// happening is one that waits; permit is of the vCenter that it is of.
+type happening struct {
+	provider.Happening
+	permit func() error
+}
+
+func newHappenings(host kubernetes.Interface) *happenings {
+	return &happenings{
+		host: host, waiting: make(chan happening, maxHappenings),
+		told: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "slipway_vcenter_events_total",
+			Help: "Events of virtual machines that vCenters told, by what became of them: written, known, dropped for want of room, failed.",
+		}, []string{"result"}),
+	}
+}
+
+// of takes those of one vCenter. Only who takes care of it tells them.
+func (h *happenings) of(permit func() error) func(provider.Happening) {
+	return func(e provider.Happening) {
+		select {
+		case h.waiting <- happening{e, permit}:
+		default:
+			h.told.WithLabelValues("dropped").Inc()
+		}
+	}
+}
+
+// Run writes until ctx is done.
+func (h *happenings) Run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case e := <-h.waiting:
+			if e.permit() == nil {
+				h.told.WithLabelValues(h.write(ctx, eventOf(&e.Happening))).Inc()
+			}
+		}
+	}
+}
+
+// write returns what became of an event.
+func (h *happenings) write(ctx context.Context, event *eventsv1.Event) string {
+	for try := 1; ; try++ {
+		_, err := h.host.EventsV1().Events(event.Namespace).Create(ctx, event, metav1.CreateOptions{})
+		switch {
+		case err == nil:
+			return "written"
+		case apierrors.IsAlreadyExists(err):
+			return "known"
+		case try == happeningTries, ctx.Err() != nil, apierrors.IsNotFound(err), apierrors.IsForbidden(err), apierrors.IsInvalid(err):
+			klog.FromContext(ctx).V(2).Info("What vSphere told of a virtual machine was not written as an Event",
+				"virtualMachine", klog.KRef(event.Namespace, event.Regarding.Name), "reason", event.Reason, "err", err)
+			return "failed"
+		}
+		select {
+		case <-time.After(happeningPause):
+		case <-ctx.Done():
+			return "failed"
+		}
+	}
+}
+
+// eventOf is the Event of a happening.
+func eventOf(h *provider.Happening) *eventsv1.Event {
+	id := fnv.New64a()
+	_, _ = id.Write([]byte(h.ID + "/" + string(h.UID)))
+	e := &eventsv1.Event{
+		ObjectMeta:          metav1.ObjectMeta{Namespace: h.Key.Namespace, Name: fmt.Sprintf("%s.%016x", h.Key.Name, id.Sum64())},
+		EventTime:           metav1.NewMicroTime(h.At),
+		ReportingController: serverName, ReportingInstance: serverName,
+		Action: "Observe", Reason: h.Reason, Note: h.Note, Type: corev1.EventTypeNormal,
+		Regarding: corev1.ObjectReference{
+			APIVersion: vmv1alpha1.SchemeGroupVersion.String(), Kind: "VirtualMachine",
+			Namespace: h.Key.Namespace, Name: h.Key.Name, UID: h.UID,
+		},
+	}
+	if h.Warning {
+		e.Type = corev1.EventTypeWarning
+	}
+	return e
+}

@@ -1,0 +1,82 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// told keeps what happened, as "reason: note".
+type told struct {
+	mu  sync.Mutex
+	all []provider.Happening
+}
+
+func (n *told) take(h provider.Happening) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.all = append(n.all, h)
+}
+
+func (n *told) has(reason, note string) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(slices.DeleteFunc(slices.Clone(n.all), func(h provider.Happening) bool {
+		return h.Reason != reason || !strings.Contains(h.Note, note)
+	}))
+}
+
+// The property stream delivers the events of vCenter: nothing asks for them.
+func TestWhatVSphereDoesToAVMIsToldOnce(t *testing.T) {
+	ready := startVCenter(t)
+	var first told
+	p, _ := startProvider(t, ready, func(s *settings) { s.Happened = first.take })
+	req := newRequest("eventful", templateImage())
+	newLoop(t, p).until("the VM runs", running(req), req)
+	happens := func(kind, message string) {
+		q := url.Values{"vm": {req.VM.Status.UniqueID}, "kind": {kind}, "message": {message}}
+		control(t, ready, http.MethodPost, "/vm/event?"+q.Encode())
+	}
+	happens("DrsVmMigratedEvent", "")
+	eventually(t, "the move is told", func() bool { return first.has("MigratedByDRS", "from host esx-before to host ") == 1 })
+	happens("VmMessageErrorEvent", "There is no more space for virtual disk")
+	happens("com.example.NothingToTell", "")
+	happens("com.vmware.vc.ha.VmRestartedByHAEvent", "")
+	eventually(t, "the failure of the host is told", func() bool { return first.has("RestartedByHA", "") == 1 })
+	if got := first.has("Error", "no more space for virtual disk"); got != 1 {
+		t.Errorf("the error was told %d times, want once", got)
+	}
+	first.mu.Lock()
+	all := slices.Clone(first.all)
+	first.mu.Unlock()
+	if len(all) != 3 {
+		t.Errorf("told %+v, want three", all)
+	}
+	for _, h := range all {
+		if h.Key.Name != "eventful" || h.UID != req.VM.UID || h.At.IsZero() {
+			t.Errorf("told %+v, want it of the object", h)
+		}
+	}
+
+	// A process that begins then tells the same again, by the same names.
+	var second told
+	_, _ = startProvider(t, ready, func(s *settings) { s.Happened = second.take })
+	eventually(t, "the next process tells of them", func() bool {
+		return second.has("RestartedByHA", "") == 1 && second.has("MigratedByDRS", "") == 1 && second.has("Error", "") == 1
+	})
+	second.mu.Lock()
+	defer second.mu.Unlock()
+	for _, h := range second.all {
+		if !slices.ContainsFunc(all, func(before provider.Happening) bool { return before.ID == h.ID && before.Reason == h.Reason }) {
+			t.Errorf("%+v was told with another ID before: %+v", h, all)
+		}
+	}
+}
