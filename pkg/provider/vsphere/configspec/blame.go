@@ -32,6 +32,7 @@ func Blame(err error, sent types.VirtualMachineConfigSpec, diffs []Difference) e
 	switch vimfault.KindOf(err) {
 	case vimfault.None, vimfault.Temporary, vimfault.Cancelled, vimfault.NotFound, vimfault.WrongState:
 		return err // Not because of a value.
+	default:
 	}
 	if own := fields(setting(vimfault.Property(err), sent, diffs)); len(own) > 0 {
 		return fmt.Errorf("%s: %w", strings.Join(own, ", "), err)
