@@ -32,7 +32,9 @@ func checkName(name string) types.BaseMethodFault {
 
 // checkValues refuses values of a configuration that no virtual machine can
 // have, whatever its state, and brings UUIDs into lower case, as the search
-// index is case-sensitive.
+// index is case-sensitive. The path of a property begins with configSpec: the API says so
+// of InvalidVmConfig, and vCenter answers configSpec.guestId (hashicorp/packer, issue 9153);
+// for the others it is judgement.
 func checkValues(spec *types.VirtualMachineConfigSpec) types.BaseMethodFault {
 	invalid := func(property string) types.BaseMethodFault {
 		return &types.InvalidArgument{InvalidProperty: "configSpec." + property}
