@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -111,7 +112,7 @@ func (u *Upload) put(ctx context.Context, m *library.Manager, endpoint string, f
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	body := &counted{content: f.Reader(), sent: func(n int64) { u.Sent(u.arrived + n) }}
+	body := &counted{content: f.Reader(), sent: func(n int64) { u.Sent(u.arrived + n) }, closed: make(chan struct{})}
 	go u.keepAlive(ctx, cancel, m, body)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPut, to.String(), body)
 	if err != nil {
@@ -119,6 +120,11 @@ func (u *Upload) put(ctx context.Context, m *library.Manager, endpoint string, f
 	}
 	if req.ContentLength = f.Size; f.Size == 0 {
 		req.Body = http.NoBody
+	} else {
+		defer func() {
+			cancel(nil)
+			<-body.closed // an answer may come before its end
+		}()
 	}
 	req.Header.Set("Content-Type", "application/octet-stream")
 	req.Header.Set(sessionHeader, u.client.SessionID())
@@ -175,6 +181,14 @@ type counted struct {
 	content *io.SectionReader
 	n       atomic.Int64
 	sent    func(int64)
+	closed  chan struct{}
+	once    sync.Once
+}
+
+// Close implements io.Closer: nothing is read from then on.
+func (c *counted) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return nil
 }
 
 // Read implements io.Reader.
