@@ -293,7 +293,8 @@ func (d *Driver) Create(w *driver.Want, checked func(driver.Report)) driver.Oper
 			return err
 		}
 		creator := d.creator(w.Identity.Zone)
-		fast, note, err := d.fast(ctx, w, want, rep)
+		fast, note, done, err := d.fast(ctx, w, want, rep)
+		defer done()
 		if fast != nil {
 			rep.Failures[vmv1alpha1.ConditionImageCacheReady] = note
 		}

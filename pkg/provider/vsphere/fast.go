@@ -20,23 +20,24 @@ import (
 
 // fast says how a VM is made of copies of its image, nil if it is not. The error is an
 // ImageCacheNotReadyError while there are none where the VM goes. A note says what is not
-// done as asked for.
-func (d *Driver) fast(ctx context.Context, w *driver.Want, want configspec.Want, rep *placement.Report) (fast *create.Fast, note, err error) {
+// done as asked for. The copies stay until done is called.
+func (d *Driver) fast(ctx context.Context, w *driver.Want, want configspec.Want, rep *placement.Report) (fast *create.Fast, note error, done func(), err error) {
+	done = func() {}
 	item := rep.Source.LibraryItem
 	if w.FastDeploy == "" || w.FastDeploy == vmv1alpha1.FastDeployOff || item == "" || w.Image.Spec.ContentLibrary == nil {
-		return nil, nil, nil
+		return nil, nil, done, nil
 	}
 	image, err := d.descriptors.Read(ctx, d.session, item)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, done, err
 	}
 	if image.Hardware.Err != nil || len(image.Hardware.Disks) == 0 {
 		klog.FromContext(ctx).V(2).Info("The image cannot be copied disk by disk, and is deployed by vSphere", "virtualMachine", w.Identity.Key, "cause", image.Hardware.Err)
-		return nil, nil, nil
+		return nil, nil, done, nil
 	}
 	home, err := d.places(w.Identity.Zone).Home(ctx, rep.Datastore)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, done, err
 	}
 	want.Storage = rep.Storage
 	policy := configspec.HomePolicy(want)
@@ -55,10 +56,14 @@ func (d *Driver) fast(ctx context.Context, w *driver.Want, want configspec.Want,
 	at := lacks.Place().In(w.ImageCache)
 	switch {
 	case at == nil || !meta.IsStatusConditionTrue(at.Conditions, vmv1alpha1.ConditionReady):
-		return nil, nil, lacks
+		return nil, nil, done, lacks
 	case at.ItemID != "" && at.ItemID != item || at.ContentVersion != "" && at.ContentVersion != image.Version:
 		lacks.Stale, lacks.Reason = true, fmt.Sprintf("the copies on datastore %s are of version %s of the image, which has version %s now", home.Name, at.ContentVersion, image.Version)
-		return nil, nil, lacks
+		return nil, nil, done, lacks
+	}
+	if done, err = d.files.Use(at.Directory); err != nil {
+		lacks.Stale, lacks.Reason = true, err.Error()
+		return nil, nil, func() {}, lacks
 	}
 	fast = &create.Fast{Home: home, Directory: at.Directory, Files: map[string]string{}, Lacks: func(path string) error {
 		gone := *lacks
@@ -72,7 +77,7 @@ func (d *Driver) fast(ctx context.Context, w *driver.Want, want configspec.Want,
 		if disk := &image.Hardware.Disks[i]; disk.File != "" {
 			if _, err := disk.Cached(fast.Files); err != nil {
 				lacks.Stale, lacks.Reason = true, err.Error()
-				return nil, nil, lacks
+				return nil, nil, done, lacks
 			}
 		}
 	}
@@ -82,5 +87,5 @@ func (d *Driver) fast(ctx context.Context, w *driver.Want, want configspec.Want,
 			note = &driver.NoteError{Reason: vmv1alpha1.ReasonDirectInstead, Message: "the disks are copied and do not depend on those of the image: " + why}
 		}
 	}
-	return fast, note, nil
+	return fast, note, done, nil
 }
