@@ -1,0 +1,107 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/test/vcenter"
+)
+
+// held is how many calls of a method wait.
+func held(t *testing.T, ready vcenter.Ready, method string) int {
+	t.Helper()
+	waiting := map[string]int{}
+	if err := json.Unmarshal([]byte(ask(t, ready, http.MethodGet, "/hold")), &waiting); err != nil {
+		t.Fatal(err)
+	}
+	return waiting[method]
+}
+
+// A process is killed while vCenter has not got a call, or has carried it out and its answer
+// is lost. The next one finds what is there: the VM runs, or its object goes, and nothing is
+// left.
+func TestADeploymentOfAKilledProcessEndsAsAnyOther(t *testing.T) {
+	ready := startVCenter(t)
+	f := datastoreOf(t, ready)
+	f.makeDisk(cachedDisk)
+	steps := map[vmv1alpha1.FastDeployMode][]string{
+		vmv1alpha1.FastDeployDirect: {"MakeDirectory", "CopyVirtualDisk_Task", "CreateVM_Task", "ReconfigVM_Task", "PowerOnVM_Task"},
+		vmv1alpha1.FastDeployLinked: {"MakeDirectory", "CreateVM_Task", "ReconfigVM_Task"},
+	}
+	n := 0
+	for mode, calls := range steps {
+		for _, call := range calls {
+			for _, step := range []string{call, "answer." + call} {
+				for _, deleted := range []bool{false, true} {
+					n++
+					name := fmt.Sprintf("web-%d", n)
+					t.Run(fmt.Sprintf("%s/%s/deleted=%v", mode, step, deleted), func(t *testing.T) {
+						killAt(t, ready, files{t, f.ds, f.dc}, fastRequest(name, mode, cacheOf(f)), step, deleted)
+					})
+				}
+			}
+		}
+	}
+	files{t, f.ds, f.dc}.intact(t)
+}
+
+func killAt(t *testing.T, ready vcenter.Ready, f files, req *provider.Request, step string, deleted bool) {
+	first := newProvider(t, settings{Config: Config{
+		URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials,
+		Datastore: "LocalDS_0", Network: "VM Network", Folder: "/DC0/vm/slipway", MaxWait: 5,
+	}})
+	stop := run(t, first)
+	eventually(t, "the inventory is read", first.inventory.Synced)
+	req.VM.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Minute))
+	control(t, ready, http.MethodPut, "/hold?method="+step)
+	ended := make(chan struct{})
+	go func() { // The passes of the first process; its hints do not matter.
+		defer close(ended)
+		for held(t, ready, step) == 0 && t.Context().Err() == nil {
+			req.Now = time.Now()
+			if ch, _ := first.CreateOrUpdateVirtualMachineAsync(t.Context(), req); ch != nil && held(t, ready, step) == 0 {
+				select {
+				case <-ch:
+				case <-time.After(50 * time.Millisecond):
+				}
+			}
+		}
+	}()
+	<-ended
+	go stop()
+	control(t, ready, http.MethodPost, "/outage?seconds=1") // A process that is killed loses its connections.
+	control(t, ready, http.MethodDelete, "/hold?method="+step)
+
+	second, _ := startProvider(t, ready, nil)
+	eventually(t, "the inventory is read", second.inventory.Synced)
+	l := newLoop(t, second)
+	if deleted {
+		req.VM.DeletionTimestamp = new(metav1.Now())
+	} else {
+		l.until("it runs", running(req), req)
+		if disks, _ := parentsOf(t, ready, req.VM.Status.UniqueID); len(disks) != 1 {
+			t.Errorf("disks %q, want one", disks)
+		}
+	}
+	l.remove(req)
+	if left := f.list(string(req.VM.UID)); left != nil {
+		t.Errorf("left in the directory of the VM: %q", left)
+	}
+	top := slices.DeleteFunc(f.list(""), func(name string) bool { return !strings.HasPrefix(name, string(req.VM.UID)) })
+	if diff := cmp.Diff([]string(nil), top); diff != "" && len(top) > 0 {
+		t.Errorf("left on the datastore:\n%s", diff)
+	}
+}
