@@ -38,7 +38,7 @@ func photonCache(change ...func(*vmv1alpha1.VirtualMachineImageCache)) *vmv1alph
 	c.Spec.Locations = []vmv1alpha1.VirtualMachineImageCacheLocation{{Datastore: "/DC0/datastore/ssd", StoragePolicy: "Gold"}}
 	c.Status.Conditions = ready(vmv1alpha1.ConditionOVFReady)
 	c.Status.Locations = []vmv1alpha1.VirtualMachineImageCacheLocationStatus{{
-		VCenter: "default", Datastore: "/DC0/datastore/ssd", DatastoreID: "datastore-1", ProfileID: "gold", Conditions: ready(vmv1alpha1.ConditionReady)}}
+		VCenter: "default", Datastore: "/DC0/datastore/ssd", StoragePolicy: "Gold", DatastoreID: "datastore-1", ProfileID: "gold", Conditions: ready(vmv1alpha1.ConditionReady)}}
 	for _, f := range change {
 		f(c)
 	}
