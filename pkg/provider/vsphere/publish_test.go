@@ -342,3 +342,29 @@ func TestACaptureThatFailsIsTriedAgainAndLeavesNothing(t *testing.T) {
 		l.withdraw(pub)
 	}
 }
+
+// An item that has its old content must not pass for the new version.
+func TestANewVersionThatFailedIsMadeLater(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	source := newRequest("source", templateImage())
+	off(l, source)
+	first, err := l.publish(publication(source, "golden"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	control(t, ready, http.MethodPut, "/captures?fail=no+space")
+	pub := publication(source, "golden")
+	eventually(t, "it fails", func() bool {
+		pub.Now = time.Now()
+		_, err := p.Publish(t.Context(), pub)
+		return err != nil && strings.Contains(err.Error(), "no space")
+	})
+	control(t, ready, http.MethodPut, "/captures")
+	p.ForgetPublication(pub.NamespacedName) // as the next process does
+	second, err := l.publish(pub)
+	if err != nil || second.ItemID != first.ItemID || second.Version == first.Version {
+		t.Errorf("published %+v, %v; want another version of %+v", second, err, first)
+	}
+}
