@@ -46,7 +46,7 @@ spec:
 		}
 	}
 	table := u.kubectl("get", "vmimage", "-o", "wide")
-	for _, want := range []string{"READY", "GUEST", "DISK", "FIRMWARE", "HARDWARE", "vmwarePhoton64Guest", "vmx-19", "16Gi", "NotFound"} {
+	for _, want := range []string{"READY", "GUEST", "DISK", "FIRMWARE", "HARDWARE", "VCENTERS", "vmwarePhoton64Guest", "vmx-19", "16Gi", "NotFound"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("kubectl get vmimage -o wide lacks %q:\n%s", want, table)
 		}

@@ -63,6 +63,7 @@ func describeImage(out io.Writer, i *vmv1alpha1.VirtualMachineImage) error {
 		{"Name", i.Name}, {"Namespace", i.Namespace}, {"Kind", kindOfImage(i)}, {source, where},
 		{"Guest", i.Status.GuestID}, {"Firmware", firmwareOf(&i.Status)}, {"Hardware", i.Status.Hardware()},
 		{"Size", bytesOf(i.Status.ContentSize)}, {"Version", i.Status.ContentVersion}, {"Networks", strings.Join(i.Status.Networks, ", ")},
+		{"vCenters", strings.Join(i.Status.VCenters, ", ")},
 	} {
 		if line[1] != "" {
 			row(w, line[0]+":", line[1])

@@ -67,7 +67,7 @@ func imageServer() *apiServer {
 			Conditions: []metav1.Condition{{Type: "Ready", Status: "True", Reason: "Succeeded"}},
 			GuestID:    "vmwarePhoton64Guest", Firmware: vmv1alpha1.BootloaderEFI, SecureBoot: &secure, HardwareVersion: 19,
 			Disks:    []vmv1alpha1.VirtualMachineImageDisk{{Name: "Hard disk 1", Capacity: quantity("16Gi")}, {Name: "Hard disk 2"}},
-			Networks: []string{"nic0", "nic1"}, ContentSize: quantity("1Gi"), ContentVersion: "3",
+			VCenters: []string{"default", "west"}, Networks: []string{"nic0", "nic1"}, ContentSize: quantity("1Gi"), ContentVersion: "3",
 			Properties: []vmv1alpha1.VirtualMachineImageProperty{{Key: "hostname", Type: "string(1..)", Required: true, Label: "Host \x1b]0;owned\x07"}},
 		}}},
 	}
@@ -107,6 +107,7 @@ Hardware:         vmx-19
 Size:             1Gi
 Version:          3
 Networks:         nic0, nic1
+vCenters:         default, west
 
 CONDITION   STATUS   REASON      MESSAGE
 Ready       True     Succeeded   

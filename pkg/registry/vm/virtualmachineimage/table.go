@@ -4,6 +4,8 @@
 package virtualmachineimage
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -27,6 +29,7 @@ func columns[T runtime.Object](image func(T) *vmv1alpha1.VirtualMachineImage) re
 		text("Hardware", "Virtual hardware version.", true, func(i *vmv1alpha1.VirtualMachineImage) string { return i.Status.Hardware() }),
 		text("Size", "What the image takes on its datastore.", true, func(i *vmv1alpha1.VirtualMachineImage) string { return amount(i.Status.ContentSize) }),
 		text("Version", "Version of the content.", true, func(i *vmv1alpha1.VirtualMachineImage) string { return i.Status.ContentVersion }),
+		text("vCenters", "VCenters that have it.", true, func(i *vmv1alpha1.VirtualMachineImage) string { return strings.Join(i.Status.VCenters, ",") }),
 	)
 }
 
