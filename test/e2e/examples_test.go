@@ -1,0 +1,23 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// What "slipway-dev run" applies at its first start.
+func TestTheQuickstartRuns(t *testing.T) {
+	clusterObjects(t, "virtualmachineclusterinstancetype/u1.small", "virtualmachineclusterpreference/linux.efi")
+	content, err := os.ReadFile("../../artifacts/examples/quickstart.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := admin(t)
+	u.apply(strings.ReplaceAll(string(content), "  namespace: default\n", ""))
+	u.wants("vm/web-1", `.status.conditions[?(@.type=="Ready")].status`, "True")
+	u.wants("vm/web-1", ".status.powerState", "PoweredOn")
+}
