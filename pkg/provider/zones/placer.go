@@ -102,26 +102,7 @@ func (p *Placer) Place(ctx context.Context, req *provider.Request) (r provider.R
 		r.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "a zone is chosen when the other conditions are met")
 		return r, nil
 	}
-	if adopted || len(left) == 1 {
-		return p.choose(ctx, req, left, refusals)
-	}
-	if volume := unlocated(req); volume != "" {
-		r.False(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, fmt.Sprintf("a zone is chosen when it is known where the disk of volumes[%s] is", volume))
-		return r, nil
-	}
 	return p.choose(ctx, req, left, refusals)
-}
-
-// unlocated is the first volume whose claim has no disk yet: a virtual machine goes where
-// its disks are, and none follows it.
-func unlocated(req *provider.Request) string {
-	for i := range req.Effective.Volumes {
-		v := &req.Effective.Volumes[i]
-		if v.PersistentVolumeClaim != nil && req.Claims[v.Name].VolumeID == "" {
-			return v.Name
-		}
-	}
-	return ""
 }
 
 // placed is the result of a choice. The create begins with the next pass, when status has

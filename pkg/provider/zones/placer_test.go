@@ -33,9 +33,8 @@ type world struct {
 	offers map[string]provider.Offer
 	asked  int
 	hints  []string
-	// claims and volumes are those of the requests.
-	claims  map[string]provider.Claim
-	volumes []vmv1alpha1.VirtualMachineVolume
+	// claims are those of the requests.
+	claims map[string]provider.Claim
 }
 
 var start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // when synctest begins
@@ -75,7 +74,7 @@ func (w *world) pass(vm *vmv1alpha1.VirtualMachine) (provider.Result, error) {
 	memory := resource.MustParse("4Gi")
 	for {
 		r, err := w.Place(w.t.Context(), &provider.Request{
-			VM: vm, Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Memory: &vmv1alpha1.VirtualMachineMemory{Guest: &memory}, Volumes: w.volumes},
+			VM: vm, Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Memory: &vmv1alpha1.VirtualMachineMemory{Guest: &memory}},
 			Image: &vmv1alpha1.VirtualMachineImage{}, PrerequisitesReady: true, Now: time.Now(), Claims: w.claims,
 		})
 		if !errors.Is(err, provider.ErrReconcileInProgress) {
@@ -116,37 +115,21 @@ func TestAZoneIsChosenOnce(t *testing.T) {
 	})
 }
 
-// A virtual machine goes where the disks of its claims are.
-func TestAmongSeveralZonesNoneIsChosenBeforeTheDisksOfClaimsAreKnown(t *testing.T) {
+func TestZonesAreAskedAboutOtherDisksOfClaimsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a", "b")
-		w.volumes = []vmv1alpha1.VirtualMachineVolume{{Name: "data", PersistentVolumeClaim: &vmv1alpha1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}
-		r, err := w.pass(machine("vm"))
-		if c := conditions.Find(r.Conditions, vmv1alpha1.ConditionCreated); err != nil || r.Zone != "" || w.asked != 0 || c == nil ||
-			c.Message != "a zone is chosen when it is known where the disk of volumes[data] is" {
-			t.Errorf("without its disk: zone %q, %v, %d zones asked, Created %+v", r.Zone, err, w.asked, c)
-		}
+		vm := machine("vm")
 		w.claims = map[string]provider.Claim{"data": {VolumeID: "one"}}
-		w.offers["a"] = offer("a", func(o *provider.Offer) { o.Lacks = errors.New("the disk is elsewhere") })
-		if r, err = w.pass(machine("vm")); err != nil || r.Zone != "b" {
-			t.Errorf("chose %q, %v; want the zone of its disk", r.Zone, err)
+		for _, zone := range []string{"a", "b"} {
+			w.offers[zone] = offer(zone, func(o *provider.Offer) { o.Lacks = errors.New("the disk is elsewhere") })
 		}
-		// Another disk is another question.
-		other := machine("other")
-		w.offers["b"] = offer("b", func(o *provider.Offer) { o.Lacks = errors.New("the disk is elsewhere") })
-		if r, _ = w.pass(other); r.Zone != "" {
+		if r, _ := w.pass(vm); r.Zone != "" {
 			t.Errorf("chose %q; want none", r.Zone)
 		}
-		asked := w.asked
+		w.offers["b"] = offer("b", nil)
 		w.claims = map[string]provider.Claim{"data": {VolumeID: "two"}}
-		if _, _ = w.pass(other); w.asked == asked {
-			t.Error("the zones were not asked about another disk")
-		}
-		// The only zone there is may have it.
-		w.claims, w.zones = nil, w.zones[:1]
-		w.offers["a"] = offer("a", nil)
-		if r, err = w.pass(machine("last")); err != nil || r.Zone != "a" {
-			t.Errorf("of one zone chose %q, %v", r.Zone, err)
+		if r, err := w.pass(vm); err != nil || r.Zone != "b" {
+			t.Errorf("chose %q, %v; want the zone of the other disk", r.Zone, err)
 		}
 	})
 }
