@@ -245,13 +245,7 @@ func TestAClassThatGoesWrongLeavesWhatExists(t *testing.T) {
 
 func TestEncryptedPoliciesMakeEncryptedVMs(t *testing.T) {
 	ready := startVCenter(t)
-	operator := simulated.Operator(t, ready)
-	if err := crypto.NewManagerKmip(operator.Client).RegisterKmsCluster(t.Context(), "provider-1", vimtypes.KmipClusterInfoKmsManagementTypeNativeProvider); err != nil {
-		t.Fatal(err)
-	}
-	if err := crypto.NewManagerKmip(operator.Client).SetDefaultKmsClusterId(t.Context(), "provider-1", nil); err != nil {
-		t.Fatal(err)
-	}
+	registerKeyProvider(t, ready)
 	p, _ := startProvider(t, ready, nil)
 	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
 	l := newLoop(t, p)
@@ -320,5 +314,44 @@ func TestComplianceIsToldAndSoIsItsEnd(t *testing.T) {
 	}
 	if got := counted.snapshot()["PbmFetchComplianceResult"] - before["PbmFetchComplianceResult"]; got != 1 {
 		t.Errorf("vSphere was asked %d times about all that has a policy, want once", got)
+	}
+}
+
+// What lacked at first is looked for again, and found.
+func TestADatastoreThatBecomesCompatibleIsTaken(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
+	l := newLoop(t, p)
+	req := ofClass("late", libraryImage(), "nowhere")
+	l.until("no datastore can be used", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady) == "False Invalid" }, req)
+	control(t, ready, http.MethodPut, "/datastore/tags?datastore=LocalDS_1&tags=silver,nowhere")
+	l.until("the VM runs", synced(req), req)
+	if got := placed(t, ready, "late")["home"]; got != "LocalDS_1" {
+		t.Errorf("the VM is on %s, want it on LocalDS_1", got)
+	}
+}
+
+// A key provider too.
+func TestAKeyProviderThatIsConfiguredLaterIsTaken(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
+	l := newLoop(t, p)
+	req := ofClass("secret", libraryImage(), "encrypted")
+	l.until("the key provider lacks", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionStorageReady) == "False NotFound" }, req)
+	registerKeyProvider(t, ready)
+	l.until("the VM runs", synced(req), req)
+}
+
+// registerKeyProvider makes a default key provider.
+func registerKeyProvider(t *testing.T, ready vcenter.Ready) {
+	t.Helper()
+	keys := crypto.NewManagerKmip(simulated.Operator(t, ready).Client)
+	if err := keys.RegisterKmsCluster(t.Context(), "provider-1", vimtypes.KmipClusterInfoKmsManagementTypeNativeProvider); err != nil {
+		t.Fatal(err)
+	}
+	if err := keys.SetDefaultKmsClusterId(t.Context(), "provider-1", nil); err != nil {
+		t.Fatal(err)
 	}
 }

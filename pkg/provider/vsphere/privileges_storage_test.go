@@ -11,9 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vmware/govmomi/crypto"
-	vimtypes "github.com/vmware/govmomi/vim25/types"
-
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/access"
@@ -59,13 +56,7 @@ func storageWorld(t *testing.T) (vcenter.Ready, *Provider, *loop, *vmv1alpha1.Vi
 	t.Helper()
 	ready := startVCenter(t)
 	disc := addISO(t, ready, "installer")
-	keys := crypto.NewManagerKmip(simulated.Operator(t, ready).Client)
-	if err := keys.RegisterKmsCluster(t.Context(), "provider-1", vimtypes.KmipClusterInfoKmsManagementTypeNativeProvider); err != nil {
-		t.Fatal(err)
-	}
-	if err := keys.SetDefaultKmsClusterId(t.Context(), "provider-1", nil); err != nil {
-		t.Fatal(err)
-	}
+	registerKeyProvider(t, ready)
 	for path, ids := range roles() {
 		grant(t, ready, path, ids)
 	}

@@ -56,6 +56,7 @@ func (r *Resolver) keep(ctx context.Context, w *driver.Want) (types.ManagedObjec
 		if known.KeyProvider, err = r.KeyProvider(ctx); err != nil {
 			failures = append(failures, err)
 		} else if known.KeyProvider == "" {
+			r.keyProviders.clear() // It may be there by the next look.
 			failures = append(failures, &NotUsableError{Missing: true, Message: fmt.Sprintf("storage policy %q encrypts, and vCenter has no default key provider", encrypted)})
 		}
 	}
@@ -68,6 +69,7 @@ func (r *Resolver) keep(ctx context.Context, w *driver.Want) (types.ManagedObjec
 	}
 	home, problems := storage.Choose(NeedsOf(w), known.Policies, all)
 	if len(problems) > 0 {
+		r.policies.clear() // A datastore may be compatible by the next look.
 		return types.ManagedObjectReference{}, known, &NotUsableError{Message: strings.Join(problems, "; ")}
 	}
 	return types.ManagedObjectReference{Type: "Datastore", Value: home.ID}, known, nil
