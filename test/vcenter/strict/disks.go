@@ -19,10 +19,8 @@ import (
 
 // firstClass returns the first class disk of the identifier.
 func firstClass(ctx *simulator.Context, id types.ID) *types.VStorageObject {
-	for _, disks := range ctx.Map.VStorageObjectManager().Catalog() {
-		if d := disks[id]; d != nil {
-			return &d.VStorageObject
-		}
+	if d, ok := volumes.FirstClass(ctx)[id]; ok {
+		return &d.VStorageObject.VStorageObject
 	}
 	return nil
 }
@@ -172,11 +170,7 @@ func (g *Gate) destroyWithDisks(ctx *simulator.Context, vm *simulator.VirtualMac
 	}
 	fault := g.destroyed(ctx, vm.DestroyTask(ctx, &types.Destroy_Task{This: vm.Self}))
 	if fault == nil {
-		for _, disks := range ctx.Map.VStorageObjectManager().Catalog() {
-			for _, id := range lost {
-				delete(disks, id)
-			}
-		}
+		volumes.Drop(ctx, lost...)
 	}
 	return fault
 }

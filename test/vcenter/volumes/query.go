@@ -4,6 +4,7 @@
 package volumes
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/vmware/govmomi/cns/methods"
@@ -11,7 +12,41 @@ import (
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
 )
+
+// Disk is a first class disk.
+type Disk struct {
+	*simulator.VStorageObject
+	// Datastore that it is on.
+	Datastore types.ManagedObjectReference
+}
+
+// FirstClass are the first class disks that there are, by their IDs. The simulator's own
+// catalogue is written by tasks, and must not be read without its lock. ctx is one of the
+// inventory.
+func FirstClass(ctx *simulator.Context) map[types.ID]Disk {
+	out := map[types.ID]Disk{}
+	manager := ctx.Map.VStorageObjectManager()
+	ctx.WithLock(manager, func() {
+		for ref, disks := range manager.Catalog() {
+			for id, disk := range disks {
+				out[id] = Disk{disk, ref}
+			}
+		}
+	})
+	return out
+}
+
+// Drop takes first class disks out of the catalogue.
+func Drop(ctx *simulator.Context, ids ...types.ID) {
+	manager := ctx.Map.VStorageObjectManager()
+	ctx.WithLock(manager, func() {
+		for _, disks := range manager.Catalog() {
+			maps.DeleteFunc(disks, func(id types.ID, _ *simulator.VStorageObject) bool { return slices.Contains(ids, id) })
+		}
+	})
+}
 
 // CnsQueryVolume lists the volumes of a filter, by their IDs: the first class disks that
 // are on the books of the service. What the filter does not name is not in the answer.
@@ -19,20 +54,34 @@ func (s *Service) CnsQueryVolume(ctx *simulator.Context, req *cnstypes.CnsQueryV
 	vctx := ctx.For(vim25.Path)
 	asked := req.Filter.GetCnsQueryFilter().VolumeIds
 	result := cnstypes.CnsQueryResult{}
-	for ref, disks := range vctx.Map.VStorageObjectManager().Catalog() {
-		ds, ok := vctx.Map.Get(ref).(*simulator.Datastore)
-		if !ok {
+	for id, disk := range FirstClass(vctx) {
+		volume := cnstypes.CnsVolumeId{Id: id.Id}
+		ds, ok := vctx.Map.Get(disk.Datastore).(*simulator.Datastore)
+		if !ok || len(asked) > 0 && !slices.Contains(asked, volume) || !s.registered(vctx, volume) {
 			continue
 		}
-		for id, disk := range disks {
-			volume := cnstypes.CnsVolumeId{Id: id.Id}
-			if len(asked) > 0 && !slices.Contains(asked, volume) || !s.registered(vctx, volume) {
-				continue
-			}
-			result.Volumes = append(result.Volumes, cnstypes.CnsVolume{
-				VolumeId: volume, Name: disk.Config.Name, VolumeType: string(cnstypes.CnsVolumeTypeBlock), DatastoreUrl: ds.Summary.Url,
-			})
-		}
+		result.Volumes = append(result.Volumes, cnstypes.CnsVolume{
+			VolumeId: volume, Name: disk.Config.Name, VolumeType: string(cnstypes.CnsVolumeTypeBlock), DatastoreUrl: ds.Summary.Url,
+		})
 	}
 	return &methods.CnsQueryVolumeBody{Res: &cnstypes.CnsQueryVolumeResponse{Returnval: result}}
+}
+
+// CnsQueryVolumeInfo tells of the first class disks of volumes, in a task.
+func (s *Service) CnsQueryVolumeInfo(ctx *simulator.Context, req *cnstypes.CnsQueryVolumeInfo) soap.HasFault {
+	vctx := ctx.For(vim25.Path)
+	task := simulator.CreateTask(s, "CnsQueryVolumeInfo", func(*simulator.Task) (types.AnyType, types.BaseMethodFault) {
+		batch := &cnstypes.CnsVolumeOperationBatchResult{}
+		disks := FirstClass(&simulator.Context{Context: vctx.Context, Map: vctx.Map, Session: vctx.Session})
+		for _, id := range req.VolumeIds {
+			if disk, ok := disks[types.ID(id)]; ok {
+				batch.VolumeResults = append(batch.VolumeResults, &cnstypes.CnsQueryVolumeInfoResult{
+					CnsVolumeOperationResult: cnstypes.CnsVolumeOperationResult{VolumeId: id},
+					VolumeInfo:               &cnstypes.CnsBlockVolumeInfo{VStorageObject: disk.VStorageObject.VStorageObject},
+				})
+			}
+		}
+		return batch, nil
+	})
+	return &methods.CnsQueryVolumeInfoBody{Res: &cnstypes.CnsQueryVolumeInfoResponse{Returnval: task.Run(vctx)}}
 }

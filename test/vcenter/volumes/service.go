@@ -157,14 +157,10 @@ func message(fault types.BaseMethodFault) string {
 // registered tells whether the service has the volume: one that was created by it, or a
 // first class disk that nobody has taken off its books.
 func (s *Service) registered(vctx *simulator.Context, id cnstypes.CnsVolumeId) bool {
-	for _, disks := range vctx.Map.VStorageObjectManager().Catalog() {
-		if disks[types.ID(id)] != nil {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			return !s.unregistered[id.Id]
-		}
-	}
-	return false
+	_, there := FirstClass(vctx)[types.ID(id)]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return there && !s.unregistered[id.Id]
 }
 
 // Unregister takes a volume off the books; the disk stays.
@@ -269,11 +265,9 @@ func (s *Service) CnsExtendVolume(ctx *simulator.Context, req *cnstypes.CnsExten
 // says and by their devices.
 func Holders(ctx *simulator.Context, id types.ID) []types.ManagedObjectReference {
 	consumers := map[string]bool{}
-	for _, disks := range ctx.Map.VStorageObjectManager().Catalog() {
-		if d := disks[id]; d != nil {
-			for _, c := range d.Config.ConsumerId {
-				consumers[c.Id] = true
-			}
+	if d, ok := FirstClass(ctx)[id]; ok {
+		for _, c := range d.Config.ConsumerId {
+			consumers[c.Id] = true
 		}
 	}
 	var out []types.ManagedObjectReference
