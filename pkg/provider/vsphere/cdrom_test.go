@@ -9,50 +9,18 @@ import (
 	"testing"
 
 	"github.com/vmware/govmomi/vapi/library"
-	"github.com/vmware/govmomi/vapi/rest"
-	"github.com/vmware/govmomi/vim25/soap"
 	vimtypes "github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/test/vcenter"
+	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
 // addISO adds an ISO item with a file to the content library.
 func addISO(t *testing.T, ready vcenter.Ready, name string) *vmv1alpha1.VirtualMachineImage {
 	t.Helper()
-	ctx := t.Context()
-	c := rest.NewClient(admin(t, ready).Client)
-	if err := c.Login(ctx, url.UserPassword(vcenter.DefaultUsername, vcenter.DefaultPassword)); err != nil {
-		t.Fatal(err)
-	}
-	m := library.NewManager(c)
-	found, err := m.FindLibrary(ctx, library.Find{Name: "slipway"})
-	if err != nil || len(found) != 1 {
-		t.Fatalf("content libraries %v, %v; want one", found, err)
-	}
-	item, err := m.CreateLibraryItem(ctx, library.Item{Name: name, Type: library.ItemTypeISO, LibraryID: found[0]})
-	if err != nil {
-		t.Fatal(err)
-	}
-	session, err := m.CreateLibraryItemUpdateSession(ctx, library.Session{LibraryItemID: item})
-	if err != nil {
-		t.Fatal(err)
-	}
-	const content = "CD001"
-	file, err := m.AddLibraryItemFile(ctx, session, library.UpdateFile{Name: name + ".iso", SourceType: "PUSH", Size: int64(len(content))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	endpoint, err := url.Parse(file.UploadEndpoint.URI)
-	if err != nil {
-		t.Fatal(err)
-	}
-	upload := soap.DefaultUpload
-	upload.ContentLength = int64(len(content))
-	if err := c.Upload(ctx, strings.NewReader(content), endpoint, &upload); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.CompleteLibraryItemUpdateSession(ctx, session); err != nil {
+	account := url.UserPassword(vcenter.DefaultUsername, vcenter.DefaultPassword)
+	if err := vsphereclient.PublishISO(t.Context(), admin(t, ready).Client, account, "slipway", name); err != nil {
 		t.Fatal(err)
 	}
 	image := &vmv1alpha1.VirtualMachineImage{}
