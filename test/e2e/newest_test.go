@@ -51,11 +51,12 @@ func another(t *testing.T, change func(*localcluster.Options)) {
 // What takes the newest vCenter, or zones.
 func TestTheNewestVCenterWithZones(t *testing.T) {
 	another(t, func(o *localcluster.Options) {
-		o.Zones = true
+		o.Zones, o.VCenters = true, 2
 		o.VCenterArgs = append(o.VCenterArgs, "--api-version=9.1.0.0")
 	})
 	t.Run("a disk of several writers", sharedDisk)
 	t.Run("a disk that is only read", readOnlyDisk)
+	t.Run("a VM goes where its disk is", nearItsDisk)
 	zoneNetworks(t)
 	t.Run("a logical network is another one in each zone", networksOfZones)
 	t.Run("interfaces of a running VM", liveInterfaces)
@@ -102,6 +103,28 @@ func readOnlyDisk(t *testing.T) {
 	u.kubectl("delete", "vm/one", "--timeout=110s")
 	u.kubectl("wait", "--for=condition=Ready", "vm/two", "--timeout=110s")
 	c.lives("two")
+}
+
+// nearItsDisk has disks that hosts of one of four zones see, in one of two vCenters.
+func nearItsDisk(t *testing.T) {
+	u := admin(t)
+	manifest := catalogue
+	var claims []*claim
+	for i := range 4 {
+		name := fmt.Sprintf("vm-%d", i)
+		claims = append(claims, makeClaim(u, name))
+		manifest += vmManifest(name, withClaim("data", name))
+	}
+	u.apply(manifest)
+	u.wants("vm/vm-0", `.status.conditions[?(@.type=="Created")].message`, "a zone is chosen when the other conditions are met")
+	for _, c := range claims {
+		c.bind()
+	}
+	for _, c := range claims {
+		u.kubectl("wait", "--for=condition=Ready", "vm/"+c.name, "--timeout=110s")
+		u.wants("vm/"+c.name, ".status.zone", "default")
+		c.lives(c.name)
+	}
 }
 
 // zoneNetworks makes port groups, one of them a VLAN trunk, and gives both zones networks
