@@ -11,7 +11,9 @@ import (
 	"sync"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 	"go.uber.org/zap"
 )
 
@@ -60,6 +62,10 @@ type Server struct {
 
 // Endpoint is the address for clients and for --etcd-servers, unix:///absolute/path.
 func (s *Server) Endpoint() string { return "unix://" + s.sockets.client }
+
+// Client makes a client that calls the member as a function, without a connection. It has
+// no endpoints, and cannot stream ranges. The caller closes it before the server.
+func (s *Server) Client() *clientv3.Client { return v3client.New(s.etcd.Server) }
 
 // Since is when this process got the directory for itself: whoever used it before
 // had ended by then.

@@ -42,6 +42,8 @@ const (
 type config struct {
 	generic genericapiserver.CompletedConfig
 	options *Options
+	// embedded makes the stores over the embedded etcd; nil with --etcd-servers.
+	embedded *apiserver.Embedded
 	// hostConfig and host reach the host cluster; nil without one.
 	hostConfig *rest.Config
 	host       kubernetes.Interface
@@ -96,6 +98,11 @@ func newConfig(o *Options, etcd *embeddedetcd.Server, i *identities) (*config, e
 		return apiserver.WithIdentities(apiserver.BuildHandlerChain(c.store.Handler(api, scheme.Codecs), generic), i.known)
 	}
 	recommended.AddReadyzChecks(append(c.health.checks(), i, healthz.NamedCheck("store-identity", func(*http.Request) error { return c.store.Err() }))...)
+	// Who switches watch caches off has stores that are made of the flags.
+	if flags := o.Recommended.Etcd; etcd != nil && flags.EnableWatchCache && len(flags.WatchCacheSizes) == 0 {
+		c.embedded = apiserver.NewEmbedded(recommended.RESTOptionsGetter, etcd.Client, flags.StorageConfig.CompactionInterval)
+		recommended.RESTOptionsGetter = c.embedded
+	}
 	c.generic = recommended.Complete()
 	return c, nil
 }

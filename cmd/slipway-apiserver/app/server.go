@@ -83,7 +83,9 @@ func NewCommand(ctx context.Context) *cobra.Command {
 type Server struct {
 	generic *genericapiserver.GenericAPIServer
 	etcd    *embeddedetcd.Server // nil with --etcd-servers
-	failed  chan error
+	// embedded makes the stores over etcd; nil without it.
+	embedded *apiserver.Embedded
+	failed   chan error
 	// controllers waits until all of them have ended.
 	controllers func()
 	// store is compared with the one that the host cluster knows.
@@ -125,6 +127,7 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
+	s.embedded = c.embedded
 	s.generic, err = c.generic.New(serverName, genericapiserver.NewEmptyDelegate())
 	if err != nil {
 		return fmt.Errorf("making the server: %w", err)
@@ -218,6 +221,9 @@ func (s *Server) fail(err error) {
 }
 
 func (s *Server) close() {
+	if s.embedded != nil {
+		s.embedded.Close()
+	}
 	if s.etcd != nil {
 		s.etcd.Close()
 	}
