@@ -9,10 +9,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	appsv1client "k8s.io/client-go/kubernetes/typed/apps/v1"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/lru"
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
@@ -30,18 +28,8 @@ type revisionStore struct {
 	lister itlisters.ControllerRevisionLister
 	// before has the revisions of versions that kept them in the host cluster.
 	before appsv1client.ControllerRevisionsGetter
-	// decoded are the revisions that passes have read, by decodedKey.
-	decoded *lru.Cache
-}
-
-// decodedSize is how many revisions are kept decoded: more than there are sizes and
-// preferences in use, each of some kilobytes.
-const decodedSize = 1024
-
-// decodedKey is one state of one revision.
-type decodedKey struct {
-	uid     types.UID
-	version string
+	// decoder remembers what passes have read.
+	decoder *instancetype.Decoder
 }
 
 var _ synchronizer.RevisionStore = (*revisionStore)(nil)
@@ -51,7 +39,7 @@ func newRevisionStore(
 ) *revisionStore {
 	revisions := informers.Instancetype().V1alpha1().ControllerRevisions()
 	revisions.Informer() // which registers it
-	return &revisionStore{client: client, lister: revisions.Lister(), before: before, decoded: lru.New(decodedSize)}
+	return &revisionStore{client: client, lister: revisions.Lister(), before: before, decoder: instancetype.NewDecoder()}
 }
 
 // captured returns a revision, decoded: from the cache, or else from the API, or else
@@ -67,15 +55,7 @@ func (s *revisionStore) captured(ctx context.Context, namespace, name string) (*
 	if err != nil {
 		return nil, err
 	}
-	key := decodedKey{revision.UID, revision.ResourceVersion}
-	if known, ok := s.decoded.Get(key); ok {
-		return known.(*instancetype.Captured), nil
-	}
-	captured := instancetype.Decode(revision)
-	if revision.UID != "" {
-		s.decoded.Add(key, captured)
-	}
-	return captured, nil
+	return s.decoder.Decode(revision), nil
 }
 
 // takeOver copies a revision that an earlier version, or KubeVirt, left in the host

@@ -4,7 +4,8 @@
 // Package references reads, for requests, what virtual machines refer to.
 //
 // Guarantees:
-//   - Nothing is cached, so that a request decides by what is true now.
+//   - Readers answer by what is true now. Those of Cached may be behind by what a watch
+//     needs, and ask again before they say that something is not there.
 //   - What belongs to the host cluster is unknown without one, never absent.
 package references
 
@@ -21,7 +22,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	instancetyperest "github.com/slipway-dev/slipway/pkg/registry/instancetype/rest"
@@ -39,6 +39,19 @@ type Readers struct {
 	Machines *standard.REST
 	// Host has claims.
 	Host kubernetes.Interface
+	// Decoder reads what revisions hold.
+	Decoder *instancetype.Decoder
+	// cached lets the stores answer from their watch caches.
+	cached bool
+}
+
+// Cached returns Readers of the same stores that read from the watch caches, without a
+// request to etcd: for admission, which admits what is not there yet in any case. It has
+// the stores that r has by now.
+func (r *Readers) Cached() *Readers {
+	c := *r
+	c.cached = true
+	return &c
 }
 
 var _ instancetype.Reader = (*Readers)(nil)
@@ -46,7 +59,7 @@ var _ instancetype.Reader = (*Readers)(nil)
 // Instance returns what the virtual machine of this name runs with;
 // apierrors.IsNotFound recognises the error when it does not run.
 func (r *Readers) Instance(ctx context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineInstance, error) {
-	return read(ctx, r.Instances, namespace, name, &vmv1alpha1.VirtualMachineInstance{})
+	return read[*vmv1alpha1.VirtualMachineInstance](ctx, r.cached, r.Instances, namespace, name)
 }
 
 // VirtualMachines returns those of a namespace. They may be shared with the cache of the
@@ -68,23 +81,23 @@ func (r *Readers) Source(ctx context.Context, kind instancetype.Kind, namespace,
 	stores := r.Instancetypes
 	return instancetype.Getters{
 		Instancetype: func(ctx context.Context, namespace, name string) (*itv1alpha1.VirtualMachineInstancetype, error) {
-			return read(ctx, stores.Instancetypes, namespace, name, &itv1alpha1.VirtualMachineInstancetype{})
+			return read[*itv1alpha1.VirtualMachineInstancetype](ctx, r.cached, stores.Instancetypes, namespace, name)
 		},
 		ClusterInstancetype: func(ctx context.Context, name string) (*itv1alpha1.VirtualMachineClusterInstancetype, error) {
-			return read(ctx, stores.ClusterInstancetypes, "", name, &itv1alpha1.VirtualMachineClusterInstancetype{})
+			return read[*itv1alpha1.VirtualMachineClusterInstancetype](ctx, r.cached, stores.ClusterInstancetypes, "", name)
 		},
 		Preference: func(ctx context.Context, namespace, name string) (*itv1alpha1.VirtualMachinePreference, error) {
-			return read(ctx, stores.Preferences, namespace, name, &itv1alpha1.VirtualMachinePreference{})
+			return read[*itv1alpha1.VirtualMachinePreference](ctx, r.cached, stores.Preferences, namespace, name)
 		},
 		ClusterPreference: func(ctx context.Context, name string) (*itv1alpha1.VirtualMachineClusterPreference, error) {
-			return read(ctx, stores.ClusterPreferences, "", name, &itv1alpha1.VirtualMachineClusterPreference{})
+			return read[*itv1alpha1.VirtualMachineClusterPreference](ctx, r.cached, stores.ClusterPreferences, "", name)
 		},
 	}.Source(ctx, kind, namespace, name)
 }
 
 // Class implements instancetype.Reader.
 func (r *Readers) Class(ctx context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineClass, error) {
-	return read(ctx, r.Classes, namespace, name, &vmv1alpha1.VirtualMachineClass{})
+	return read[*vmv1alpha1.VirtualMachineClass](ctx, r.cached, r.Classes, namespace, name)
 }
 
 // Image implements instancetype.Reader.
@@ -92,15 +105,15 @@ func (r *Readers) Image(ctx context.Context, namespace string, ref vmv1alpha1.Vi
 	switch ref.Kind {
 	case vmv1alpha1.ClusterImageKind:
 	case vmv1alpha1.MachineImageKind:
-		source, err := read(ctx, r.Machines, namespace, ref.Name, &vmv1alpha1.VirtualMachine{})
+		source, err := read[*vmv1alpha1.VirtualMachine](ctx, r.cached, r.Machines, namespace, ref.Name)
 		if err != nil {
 			return nil, err
 		}
 		return source.AsImage(), nil
 	default:
-		return read(ctx, r.Images, namespace, ref.Name, &vmv1alpha1.VirtualMachineImage{})
+		return read[*vmv1alpha1.VirtualMachineImage](ctx, r.cached, r.Images, namespace, ref.Name)
 	}
-	image, err := read(ctx, r.ClusterImages, "", ref.Name, &vmv1alpha1.ClusterVirtualMachineImage{})
+	image, err := read[*vmv1alpha1.ClusterVirtualMachineImage](ctx, r.cached, r.ClusterImages, "", ref.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -109,11 +122,11 @@ func (r *Readers) Image(ctx context.Context, namespace string, ref vmv1alpha1.Vi
 
 // Revision implements instancetype.Reader.
 func (r *Readers) Revision(ctx context.Context, namespace, name string) (*instancetype.Captured, error) {
-	revision, err := read(ctx, r.Instancetypes.Revisions, namespace, name, &itv1alpha1.ControllerRevision{})
+	revision, err := get[*itv1alpha1.ControllerRevision](ctx, r.cached, r.Instancetypes.Revisions, namespace, name)
 	if err != nil {
 		return nil, err
 	}
-	return instancetype.Decode(revision), nil
+	return r.Decoder.Decode(revision), nil
 }
 
 // PersistentVolumeClaim implements instancetype.Reader.
@@ -127,22 +140,41 @@ func (r *Readers) PersistentVolumeClaim(ctx context.Context, namespace, name str
 // errNoHost says that something of the host cluster is unknown, not that it is absent.
 var errNoHost = apierrors.NewServiceUnavailable("this server was started without a host cluster")
 
-// read copies the object called name into out, which has its versioned type.
-func read[T runtime.Object](ctx context.Context, from *standard.REST, namespace, name string, out T) (T, error) {
+// read copies the object called name into out.
+func read[T interface {
+	runtime.Object
+	DeepCopy() T
+}](ctx context.Context, cached bool, from *standard.REST, namespace, name string) (T, error) {
+	obj, err := get[T](ctx, cached, from, namespace, name)
+	if err != nil {
+		return obj, err
+	}
+	return obj.DeepCopy(), nil
+}
+
+// get returns the object called name, which the cache of the store may share.
+func get[T runtime.Object](ctx context.Context, cached bool, from *standard.REST, namespace, name string) (T, error) {
 	var none T
 	// A store names, in its errors, the resource of the request in the context, which
 	// is not the one that is read here.
-	ctx = genericapirequest.WithRequestInfo(ctx, &genericapirequest.RequestInfo{
+	ctx = genericapirequest.WithNamespace(genericapirequest.WithRequestInfo(ctx, &genericapirequest.RequestInfo{
 		IsResourceRequest: true, Verb: "get", Namespace: namespace, Name: name,
 		APIGroup: from.DefaultQualifiedResource.Group, Resource: from.DefaultQualifiedResource.Resource,
-	})
-	obj, err := from.Get(genericapirequest.WithNamespace(ctx, namespace), name, &metav1.GetOptions{})
+	}), namespace)
+	options := metav1.GetOptions{}
+	if cached {
+		options.ResourceVersion = "0"
+	}
+	obj, err := from.Get(ctx, name, &options)
+	if cached && apierrors.IsNotFound(err) {
+		obj, err = from.Get(ctx, name, &metav1.GetOptions{})
+	}
 	if err != nil {
 		return none, err
 	}
-	// The store may hand out what its cache holds, and conversion shares memory.
-	if err := scheme.Scheme.Convert(obj.DeepCopyObject(), out, nil); err != nil {
-		return none, fmt.Errorf("converting %s %q: %w", from.SingularQualifiedResource, name, err)
+	typed, ok := obj.(T)
+	if !ok {
+		return none, fmt.Errorf("reading %s %q: the store returned a %T", from.SingularQualifiedResource, name, obj)
 	}
-	return out, nil
+	return typed, nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
 	instancetyperest "github.com/slipway-dev/slipway/pkg/registry/instancetype/rest"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/contentlibrary"
@@ -68,7 +69,7 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 		return nil, nil, err
 	}
 	readers := &references.Readers{
-		Instancetypes: d.Instancetypes, Instances: instances, Classes: classes, Images: images, ClusterImages: clusterImages, Host: d.Host,
+		Instancetypes: d.Instancetypes, Instances: instances, Classes: classes, Images: images, ClusterImages: clusterImages, Host: d.Host, Decoder: instancetype.NewDecoder(),
 	}
 	zones, zoneStatus, err := standard.NewREST(opts, scheme.Scheme, zone.Kind())
 	if err != nil {
@@ -86,13 +87,14 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 	if err != nil {
 		return nil, nil, err
 	}
+	cached := readers.Cached()
 	machines, err := storage.New(opts, storage.Dependencies{
-		Now: time.Now, Typer: scheme.Scheme, Owners: d.Owners, Admission: d.Admission, Readers: readers,
+		Now: time.Now, Typer: scheme.Scheme, Owners: d.Owners, Admission: d.Admission, Readers: readers, Cached: cached,
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	readers.Machines = machines.VirtualMachine.REST
+	readers.Machines, cached.Machines = machines.VirtualMachine.REST, machines.VirtualMachine.REST
 	info := genericapiserver.NewDefaultAPIGroupInfo(vmv1alpha1.GroupName, scheme.Scheme, scheme.ParameterCodec, scheme.Codecs)
 	info.NegotiatedSerializer = scheme.Requests
 	info.VersionedResourcesStorageMap["v1alpha1"] = map[string]rest.Storage{

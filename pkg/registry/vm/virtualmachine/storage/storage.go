@@ -47,6 +47,8 @@ type Dependencies struct {
 	Typer runtime.ObjectTyper
 	// Readers read what virtual machines refer to.
 	Readers Readers
+	// Cached does so for admission, and may be behind.
+	Cached instancetype.Reader
 	// Owners records in managed fields who set what through a subresource. Nil
 	// records nothing.
 	Owners FieldOwners
@@ -82,7 +84,7 @@ func New(optsGetter generic.RESTOptionsGetter, d Dependencies) (*Storage, error)
 		return &RefreshREST{role: role, readers: d.Readers, update: part("refresh-"+string(role), virtualmachine.Refresh(role))}
 	}
 	return &Storage{
-		VirtualMachine:      &REST{REST: main, readers: d.Readers},
+		VirtualMachine:      &REST{REST: main, readers: d.Cached},
 		Status:              status,
 		Start:               power(verbStart),
 		Stop:                power(verbStop),
@@ -98,5 +100,5 @@ func New(optsGetter generic.RESTOptionsGetter, d Dependencies) (*Storage, error)
 // refers to.
 type REST struct {
 	*standard.REST
-	readers Readers
+	readers instancetype.Reader
 }
