@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -147,6 +149,72 @@ func TestPagesAboutAllNamespacesAreNotForEverybody(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A user who may get VMs is not asked about for each of them; who may get one gets no other.
+func TestRightsOnManyObjectsAreAskedForOnce(t *testing.T) {
+	const names = 300
+	u := admin(t)
+	config := func(name string) *rest.Config {
+		c, err := cluster.DirectConfig(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	olga, peter := config("olga"), config("peter")
+	masters, err := cluster.DirectConfig("counter", "system:masters")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(c *rest.Config, name string) int {
+		code, _ := directAt(t, c, "/apis/vm.slipway.dev/v1alpha1/namespaces/"+u.namespace+"/virtualmachines/"+name, nil)
+		return code
+	}
+	// Who may get what is not there is told so.
+	answers := func(c *rest.Config, name string, code int) {
+		t.Helper()
+		eventually(t, short, fmt.Sprintf("the answer about %s is %d", name, code), func() error {
+			if got := at(c, name); got != code {
+				return fmt.Errorf("the answer is %d", got)
+			}
+			return nil
+		})
+	}
+	u.kubectl("create", "role", "all", "--verb=get", "--resource=virtualmachines.vm.slipway.dev")
+	u.kubectl("create", "role", "one", "--verb=get", "--resource=virtualmachines.vm.slipway.dev", "--resource-name=vm-1")
+	u.kubectl("create", "rolebinding", "olga", "--role=all", "--user=olga")
+	u.kubectl("create", "rolebinding", "peter", "--role=one", "--user=peter")
+	answers(olga, "vm-0", http.StatusNotFound)
+	answers(peter, "vm-1", http.StatusNotFound)
+	answers(peter, "vm-2", http.StatusForbidden)
+
+	before := reviews(t, masters)
+	for i := range names {
+		if code := at(olga, fmt.Sprintf("vm-%d", i)); code != http.StatusNotFound {
+			t.Fatalf("the answer about vm-%d is %d, want 404", i, code)
+		}
+	}
+	// Others ask, too, and what is remembered ends after ten seconds.
+	if made := reviews(t, masters) - before; before == 0 || made > names/10 {
+		t.Errorf("%d names took %d SubjectAccessReviews, after %d before", names, made, before)
+	}
+	u.kubectl("delete", "rolebinding", "olga")
+	answers(olga, "vm-0", http.StatusForbidden)
+}
+
+// reviews is the number of SubjectAccessReviews that the server has made.
+func reviews(t *testing.T, config *rest.Config) (n int) {
+	t.Helper()
+	_, body := directAt(t, config, "/metrics", nil)
+	for _, found := range regexp.MustCompile(`(?m)^apiserver_delegated_authz_request_total\{.*\} (\d+)$`).FindAllStringSubmatch(body, -1) {
+		made, err := strconv.Atoi(found[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += made
+	}
+	return n
 }
 
 // direct lists VMs at slipway-apiserver itself.

@@ -72,6 +72,9 @@ func newConfig(o *Options, etcd *embeddedetcd.Server, i *identities) (*config, e
 		return nil, fmt.Errorf("applying the options: %w", err)
 	}
 	i.prime(&recommended.Config)
+	if o.AnyNameFirst {
+		recommended.Authorization.Authorizer = apiserver.AnyNameFirst(recommended.Authorization.Authorizer)
+	}
 	ours := append(checks(o.PrivilegedUsers), copying.New(recommended.Authorization.Authorizer))
 	if etcd != nil {
 		ours = append(ours, reserve.New(etcd.Room))

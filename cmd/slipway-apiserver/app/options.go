@@ -39,6 +39,8 @@ type Options struct {
 	EtcdUnsafeNoFsync bool
 	// EtcdQuotaBytes limits the data of the embedded etcd; 0 follows its file system.
 	EtcdQuotaBytes int64
+	// AnyNameFirst asks for a user's rights on all objects before those on one.
+	AnyNameFirst bool
 	// PrivilegedUsers may change protected keys.
 	PrivilegedUsers []string
 	// VCenter says how to reach vSphere.
@@ -55,11 +57,12 @@ type Options struct {
 // NewOptions returns the defaults.
 func NewOptions() *Options {
 	o := &Options{
-		Recommended: apiserver.NewRecommendedOptions(etcdPrefix),
-		Logs:        logs.NewOptions(),
-		VCenter:     newVCenterOptions(),
-		Controllers: newControllerOptions(),
-		Probes:      newProbeOptions(),
+		Recommended:  apiserver.NewRecommendedOptions(etcdPrefix),
+		Logs:         logs.NewOptions(),
+		VCenter:      newVCenterOptions(),
+		Controllers:  newControllerOptions(),
+		Probes:       newProbeOptions(),
+		AnyNameFirst: true,
 	}
 	// Without a certificate the server makes one in memory, not in the working directory.
 	o.Recommended.SecureServing.ServerCert.CertDirectory = ""
@@ -95,6 +98,8 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.Recommended.SecureServing.AddFlags(sets.FlagSet("secure serving"))
 	o.Recommended.Authentication.AddFlags(sets.FlagSet("authentication"))
 	o.Recommended.Authorization.AddFlags(sets.FlagSet("authorization"))
+	sets.FlagSet("authorization").BoolVar(&o.AnyNameFirst, "authorization-any-name-first", o.AnyNameFirst,
+		"Ask the host cluster first whether a user may do to all objects of a kind what is asked for one, and let a yes count: going over many objects then takes one SubjectAccessReview. To be false if the host cluster has an authorizer that refuses single objects to who has the right on all; those of Kubernetes do not.")
 	o.Recommended.CoreAPI.AddFlags(sets.FlagSet("host cluster"))
 	o.Recommended.Admission.AddFlags(sets.FlagSet("admission"))
 	o.Recommended.Audit.AddFlags(sets.FlagSet("auditing"))
