@@ -138,6 +138,10 @@ bench: ## Run the Go benchmarks that BENCH selects.
 bench-queue: ## Compare the work queue with its peers.
 	$(GO) run -C test/performance/queue .
 
+.PHONY: bench-api
+bench-api: build tools ## Compare the cost of requests with that of a custom resource; API takes flags, for example API="-rounds=3".
+	$(GO) run ./test/performance/api -bin $(BIN) $(API)
+
 .PHONY: bench-system
 bench-system: build tools ## Measure the running system; SYSTEM takes flags, for example SYSTEM="-stable=1000 -tries=3".
 	$(GO) run ./test/performance/system $(SYSTEM)

@@ -11,13 +11,13 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"github.com/slipway-dev/slipway/test/performance/proc"
 )
 
 // Parts whose CPU time is read, as localcluster names them; self is this process.
@@ -53,7 +53,7 @@ func (e *environment) sample(ctx context.Context) (sample, error) {
 		if part != self {
 			pid = e.cluster.PID(part)
 		}
-		spent, err := cpuTime(pid)
+		spent, err := proc.CPUTime(pid)
 		if err != nil {
 			return s, fmt.Errorf("reading the CPU time of %s: %w", part, err)
 		}
@@ -96,26 +96,6 @@ func minus[K comparable](a, b map[K]float64) map[K]float64 {
 		}
 	}
 	return d
-}
-
-// clockTick is the unit of CPU time in /proc on Linux.
-const clockTick = 10 * time.Millisecond
-
-// cpuTime is what a process has spent in user and system mode.
-func cpuTime(pid int) (time.Duration, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
-	}
-	// The name, in brackets, may contain blanks. utime and stime are the 12th and
-	// 13th fields after it.
-	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
-	user, userErr := strconv.ParseInt(fields[11], 10, 64)
-	system, systemErr := strconv.ParseInt(fields[12], 10, 64)
-	if userErr != nil || systemErr != nil {
-		return 0, fmt.Errorf("/proc/%d/stat has no CPU times: %q", pid, data)
-	}
-	return time.Duration(user+system) * clockTick, nil
 }
 
 func (s source) metrics(ctx context.Context) (map[string]*dto.MetricFamily, error) {

@@ -1,0 +1,74 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Program api measures what a request costs: the processor time of kube-apiserver and
+// slipway-apiserver for each verb of a VirtualMachine, beside the same object as a custom
+// resource of kube-apiserver. Rounds of the ways to the object are interleaved, and the
+// table shows medians. The etcd of the host cluster runs in this process and is not
+// counted, which favours the custom resource: that of Slipway is.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/slipway-dev/slipway/test/localcluster"
+)
+
+type settings struct {
+	binDir          string
+	objects, rounds int
+}
+
+func main() {
+	var s settings
+	flag.StringVar(&s.binDir, "bin", "bin", "directory of the programs")
+	flag.IntVar(&s.objects, "objects", 200, "objects that each verb is called on in a round")
+	flag.IntVar(&s.rounds, "rounds", 5, "interleaved rounds")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, s); err != nil {
+		fmt.Fprintln(os.Stderr, "api:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, s settings) (err error) {
+	dir, err := os.MkdirTemp("", "slipway-api-")
+	if err != nil {
+		return fmt.Errorf("making the data directory: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	cluster, err := localcluster.Start(ctx, localcluster.Options{
+		DataDir: dir, BinDir: s.binDir, UnsafeNoFsync: true,
+		// Nobody reconciles what is measured.
+		SlipwayArgs: []string{"--vcenter-url=", "--vcenter-ca-file=", "--vcenter-credentials-file="},
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, cluster.Stop()) }()
+	ways, err := waysOf(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	costs := newCosts()
+	for round := range s.rounds {
+		for i := range ways {
+			// Each goes first in turn: garbage of the one is collected during the next.
+			w := ways[(i+round)%len(ways)]
+			fmt.Fprintf(os.Stderr, "round %d: %s\n", round+1, w.name)
+			if err := w.measure(ctx, cluster, costs, s, round); err != nil {
+				return fmt.Errorf("%s: %w", w.name, err)
+			}
+		}
+	}
+	costs.print(os.Stdout, ways)
+	return nil
+}

@@ -1,0 +1,185 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/slipway-dev/slipway/pkg/apis/scheme"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/test/localcluster"
+	"github.com/slipway-dev/slipway/test/performance/proc"
+)
+
+const (
+	namespace = "default"
+	jsonType  = runtime.ContentTypeJSON
+	protobuf  = runtime.ContentTypeProtobuf
+)
+
+// way is one to the object: which object, through which server, in which encoding.
+type way struct {
+	name string
+	// prefix of the names of its objects.
+	prefix       string
+	client       *rest.RESTClient
+	groupVersion schema.GroupVersion
+	encode       func(*vmv1alpha1.VirtualMachine) ([]byte, error)
+}
+
+// waysOf are those that are compared, the custom resource first.
+func waysOf(ctx context.Context, cluster *localcluster.Cluster) ([]way, error) {
+	host := cluster.RestConfig()
+	if err := makePeer(ctx, host); err != nil {
+		return nil, err
+	}
+	if err := capture(ctx, host); err != nil {
+		return nil, err
+	}
+	direct, err := cluster.DirectConfig("slipway-bench", "system:masters")
+	if err != nil {
+		return nil, err
+	}
+	if host, err = cluster.UserConfig("slipway-bench", "system:masters"); err != nil {
+		return nil, err
+	}
+	ours := vmv1alpha1.SchemeGroupVersion
+	var ways []way
+	for i, w := range []struct {
+		name         string
+		config       *rest.Config
+		groupVersion schema.GroupVersion
+		content      string
+	}{
+		{"custom resource", host, peer.GroupVersion(), jsonType},
+		{"aggregated, protobuf", host, ours, protobuf},
+		{"aggregated, JSON", host, ours, jsonType},
+		{"direct, protobuf", direct, ours, protobuf},
+	} {
+		config := rest.CopyConfig(w.config)
+		config.QPS = -1
+		config.APIPath, config.GroupVersion = "/apis", &w.groupVersion
+		config.ContentType, config.AcceptContentTypes = w.content, w.content
+		config.NegotiatedSerializer = serializer.WithoutConversionCodecFactory{CodecFactory: scheme.Codecs}
+		client, err := rest.RESTClientFor(config)
+		if err != nil {
+			return nil, fmt.Errorf("making the client of %s: %w", w.name, err)
+		}
+		info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), w.content)
+		if !ok {
+			return nil, fmt.Errorf("nobody writes %s", w.content)
+		}
+		kind := w.groupVersion.WithKind("VirtualMachine")
+		ways = append(ways, way{name: w.name, prefix: fmt.Sprintf("way%d", i), client: client, groupVersion: w.groupVersion, encode: func(vm *vmv1alpha1.VirtualMachine) ([]byte, error) {
+			vm.SetGroupVersionKind(kind)
+			return runtime.Encode(info.Serializer, vm)
+		}})
+	}
+	return ways, nil
+}
+
+// measure makes the objects of a round and calls each verb on all. They stay: nobody is
+// there to let go of ours.
+func (w way) measure(ctx context.Context, cluster *localcluster.Cluster, costs *costs, s settings, round int) error {
+	do := func(verb string, n int, f func(i int) error) error {
+		before, err := spent(cluster)
+		if err != nil {
+			return err
+		}
+		for i := range n {
+			if err := f(i); err != nil {
+				return fmt.Errorf("%s: %w", verb, err)
+			}
+		}
+		after, err := spent(cluster)
+		if err != nil {
+			return err
+		}
+		costs.add(verb, w.name, (after-before)/float64(n))
+		return nil
+	}
+	named := func(i int) string { return fmt.Sprintf("%s-%d-%d", w.prefix, round, i) }
+	patch := func(content types.PatchType, body func(i int) string) func(i int) error {
+		return func(i int) error {
+			request := w.client.Patch(content).Namespace(namespace).Resource(peer.Resource).Name(named(i)).Body([]byte(body(i)))
+			if content == types.ApplyPatchType {
+				request = request.Param("fieldManager", "bench").Param("force", "true")
+			}
+			return request.Do(ctx).Error()
+		}
+	}
+	stored := make([]*vmv1alpha1.VirtualMachine, s.objects)
+	verbs := []struct {
+		name string
+		f    func(i int) error
+	}{
+		{"create", func(i int) error { return w.write(ctx, w.client.Post(), machine(named(i)), "") }},
+		{"GET", func(i int) (err error) { stored[i], err = w.get(ctx, named(i), ""); return err }},
+		{"GET resourceVersion=0", func(i int) error { _, err := w.get(ctx, named(i), "0"); return err }},
+		{"status PUT", func(i int) error {
+			stored[i].Status = status(i)
+			return w.write(ctx, w.client.Put().Name(named(i)), stored[i], "status")
+		}},
+		{"merge PATCH", patch(types.MergePatchType, func(int) string { return `{"spec":{"guestID":"ubuntu64Guest"}}` })},
+		{"server-side apply", patch(types.ApplyPatchType, func(i int) string {
+			return fmt.Sprintf(`{"apiVersion":%q,"kind":"VirtualMachine","metadata":{"name":%q},"spec":{"guestID":"debian12_64Guest"}}`, w.groupVersion.String(), named(i))
+		})},
+	}
+	for _, verb := range verbs {
+		if err := do(verb.name, s.objects, verb.f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write sends vm, or its status.
+func (w way) write(ctx context.Context, request *rest.Request, vm *vmv1alpha1.VirtualMachine, subresource string) error {
+	body, err := w.encode(vm)
+	if err != nil {
+		return err
+	}
+	request = request.Namespace(namespace).Resource(peer.Resource)
+	if subresource != "" {
+		request = request.SubResource(subresource)
+	}
+	return request.Body(body).Do(ctx).Error()
+}
+
+func (w way) get(ctx context.Context, name, version string) (*vmv1alpha1.VirtualMachine, error) {
+	request := w.client.Get().Namespace(namespace).Resource(peer.Resource).Name(name)
+	if version != "" {
+		request = request.Param("resourceVersion", version)
+	}
+	data, err := request.Do(ctx).Raw()
+	if err != nil {
+		return nil, err
+	}
+	vm := &vmv1alpha1.VirtualMachine{}
+	if w.groupVersion == peer.GroupVersion() {
+		return vm, json.Unmarshal(data, vm)
+	}
+	return vm, runtime.DecodeInto(scheme.Codecs.UniversalDeserializer(), data, vm)
+}
+
+// spent is the processor time of both servers so far, in milliseconds.
+func spent(cluster *localcluster.Cluster) (float64, error) {
+	var total float64
+	for _, part := range []string{"slipway-apiserver", "kube-apiserver"} {
+		t, err := proc.CPUTime(cluster.PID(part))
+		if err != nil {
+			return 0, fmt.Errorf("reading the processor time of %s: %w", part, err)
+		}
+		total += float64(t.Microseconds()) / 1000
+	}
+	return total, nil
+}

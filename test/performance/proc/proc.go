@@ -1,0 +1,34 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package proc reads what processes cost, from /proc of Linux.
+package proc
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// clockTick is the unit of CPU time in /proc on Linux.
+const clockTick = 10 * time.Millisecond
+
+// CPUTime is what a process has spent in user and system mode.
+func CPUTime(pid int) (time.Duration, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	// The name, in brackets, may contain blanks. utime and stime are the 12th and
+	// 13th fields after it.
+	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+	user, userErr := strconv.ParseInt(fields[11], 10, 64)
+	system, systemErr := strconv.ParseInt(fields[12], 10, 64)
+	if userErr != nil || systemErr != nil {
+		return 0, fmt.Errorf("/proc/%d/stat has no CPU times: %q", pid, data)
+	}
+	return time.Duration(user+system) * clockTick, nil
+}
