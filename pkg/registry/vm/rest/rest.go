@@ -7,8 +7,11 @@
 package rest
 
 import (
+	"errors"
+	"maps"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -45,47 +48,42 @@ type Dependencies struct {
 	Admission admission.Interface
 }
 
+// storages are those of a group, by resource, and the first error of making them.
+type storages struct {
+	opts generic.RESTOptionsGetter
+	of   map[string]rest.Storage
+	err  error
+}
+
+// add makes the storages of a kind, and returns that of its objects.
+func add[T runtime.Object](s *storages, kind standard.Kind[T]) *standard.REST {
+	main, status, err := standard.NewREST(s.opts, scheme.Scheme, kind)
+	s.err = errors.Join(s.err, err)
+	s.of[kind.Plural.Resource] = main
+	if status != nil {
+		s.of[kind.Plural.Resource+"/status"] = status
+	}
+	return main
+}
+
 // NewAPIGroupInfo makes the storages of the group: first the kinds that stand alone,
 // then virtual machines, which refer to them. The readers read all of them.
 func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericapiserver.APIGroupInfo, *references.Readers, error) {
-	instances, instanceStatus, err := standard.NewREST(opts, scheme.Scheme, virtualmachineinstance.Kind())
-	if err != nil {
-		return nil, nil, err
-	}
-	classes, _, err := standard.NewREST(opts, scheme.Scheme, virtualmachineclass.Kind())
-	if err != nil {
-		return nil, nil, err
-	}
-	images, imageStatus, err := standard.NewREST(opts, scheme.Scheme, virtualmachineimage.Namespaced())
-	if err != nil {
-		return nil, nil, err
-	}
-	clusterImages, clusterImageStatus, err := standard.NewREST(opts, scheme.Scheme, virtualmachineimage.Cluster())
-	if err != nil {
-		return nil, nil, err
-	}
-	vcenters, vcenterStatus, err := standard.NewREST(opts, scheme.Scheme, vcenter.Kind())
-	if err != nil {
-		return nil, nil, err
-	}
+	s := &storages{opts: opts, of: map[string]rest.Storage{}}
 	readers := &references.Readers{
-		Instancetypes: d.Instancetypes, Instances: instances, Classes: classes, Images: images, ClusterImages: clusterImages, Host: d.Host, Decoder: instancetype.NewDecoder(),
+		Instancetypes: d.Instancetypes, Host: d.Host, Decoder: instancetype.NewDecoder(),
+		Instances:     add(s, virtualmachineinstance.Kind()),
+		Classes:       add(s, virtualmachineclass.Kind()),
+		Images:        add(s, virtualmachineimage.Namespaced()),
+		ClusterImages: add(s, virtualmachineimage.Cluster()),
 	}
-	zones, zoneStatus, err := standard.NewREST(opts, scheme.Scheme, zone.Kind())
-	if err != nil {
-		return nil, nil, err
-	}
-	libraries, libraryStatus, err := standard.NewREST(opts, scheme.Scheme, contentlibrary.Kind())
-	if err != nil {
-		return nil, nil, err
-	}
-	caches, cacheStatus, err := standard.NewREST(opts, scheme.Scheme, virtualmachineimagecache.Kind())
-	if err != nil {
-		return nil, nil, err
-	}
-	publishes, publishStatus, err := standard.NewREST(opts, scheme.Scheme, virtualmachinepublishrequest.Kind())
-	if err != nil {
-		return nil, nil, err
+	add(s, vcenter.Kind())
+	add(s, zone.Kind())
+	add(s, contentlibrary.Kind())
+	add(s, virtualmachineimagecache.Kind())
+	add(s, virtualmachinepublishrequest.Kind())
+	if s.err != nil {
+		return nil, nil, s.err
 	}
 	cached := readers.Cached()
 	machines, err := storage.New(opts, storage.Dependencies{
@@ -95,9 +93,7 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 		return nil, nil, err
 	}
 	readers.Machines, cached.Machines = machines.VirtualMachine.REST, machines.VirtualMachine.REST
-	info := genericapiserver.NewDefaultAPIGroupInfo(vmv1alpha1.GroupName, scheme.Scheme, scheme.ParameterCodec, scheme.Codecs)
-	info.NegotiatedSerializer = scheme.Requests
-	info.VersionedResourcesStorageMap["v1alpha1"] = map[string]rest.Storage{
+	maps.Copy(s.of, map[string]rest.Storage{
 		"virtualmachines":                      machines.VirtualMachine,
 		"virtualmachines/status":               machines.Status,
 		"virtualmachines/start":                machines.Start,
@@ -107,23 +103,9 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 		"virtualmachines/refresh-instancetype": machines.RefreshInstancetype,
 		"virtualmachines/refresh-preference":   machines.RefreshPreference,
 		"virtualmachines/expand-spec":          machines.ExpandSpec,
-		"virtualmachineinstances":              instances,
-		"virtualmachineinstances/status":       instanceStatus,
-		"virtualmachineclasses":                classes,
-		"virtualmachineimages":                 images,
-		"virtualmachineimages/status":          imageStatus,
-		"vcenters":                             vcenters,
-		"vcenters/status":                      vcenterStatus,
-		"zones":                                zones,
-		"zones/status":                         zoneStatus,
-		"contentlibraries":                     libraries,
-		"contentlibraries/status":              libraryStatus,
-		"virtualmachineimagecaches":            caches,
-		"virtualmachineimagecaches/status":     cacheStatus,
-		"virtualmachinepublishrequests":        publishes,
-		"virtualmachinepublishrequests/status": publishStatus,
-		"clustervirtualmachineimages":          clusterImages,
-		"clustervirtualmachineimages/status":   clusterImageStatus,
-	}
+	})
+	info := genericapiserver.NewDefaultAPIGroupInfo(vmv1alpha1.GroupName, scheme.Scheme, scheme.ParameterCodec, scheme.Codecs)
+	info.NegotiatedSerializer = scheme.Requests
+	info.VersionedResourcesStorageMap["v1alpha1"] = s.of
 	return &info, readers, nil
 }
