@@ -104,7 +104,11 @@ func (e *environment) submit(ctx context.Context, namespace string, n int, w *wa
 		name := fmt.Sprintf("vm-%05d", i)
 		g.Go(func() error {
 			w.submitted(name, time.Now())
-			_, err := e.users.VmV1alpha1().VirtualMachines(namespace).Create(ctx, machine(namespace, name), metav1.CreateOptions{})
+			vm := machine(namespace, name)
+			if e.made != nil {
+				e.made(vm)
+			}
+			_, err := e.users.VmV1alpha1().VirtualMachines(namespace).Create(ctx, vm, metav1.CreateOptions{})
 			return err
 		})
 	}

@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/test/localcluster"
 	"github.com/slipway-dev/slipway/test/vsphereclient"
@@ -29,6 +30,8 @@ type environment struct {
 	users, direct versioned.Interface
 	// slipway and host read metrics of the two servers.
 	slipway, host source
+	// made, if set, changes the machines that are submitted.
+	made func(*vmv1alpha1.VirtualMachine)
 	// machines counts those that were made.
 	machines int
 }

@@ -22,6 +22,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 // settings are the flags.
@@ -34,6 +36,9 @@ type settings struct {
 	tries       int
 	bootDelay   time.Duration
 	slipwayArgs []string
+	modes       []vmv1alpha1.FastDeployMode
+	diskSize    int64
+	copyRate    int64
 	profile     string
 	keep        bool
 	data        string
@@ -57,7 +62,7 @@ func main() {
 
 func parse() (settings, error) {
 	var s settings
-	var bursts, slipwayArgs string
+	var bursts, slipwayArgs, modes string
 	flag.StringVar(&s.binDir, "bin", "bin", "directory of the programs")
 	flag.StringVar(&bursts, "bursts", "50,1000", "numbers of virtual machines to submit at once, one measurement each")
 	flag.IntVar(&s.stable, "stable", 10_000, "virtual machines that there are at the restarts; 0 leaves the restarts out")
@@ -67,10 +72,17 @@ func parse() (settings, error) {
 	flag.DurationVar(&s.bootDelay, "boot-delay", 100*time.Millisecond, "time that a simulated guest takes from power on to its address")
 	flag.StringVar(&slipwayArgs, "slipway-args", "", "more arguments for slipway-apiserver, separated by blanks")
 	flag.StringVar(&s.profile, "profile", "", "prefix of files for profiles of slipway-apiserver: cpu.pprof of the last burst, start.pprof of the last restart, heap.pprof with all machines")
+	flag.StringVar(&modes, "fast-deploy", "", "only bursts in these modes of fast deploy, for example off,direct,linked")
+	flag.Int64Var(&s.diskSize, "disk-size", 1<<30, "bytes that the disk of the image takes, with -fast-deploy")
+	flag.Int64Var(&s.copyRate, "copy-rate", 4<<30, "bytes that each copy of the simulated vCenter comes on in a second, with -fast-deploy")
 	flag.BoolVar(&s.keep, "keep", false, "keep data and logs")
 	flag.StringVar(&s.data, "data", "", "data directory of an earlier run with -keep: only restart, with the machines that are in it")
 	flag.Parse()
 	s.slipwayArgs = strings.Fields(slipwayArgs)
+	var err error
+	if s.modes, err = parseModes(modes); err != nil {
+		return s, err
+	}
 	for _, field := range strings.FieldsFunc(bursts, func(r rune) bool { return r == ',' }) {
 		n, err := strconv.Atoi(field)
 		if err != nil || n < 1 {
@@ -93,6 +105,9 @@ func run(ctx context.Context, s settings) (err error) {
 	// What is asked for once, such as sessions and places, belongs to no machine.
 	if _, err := e.burst(ctx, "warm-up", 5); err != nil {
 		return err
+	}
+	if len(s.modes) > 0 {
+		return e.fastDeploy(ctx)
 	}
 	empty, err := e.memory(ctx)
 	if err != nil {

@@ -39,6 +39,8 @@ type sample struct {
 	calls map[string]float64
 	// passes counts ended reconciles.
 	passes float64
+	// copied are the bytes that were copied on datastores.
+	copied float64
 }
 
 type request struct {
@@ -70,6 +72,9 @@ func (e *environment) sample(ctx context.Context) (sample, error) {
 		return s, err
 	}
 	s.host = requests(host)
+	if s.copied, err = e.copied(ctx); err != nil {
+		return s, err
+	}
 	calls, err := e.control(ctx, http.MethodGet, "/calls")
 	if err != nil {
 		return s, err
@@ -79,7 +84,7 @@ func (e *environment) sample(ctx context.Context) (sample, error) {
 
 // since is what was spent between from and s.
 func (s sample) since(from sample) sample {
-	d := sample{cpu: map[string]time.Duration{}, passes: s.passes - from.passes}
+	d := sample{cpu: map[string]time.Duration{}, passes: s.passes - from.passes, copied: s.copied - from.copied}
 	for part, spent := range s.cpu {
 		d.cpu[part] = spent - from.cpu[part]
 	}
