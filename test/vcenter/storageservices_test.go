@@ -6,15 +6,18 @@ package vcenter
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/vmware/govmomi"
 	cnstypes "github.com/vmware/govmomi/cns/types"
 	"github.com/vmware/govmomi/pbm"
+	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/slipway-dev/slipway/test/vcenter/policies"
+	"github.com/slipway-dev/slipway/test/vcenter/volumes"
 )
 
 // policyNames are the names of the policies, or why they cannot be read.
@@ -150,5 +153,32 @@ func TestPoliciesComeAndGo(t *testing.T) {
 	s.policies.Fail("PbmQueryProfile", &types.NoPermission{PrivilegeId: "StorageProfile.View"})
 	if _, err := policyNames(ctx, t, c); lacks(err) != "StorageProfile.View" {
 		t.Errorf("a fault that was ordered: %v", err)
+	}
+}
+
+// The simulator's own catalogue of disks is a plain map.
+func TestDisksAreMadeWhileOthersAreLookedAt(t *testing.T) {
+	ctx := testContext(t)
+	s := startServer(t, Options{})
+	c := connect(ctx, t, s)
+	v := volumeClient(ctx, t, c)
+	ds := read(ctx, t, c, create(ctx, t, c, findPlaces(ctx, t, c), machine("one"))).Datastore[0]
+	looks, stop := context.WithCancel(ctx)
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for looks.Err() == nil {
+				volumes.FirstClass(&simulator.Context{Context: looks, Map: s.Registry()})
+			}
+		})
+	}
+	for range 30 {
+		newVolume(ctx, t, v, ds, 1)
+	}
+	stop()
+	readers.Wait()
+	res, err := v.QueryVolume(ctx, &cnstypes.CnsQueryFilter{})
+	if err != nil || len(res.Volumes) != 30 {
+		t.Errorf("there are %d volumes, %v; want 30", len(res.Volumes), err)
 	}
 }
