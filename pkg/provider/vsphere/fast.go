@@ -31,7 +31,7 @@ func (d *Driver) fast(ctx context.Context, w *driver.Want, want configspec.Want,
 	if err != nil {
 		return nil, nil, done, err
 	}
-	if image.Hardware.Err != nil || len(image.Hardware.Disks) == 0 {
+	if !image.Copyable() {
 		klog.FromContext(ctx).V(2).Info("The image cannot be copied disk by disk, and is deployed by vSphere", "virtualMachine", w.Identity.Key, "cause", image.Hardware.Err)
 		return nil, nil, done, nil
 	}

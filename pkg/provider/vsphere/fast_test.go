@@ -91,13 +91,6 @@ func (f files) makeDisk(file string) {
 	f.do(task.Wait(ctx))
 }
 
-func (f files) remove(file string) {
-	f.t.Helper()
-	task, err := object.NewFileManager(f.ds.Client()).DeleteDatastoreFile(f.t.Context(), file, f.dc)
-	f.do(err)
-	f.do(task.Wait(f.t.Context()))
-}
-
 // cacheOf is a cache that has the copies of the image.
 func cacheOf(f files) *vmv1alpha1.VirtualMachineImageCache {
 	c := &vmv1alpha1.VirtualMachineImageCache{ObjectMeta: metav1.ObjectMeta{Name: "photon", UID: "cache", ResourceVersion: "1"}}

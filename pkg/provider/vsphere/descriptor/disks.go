@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/vmware/govmomi/ovf"
 	"github.com/vmware/govmomi/vim25/types"
@@ -90,6 +91,13 @@ func diskOf(envelope *ovf.Envelope, device *types.VirtualDisk) Disk {
 		}
 	}
 	return disk
+}
+
+// Copyable is true of an image whose virtual machines are made of copies of its disks: one
+// that brings the variables of its firmware along needs a deployment.
+func (i *Image) Copyable() bool {
+	return i.Hardware.Err == nil && len(i.Hardware.Disks) > 0 &&
+		!slices.ContainsFunc(i.Config.ExtraConfig, func(o types.BaseOptionValue) bool { return strings.EqualFold(o.GetOptionValue().Key, "nvram") })
 }
 
 // Cached returns the copy of the file of a disk, as a datastore path.

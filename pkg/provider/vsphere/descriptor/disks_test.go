@@ -85,3 +85,25 @@ func TestACopyIsFoundByTheIDOfItsFileOrByItsName(t *testing.T) {
 		t.Errorf("error %v without a copy", err)
 	}
 }
+
+func TestAnImageThatCannotBeCopiedDiskByDiskIsDeployed(t *testing.T) {
+	const disk = `<References><File ovf:id="file1" ovf:href="boot.vmdk"/></References><DiskSection><Info/><Disk ovf:diskId="boot" ovf:fileRef="file1" ovf:capacity="1024"/></DiskSection>`
+	scsi := device(6, 3, "ResourceSubType=VirtualSCSI") + device(17, 4, "AddressOnParent=0 HostResource=ovf:/disk/boot Parent=3")
+	for name, tc := range map[string]struct {
+		sections, hardware string
+		want               bool
+	}{
+		"a disk":                    {disk, scsi, true},
+		"no disk":                   {"", "", false},
+		"a disk that is nowhere":    {disk, device(17, 4, "HostResource=ovf:/disk/other"), false},
+		"variables of its firmware": {disk, scsi + `<vmw:ExtraConfig vmw:key="nvram" vmw:value="ovf:/file/file2"/>`, false},
+	} {
+		image, err := parse(strings.NewReader(envelope(tc.sections + `<VirtualSystem ovf:id="a"><Info/><VirtualHardwareSection><Info/>` + tc.hardware + `</VirtualHardwareSection></VirtualSystem>`)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := image.Copyable(); got != tc.want {
+			t.Errorf("%s: copyable = %v, want %v", name, got, tc.want)
+		}
+	}
+}
