@@ -4,6 +4,8 @@
 package app
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -26,6 +28,11 @@ func (c *fleetCollector) Collect(to chan<- prometheus.Metric) {
 	members, _ := c.used.fleet.Members()
 	for _, m := range members {
 		engine.NewCollector(m.Engine, m.host, findOrphans(m.Engine, c.informers)).Collect(to)
+		if heard := m.driver.Heard(); !heard.IsZero() {
+			to <- prometheus.MustNewConstMetric(prometheus.NewDesc("slipway_provider_stream_age_seconds",
+				"Time since the stream of changes answered last, if only that nothing has changed.", nil, prometheus.Labels{"vcenter": m.host}),
+				prometheus.GaugeValue, time.Since(heard).Seconds())
+		}
 		for _, missing := range missingCollectors(m.host, m.Missing) {
 			missing.Collect(to)
 		}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
+	"strings"
 	"time"
 
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -49,6 +51,9 @@ type Options struct {
 	Controllers ControllerOptions
 	// Probes says how readiness probes connect to guests.
 	Probes ProbeOptions
+	// VMMetrics is which metrics of single virtual machines are shown: none, state or
+	// conditions.
+	VMMetrics string
 	// Host, if not nil, stands for the host cluster where a subresource or an admission
 	// check reads from it. It is no flag: tests without a host cluster set it.
 	Host kubernetes.Interface
@@ -63,6 +68,7 @@ func NewOptions() *Options {
 		Controllers:  newControllerOptions(),
 		Probes:       newProbeOptions(),
 		AnyNameFirst: true,
+		VMMetrics:    VMMetricsState,
 	}
 	// Without a certificate the server makes one in memory, not in the working directory.
 	o.Recommended.SecureServing.ServerCert.CertDirectory = ""
@@ -121,6 +127,8 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.VCenter.addFlags(sets.FlagSet("vCenter"))
 	o.Controllers.addFlags(sets.FlagSet("controllers"))
 	o.Probes.addFlags(sets.FlagSet("controllers"))
+	sets.FlagSet("metrics").StringVar(&o.VMMetrics, "vm-metrics", o.VMMetrics,
+		"Metrics of single virtual machines: none, state (six for each: where it is, power, size, storage and whether it is ready), or conditions (and one for each condition).")
 	sets.FlagSet("admission").StringSliceVar(&o.PrivilegedUsers, "privileged-users", o.PrivilegedUsers,
 		"Users who, like members of system:masters, may change annotations and labels below a prefix that ends in .protected, name a VM of vSphere to take over, choose a BIOS UUID, and remove the finalizer of a VirtualMachine.")
 
@@ -151,6 +159,9 @@ func (o *Options) Validate() error {
 	errs = append(errs, o.VCenter.validate()...)
 	errs = append(errs, o.Controllers.validate()...)
 	errs = append(errs, o.Probes.validate()...)
+	if levels := []string{VMMetricsNone, VMMetricsState, VMMetricsConditions}; !slices.Contains(levels, o.VMMetrics) {
+		errs = append(errs, fmt.Errorf("--vm-metrics %q: must be one of %s", o.VMMetrics, strings.Join(levels, ", ")))
+	}
 	if o.Recommended.CoreAPI == nil && o.VCenter.URL != "" {
 		errs = append(errs, errors.New("--vcenter-url needs a host cluster, which keeps revisions and the Lease"))
 	}

@@ -48,6 +48,7 @@ func TestBadFlagsAreNamed(t *testing.T) {
 		"too many creates":                 {"--data-dir=d --concurrent-creates=257", "--concurrent-creates 257: must be at least 1 and at most 256"},
 		"too many reconfigurations":        {"--data-dir=d --concurrent-reconfigurations=257", "--concurrent-reconfigurations 257"},
 		"no power changes":                 {"--data-dir=d --concurrent-power-changes=0", "--concurrent-power-changes 0"},
+		"metrics that are none":            {"--data-dir=d --vm-metrics=all", "--vm-metrics \"all\""},
 		"no connections of probes":         {"--data-dir=d --probe-connections=0", "--probe-connections 0"},
 		"a network without bits":           {"--data-dir=d --probe-networks=10.0.0.0/8,10.0.0.1", "--probe-networks \"10.0.0.1\""},
 		"a network with bits of hosts":     {"--data-dir=d --probe-networks=10.0.0.1/8", "--probe-networks \"10.0.0.1/8\""},

@@ -34,6 +34,8 @@ type vcenters struct {
 	askers    askers
 	// told takes what vCenters say of virtual machines.
 	told *happenings
+	// took measures what is asked of them.
+	took *durations
 
 	mu sync.Mutex
 	// used are the descriptions of those in use, by name.
@@ -53,7 +55,7 @@ type member struct {
 }
 
 func newVCenters(d *controllerDeps, zones *zoneSet, readAfter <-chan struct{}) *vcenters {
-	v := &vcenters{deps: d, zones: zones, readAfter: readAfter, told: newHappenings(d.host), used: map[string]string{}, opened: map[string]bool{}}
+	v := &vcenters{deps: d, zones: zones, readAfter: readAfter, told: newHappenings(d.host), took: newDurations(), used: map[string]string{}, opened: map[string]bool{}}
 	placer := placing.New(placing.Options{
 		Zones: zones.choice, Offer: v.offer, Hint: func(key provider.Key) { v.fleet.Hint(key) },
 	})
@@ -124,14 +126,14 @@ func (v *vcenters) open(name string, obj *vmv1alpha1.VCenter) (*member, error) {
 	fence := v.deps.leases.Fence(leaseOf(name))
 	config.Name, config.ReadAfter, config.Permit = name, v.readAfter, fence
 	config.ImageOwner, config.MaxImageCopies = v.deps.store.ID(), o.Controllers.ConcurrentImageCopies
-	config.Happened = v.told.of(fence.Check)
+	config.Happened, config.Called = v.told.of(fence.Check), v.took.called(hostOf(config.URL))
 	driver, err := vsphere.New(config)
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to vCenter %s: %w", config.URL, err)
 	}
 	driver.SetZones(v.zones.in(name))
 	return &member{driver: driver, host: hostOf(config.URL), Engine: engine.New(engine.Options{
-		Driver: driver, Alone: v.alone(name), Permit: fence.Check, Limits: engine.Limits{
+		Driver: driver, Alone: v.alone(name), Permit: fence.Check, Ended: v.took.ended(hostOf(config.URL)), Limits: engine.Limits{
 			Creates: o.Controllers.ConcurrentCreates, Reconfigurations: o.Controllers.ConcurrentReconfigurations,
 			PowerChanges: o.Controllers.ConcurrentPowerChanges, Deletes: o.Controllers.ConcurrentDeletes, Publishes: o.Controllers.ConcurrentPublishes,
 		}})}, nil

@@ -218,7 +218,8 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	d.health.set(informersSynced(informers), used.sessions)
 	orphans := func() map[string]engine.FindOrphans { return used.orphans(informers) }
 	d.orphans.find.Store(&orphans)
-	expose(d.mux, all, append(probes.Collectors(), &fleetCollector{used, informers}, used.told.told)...)
+	machines := newMachineCollector(d.options.VMMetrics, informers, shares{d.leases, zones.vcenterOf})
+	expose(d.mux, all, append(probes.Collectors(), &fleetCollector{used, informers}, used.told.told, used.took.calls, used.took.operations, machines)...)
 
 	running, ctx := errgroup.WithContext(ctx)
 	running.Go(func() error { used.fleet.Run(ctx); return nil })

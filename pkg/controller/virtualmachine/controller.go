@@ -35,6 +35,7 @@ type Controller struct {
 	revisions cache.InformerSynced
 	claims    *claims
 	caches    controller.Store[*vmv1alpha1.VirtualMachineImageCache]
+	firsts    *firsts
 }
 
 // reconciler makes the passes.
@@ -57,6 +58,7 @@ type reconciler struct {
 	shares    Shares
 	prober    Prober
 	recorder  events.EventRecorder
+	firsts    *firsts
 	blocking  bool
 	// fastDeployDefault is for what says nothing else.
 	fastDeployDefault vmv1alpha1.FastDeployMode
@@ -98,6 +100,7 @@ func New(d Deps) (*Controller, error) {
 	}
 	e := newEnqueuer(queue, vms, own, d.Recorder, d.Provider.Unread)
 	e.Mine = func(vm *vmv1alpha1.VirtualMachine) bool { return d.Shares.Held(d.Shares.Of(vm)) }
+	firsts := newFirsts()
 	reader := newObjectReader(d.Client.InstancetypeV1alpha1(), d.Informers, revisions, d.Host.CoreV1())
 	classes := newStorageClasses(d.Host)
 	r := &reconciler{
@@ -124,6 +127,7 @@ func New(d Deps) (*Controller, error) {
 		shares:            d.Shares,
 		prober:            d.Prober,
 		recorder:          d.Recorder,
+		firsts:            firsts,
 		blocking:          d.Blocking,
 		fastDeployDefault: d.FastDeploy,
 		now:               d.Now,
@@ -134,7 +138,7 @@ func New(d Deps) (*Controller, error) {
 		Reconciler: r,
 		Priority:   e.Again,
 	})
-	return &Controller{loop: passes, deps: d, enqueuer: e, vmis: vmis, classes: classes, claims: claims, caches: caches,
+	return &Controller{loop: passes, deps: d, enqueuer: e, vmis: vmis, classes: classes, claims: claims, firsts: firsts, caches: caches,
 		revisions: d.Informers.Instancetype().V1alpha1().ControllerRevisions().Informer().HasSynced}, nil
 }
 

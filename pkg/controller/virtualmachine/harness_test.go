@@ -253,6 +253,7 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		labels:    func(string) map[string]string { return nil },
 		shares:    undivided{},
 		recorder:  h.events,
+		firsts:    newFirsts(),
 		now:       func() time.Time { return h.clock },
 
 		fastDeployDefault: vmv1alpha1.FastDeployOff,

@@ -34,6 +34,7 @@ func (r *reconciler) persist(ctx context.Context, p *pass) error {
 	if _, err := r.writeStatus(ctx, p.original, p.vm, stored); err != nil {
 		return ignoreGone(err)
 	}
+	r.firsts.observe(p.original, p.vm, p.now)
 	r.emit(p.original, p.vm)
 	for _, revision := range p.captured {
 		if err := synchronizer.Ensure(ctx, r.revisions, revision); err != nil {

@@ -59,6 +59,9 @@ type Options struct {
 	// OfferTimeout bounds how long a free place is kept for one object. Defaults to 30
 	// seconds.
 	OfferTimeout time.Duration
+	// Ended, if set, is told of every operation that has ended, and how long it took. It must
+	// not block.
+	Ended func(kind driver.Kind, err error, took time.Duration)
 	// Now is the clock of pauses; time.Now when nil.
 	Now func() time.Time
 }

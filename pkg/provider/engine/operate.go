@@ -50,7 +50,11 @@ func (p *pass) start(ctx context.Context, op driver.Operation) error {
 	e.wg.Go(func() {
 		defer cancel(nil)
 		defer stop()
+		began := time.Now()
 		err := protect(opCtx, op)
+		if e.opts.Ended != nil {
+			e.opts.Ended(op.Kind, err, time.Since(began))
+		}
 		e.ended(key, run, err)
 		ended <- err
 		close(ended)

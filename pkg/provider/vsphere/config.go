@@ -6,6 +6,8 @@ package vsphere
 import (
 	"time"
 
+	"github.com/vmware/govmomi/vim25/soap"
+
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
@@ -73,13 +75,44 @@ type Config struct {
 	MaxWait int32
 	// OnCall, if set, is called with the name of every call before it is sent.
 	OnCall func(method string)
+	// Called, if set, is told of every call over SOAP how it ended, as CallSucceeded, CallFailed
+	// or CallUnanswered, and how long it took. It must not block.
+	Called func(method, outcome string, took time.Duration)
+}
+
+// Outcomes of calls.
+const (
+	// CallSucceeded is that of a call that vCenter answered as asked.
+	CallSucceeded = "ok"
+	// CallFailed is that of a call that vCenter answered with a fault.
+	CallFailed = "fault"
+	// CallUnanswered is that of a call without an answer: no connection, or no patience.
+	CallUnanswered = "unanswered"
+)
+
+// called sorts the errors of calls for Called.
+func (c *Config) called() func(string, error, time.Duration) {
+	if c.Called == nil {
+		return nil
+	}
+	return func(method string, err error, took time.Duration) {
+		outcome := CallSucceeded
+		switch {
+		case err == nil:
+		case soap.IsSoapFault(err):
+			outcome = CallFailed
+		default:
+			outcome = CallUnanswered
+		}
+		c.Called(method, outcome, took)
+	}
 }
 
 // session are the options of the session.
 func (c *Config) session() session.Options {
 	return session.Options{
 		URL: c.URL, CAFile: c.CAFile, CAPEM: c.CAPEM, Thumbprint: c.Thumbprint, Installation: c.Installation,
-		Credentials: c.Credentials, MaxCalls: c.MaxCalls, OnCall: c.OnCall, Permit: c.Permit,
+		Credentials: c.Credentials, MaxCalls: c.MaxCalls, OnCall: c.OnCall, Called: c.called(), Permit: c.Permit,
 	}
 }
 

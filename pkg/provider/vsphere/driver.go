@@ -168,6 +168,9 @@ func (d *Driver) Connected(ctx context.Context) error { return d.session.Healthy
 // ReadDuration is how long it took to read the inventory the last time; 0 before its end.
 func (d *Driver) ReadDuration() time.Duration { return d.inventory.ReadDuration() }
 
+// Heard is when the stream of changes answered last; zero before the first time.
+func (d *Driver) Heard() time.Time { return d.inventory.Heard() }
+
 // Starting implements driver.Driver.
 func (d *Driver) Starting() bool { return d.inventory.Starting() }
 

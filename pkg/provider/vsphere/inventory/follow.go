@@ -65,6 +65,9 @@ func (i *Inventory) receive(ctx context.Context, col *collector, g *errgroup.Gro
 		if err != nil {
 			return err
 		}
+		i.mu.Lock()
+		i.heard = time.Now()
+		i.mu.Unlock()
 		if set := res.Returnval; set != nil { // nil means that nothing changed
 			version = set.Version
 			for _, f := range set.FilterSet {

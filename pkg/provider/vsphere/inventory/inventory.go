@@ -52,6 +52,8 @@ type Inventory struct {
 
 	mu     sync.Mutex
 	synced bool
+	// heard is when the stream answered last.
+	heard time.Time
 	// lost is why the last stream ended.
 	lost error
 	// complete is true as soon as everything was read once, and stays so.
@@ -169,6 +171,13 @@ func (i *Inventory) Unsynced() error {
 	default:
 		return errors.New("the inventory of vCenter was not read yet")
 	}
+}
+
+// Heard is when the stream answered last, if only that nothing has changed; zero before.
+func (i *Inventory) Heard() time.Time {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.heard
 }
 
 // ReadDuration is how long the last reading of everything took; 0 before its end.

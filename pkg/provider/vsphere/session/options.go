@@ -60,6 +60,9 @@ type Options struct {
 	Permit Permit
 	// OnCall, if set, is called with the name of every call before it is sent.
 	OnCall func(method string)
+	// Called, if set, is told of every call over SOAP how it ended and how long it took. It
+	// must not block.
+	Called func(method string, err error, took time.Duration)
 }
 
 // complete checks o, fills defaults and parses the URL.

@@ -103,7 +103,11 @@ func (t *transport) send(ctx context.Context, method string, req, res soap.HasFa
 	if !t.other {
 		ctx = t.s.withAction(ctx)
 	}
+	began := time.Now()
 	err := t.next.RoundTrip(ctx, req, res)
+	if t.s.opts.Called != nil {
+		t.s.opts.Called(method, err, time.Since(began))
+	}
 	vimfault.TellPrivileges(err)
 	if err == nil || soap.IsSoapFault(err) {
 		_ = t.s.note(nil)
