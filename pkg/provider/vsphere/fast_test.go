@@ -5,6 +5,7 @@ package vsphere
 
 import (
 	"errors"
+	"net/http"
 	"path"
 	"slices"
 	"strings"
@@ -303,6 +304,31 @@ func TestWhereNoDiskCanDependOnAnotherItIsCopiedInstead(t *testing.T) {
 			}
 			if tc.boot.Capacity != nil && bootDiskCapacity(req) != "20Gi" {
 				t.Errorf("the boot disk has %s, want 20Gi", bootDiskCapacity(req))
+			}
+		})
+	}
+}
+
+// On vSAN a directory at the top is made by the manager of namespaces, and has another name.
+func TestAVMOfCopiesGoesWhereThereAreNoTopLevelDirectories(t *testing.T) {
+	ready := startVCenter(t)
+	f := datastoreOf(t, ready)
+	f.makeDisk(cachedDisk)
+	control(t, ready, http.MethodPut, "/datastores/toplevel?datastore=LocalDS_0&allowed=false")
+	before := ask(t, ready, http.MethodGet, "/datastores/list?datastore=LocalDS_0")
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	for _, mode := range []vmv1alpha1.FastDeployMode{vmv1alpha1.FastDeployDirect, vmv1alpha1.FastDeployLinked} {
+		t.Run(string(mode), func(t *testing.T) {
+			l := &loop{t: t, p: l.p, wake: l.wake}
+			req := fastRequest("web-"+string(mode), mode, cacheOf(f))
+			l.until("it runs", running(req), req)
+			if disks, _ := parentsOf(t, ready, req.VM.Status.UniqueID); len(disks) != 1 || strings.Contains(disks[0], string(req.VM.UID)) {
+				t.Errorf("disks %q, want one in a directory with a name of vSphere's", disks)
+			}
+			l.remove(req)
+			if diff := cmp.Diff(before, ask(t, ready, http.MethodGet, "/datastores/list?datastore=LocalDS_0")); diff != "" {
+				t.Errorf("files on the datastore (-before +after):\n%s", diff)
 			}
 		})
 	}
