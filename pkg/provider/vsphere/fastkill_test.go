@@ -58,6 +58,22 @@ func TestADeploymentOfAKilledProcessEndsAsAnyOther(t *testing.T) {
 	files{t, f.ds, f.dc}.intact(t)
 }
 
+func TestAPromotionOfAKilledProcessEndsAsAnyOther(t *testing.T) {
+	ready := startVCenter(t)
+	f := datastoreOf(t, ready)
+	f.makeDisk(cachedDisk)
+	for i, step := range []string{"PromoteDisks_Task", "answer.PromoteDisks_Task"} {
+		for _, deleted := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/deleted=%v", step, deleted), func(t *testing.T) {
+				req := fastRequest(fmt.Sprintf("web-%d-%v", i, deleted), vmv1alpha1.FastDeployLinked, cacheOf(f))
+				req.VM.Spec.PromoteDisksMode = vmv1alpha1.PromoteDisksModeOnline
+				killAt(t, ready, files{t, f.ds, f.dc}, req, step, deleted)
+			})
+		}
+	}
+	files{t, f.ds, f.dc}.intact(t)
+}
+
 func killAt(t *testing.T, ready vcenter.Ready, f files, req *provider.Request, step string, deleted bool) {
 	first := newProvider(t, settings{Config: Config{
 		URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials,
@@ -92,6 +108,9 @@ func killAt(t *testing.T, ready vcenter.Ready, f files, req *provider.Request, s
 		req.VM.DeletionTimestamp = new(metav1.Now())
 	} else {
 		l.until("it runs", running(req), req)
+		if req.VM.Spec.PromoteDisksMode == vmv1alpha1.PromoteDisksModeOnline {
+			l.until("its disks are promoted", func() bool { return promotion(req) == "True Succeeded" }, req)
+		}
 		if disks, _ := parentsOf(t, ready, req.VM.Status.UniqueID); len(disks) != 1 {
 			t.Errorf("disks %q, want one", disks)
 		}
