@@ -1,0 +1,92 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/slipway-dev/slipway/test/vcenter/contentlibrary"
+	"github.com/slipway-dev/slipway/test/vsphereclient"
+)
+
+func TestAnImageIsImportedAndAVMMadeFromIt(t *testing.T) {
+	u := admin(t)
+	item := "imported-" + u.namespace
+	example, err := os.ReadFile("../../artifacts/examples/contentlibrary.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.apply(strings.NewReplacer("name: golden", "name: "+item, "# namespace: team-a", "namespace: "+u.namespace).Replace(string(example)))
+	defer u.kubectl("delete", "contentlibrary", item)
+	u.kubectl("wait", "--for=condition=Ready", "contentlibrary/"+item, "--timeout=90s")
+
+	ova, err := contentlibrary.OVA(item)
+	if err != nil {
+		t.Fatal(err)
+	}
+	vc := cluster.VCenter()
+	at, err := url.Parse(vc.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	archive, password := filepath.Join(dir, item+".ova"), filepath.Join(dir, "password")
+	for path, content := range map[string][]byte{archive: ova, password: []byte(vc.Password)} {
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	importImage := func(args ...string) string {
+		t.Helper()
+		return u.virtctl(append([]string{"image", "import", archive, "--library", "slipway", "--wait",
+			"--vcenter-url", at.Host, "--vcenter-username", vc.Username, "--vcenter-password-file", password, "--vcenter-ca-file", vc.CAFile}, args...)...)
+	}
+	// The connection breaks in the first file.
+	if _, err := vsphereclient.Order(t.Context(), vc.ControlURL, http.MethodPut, "/library/cut?bytes=100"); err != nil {
+		t.Fatal(err)
+	}
+	out := importImage()
+	for _, want := range []string{"trying again in", "uploading: 100%", "imported " + archive, "VirtualMachineImage/" + item + " of namespace " + u.namespace + " is ready"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("virtctl image import does not say %q:\n%s", want, out)
+		}
+	}
+	version := u.get("vmimage/"+item, ".status.contentVersion")
+	out = importImage("--update")
+	if next := u.get("vmimage/"+item, ".status.contentVersion"); next == version || !strings.Contains(out, "is ready") {
+		t.Errorf("after the next import the image is of version %s, and was of %s:\n%s", next, version, out)
+	}
+	u.apply(fmt.Sprintf(`
+apiVersion: vm.slipway.dev/v1alpha1
+kind: VirtualMachine
+metadata: {name: web}
+spec:
+  cpu: {sockets: 1}
+  memory: {guest: 1Gi}
+  image: {name: %s}
+`, item))
+	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
+	if got := u.get("vmimage/"+item, ".status.disks[*].capacity"); got != "16Gi" {
+		t.Errorf("the image has a disk of %q, want the 16Gi of the descriptor", got)
+	}
+	_, errOut, err := u.try(fmt.Sprintf(`
+apiVersion: vm.slipway.dev/v1alpha1
+kind: VirtualMachine
+metadata: {name: small-disk}
+spec:
+  cpu: {sockets: 1}
+  memory: {guest: 1Gi}
+  image: {name: %s}
+  bootDisk: {size: 1Gi}
+`, item), "kubectl", "apply", "-f", "-")
+	if err == nil || !strings.Contains(errOut, "spec.bootDisk.size") {
+		t.Errorf("a boot disk that is smaller than the image's: %v, %s", err, errOut)
+	}
+}
