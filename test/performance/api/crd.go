@@ -28,9 +28,10 @@ var peer = schema.GroupVersionResource{Group: "peer.example.com", Version: "v1al
 // served is how long a definition may take to be served.
 const served = time.Minute
 
-// makePeer defines the custom resource, and waits until it is served.
-func makePeer(ctx context.Context, config *rest.Config) error {
-	d, err := discovery.NewDiscoveryClientForConfig(config)
+// makePeer defines the custom resource as the server at direct describes its own, and
+// waits until it is served.
+func makePeer(ctx context.Context, config, direct *rest.Config) error {
+	d, err := discovery.NewDiscoveryClientForConfig(direct)
 	if err != nil {
 		return fmt.Errorf("making the client of the schema: %w", err)
 	}

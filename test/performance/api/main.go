@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"github.com/slipway-dev/slipway/test/localcluster"
@@ -45,11 +46,10 @@ func run(ctx context.Context, s settings) (err error) {
 		return fmt.Errorf("making the data directory: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	cluster, err := localcluster.Start(ctx, localcluster.Options{
-		DataDir: dir, BinDir: s.binDir, UnsafeNoFsync: true,
-		// Nobody reconciles what is measured.
-		SlipwayArgs: []string{"--vcenter-url=", "--vcenter-ca-file=", "--vcenter-credentials-file="},
-	})
+	if err := hold(localcluster.SlipwayDataDir(dir)); err != nil {
+		return err
+	}
+	cluster, err := localcluster.Start(ctx, localcluster.Options{DataDir: dir, BinDir: s.binDir, UnsafeNoFsync: true})
 	if err != nil {
 		return err
 	}
@@ -71,4 +71,13 @@ func run(ctx context.Context, s settings) (err error) {
 	}
 	costs.print(os.Stdout, ways)
 	return nil
+}
+
+// hold lets the controllers of a new server wait as those of a restored store do, so that
+// nobody reconciles what is measured.
+func hold(dataDir string) error {
+	if err := os.MkdirAll(dataDir, 0o700); err != nil {
+		return fmt.Errorf("making the data directory of slipway-apiserver: %w", err)
+	}
+	return os.WriteFile(filepath.Join(dataDir, "restored"), nil, 0o600)
 }

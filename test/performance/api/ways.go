@@ -24,13 +24,17 @@ const (
 	namespace = "default"
 	jsonType  = runtime.ContentTypeJSON
 	protobuf  = runtime.ContentTypeProtobuf
+	// applied is the guestID that server-side apply leaves.
+	applied = "debian12_64Guest"
 )
 
 // way is one to the object: which object, through which server, in which encoding.
 type way struct {
 	name string
 	// prefix of the names of its objects.
-	prefix       string
+	prefix string
+	// content is the media type of what is written and read, patches apart.
+	content      string
 	client       *rest.RESTClient
 	groupVersion schema.GroupVersion
 	encode       func(*vmv1alpha1.VirtualMachine) ([]byte, error)
@@ -38,18 +42,18 @@ type way struct {
 
 // waysOf are those that are compared, the custom resource first.
 func waysOf(ctx context.Context, cluster *localcluster.Cluster) ([]way, error) {
-	host := cluster.RestConfig()
-	if err := makePeer(ctx, host); err != nil {
-		return nil, err
-	}
-	if err := capture(ctx, host); err != nil {
-		return nil, err
-	}
 	direct, err := cluster.DirectConfig("slipway-bench", "system:masters")
 	if err != nil {
 		return nil, err
 	}
-	if host, err = cluster.UserConfig("slipway-bench", "system:masters"); err != nil {
+	host, err := cluster.UserConfig("slipway-bench", "system:masters")
+	if err != nil {
+		return nil, err
+	}
+	if err := makePeer(ctx, host, direct); err != nil {
+		return nil, err
+	}
+	if err := capture(ctx, direct); err != nil {
 		return nil, err
 	}
 	ours := vmv1alpha1.SchemeGroupVersion
@@ -79,7 +83,7 @@ func waysOf(ctx context.Context, cluster *localcluster.Cluster) ([]way, error) {
 			return nil, fmt.Errorf("nobody writes %s", w.content)
 		}
 		kind := w.groupVersion.WithKind("VirtualMachine")
-		ways = append(ways, way{name: w.name, prefix: fmt.Sprintf("way%d", i), client: client, groupVersion: w.groupVersion, encode: func(vm *vmv1alpha1.VirtualMachine) ([]byte, error) {
+		ways = append(ways, way{name: w.name, prefix: fmt.Sprintf("way%d", i), content: w.content, client: client, groupVersion: w.groupVersion, encode: func(vm *vmv1alpha1.VirtualMachine) ([]byte, error) {
 			vm.SetGroupVersionKind(kind)
 			return runtime.Encode(info.Serializer, vm)
 		}})
@@ -131,13 +135,21 @@ func (w way) measure(ctx context.Context, cluster *localcluster.Cluster, costs *
 		}},
 		{"merge PATCH", patch(types.MergePatchType, func(int) string { return `{"spec":{"guestID":"ubuntu64Guest"}}` })},
 		{"server-side apply", patch(types.ApplyPatchType, func(i int) string {
-			return fmt.Sprintf(`{"apiVersion":%q,"kind":"VirtualMachine","metadata":{"name":%q},"spec":{"guestID":"debian12_64Guest"}}`, w.groupVersion.String(), named(i))
+			return fmt.Sprintf(`{"apiVersion":%q,"kind":"VirtualMachine","metadata":{"name":%q},"spec":{"guestID":%q}}`, w.groupVersion.String(), named(i), applied)
 		})},
 	}
 	for _, verb := range verbs {
 		if err := do(verb.name, s.objects, verb.f); err != nil {
 			return err
 		}
+	}
+	// What was not stored costs nothing.
+	last, err := w.get(ctx, named(s.objects-1), "")
+	if err != nil {
+		return err
+	}
+	if got, want := last.Status, status(s.objects-1); len(got.Conditions) != len(want.Conditions) || got.UniqueID != want.UniqueID || last.Spec.GuestID != applied {
+		return fmt.Errorf("the last object is not what was written: %+v", last)
 	}
 	return nil
 }
@@ -152,7 +164,7 @@ func (w way) write(ctx context.Context, request *rest.Request, vm *vmv1alpha1.Vi
 	if subresource != "" {
 		request = request.SubResource(subresource)
 	}
-	return request.Body(body).Do(ctx).Error()
+	return request.SetHeader("Content-Type", w.content).Body(body).Do(ctx).Error()
 }
 
 func (w way) get(ctx context.Context, name, version string) (*vmv1alpha1.VirtualMachine, error) {
