@@ -1,0 +1,71 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// What a guest sets comes with the stream, and wakes the object; a probe asks nobody.
+func TestVariablesThatTheGuestSetsAreSeenWithoutAsking(t *testing.T) {
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("talks", templateImage())
+	req.VM.Spec.ReadinessProbe = &vmv1alpha1.VirtualMachineReadinessProbe{GuestInfo: []vmv1alpha1.GuestInfoAction{{Key: "state"}, {Key: "role"}}}
+	l.until("the VM runs", running(req), req)
+	sees := func() map[string]string {
+		r, err := p.Engine.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
+		if err != nil || r.Facts == nil {
+			t.Fatalf("facts %v, error %v", r.Facts, err)
+		}
+		return r.Facts.GuestInfo
+	}
+	if got := sees(); got != nil {
+		t.Errorf("variables %v of a guest that has set none", got)
+	}
+	woken := make(chan struct{}, 100)
+	go p.Watch(t.Context(), func(h provider.Hint) {
+		if h.Key == provider.KeyOf(req.VM) {
+			woken <- struct{}{}
+		}
+	})
+	sets := func(key, value string) {
+		q := url.Values{"vm": {req.VM.Status.UniqueID}, "key": {key}, "value": {value}}
+		control(t, ready, http.MethodPut, "/vm/guest?"+q.Encode())
+		<-woken
+	}
+	sets("other", "nobody asks for it")
+	sets("state", "up")
+	eventually(t, "the variable is seen", func() bool { return cmp.Equal(sees(), map[string]string{"state": "up"}) })
+	before := counted.snapshot()
+	for range 10 {
+		sees()
+	}
+	if diff := cmp.Diff(before, counted.snapshot()); diff != "" {
+		t.Errorf("looking at variables asked vCenter (-before +after):\n%s", diff)
+	}
+}
+
+// An address that a guest claims comes the same way, and so does its heartbeat.
+func TestWhatTheGuestReportsIsItsOwnersToChoose(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("claims", templateImage())
+	l.until("the VM has an address", func() bool {
+		return running(req)() && req.VM.Status.Network != nil && req.VM.Status.Network.PrimaryIP4 != ""
+	}, req)
+	control(t, ready, http.MethodPut, "/vm/guest?"+url.Values{"vm": {req.VM.Status.UniqueID}, "address": {"10.96.0.1"}}.Encode())
+	l.until("the address is another", func() bool { return req.VM.Status.Network.PrimaryIP4 == "10.96.0.1" }, req)
+	control(t, ready, http.MethodPut, "/vm/guest?"+url.Values{"vm": {req.VM.Status.UniqueID}, "heartbeat": {"yellow"}}.Encode())
+	l.until("the heartbeat is Yellow", func() bool { return req.VM.Status.Guest.Heartbeat == vmv1alpha1.GuestHeartbeatYellow }, req)
+}
