@@ -13,7 +13,8 @@ import (
 )
 
 // gatherOrigin finds the virtual machine that this one is to be a clone of, by its object:
-// whatever that waits for wakes this one, which is not made meanwhile.
+// whatever that waits for wakes this one, which is not made meanwhile. While it cannot be
+// cloned there is no image: vSphere is not asked about it, and what is said of it here stays.
 func (r *reconciler) gatherOrigin(p *pass, ref *vmv1alpha1.VirtualMachineImageRef) (*vmv1alpha1.VirtualMachineImage, *provider.CloneSource) {
 	source, err := r.vms.Get(types.NamespacedName{Namespace: p.vm.Namespace, Name: ref.Name})
 	if err != nil || source == nil {
@@ -21,13 +22,12 @@ func (r *reconciler) gatherOrigin(p *pass, ref *vmv1alpha1.VirtualMachineImageRe
 			fmt.Sprintf("VirtualMachine %q does not exist in namespace %q", ref.Name, p.vm.Namespace))
 		return nil, nil
 	}
-	image := source.AsImage()
 	if reason, message := notCloneable(source, ref.Snapshot); reason != "" {
 		setFalse(p.vm, p.now, vmv1alpha1.ConditionImageReady, reason, fmt.Sprintf("VirtualMachine %q %s", ref.Name, message))
-		return image, nil
+		return nil, nil
 	}
 	setTrue(p.vm, p.now, vmv1alpha1.ConditionImageReady)
-	return image, &provider.CloneSource{
+	return source.AsImage(), &provider.CloneSource{
 		NamespacedName: types.NamespacedName{Namespace: source.Namespace, Name: source.Name}, UID: source.UID,
 		InstanceUUID: source.Status.InstanceUUID, Snapshot: ref.Snapshot,
 	}

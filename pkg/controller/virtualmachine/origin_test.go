@@ -75,8 +75,8 @@ func TestACloneWaitsUntilItsSourceCanBeCloned(t *testing.T) {
 				t.Errorf("it says %q, want %q", c.Message, tc.says)
 			}
 			req := h.provider.requests[0]
-			if ready := tc.want[:4] == "True"; req.PrerequisitesReady != ready || (req.CloneOf != nil) != ready {
-				t.Errorf("ready %t with %+v, want %t", req.PrerequisitesReady, req.CloneOf, ready)
+			if ready := tc.want[:4] == "True"; req.PrerequisitesReady != ready || (req.CloneOf != nil) != ready || (req.Image != nil) != ready {
+				t.Errorf("ready %t with %+v and image %v, want %t", req.PrerequisitesReady, req.CloneOf, req.Image, ready)
 			}
 			if !req.CompletionReady {
 				t.Error("a clone that is there waits for its source")
