@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
@@ -94,6 +95,10 @@ func (f *Factory) waitForPublished(ctx context.Context, requests vmclient.Virtua
 	var complete *vmv1alpha1.VirtualMachinePublishRequest
 	err := wait.PollUntilContextTimeout(ctx, waitInterval, timeout, true, func(ctx context.Context) (bool, error) {
 		got, err := requests.Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			last = "it is gone: somebody has deleted it, or it was complete and --ttl was over before this was seen"
+			return false, err
+		}
 		if err != nil {
 			last = reason(err) // it may pass
 			return false, nil
@@ -109,7 +114,7 @@ func (f *Factory) waitForPublished(ctx context.Context, requests vmclient.Virtua
 		return false, nil
 	})
 	if err != nil || complete == nil {
-		return &exitError{code: 3, err: fmt.Errorf("virtualmachinepublishrequest %s is not complete after %s: %s", name, timeout, last)}
+		return &exitError{code: 3, err: fmt.Errorf("virtualmachinepublishrequest %s is not seen complete (--timeout %s): %s", name, timeout, last)}
 	}
 	fmt.Fprintf(f.streams.Out, "item %q, version %s: %s/%s\n", complete.ItemName(), complete.Status.ContentVersion, complete.Status.ImageKind, complete.Status.ImageName)
 	return nil
