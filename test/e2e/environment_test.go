@@ -36,8 +36,9 @@ func TestAPIsAreAvailable(t *testing.T) {
 func TestKubectlKnowsTheKinds(t *testing.T) {
 	for group, want := range map[string][]string{
 		"vm.slipway.dev": {
-			"clustervirtualmachineimages.vm.slipway.dev", "contentlibraries.vm.slipway.dev", "vcenters.vm.slipway.dev", "virtualmachineclasses.vm.slipway.dev", "virtualmachineimages.vm.slipway.dev",
-			"virtualmachineinstances.vm.slipway.dev", "virtualmachines.vm.slipway.dev", "zones.vm.slipway.dev",
+			"clustervirtualmachineimages.vm.slipway.dev", "contentlibraries.vm.slipway.dev", "vcenters.vm.slipway.dev", "virtualmachineclasses.vm.slipway.dev",
+			"virtualmachineimagecaches.vm.slipway.dev", "virtualmachineimages.vm.slipway.dev", "virtualmachineinstances.vm.slipway.dev",
+			"virtualmachinepublishrequests.vm.slipway.dev", "virtualmachines.vm.slipway.dev", "zones.vm.slipway.dev",
 		},
 		"instancetype.slipway.dev": {
 			"controllerrevisions.instancetype.slipway.dev",
