@@ -149,8 +149,14 @@ func (w *world) directories(datastore string) []string {
 // create makes a cache of photon-5.
 func (w *world) create(name string, at ...vmv1alpha1.VirtualMachineImageCacheLocation) {
 	w.t.Helper()
+	w.createOf(name, "photon-5", at...)
+}
+
+// createOf makes a cache of an item.
+func (w *world) createOf(name, item string, at ...vmv1alpha1.VirtualMachineImageCacheLocation) {
+	w.t.Helper()
 	c := &vmv1alpha1.VirtualMachineImageCache{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	c.Spec.ContentLibrary = vmv1alpha1.ContentLibraryImageSource{Library: "slipway", Item: "photon-5"}
+	c.Spec.ContentLibrary = vmv1alpha1.ContentLibraryImageSource{Library: "slipway", Item: item}
 	c.Spec.Locations = at
 	if _, err := w.VmV1alpha1().VirtualMachineImageCaches().Create(w.t.Context(), c, metav1.CreateOptions{}); err != nil {
 		w.t.Fatal(err)

@@ -1,0 +1,119 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package imagecache
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/test/simulated"
+)
+
+// held waits until a call waits.
+func (w *world) held(method string) {
+	w.t.Helper()
+	simulated.Eventually(w.t, method+" waits", func() bool {
+		var all map[string]int
+		if err := json.Unmarshal(w.order(http.MethodGet, "/hold"), &all); err != nil {
+			w.t.Fatal(err)
+		}
+		return all[method] > 0
+	})
+}
+
+// settled waits until the directories of LocalDS_0 are those that caches name.
+func (w *world) settled() {
+	w.t.Helper()
+	var have, want []string
+	defer func() {
+		if w.t.Failed() {
+			w.t.Logf("directories (-named +there):\n%s", cmp.Diff(want, have))
+		}
+	}()
+	simulated.Eventually(w.t, "there are the directories that caches name, and no others", func() bool {
+		caches, err := w.VmV1alpha1().VirtualMachineImageCaches().List(w.t.Context(), metav1.ListOptions{})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		want = nil
+		for i := range caches.Items {
+			for _, l := range caches.Items[i].Status.Locations {
+				want = append(want, l.Directory+"/")
+			}
+		}
+		slices.Sort(want)
+		have = prefixed(w.directories("LocalDS_0"))
+		slices.Sort(have)
+		return slices.Equal(want, have)
+	})
+}
+
+// What a killed process leaves is removed, and the copies are made, wherever it was.
+func TestAProcessThatIsKilledAtAnyStepOfACopyLeavesNothing(t *testing.T) {
+	removes := func(w *world) {
+		if err := w.VmV1alpha1().VirtualMachineImageCaches().Delete(t.Context(), "photon", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, step := range map[string]struct {
+		// hold is the call that waits when the process is killed, if it is not in the middle
+		// of a copy.
+		hold string
+		// act begins what the step is of; it makes the cache if it is nil.
+		act func(*world)
+	}{
+		"before directories are listed":              {hold: "SearchDatastore_Task"},
+		"before the directory is made":               {hold: "MakeDirectory"},
+		"the directory is made, and not told":        {hold: "answer.MakeDirectory"},
+		"before the copy":                            {hold: "CopyVirtualDisk_Task"},
+		"the copy has begun, and is not told":        {hold: "answer.CopyVirtualDisk_Task"},
+		"in the middle of the copy":                  {},
+		"it is copied, and not listed":               {hold: "answer.SearchDatastore_Task"},
+		"before the copies are removed":              {hold: "DeleteDatastoreFile_Task", act: removes},
+		"the copies are removed, and it is not told": {hold: "answer.DeleteDatastoreFile_Task", act: removes},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			first := w.start("a")
+			w.order(http.MethodPut, "/datastores/disksize", "bytes", "10485760")
+			make := func() { w.create("photon", on("LocalDS_0")) }
+			w.createOf("warm", "ubuntu-24.04-appliance", on("LocalDS_0"))
+			w.until("warm", "is ready", ready)
+			if step.act != nil {
+				make()
+				w.until("photon", "is ready", ready)
+				make = func() { step.act(w) }
+			}
+			if step.hold == "" {
+				w.order(http.MethodPut, "/datastores/rate", "bytes", "1048576")
+				make()
+				w.until("photon", "is being copied", func(*vmv1alpha1.VirtualMachineImageCache) bool {
+					return len(w.below("LocalDS_0")) > len(w.directories("LocalDS_0"))+2
+				})
+			} else {
+				w.order(http.MethodPut, "/hold", "method", step.hold)
+				make()
+				w.held(step.hold)
+			}
+			first.kill()
+			if step.hold != "" {
+				w.order(http.MethodDelete, "/hold", "method", step.hold)
+			}
+			w.order(http.MethodPut, "/datastores/rate", "bytes", "0")
+			w.start("a")
+			if step.act != nil {
+				w.gone("photon")
+			} else {
+				w.until("photon", "is ready", ready)
+			}
+			w.settled()
+		})
+	}
+}
