@@ -4,10 +4,12 @@
 package imagecache
 
 import (
+	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
@@ -15,8 +17,18 @@ import (
 func TestAnImageIsCopiedAndGoesWithItsCache(t *testing.T) {
 	w := newWorld(t)
 	w.start("a")
-	w.create("photon", on("LocalDS_0"))
-	c := w.until("photon", "is ready", ready)
+	text, err := os.ReadFile("../../../artifacts/examples/imagecache.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	example := &vmv1alpha1.VirtualMachineImageCache{}
+	if err := yaml.UnmarshalStrict(text, example); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.VmV1alpha1().VirtualMachineImageCaches().Create(t.Context(), example, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	c := w.until(example.Name, "is ready", ready)
 	l := c.Status.Locations[0]
 	if l.Progress != 100 || len(l.Files) != 1 || l.DatastoreID == "" || l.ItemID == "" || l.ContentVersion == "" || l.ContentSize == nil {
 		t.Errorf("location %+v is not complete", l)
@@ -29,10 +41,10 @@ func TestAnImageIsCopiedAndGoesWithItsCache(t *testing.T) {
 			t.Errorf("%s is not True: %+v", kind, c.Status.Conditions)
 		}
 	}
-	if err := w.VmV1alpha1().VirtualMachineImageCaches().Delete(t.Context(), "photon", metav1.DeleteOptions{}); err != nil {
+	if err := w.VmV1alpha1().VirtualMachineImageCaches().Delete(t.Context(), example.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	w.gone("photon")
+	w.gone(example.Name)
 	if left := w.below("LocalDS_0"); len(left) != 0 {
 		t.Errorf("left: %q", left)
 	}

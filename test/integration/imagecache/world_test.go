@@ -17,9 +17,13 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	hostfake "k8s.io/client-go/kubernetes/fake"
 
+	"github.com/slipway-dev/slipway/cmd/slipway-apiserver/app"
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine"
+	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/addressclaim"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachineimagecache"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
@@ -40,14 +44,18 @@ type world struct {
 	versioned.Interface
 	t      *testing.T
 	server *framework.Server
+	host   *hostfake.Clientset
 	ready  vcenter.Ready
 	events *journal
+	// policy is that of the replicas that are started from then on.
+	policy virtualmachineimagecache.Policy
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	server := framework.StartStandalone(t)
-	return &world{Interface: server.Client(t), t: t, server: server, ready: simulated.Start(t), events: &journal{}}
+	host := hostfake.NewClientset()
+	server := framework.StartStandaloneIn(t, t.TempDir(), func(o *app.Options) { o.Host = host })
+	return &world{Interface: server.Client(t), t: t, server: server, host: host, ready: simulated.Start(t), events: &journal{}}
 }
 
 // replica is a process that takes care of the vCenter.
@@ -99,9 +107,16 @@ func (w *world) start(owner string) *replica {
 	}
 	platform := engine.New(engine.Options{Driver: d, MissingGrace: time.Second})
 	client := framework.Client(w.t, w.server.Config())
+	informers := externalversions.NewSharedInformerFactory(client, 0)
 	c, err := virtualmachineimagecache.New(virtualmachineimagecache.Deps{
-		Client: client, Informers: externalversions.NewSharedInformerFactory(client, 0), Recorder: w.events,
+		Client: client, Informers: informers, Recorder: w.events, Policy: w.policy,
 		VCenters: &vcenters{held: true, files: d.ImageFiles},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	machines, err := virtualmachine.New(virtualmachine.Deps{
+		Client: client, Informers: informers, Host: w.host, Provider: platform, Recorder: w.events, Addresses: addressclaim.New(nil, w.host.Discovery()),
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -112,6 +127,11 @@ func (w *world) start(owner string) *replica {
 	all.Go(func() {
 		if err := c.Run(ctx); err != nil && ctx.Err() == nil {
 			w.t.Errorf("the controller ended with: %v", err)
+		}
+	})
+	all.Go(func() {
+		if err := machines.Run(ctx); err != nil && ctx.Err() == nil {
+			w.t.Errorf("the controller of virtual machines ended with: %v", err)
 		}
 	})
 	r := &replica{driver: d}

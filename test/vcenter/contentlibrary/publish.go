@@ -48,6 +48,16 @@ func Publish(ctx context.Context, client *rest.Client, datastore types.ManagedOb
 	return nil
 }
 
+// Add adds an item like Item to the library, for tests that need several.
+func Add(ctx context.Context, client *rest.Client, name string) error {
+	m := library.NewManager(client)
+	l, err := m.GetLibraryByName(ctx, Library)
+	if err != nil {
+		return fmt.Errorf("find content library %s: %w", Library, err)
+	}
+	return addItem(ctx, client, m, l.ID, name, []byte(strings.ReplaceAll(string(descriptor), Item, name)))
+}
+
 // appliance is the descriptor with properties, which the guest gets through guestinfo
 // or a CD-ROM.
 func appliance() []byte {

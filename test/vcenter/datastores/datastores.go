@@ -40,6 +40,9 @@ type Datastores struct {
 	open map[string]int
 	// faults are what calls fail with.
 	faults map[string]*ordered
+	// room is what is free of the datastores for which it was ordered, by reference: there
+	// only what is written counts, and not what a disk may hold some day.
+	room map[types.ManagedObjectReference]int64
 	// copied counts the bytes that copies have written.
 	copied int64
 }
@@ -52,10 +55,50 @@ type ordered struct {
 
 // New puts it into the registry. Calls reach it by strict.Handlers.
 func New(registry *simulator.Registry) *Datastores {
-	d := &Datastores{registry: registry, sizes: map[string]int64{}, open: map[string]int{}, faults: map[string]*ordered{}}
+	d := &Datastores{registry: registry, sizes: map[string]int64{}, open: map[string]int{}, faults: map[string]*ordered{},
+		room: map[types.ManagedObjectReference]int64{}}
 	d.Self = self
 	registry.Put(d)
+	registry.AddHandler(d)
 	return d
+}
+
+// PutObject is called by the registry for every new object.
+func (d *Datastores) PutObject(_ *simulator.Context, obj mo.Reference) {
+	if obj.Reference().Type == "VirtualMachine" {
+		go d.giveBack() // what the simulator takes for the capacity of disks
+	}
+}
+
+// UpdateObject is called by the registry for every changed object.
+func (d *Datastores) UpdateObject(*simulator.Context, mo.Reference, []types.PropertyChange) {}
+
+// RemoveObject is called by the registry for every removed object. A virtual machine takes
+// its files along.
+func (d *Datastores) RemoveObject(_ *simulator.Context, ref types.ManagedObjectReference) {
+	if ref.Type == "VirtualMachine" {
+		go d.giveBack()
+	}
+}
+
+// giveBack gives back the space of files that are gone.
+func (d *Datastores) giveBack() {
+	for _, e := range d.registry.All("Datastore") {
+		ds, ok := e.(*simulator.Datastore)
+		if !ok {
+			continue
+		}
+		var freed int64
+		d.mu.Lock()
+		for p, size := range d.sizes {
+			if _, err := os.Stat(p); within(p, ds.Summary.Url) && os.IsNotExist(err) {
+				freed += size
+				delete(d.sizes, p)
+			}
+		}
+		d.mu.Unlock()
+		_ = d.charge(ds, -freed)
+	}
 }
 
 // Lock does nothing: calls on different files go on side by side.
@@ -137,10 +180,18 @@ func (d *Datastores) charge(ds *simulator.Datastore, bytes int64) types.BaseMeth
 	ctx := strict.Acting(d.registry)
 	var fault types.BaseMethodFault
 	ctx.WithLock(ds, func() {
-		free := ds.Summary.FreeSpace - bytes
-		if free < 0 {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		free, ordered := d.room[ds.Self]
+		if !ordered {
+			free = ds.Summary.FreeSpace
+		}
+		if free -= bytes; free < 0 && bytes > 0 {
 			fault = &types.NoDiskSpace{FileFault: types.FileFault{File: ds.Name}, Datastore: ds.Name}
 			return
+		}
+		if ordered {
+			d.room[ds.Self] = free
 		}
 		ctx.Update(ds, []types.PropertyChange{{Name: "summary.freeSpace", Val: min(free, ds.Summary.Capacity)}})
 	})

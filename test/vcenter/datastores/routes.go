@@ -38,20 +38,24 @@ type Copied struct {
 // Routes adds to a control page:
 //
 //	PUT /datastores/rate?bytes=N                    copies take so many bytes in a second; 0 is no time
+//	PUT /datastores/free?datastore=D&bytes=N        so much is free, and from then on only what is written counts
 //	PUT /datastores/disksize?bytes=N                each disk of a library item takes so much
 //	PUT /datastores/toplevel?datastore=D&allowed=B  whether top-level directories can be made, as on vSAN not
 //	PUT /datastores/fault?call=C&fault=F&times=N    calls fail, for ever without times
 //	POST /datastores/delete?path=P                  somebody deletes a file or a directory, open or not
 //	GET /datastores/list?datastore=D                the files and the directories, with a slash at the end
+//	GET /datastores/broken                          the virtual machines with a disk, or what it depends on, that is gone
 //	GET /datastores/copied                          how many bytes were copied
 func (d *Datastores) Routes(mux *http.ServeMux) {
 	for pattern, do := range map[string]func(q url.Values) (any, error){
 		"PUT /datastores/rate":     func(q url.Values) (any, error) { return d.number(q, &d.rate) },
 		"PUT /datastores/disksize": func(q url.Values) (any, error) { return d.number(q, &d.diskSize) },
+		"PUT /datastores/free":     d.setRoom,
 		"PUT /datastores/toplevel": d.setTopLevel,
 		"PUT /datastores/fault":    d.order,
 		"POST /datastores/delete":  d.deleteOrder,
 		"GET /datastores/list":     func(q url.Values) (any, error) { return d.list(q.Get("datastore")) },
+		"GET /datastores/broken":   func(url.Values) (any, error) { return d.broken(), nil },
 		"GET /datastores/copied": func(url.Values) (any, error) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
@@ -88,6 +92,22 @@ func (d *Datastores) find(name string) (*simulator.Datastore, error) {
 		}
 	}
 	return nil, fmt.Errorf("datastore: none has the name %q", name)
+}
+
+func (d *Datastores) setRoom(q url.Values) (any, error) {
+	ds, err := d.find(q.Get("datastore"))
+	if err != nil {
+		return nil, err
+	}
+	var room int64
+	if _, err := d.number(q, &room); err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	d.room[ds.Self] = room
+	d.mu.Unlock()
+	_ = d.charge(ds, 0)
+	return room, nil
 }
 
 func (d *Datastores) setTopLevel(q url.Values) (any, error) {
@@ -151,4 +171,28 @@ func (d *Datastores) list(name string) ([]string, error) {
 		}
 		return nil
 	})
+}
+
+// broken are the virtual machines whose disks have lost a file that they need.
+func (d *Datastores) broken() []string {
+	names := []string{}
+	dc := d.registry.Any("Datacenter").Reference()
+	ctx := strict.Acting(d.registry)
+	for _, e := range d.registry.All("VirtualMachine") {
+		vm, ok := e.(*simulator.VirtualMachine)
+		if !ok {
+			continue
+		}
+		ctx.WithLock(vm, func() {
+			if vm.Config == nil {
+				return
+			}
+			for _, name := range chains(vm.Config.Hardware.Device) {
+				if f, fault := d.resolve(ctx, &dc, name); fault != nil || !f.there() {
+					names = append(names, vm.Name+": "+name)
+				}
+			}
+		})
+	}
+	return names
 }
