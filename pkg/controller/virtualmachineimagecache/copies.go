@@ -30,7 +30,7 @@ func (p *pass) keep(ctx context.Context, at spot, asked location, l *locationSta
 	}
 	p.used(l)
 	if wait := p.due.in(at, p.now()); wait > 0 {
-		p.next(wait)
+		p.next(min(wait, usedStep)) // by when it may have been used
 		return
 	}
 	reading, cancel := context.WithTimeout(ctx, readTimeout)
@@ -86,13 +86,14 @@ func (p *pass) heard(at spot, op *operation, l *locationStatus) bool {
 	if !errors.Is(op.err, context.Canceled) {
 		p.tell(corev1.EventTypeWarning, "CopyFailed", "Copy", "Copying the image to %s failed: %s", l.Directory, conditions.Message(op.err.Error()))
 	}
-	if errors.Is(op.err, provider.ErrNoSpace) {
-		p.sweeps.lacks(p.vcenter, l.DatastoreID)
-	}
 	l.Directory, l.Progress = "", 0
 	p.litter()
 	set(l, p.now(), vmv1alpha1.ConditionReady, metav1.ConditionFalse, vmv1alpha1.ReasonError, op.err.Error())
 	p.due.looked(at, p.now(), true)
+	if errors.Is(op.err, provider.ErrNoSpace) {
+		p.sweeps.lacks(p.vcenter, l.DatastoreID)
+		p.due.cramped(at)
+	}
 	return true
 }
 
@@ -209,6 +210,9 @@ func (p *pass) leave(at spot, l *locationStatus) bool {
 	if l.Directory == "" {
 		p.due.forget(at)
 		p.litter()
+		for _, other := range p.due.roomier(p.vcenter, p.now()) {
+			p.begin = append(p.begin, func() { p.operations.over(other) })
+		}
 		return true
 	}
 	if !tried(l) {

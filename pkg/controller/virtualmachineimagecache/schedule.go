@@ -31,6 +31,8 @@ type schedule struct {
 type turn struct {
 	last, next time.Time
 	failures   int
+	// cramped is true if the last look has failed for want of room.
+	cramped bool
 }
 
 func newSchedule() *schedule {
@@ -77,9 +79,33 @@ func (s *schedule) looked(at spot, now time.Time, failed bool) time.Duration {
 	} else {
 		pause = min(firstPause<<min(t.failures-1, 20), lastPause)
 	}
-	t.last, t.next = now, now.Add(pause)
+	t.last, t.next, t.cramped = now, now.Add(pause), false
 	s.all[at] = t
 	return pause
+}
+
+// cramped notes that a look has failed for want of room.
+func (s *schedule) cramped(at spot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.all[at]
+	t.cramped = true
+	s.all[at] = t
+}
+
+// roomier lets the locations of a vCenter be looked at now that had no room, and returns
+// their parts.
+func (s *schedule) roomier(vcenter string, now time.Time) (parts []part) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for at, t := range s.all {
+		if at.vcenter == vcenter && t.cramped {
+			t.next, t.cramped = now, false
+			s.all[at] = t
+			parts = append(parts, at.part)
+		}
+	}
+	return parts
 }
 
 // forget forgets a location.
