@@ -41,9 +41,7 @@ func TestAnImageIsCopiedAndGoesWithItsCache(t *testing.T) {
 			t.Errorf("%s is not True: %+v", kind, c.Status.Conditions)
 		}
 	}
-	if err := w.VmV1alpha1().VirtualMachineImageCaches().Delete(t.Context(), example.Name, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	w.delete(example.Name)
 	w.gone(example.Name)
 	if left := w.below("LocalDS_0"); len(left) != 0 {
 		t.Errorf("left: %q", left)

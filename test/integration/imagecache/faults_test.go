@@ -41,9 +41,7 @@ func TestALocationThatCannotBeUsedSaysWhy(t *testing.T) {
 			if !strings.Contains(text, test.named) {
 				t.Errorf("messages %q, want %s", text, test.named)
 			}
-			if err := w.VmV1alpha1().VirtualMachineImageCaches().Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			w.delete(name)
 			w.gone(name)
 		})
 	}
@@ -54,6 +52,8 @@ func TestALocationThatCannotBeUsedSaysWhy(t *testing.T) {
 
 // What fails is tried again, and leaves nothing.
 func TestACopyThatFailsIsMadeAgain(t *testing.T) {
+	w := newWorld(t)
+	w.start("a")
 	for _, test := range []struct{ name, call, fault string }{
 		{"the directory cannot be made", "MakeDirectory", "CannotCreateFile"},
 		{"no privilege", "MakeDirectory", "NoPermission"},
@@ -66,12 +66,12 @@ func TestACopyThatFailsIsMadeAgain(t *testing.T) {
 		{"what was copied cannot be listed", "SearchDatastore_Task", "SystemError"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			w := newWorld(t)
-			w.start("a")
-			w.order(http.MethodPut, "/datastores/fault", "call", test.call, "fault", test.fault, "times", "2")
+			w.order(http.MethodPut, "/datastores/fault", "call", test.call, "fault", test.fault, "times", "1")
 			w.create("photon", on("LocalDS_0"))
 			w.until("photon", "is ready", ready)
 			w.settled()
+			w.delete("photon")
+			w.gone("photon")
 		})
 	}
 }
@@ -120,9 +120,7 @@ func TestOnVSANCopiesAreInADirectoryOfTheNamespaceManager(t *testing.T) {
 	w.createOf("appliance", "ubuntu-24.04-appliance", on("LocalDS_1"))
 	w.until("appliance", "is ready", ready)
 	for _, name := range []string{"photon", "appliance"} {
-		if err := w.VmV1alpha1().VirtualMachineImageCaches().Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		w.delete(name)
 		w.gone(name)
 	}
 }

@@ -57,11 +57,10 @@ func (w *world) settled() {
 
 // What a killed process leaves is removed, and the copies are made, wherever it was.
 func TestAProcessThatIsKilledAtAnyStepOfACopyLeavesNothing(t *testing.T) {
-	removes := func(w *world) {
-		if err := w.VmV1alpha1().VirtualMachineImageCaches().Delete(t.Context(), "photon", metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	w := newWorld(t)
+	w.order(http.MethodPut, "/datastores/disksize", "bytes", "10485760")
+	w.createOf("warm", "ubuntu-24.04-appliance", on("LocalDS_0"))
+	removes := func(w *world) { w.delete("photon") }
 	for name, step := range map[string]struct {
 		// hold is the call that waits when the process is killed, if it is not in the middle
 		// of a copy.
@@ -80,12 +79,10 @@ func TestAProcessThatIsKilledAtAnyStepOfACopyLeavesNothing(t *testing.T) {
 		"the copies are removed, and it is not told": {hold: "answer.DeleteDatastoreFile_Task", act: removes},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
 			first := w.start("a")
-			w.order(http.MethodPut, "/datastores/disksize", "bytes", "10485760")
-			make := func() { w.create("photon", on("LocalDS_0")) }
-			w.createOf("warm", "ubuntu-24.04-appliance", on("LocalDS_0"))
 			w.until("warm", "is ready", ready)
+			w.settled()
+			make := func() { w.create("photon", on("LocalDS_0")) }
 			if step.act != nil {
 				make()
 				w.until("photon", "is ready", ready)
@@ -107,12 +104,13 @@ func TestAProcessThatIsKilledAtAnyStepOfACopyLeavesNothing(t *testing.T) {
 				w.order(http.MethodDelete, "/hold", "method", step.hold)
 			}
 			w.order(http.MethodPut, "/datastores/rate", "bytes", "0")
-			w.start("a")
-			if step.act != nil {
-				w.gone("photon")
-			} else {
+			defer w.start("a").stop()
+			if step.act == nil {
 				w.until("photon", "is ready", ready)
+				w.settled()
+				w.delete("photon")
 			}
+			w.gone("photon")
 			w.settled()
 		})
 	}

@@ -58,9 +58,7 @@ func TestCopiesStayWhileADiskDependsOnThem(t *testing.T) {
 			if test.hide != nil {
 				test.hide(w)
 			}
-			if err := caches.Delete(t.Context(), cache, metav1.DeleteOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			w.delete(cache)
 			c := w.until(cache, "says why it stays", func(c *vmv1alpha1.VirtualMachineImageCache) bool { return why(c) == test.reason })
 			if message := conditions.Find(c.Status.Locations[0].Conditions, vmv1alpha1.ConditionReady).Message; !strings.Contains(message, "web") {
 				t.Errorf("message %q does not name the virtual machine", message)
@@ -92,9 +90,7 @@ func TestServersLeaveEachOthersCopiesAlone(t *testing.T) {
 	w.until("photon", "is ready", ready)
 	first.kill()
 	w.start("a") // which searches for directories that nobody names
-	if err := w.VmV1alpha1().VirtualMachineImageCaches().Delete(t.Context(), "photon", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	w.delete("photon")
 	w.gone("photon")
 	simulated.Eventually(t, "the directory of the other server is left, and no more", func() bool {
 		left := prefixed(w.directories("LocalDS_0"))

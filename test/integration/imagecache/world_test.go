@@ -228,6 +228,14 @@ func prefixed(paths []string) (out []string) {
 	return out
 }
 
+// delete deletes a cache.
+func (w *world) delete(name string) {
+	w.t.Helper()
+	if err := w.VmV1alpha1().VirtualMachineImageCaches().Delete(w.t.Context(), name, metav1.DeleteOptions{}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // gone waits until a cache is gone.
 func (w *world) gone(name string) {
 	w.t.Helper()
