@@ -37,8 +37,9 @@ type operations struct {
 	// over is called when one has ended.
 	over func(part)
 
-	mu      sync.Mutex
-	ctx     context.Context // that of run, which operations live as long as
+	mu sync.Mutex
+	// derive makes the context of an operation from that of run.
+	derive  func() (context.Context, context.CancelFunc)
 	all     map[spot]*operation
 	running sync.WaitGroup
 }
@@ -52,7 +53,7 @@ func newOperations(over func(part)) *operations {
 func (o *operations) run(ctx context.Context, do func()) {
 	ctx, end := context.WithCancel(ctx)
 	o.mu.Lock()
-	o.ctx = ctx
+	o.derive = func() (context.Context, context.CancelFunc) { return context.WithCancel(ctx) }
 	o.mu.Unlock()
 	do()
 	end()
@@ -95,12 +96,12 @@ func (o *operations) forget(s spot) {
 func (o *operations) begin(s spot, directory string, do work) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if op := o.all[s]; op != nil && !op.ended || o.ctx.Err() != nil {
+	ctx, cancel := o.derive()
+	if op := o.all[s]; op != nil && !op.ended || ctx.Err() != nil {
+		cancel()
 		return
 	}
-	op := &operation{directory: directory}
-	ctx, cancel := context.WithCancel(o.ctx)
-	op.cancel = cancel
+	op := &operation{directory: directory, cancel: cancel}
 	o.all[s] = op
 	o.running.Go(func() {
 		defer cancel()
