@@ -16,15 +16,21 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/strict"
 )
 
-// SetAddress gives the first adapter of a running guest one address, in place of those that
-// it has: what a guest reports is for its owner to choose.
-func (e *Events) SetAddress(id, address string) error {
+// SetAddresses gives the first adapter of a running guest these addresses, in place of those
+// that it has: what a guest reports is for its owner to choose.
+func (e *Events) SetAddresses(id string, addresses ...string) error {
 	vm, err := e.vm(id)
 	if err != nil {
 		return err
 	}
-	if _, err := netip.ParseAddr(address); err != nil {
-		return fmt.Errorf("address: %w", err)
+	config := &types.NetIpConfigInfo{}
+	for _, address := range addresses {
+		if _, err := netip.ParseAddr(address); err != nil {
+			return fmt.Errorf("address: %w", err)
+		}
+		config.IpAddress = append(config.IpAddress, types.NetIpConfigInfoIpAddress{
+			IpAddress: address, PrefixLength: 24, State: string(types.NetIpConfigInfoIpAddressStatusPreferred),
+		})
 	}
 	ctx := strict.Acting(e.registry)
 	ctx.WithLock(vm, func() {
@@ -33,12 +39,9 @@ func (e *Events) SetAddress(id, address string) error {
 			return
 		}
 		net := append([]types.GuestNicInfo(nil), vm.Guest.Net...)
-		net[0].IpAddress = []string{address}
-		net[0].IpConfig = &types.NetIpConfigInfo{IpAddress: []types.NetIpConfigInfoIpAddress{{
-			IpAddress: address, PrefixLength: 24, State: string(types.NetIpConfigInfoIpAddressStatusPreferred),
-		}}}
+		net[0].IpAddress, net[0].IpConfig = addresses, config
 		ctx.Update(vm, []types.PropertyChange{
-			{Name: "guest.net", Val: net}, {Name: "guest.ipAddress", Val: address}, {Name: "summary.guest.ipAddress", Val: address},
+			{Name: "guest.net", Val: net}, {Name: "guest.ipAddress", Val: addresses[0]}, {Name: "summary.guest.ipAddress", Val: addresses[0]},
 		})
 	})
 	return err
@@ -120,7 +123,7 @@ func (e *Events) setGuest(q url.Values) (any, error) {
 	id := q.Get("vm")
 	switch {
 	case q.Has("address"):
-		return nil, e.SetAddress(id, q.Get("address"))
+		return nil, e.SetAddresses(id, q["address"]...)
 	case q.Has("heartbeat"):
 		return nil, e.SetHeartbeat(id, types.ManagedEntityStatus(q.Get("heartbeat")))
 	}

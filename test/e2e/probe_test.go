@@ -1,0 +1,120 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// guest changes what the guest of a VM reports.
+func (u user) guest(vm string, values ...string) {
+	u.t.Helper()
+	q := url.Values{"vm": {u.get("vm/"+vm, ".status.uniqueID")}}
+	for i := 0; i < len(values); i += 2 {
+		q.Set(values[i], values[i+1])
+	}
+	orderVCenter(u.t, http.MethodPut, "/vm/guest?"+q.Encode())
+}
+
+// probed waits until a condition says so, as status and reason.
+func (u user) probed(vm, condition, want string, texts ...string) {
+	u.t.Helper()
+	eventually(u.t, long, condition+" of "+vm+" is "+want, func() error {
+		path := fmt.Sprintf(`.status.conditions[?(@.type==%q)]`, condition)
+		got := u.get("vm/"+vm, path+".status") + "/" + u.get("vm/"+vm, path+".reason")
+		message := u.get("vm/"+vm, path+".message")
+		if got != want {
+			return errorf("%s (%s), want %s", got, message, want)
+		}
+		for _, text := range texts {
+			if !strings.Contains(message, text) {
+				return errorf("%q, want it to say %q", message, text)
+			}
+		}
+		return nil
+	})
+}
+
+func TestVariablesAndHeartbeatOfTheGuestDecideReadiness(t *testing.T) {
+	u := admin(t)
+	u.apply(catalogue)
+	u.apply(vmManifest("vars", "readinessProbe: {guestInfo: [{key: state, value: 'up|ready'}, {key: role}]}"))
+	u.apply(vmManifest("heart", "readinessProbe: {guestHeartbeat: {thresholdStatus: Yellow}}"))
+	u.probed("vars", "ProbeSucceeded", "False/NotReady", "guestInfo[0]", "no variable guestinfo.state")
+	u.guest("vars", "key", "state", "value", "starting up")
+	u.probed("vars", "ProbeSucceeded", "False/NotReady", "guestinfo.state does not match up|ready")
+	u.guest("vars", "key", "state", "value", "up")
+	u.probed("vars", "ProbeSucceeded", "False/NotReady", "guestInfo[1]", "no variable guestinfo.role")
+	u.guest("vars", "key", "role", "value", "db")
+	u.probed("vars", "Ready", "True/Succeeded")
+	u.guest("vars", "key", "state", "value", "down")
+	u.probed("vars", "Ready", "False/NotReady", "guestInfo[0]")
+
+	u.probed("heart", "Ready", "True/Succeeded")
+	u.guest("heart", "heartbeat", "red")
+	u.probed("heart", "Ready", "False/NotReady", "the heartbeat of the guest is Red")
+	u.guest("heart", "heartbeat", "yellow")
+	u.probed("heart", "Ready", "True/Succeeded")
+}
+
+func TestProbesThatCannotBeAreRefused(t *testing.T) {
+	u := admin(t)
+	u.apply(catalogue)
+	for probe, field := range map[string]string{
+		"{tcpSocket: {port: 22, host: kubernetes.default.svc}}":           "spec.readinessProbe.tcpSocket.host",
+		"{tcpSocket: {port: 22, host: 'fe80::1%eth0'}}":                   "spec.readinessProbe.tcpSocket.host",
+		"{tcpSocket: {port: 0}}":                                          "spec.readinessProbe.tcpSocket.port",
+		"{tcpSocket: {port: 22}, periodSeconds: 3601}":                    "spec.readinessProbe.periodSeconds",
+		"{guestInfo: [{key: a, value: '('}]}":                             "spec.readinessProbe.guestInfo[0].value",
+		"{guestInfo: [{key: a}, {key: b, value: '(?:(?:ab){30}){30}'}]}":  "spec.readinessProbe.guestInfo[1].value",
+		"{guestInfo: [{key: ''}]}":                                        "spec.readinessProbe.guestInfo[0].key",
+		"{tcpSocket: {port: 22}, guestHeartbeat: {thresholdStatus: Red}}": "spec.readinessProbe",
+	} {
+		u.refused(vmManifest("refused", "readinessProbe: "+probe), []string{"create", "-f", "-"}, field)
+	}
+	// Another one's address cannot be told from none at admission.
+	u.apply(vmManifest("scanner", "readinessProbe: {tcpSocket: {port: 22, host: 127.0.0.1}}"))
+	u.probed("scanner", "ProbeSucceeded", "False/NotReady", "127.0.0.1 is not an address that the guest of this virtual machine reports")
+}
+
+func TestWhatVSphereSaysOfAVMIsAnEventOnce(t *testing.T) {
+	u := admin(t)
+	u.apply(catalogue)
+	u.apply(vmManifest("moved"))
+	u.kubectl("wait", "--for=condition=Ready", "vm/moved", "--timeout=90s")
+	q := url.Values{"vm": {u.get("vm/moved", ".status.uniqueID")}, "kind": {"DrsVmMigratedEvent"}}
+	orderVCenter(t, http.MethodPost, "/vm/event?"+q.Encode())
+	told := func() string {
+		return u.kubectl("get", "events", "--field-selector=reason=MigratedByDRS,involvedObject.name=moved", "-o", "jsonpath={.items[*].message}")
+	}
+	const want = "DRS moved the virtual machine from host esx-before to host "
+	eventually(t, long, "the move is an event", func() error {
+		if got := told(); !strings.HasPrefix(got, want) {
+			return errorf("%q", got)
+		}
+		return nil
+	})
+	if err := cluster.KillSlipway(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cluster.RestartSlipway(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// What comes after the restart is told after what is told again.
+	q.Set("kind", "VmDasBeingResetEvent")
+	orderVCenter(t, http.MethodPost, "/vm/event?"+q.Encode())
+	eventually(t, long, "what happens after a restart is an event", func() error {
+		if got := u.kubectl("get", "events", "--field-selector=reason=ResetByHA,involvedObject.name=moved", "-o", "name"); got == "" {
+			return errorf("there is none")
+		}
+		return nil
+	})
+	if got := told(); strings.Count(got, want) != 1 {
+		t.Errorf("the events are %q, want the move once", got)
+	}
+}
