@@ -42,7 +42,7 @@ func (s *scene) added() {
 		s.Errorf("what asked for it is in zone %s", vm.Status.Zone)
 	}
 	// The others are used already, and this one hardly.
-	s.free(8<<30, "LocalDS_0", "LocalDS_1", "DC0_C1_DS")
+	s.free(1, 8<<30, "LocalDS_0", "LocalDS_1", "DC0_C1_DS")
 	s.create("late", nil)
 	if vm := s.ready("late"); vm.Status.Zone != "late" {
 		s.Errorf("what can go anywhere is in zone %s, want the one that has most", vm.Status.Zone)

@@ -41,7 +41,7 @@ func TestACreateThatWasNotBegunIsMadeOnceInTheZoneThatWasChosen(t *testing.T) {
 	if of[chosen] == nil || len(s.machines()) != 0 {
 		t.Fatalf("before it was killed zone %q was chosen, and %v made", chosen, s.machines())
 	}
-	s.free(4<<30, of[chosen]...)
+	s.free(1, 4<<30, of[chosen]...)
 	s.order(1, http.MethodDelete, "/hold?method=FindByUuid")
 	s.must(s.RestartSlipway(t.Context()))
 

@@ -20,7 +20,7 @@ parameters: {storagepolicyname: Gold}
 
 // policy asks for a storage policy that no datastore of one zone is compatible with.
 func (s *scene) policy() {
-	s.free(1<<40, "DC0_C1_DS")
+	s.free(1, 1<<40, "DC0_C1_DS")
 	s.must(s.Apply(s.Context(), []byte(gold)))
 	golden := func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.StorageClass = "gold" }
 	s.create("golden", func(vm *vmv1alpha1.VirtualMachine) { golden(vm); vm.Spec.Zone = "second" })

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -199,12 +198,12 @@ func (s *scene) zonesReady(names ...string) {
 	}
 }
 
-// free sets the space that is free on datastores of the first vCenter.
-func (s *scene) free(bytes int64, datastores ...string) {
+// free sets the space that is free on datastores of the simulated vCenter of a number.
+func (s *scene) free(n int, bytes int64, datastores ...string) {
 	s.Helper()
 	for _, name := range datastores {
 		query := url.Values{"datastore": {name}, "bytes": {strconv.FormatInt(bytes, 10)}}.Encode()
-		s.order(1, http.MethodPut, "/datastore/free?"+query)
+		s.order(n, http.MethodPut, "/datastore/free?"+query)
 	}
 }
 
@@ -266,15 +265,16 @@ func TestVirtualMachinesAreSpreadOverZonesOfSeveralVCenters(t *testing.T) {
 		}
 	}
 
-	s.imageOf("default", "vcenter-2")
+	s.imageOf("photon-5", "default", "vcenter-2")
 	s.asked()
 	s.full()
 	s.missing()
 	s.removal(spread["third"])
-	s.imageOf("default")
+	s.imageOf("photon-5", "default")
 	s.policy()
 	s.added()
-	s.imageOf("default", "late")
+	s.imageOf("photon-5", "default", "late")
+	s.inOne("early", "late", "late")
 
 	for _, name := range names {
 		if strings.HasPrefix(before[name], "third ") {
@@ -287,18 +287,6 @@ func TestVirtualMachinesAreSpreadOverZonesOfSeveralVCenters(t *testing.T) {
 	if now := s.PID(slipway); now != pid {
 		t.Errorf("the server was restarted: process %d, and %d at the start", now, pid)
 	}
-}
-
-// imageOf waits until the image is said to be in these vCenters.
-func (s *scene) imageOf(vcenters ...string) {
-	s.Helper()
-	s.eventually("the image is in all vCenters", func() error {
-		image, err := s.api.VirtualMachineImages("default").Get(s.Context(), "photon-5", metav1.GetOptions{})
-		if err != nil || slices.Equal(image.Status.VCenters, vcenters) && conditions.IsTrue(image.Status.Conditions, vmv1alpha1.ConditionReady) {
-			return err
-		}
-		return fmt.Errorf("it is in %v, want %v: %+v", image.Status.VCenters, vcenters, image.Status.Conditions)
-	})
 }
 
 // asked asks for zones, by spec and by label.
@@ -321,7 +309,7 @@ func (s *scene) asked() {
 
 // full takes the space of a zone.
 func (s *scene) full() {
-	s.free(1<<20, "DC0_C1_DS")
+	s.free(1, 1<<20, "DC0_C1_DS")
 	// What is free is known for a short time.
 	s.eventually("the zone is seen to be full", func() error {
 		z, err := s.api.Zones().Get(s.Context(), "second", metav1.GetOptions{})
