@@ -21,3 +21,21 @@ func TestTheQuickstartRuns(t *testing.T) {
 	u.wants("vm/web-1", `.status.conditions[?(@.type=="Ready")].status`, "True")
 	u.wants("vm/web-1", ".status.powerState", "PoweredOn")
 }
+
+// The guests of the simulated vCenter answer no connections, and set no variables.
+func TestTheExampleOfProbesRuns(t *testing.T) {
+	u := admin(t)
+	clusterObjects(t, "virtualmachineclusterinstancetype/u1.small", "virtualmachineclusterpreference/linux.efi")
+	for _, name := range []string{"../../artifacts/examples/quickstart.yaml", "../../artifacts/examples/probe.yaml"} {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.apply(strings.ReplaceAll(string(content), "  namespace: default\n", ""))
+	}
+	u.wants("vm/heart-1", `.status.conditions[?(@.type=="ProbeSucceeded")].status`, "True")
+	u.wants("vm/heart-1", `.status.conditions[?(@.type=="Ready")].status`, "True")
+	for _, name := range []string{"socket-1", "variable-1"} {
+		u.wants("vm/"+name, `.status.conditions[?(@.type=="ProbeSucceeded")].status`, "False")
+	}
+}
