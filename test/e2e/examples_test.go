@@ -22,6 +22,19 @@ func TestTheQuickstartRuns(t *testing.T) {
 	u.wants("vm/web-1", ".status.powerState", "PoweredOn")
 }
 
+func TestTheExampleOfFastDeployRuns(t *testing.T) {
+	u := admin(t)
+	u.apply(catalogue)
+	content, err := os.ReadFile("../../artifacts/examples/fastdeploy.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest := strings.NewReplacer("  namespace: default\n", "", "kind: ClusterVirtualMachineImage, ", "").Replace(string(content))
+	u.apply(manifest)
+	u.kubectl("wait", "--for=condition=Ready", "vm/runner-1", "--timeout=90s")
+	u.kubectl("wait", "--for=condition=DiskPromotionSynced", "vm/runner-1", "--timeout=90s")
+}
+
 // The guests of the simulated vCenter answer no connections, and set no variables.
 func TestTheExampleOfProbesRuns(t *testing.T) {
 	u := admin(t)
