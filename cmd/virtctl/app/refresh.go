@@ -126,7 +126,7 @@ func waitForCapture(ctx context.Context, c vmclient.VirtualMachineInterface, res
 	var vm *vmv1alpha1.VirtualMachine
 	err := wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, timeout, true, func(ctx context.Context) (bool, error) {
 		got, err := c.Get(ctx, result.Name, metav1.GetOptions{})
-		if ctx.Err() != nil {
+		if deadline, _ := ctx.Deadline(); ctx.Err() != nil || !time.Now().Before(deadline) {
 			return false, nil // the end of the wait, not an answer of the server
 		}
 		vm, last = got, err
