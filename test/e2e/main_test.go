@@ -56,7 +56,7 @@ func options(dir string) localcluster.Options {
 	return localcluster.Options{
 		DataDir: dir, BinDir: binDir, UnsafeNoFsync: true, GuestBootDelay: 100 * time.Millisecond,
 		// A right that a test grants must hold at once, not after ten seconds.
-		SlipwayArgs: []string{"--authorization-webhook-cache-unauthorized-ttl=0s"},
+		SlipwayArgs: []string{"--authorization-webhook-cache-unauthorized-ttl=0s", "--probe-networks=127.0.0.0/8"},
 		VCenterArgs: []string{"--control-listen=127.0.0.1:0"},
 	}
 }

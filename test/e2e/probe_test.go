@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -38,6 +39,48 @@ func (u user) probed(vm, condition, want string, texts ...string) {
 		}
 		return nil
 	})
+}
+
+func TestASocketOfTheGuestDecidesReadiness(t *testing.T) {
+	u := admin(t)
+	// The guest is at an address of this host.
+	const address = "127.0.7.1"
+	listener, err := net.Listen("tcp", address+":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := listener.Addr().String()
+	port := listener.Addr().(*net.TCPAddr).Port
+	u.apply(catalogue)
+	u.apply(vmManifest("web", fmt.Sprintf("readinessProbe: {tcpSocket: {port: %d, host: %s}, periodSeconds: 1, timeoutSeconds: 5}", port, address)))
+	u.probed("web", "ProbeSucceeded", "False/NotReady", "spec.readinessProbe.tcpSocket", "not an address that the guest")
+	q := url.Values{"vm": {u.get("vm/web", ".status.uniqueID")}, "address": {u.get("vm/web", ".status.network.primaryIP4"), address}}
+	orderVCenter(t, http.MethodPut, "/vm/guest?"+q.Encode())
+	u.probed("web", "ProbeSucceeded", "True/Succeeded")
+	u.probed("web", "Ready", "True/Succeeded")
+	if err := cluster.KillSlipway(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cluster.RestartSlipway(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	u.probed("web", "Ready", "False/NotReady", at+" refuses the connection")
+	eventually(t, long, "an event tells that the probe failed", func() error {
+		if out := u.kubectl("get", "events", "--field-selector=reason=ProbeFailed,involvedObject.name=web", "-o", "name"); out == "" {
+			return errorf("there is none")
+		}
+		return nil
+	})
+
+	u.kubectl("patch", "vm/web", "--type=merge", "-p", `{"spec":{"powerState":"PoweredOff","powerOffMode":"Hard"}}`)
+	u.probed("web", "ProbeSucceeded", "False/PoweredOff", "not probed")
+	u.probed("web", "Ready", "True/PoweredOff")
+	u.kubectl("patch", "vm/web", "--type=merge", "-p", `{"spec":{"powerState":"PoweredOn","readinessProbe":null}}`)
+	u.probed("web", "Ready", "True/Succeeded")
+	u.wants("vm/web", `.status.conditions[?(@.type=="ProbeSucceeded")].status`, "")
 }
 
 func TestVariablesAndHeartbeatOfTheGuestDecideReadiness(t *testing.T) {
