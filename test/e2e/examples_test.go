@@ -35,6 +35,18 @@ func TestTheExampleOfFastDeployRuns(t *testing.T) {
 	u.kubectl("wait", "--for=condition=DiskPromotionSynced", "vm/runner-1", "--timeout=90s")
 }
 
+func TestTheExampleOfAnImageCacheIsReady(t *testing.T) {
+	clusterObjects(t, "vmicache/photon-5")
+	content, err := os.ReadFile("../../artifacts/examples/imagecache.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := admin(t)
+	u.apply(string(content))
+	u.kubectl("wait", "--for=condition=Ready", "vmicache/photon-5", "--timeout=90s")
+	u.kubectl("delete", "vmicache/photon-5", "--timeout=90s")
+}
+
 // The guests of the simulated vCenter answer no connections, and set no variables.
 func TestTheExampleOfProbesRuns(t *testing.T) {
 	u := admin(t)
