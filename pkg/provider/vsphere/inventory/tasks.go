@@ -153,24 +153,39 @@ func awaitTask(ctx context.Context, c *vim25.Client, ref types.ManagedObjectRefe
 			if cause := context.Cause(ctx); errors.Is(cause, driver.ErrLeave) {
 				return nil, cause
 			}
-			cancelTask(context.WithoutCancel(ctx), c, ref, ch)
+			cancelTask(context.WithoutCancel(ctx), c, ref, ch, cancelGrace)
 			return nil, ctx.Err()
 		}
 	}
 }
 
-// cancelGrace is how long a task that was cancelled may take to end.
-const cancelGrace = 10 * time.Second
+const (
+	// cancelGrace is how long a task that was cancelled may take to end.
+	cancelGrace = 10 * time.Second
+	// cancelRecheck is how often it is read meanwhile: a process that ends has no stream
+	// any more that would tell of it.
+	cancelRecheck = 200 * time.Millisecond
+)
 
 // cancelTask cancels a task and waits for its end, so that who cleans up after
-// it finds what it has done and nothing comes after.
-func cancelTask(ctx context.Context, c *vim25.Client, ref types.ManagedObjectReference, ch <-chan types.TaskInfo) {
-	ctx, cancel := context.WithTimeout(ctx, cancelGrace)
+// it finds what it has done and nothing comes after. It reports whether it has ended.
+func cancelTask(ctx context.Context, c *vim25.Client, ref types.ManagedObjectReference, ch <-chan types.TaskInfo, grace time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 	_, _ = methods.CancelTask(ctx, c, &types.CancelTask{This: ref})
-	select {
-	case <-ch:
-	case <-ctx.Done():
+	again := time.NewTicker(cancelRecheck)
+	defer again.Stop()
+	for {
+		select {
+		case <-ch:
+			return true
+		case <-again.C:
+			if info, err := readTask(ctx, c, ref); vimfault.Gone(err, ref) || err == nil && ended(info) {
+				return true
+			}
+		case <-ctx.Done():
+			return false
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/vmware/govmomi/find"
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
@@ -36,6 +37,23 @@ func TestATaskThatVCenterHasForgottenIsLostAndNotDone(t *testing.T) {
 		}
 		if kind := vimfault.KindOf(err); kind == vimfault.NotFound {
 			t.Errorf("a lost task is sorted as %s: a destroy of which nothing is known would count as done", kind)
+		}
+	})
+}
+
+// A process that ends closes its stream before the last tasks have ended.
+func TestTheEndOfACancelledTaskIsSeenWithoutAStream(t *testing.T) {
+	simulator.Test(func(ctx context.Context, c *vim25.Client) {
+		vm, err := find.NewFinder(c).VirtualMachine(ctx, "/DC0/vm/DC0_H0_VM0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		task, err := vm.PowerOff(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !cancelTask(ctx, c, task.Reference(), nil, time.Minute) {
+			t.Error("the end of the task was not seen")
 		}
 	})
 }
