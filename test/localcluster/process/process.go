@@ -161,6 +161,9 @@ func (p *Process) WaitFor(ctx context.Context, ready func(context.Context) error
 	}
 }
 
+// stackTimeout is many times what writing the stacks of all goroutines takes.
+const stackTimeout = 2 * time.Second
+
 // Stop asks the child to end, kills it when it does not in time, and waits for it.
 // It tells when it had to kill. Stopping a child that has ended is no error.
 func (p *Process) Stop() error {
@@ -178,6 +181,12 @@ func (p *Process) Stop() error {
 	case <-timer.C:
 	}
 	err := fmt.Errorf("%s did not end within %s of SIGTERM and was killed", p.spec.Name, p.spec.StopTimeout)
+	// A program of Go writes into its log what it waits for.
+	_ = p.signal(syscall.SIGQUIT)
+	select {
+	case <-p.done:
+	case <-time.After(stackTimeout):
+	}
 	return errors.Join(err, p.Kill())
 }
 
