@@ -64,6 +64,14 @@ func TestASocketOfTheGuestDecidesReadiness(t *testing.T) {
 	if err := cluster.RestartSlipway(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	// The aggregator may have found the kinds gone while the server was away.
+	eventually(t, short, "the kinds are known again", func() error {
+		_, errOut, err := u.try("", "kubectl", "get", "vm/web")
+		if err != nil {
+			return errorf("%s", errOut)
+		}
+		return nil
+	})
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -75,7 +75,8 @@ func (s *scene) effects() map[string]int {
 	var all map[string]int
 	s.order(http.MethodGet, "/calls", &all)
 	maps.DeleteFunc(all, func(method string, _ int) bool {
-		return !strings.HasSuffix(method, "_Task") && !strings.HasPrefix(method, "Unregister")
+		changes := strings.HasSuffix(method, "_Task") && !strings.HasPrefix(method, "Search") || strings.HasPrefix(method, "Unregister")
+		return !changes
 	})
 	return all
 }
