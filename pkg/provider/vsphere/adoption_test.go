@@ -107,6 +107,7 @@ func TestAVMWithoutOurKeyIsNotDeleted(t *testing.T) {
 }
 
 func TestAVMOutsideOfTheManagedFolderIsNotTakenOver(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)

@@ -250,6 +250,7 @@ func (v *victim) setKey(key, value string) {
 }
 
 func TestWhatHappensBehindOurBack(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)

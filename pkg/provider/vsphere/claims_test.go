@@ -227,6 +227,7 @@ func TestReadOnlyClaimsAreAttachedSoThatNothingIsWritten(t *testing.T) {
 // What vSphere says about a disk is in the condition, nothing is powered on without the
 // disk, and all goes on by itself when the reason has gone.
 func TestFaultsOfVolumesAreToldAndPassed(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	for _, tc := range []struct{ call, fault, says string }{

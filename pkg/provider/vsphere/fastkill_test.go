@@ -34,6 +34,7 @@ func held(t *testing.T, ready vcenter.Ready, method string) int {
 // is lost. The next one finds what is there: the VM runs, or its object goes, and nothing is
 // left.
 func TestADeploymentOfAKilledProcessEndsAsAnyOther(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
 	f.makeDisk(cachedDisk)
@@ -59,6 +60,7 @@ func TestADeploymentOfAKilledProcessEndsAsAnyOther(t *testing.T) {
 }
 
 func TestAPromotionOfAKilledProcessEndsAsAnyOther(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
 	f.makeDisk(cachedDisk)

@@ -120,6 +120,7 @@ func TestACloneWhoseTaskIsLostIsMadeOnce(t *testing.T) {
 
 // vCenter goes on with what it was asked for, and the next process finds it.
 func TestTheEndOfAProcessCancelsNoClone(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	counted := &calls{}
 	p := newProvider(t, settings{Config: Config{
@@ -156,6 +157,7 @@ func TestTheEndOfAProcessCancelsNoClone(t *testing.T) {
 
 // What vSphere has made is there, although nobody was told so before the process ended.
 func TestTheEndOfAProcessLeavesWhatWasMadeAndNotAnswered(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p := newProvider(t, settings{Config: Config{
 		URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials,

@@ -22,6 +22,7 @@ import (
 // vCenter goes on with what a process has asked for that was killed: a VM that appears
 // after its object has gone belongs to nobody.
 func TestADeletionAwaitsWhatAnEarlierProcessHasAskedFor(t *testing.T) {
+	t.Parallel()
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"deployment": libraryImage(), "clone": templateImage()} {
 		t.Run(name, func(t *testing.T) {
 			ready := startVCenter(t)

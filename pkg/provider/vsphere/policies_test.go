@@ -319,6 +319,7 @@ func TestComplianceIsToldAndSoIsItsEnd(t *testing.T) {
 
 // What lacked at first is looked for again, and found.
 func TestADatastoreThatBecomesCompatibleIsTaken(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
@@ -334,6 +335,7 @@ func TestADatastoreThatBecomesCompatibleIsTaken(t *testing.T) {
 
 // A key provider too.
 func TestAKeyProviderThatIsConfiguredLaterIsTaken(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})

@@ -123,6 +123,7 @@ func TestDisksArePromotedWhenTheirModeAndTheVMAllowIt(t *testing.T) {
 }
 
 func TestAPromotionThatFailsIsTriedAgainAndReported(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
 	f.makeDisk(cachedDisk)

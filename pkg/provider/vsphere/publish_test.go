@@ -265,6 +265,7 @@ func TestAnItemGetsANewVersionOfItsNamespaceAlone(t *testing.T) {
 
 // A process that is killed sends nothing more after a call; what it has asked for goes on.
 func TestAnItemIsMadeOnceWhereverItsProcessDies(t *testing.T) {
+	t.Parallel()
 	for _, method := range []string{"rest.FindLibrary", "CreateCollectorForTasks", "rest.FindLibraryItem", "rest.UpdateLibraryItem", "rest.CaptureLibraryItem", "rest.GetLibraryItem", "rest.DownloadLibraryItem"} {
 		for _, version := range []bool{false, true} {
 			name := method

@@ -15,6 +15,7 @@ import (
 )
 
 func TestAnImageIsCopiedAndGoesWithItsCache(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.start("a")
 	text, err := os.ReadFile("../../../artifacts/examples/imagecache.yaml")

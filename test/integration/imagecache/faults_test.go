@@ -16,6 +16,7 @@ import (
 
 // What names nothing is said, with what was named.
 func TestALocationThatCannotBeUsedSaysWhy(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.start("a")
 	for _, test := range []struct {
@@ -52,6 +53,7 @@ func TestALocationThatCannotBeUsedSaysWhy(t *testing.T) {
 
 // What fails is tried again, and leaves nothing.
 func TestACopyThatFailsIsMadeAgain(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.start("a")
 	for _, test := range []struct{ name, call, fault string }{
@@ -77,6 +79,7 @@ func TestACopyThatFailsIsMadeAgain(t *testing.T) {
 }
 
 func TestAFileThatIsGoneIsCopiedAgain(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	first := w.start("a")
 	w.create("photon", on("LocalDS_0"))
@@ -91,6 +94,7 @@ func TestAFileThatIsGoneIsCopiedAgain(t *testing.T) {
 }
 
 func TestALocationThatIsTakenAwayGivesItsCopiesUp(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.start("a")
 	w.create("photon", on("LocalDS_0"), on("/DC0/datastore/LocalDS_1"))
@@ -107,6 +111,7 @@ func TestALocationThatIsTakenAwayGivesItsCopiesUp(t *testing.T) {
 }
 
 func TestOnVSANCopiesAreInADirectoryOfTheNamespaceManager(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.order(http.MethodPut, "/datastores/toplevel", "datastore", "LocalDS_1", "allowed", "false")
 	first := w.start("a")

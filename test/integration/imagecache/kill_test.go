@@ -57,6 +57,7 @@ func (w *world) settled() {
 
 // What a killed process leaves is removed, and the copies are made, wherever it was.
 func TestAProcessThatIsKilledAtAnyStepOfACopyLeavesNothing(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.order(http.MethodPut, "/datastores/disksize", "bytes", "10485760")
 	w.createOf("warm", "ubuntu-24.04-appliance", on("LocalDS_0"))

@@ -114,6 +114,7 @@ func (w *world) destroy(name string) {
 // made, whatever goes meanwhile, none loses a disk that it depends on, and in the end nothing
 // is left.
 func TestVirtualMachinesAreMadeWhateverCopiesHaveToGo(t *testing.T) {
+	t.Parallel()
 	const count, atOnce, disk = 30, 3, 100 << 20
 	w := newWorld(t)
 	w.policy.MinIdle = 100 * time.Millisecond

@@ -28,6 +28,7 @@ func why(c *vmv1alpha1.VirtualMachineImageCache) string {
 // A disk that others depend on stays, whosever they are, until they are gone; and while it is
 // not known whether there are any.
 func TestCopiesStayWhileADiskDependsOnThem(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		// hide makes vSphere tell less than all of the virtual machine.
 		hide   func(w *world)
@@ -79,6 +80,7 @@ func TestCopiesStayWhileADiskDependsOnThem(t *testing.T) {
 // Of two servers on one vCenter none removes what is the other's: neither knows the caches of
 // the other one.
 func TestServersLeaveEachOthersCopiesAlone(t *testing.T) {
+	t.Parallel()
 	w, other := newWorld(t), newWorld(t)
 	other.ready = w.ready
 	other.start("b")
