@@ -23,7 +23,8 @@ COUNT ?= 1
 ROUNDS ?= 5
 SUITES ?= unit integration e2e
 GO ?= go
-GOTEST ?= $(GO) test -timeout 20m -shuffle=$(SEED) -count=$(COUNT)
+# Tests that say that they may run beside others mostly wait: more of them than there are cores.
+GOTEST ?= $(GO) test -timeout 20m -parallel=4 -shuffle=$(SEED) -count=$(COUNT)
 
 PROGRAMS := slipway-apiserver slipway-dev virtctl
 LDFLAGS := -s -w
