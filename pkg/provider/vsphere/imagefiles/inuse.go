@@ -16,6 +16,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
 // details are what tells the files of a virtual machine.
@@ -115,48 +116,11 @@ func usersAmong(ctx context.Context, c *vim25.Client, refs []types.ManagedObject
 func chains(devices []types.BaseVirtualDevice) []string {
 	var files []string
 	for _, device := range devices {
-		disk, ok := device.(*types.VirtualDisk)
-		if !ok {
-			continue
-		}
-		for backing := disk.Backing; backing != nil; backing = parentOf(backing) {
-			if b, ok := backing.(types.BaseVirtualDeviceFileBackingInfo); ok {
-				files = append(files, b.GetVirtualDeviceFileBackingInfo().FileName)
-			}
+		if disk, ok := device.(*types.VirtualDisk); ok {
+			files = append(files, observe.DiskFiles(disk.Backing)...)
 		}
 	}
 	return files
-}
-
-// parentOf is what a disk is made from, nil for nothing.
-func parentOf(backing types.BaseVirtualDeviceBackingInfo) types.BaseVirtualDeviceBackingInfo {
-	switch b := backing.(type) {
-	case *types.VirtualDiskFlatVer2BackingInfo:
-		if b.Parent != nil {
-			return b.Parent
-		}
-	case *types.VirtualDiskFlatVer1BackingInfo:
-		if b.Parent != nil {
-			return b.Parent
-		}
-	case *types.VirtualDiskSparseVer2BackingInfo:
-		if b.Parent != nil {
-			return b.Parent
-		}
-	case *types.VirtualDiskSparseVer1BackingInfo:
-		if b.Parent != nil {
-			return b.Parent
-		}
-	case *types.VirtualDiskSeSparseBackingInfo:
-		if b.Parent != nil {
-			return b.Parent
-		}
-	case *types.VirtualDiskRawDiskMappingVer1BackingInfo:
-		if b.Parent != nil {
-			return b.Parent
-		}
-	}
-	return nil
 }
 
 // snapshotFiles are the files of the disks that the snapshots of a virtual machine have.

@@ -6,6 +6,7 @@ package observe
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -254,23 +255,29 @@ func DiskUUID(disk *types.VirtualDisk) string {
 // DiskFiles are the files of a disk, its own first, then those of its parents. There is
 // at least one name.
 func DiskFiles(b types.BaseVirtualDeviceBackingInfo) []string {
-	switch b := b.(type) {
-	case *types.VirtualDiskFlatVer2BackingInfo:
-		out := []string{b.FileName}
-		for p := b.Parent; p != nil; p = p.Parent {
-			out = append(out, p.FileName)
+	var out []string
+	for at := b; at != nil; at = parentOf(at) {
+		if file, ok := at.(types.BaseVirtualDeviceFileBackingInfo); ok {
+			out = append(out, file.GetVirtualDeviceFileBackingInfo().FileName)
 		}
-		return out
-	case *types.VirtualDiskSeSparseBackingInfo:
-		out := []string{b.FileName}
-		for p := b.Parent; p != nil; p = p.Parent {
-			out = append(out, p.FileName)
-		}
-		return out
-	case *types.VirtualDiskRawDiskMappingVer1BackingInfo:
-		return []string{b.FileName}
-	case types.BaseVirtualDeviceFileBackingInfo:
-		return []string{b.GetVirtualDeviceFileBackingInfo().FileName}
 	}
-	return []string{fmt.Sprintf("a disk of %T", b)}
+	if len(out) == 0 {
+		return []string{fmt.Sprintf("a disk of %T", b)}
+	}
+	return out
+}
+
+// parentOf is what a disk is made from, nil for nothing. Each backing that can have a parent
+// has a field of that name, of its own type.
+func parentOf(b types.BaseVirtualDeviceBackingInfo) types.BaseVirtualDeviceBackingInfo {
+	v := reflect.Indirect(reflect.ValueOf(b))
+	if v.Kind() != reflect.Struct {
+		return nil
+	}
+	parent := v.FieldByName("Parent")
+	if !parent.IsValid() || parent.IsNil() {
+		return nil
+	}
+	above, _ := parent.Interface().(types.BaseVirtualDeviceBackingInfo)
+	return above
 }
