@@ -176,6 +176,9 @@ func (r *reconciler) collect(ctx context.Context, files provider.ImageFiles, vce
 // evictSome takes locations from the specs of caches: their copies are removed then.
 func (r *reconciler) evictSome(ctx, reading context.Context, files provider.ImageFiles, vcenter string) error {
 	caches := r.all()
+	if len(caches) == 0 {
+		return nil
+	}
 	all := evictable(caches, vcenter, r.waited(), r.policy, r.now())
 	if len(all) == 0 {
 		return nil
