@@ -3202,7 +3202,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibrarySpec(ref common.ReferenceCallback
 					},
 					"vCenter": {
 						SchemaProps: spec.SchemaProps{
-							Description: "VCenter is the name of the VCenter that has the library. Defaults to default. Immutable.",
+							Description: "VCenter is the name of the VCenter in whose library of the name virtual machines are published. Images are made of the items of every vCenter that has one. Defaults to default. Immutable.",
 							Type:        []string{"string"},
 							Format:      "",
 						},

@@ -75,8 +75,9 @@ type ContentLibrarySpec struct {
 	// +optional
 	// +listType=atomic
 	Defaults []ContentLibraryDefault `json:"defaults,omitempty" protobuf:"bytes,6,rep,name=defaults"`
-	// VCenter is the name of the VCenter that has the library. Defaults to default.
-	// Immutable.
+	// VCenter is the name of the VCenter in whose library of the name virtual machines are
+	// published. Images are made of the items of every vCenter that has one. Defaults to
+	// default. Immutable.
 	// +optional
 	VCenter string `json:"vCenter,omitempty" protobuf:"bytes,7,opt,name=vCenter"`
 	// PublishFrom selects the namespaces, by their labels, whose virtual machines may be

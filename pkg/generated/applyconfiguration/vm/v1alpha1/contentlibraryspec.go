@@ -31,8 +31,9 @@ type ContentLibrarySpecApplyConfiguration struct {
 	// Defaults say which instance type and preference are inferred from an image, by its
 	// guest operating system; at most 64. The first that fits counts.
 	Defaults []ContentLibraryDefaultApplyConfiguration `json:"defaults,omitempty"`
-	// VCenter is the name of the VCenter that has the library. Defaults to default.
-	// Immutable.
+	// VCenter is the name of the VCenter in whose library of the name virtual machines are
+	// published. Images are made of the items of every vCenter that has one. Defaults to
+	// default. Immutable.
 	VCenter *string `json:"vCenter,omitempty"`
 	// PublishFrom selects the namespaces, by their labels, whose virtual machines may be
 	// published in the library. None when unset; an empty selector selects all.
