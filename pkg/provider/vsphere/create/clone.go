@@ -36,21 +36,15 @@ func (c *Creator) clone(ctx context.Context, want configspec.Want, rep *placemen
 	if err != nil {
 		return none, fmt.Errorf("reading what is cloned, %s: %w", from.Value, err)
 	}
-	res, err := methods.CloneVM_Task(ctx, vim, &types.CloneVM_Task{
-		This: from, Folder: folder, Name: want.Name, Spec: cloneOf(template, want, rep, folder, spec),
+	return c.made(ctx, "cloning "+from.Value, func(vim *vim25.Client) (types.ManagedObjectReference, error) {
+		res, err := methods.CloneVM_Task(ctx, vim, &types.CloneVM_Task{
+			This: from, Folder: folder, Name: want.Name, Spec: cloneOf(template, want, rep, folder, spec),
+		})
+		if err != nil {
+			return none, err
+		}
+		return res.Returnval, nil
 	})
-	if err != nil {
-		return none, fmt.Errorf("cloning %s: %w", from.Value, err)
-	}
-	result, err := c.Actor.Inventory.WaitTask(ctx, res.Returnval)
-	if err != nil {
-		return none, fmt.Errorf("cloning %s: %w", from.Value, err)
-	}
-	ref, ok := result.(types.ManagedObjectReference)
-	if !ok {
-		return none, fmt.Errorf("cloning %s: vSphere returned no virtual machine", from.Value)
-	}
-	return ref, nil
 }
 
 // cloned reads the configuration that is cloned: that of the snapshot, if there is one.

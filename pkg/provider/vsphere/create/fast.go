@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
-	"slices"
 	"strings"
 	"sync"
 
@@ -131,19 +129,24 @@ func diskSpec(boot *vmv1alpha1.VirtualMachineBootDisk, profile string) types.Bas
 
 // createVM makes the VM and waits for it.
 func (c *Creator) createVM(ctx context.Context, folder, pool types.ManagedObjectReference, spec types.VirtualMachineConfigSpec) (types.ManagedObjectReference, error) {
-	result, err := c.Actor.Task(ctx, func(vim *vim25.Client) (types.ManagedObjectReference, error) {
+	return c.made(ctx, "creating the vSphere VM "+spec.Name, func(vim *vim25.Client) (types.ManagedObjectReference, error) {
 		res, err := methods.CreateVM_Task(ctx, vim, &types.CreateVM_Task{This: folder, Config: spec, Pool: pool})
 		if err != nil {
 			return types.ManagedObjectReference{}, err
 		}
 		return res.Returnval, nil
 	})
+}
+
+// made starts a task that makes a VM, and returns that when it has ended.
+func (c *Creator) made(ctx context.Context, doing string, start func(*vim25.Client) (types.ManagedObjectReference, error)) (types.ManagedObjectReference, error) {
+	result, err := c.Actor.Task(ctx, start)
 	if err != nil {
-		return types.ManagedObjectReference{}, fmt.Errorf("creating the vSphere VM %s: %w", spec.Name, err)
+		return types.ManagedObjectReference{}, fmt.Errorf("%s: %w", doing, err)
 	}
 	ref, ok := result.(types.ManagedObjectReference)
 	if !ok {
-		return types.ManagedObjectReference{}, fmt.Errorf("creating the vSphere VM %s: vSphere returned no virtual machine", spec.Name)
+		return types.ManagedObjectReference{}, fmt.Errorf("%s: vSphere returned no virtual machine", doing)
 	}
 	return ref, nil
 }
@@ -166,7 +169,7 @@ func (c *Creator) explain(ctx context.Context, fast *Fast, err error) error {
 			return fmt.Errorf("%w; and then %w", err, lerr)
 		}
 		for _, name := range names {
-			if !slices.ContainsFunc(found, func(f types.BaseFileInfo) bool { return path.Base(f.GetFileInfo().Path) == name }) {
+			if !datastore.Has(found, name) {
 				return errors.Join(fast.Lacks(dir+"/"+name), err)
 			}
 		}

@@ -37,7 +37,7 @@ func (c *Creator) makeHome(ctx context.Context, uid string, home datastore.Place
 		if err == nil || !datastore.Exists(err) {
 			return dir, err
 		}
-		removed, err := c.removeLeft(ctx, home, name)
+		_, removed, err := c.removeLeft(ctx, home, name)
 		if err != nil {
 			return "", err
 		}
@@ -48,22 +48,19 @@ func (c *Creator) makeHome(ctx context.Context, uid string, home datastore.Place
 	return "", fmt.Errorf("datastore %s has %d directories of virtual machines that are not in the inventory and had the UID %s", home.Name, maxHomes, uid)
 }
 
-// removeLeft removes the directory that an attempt has left. It is false if there is a VM in
-// it, or if there is none.
-func (c *Creator) removeLeft(ctx context.Context, home datastore.Place, name string) (bool, error) {
+// removeLeft removes the directory that an attempt has left, unless there is a VM in it.
+func (c *Creator) removeLeft(ctx context.Context, home datastore.Place, name string) (there, removed bool, err error) {
 	dir, err := c.files().Find(ctx, home, name)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	files, there, err := c.files().Files(ctx, home, dir)
 	if err != nil || !there || machine(files) {
-		return false, err
+		return there, false, err
 	}
 	klog.FromContext(ctx).Info("What an attempt to create a vSphere VM has left is removed", "directory", dir)
-	if err := c.files().Remove(ctx, home, dir); err != nil {
-		return false, err
-	}
-	return true, nil
+	err = c.files().Remove(ctx, home, dir)
+	return true, err == nil, err
 }
 
 // machine reports whether a VM is among the files.
@@ -88,15 +85,7 @@ func (c *Creator) RemoveLeftovers(ctx context.Context, uid, only string) error {
 			continue
 		}
 		for n := range maxHomes {
-			dir, err := c.files().Find(ctx, home, homeName(uid, n))
-			if err != nil {
-				errs = append(errs, err)
-				break
-			}
-			files, there, err := c.files().Files(ctx, home, dir)
-			if err == nil && there && !machine(files) {
-				err = c.files().Remove(ctx, home, dir)
-			}
+			there, _, err := c.removeLeft(ctx, home, homeName(uid, n))
 			if err != nil {
 				errs = append(errs, err)
 			}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/vmware/govmomi/fault"
@@ -109,6 +110,11 @@ func (s *Store) Files(ctx context.Context, p Place, dir string) (files []types.B
 	return found.File, true, nil
 }
 
+// Has reports whether a file of that name is among those of a directory.
+func Has(files []types.BaseFileInfo, name string) bool {
+	return slices.ContainsFunc(files, func(f types.BaseFileInfo) bool { return path.Base(f.GetFileInfo().Path) == name })
+}
+
 // Remove removes a directory with all that is in it.
 func (s *Store) Remove(ctx context.Context, p Place, dir string) error {
 	_, err := s.task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
@@ -141,19 +147,14 @@ func (s *Store) removeNamespace(ctx context.Context, p Place, dir string) error 
 	return err
 }
 
-// CopyDisk copies a virtual disk and waits for the copy, which is made by spec.
+// CopyDisk copies a virtual disk within a datacenter and waits for the copy, which is made
+// by spec.
 func (s *Store) CopyDisk(ctx context.Context, datacenter types.ManagedObjectReference, from, to string, spec types.BaseVirtualDiskSpec) error {
-	_, err := s.task(ctx, func(c *vim25.Client) (types.ManagedObjectReference, error) {
-		res, err := methods.CopyVirtualDisk_Task(ctx, c, &types.CopyVirtualDisk_Task{
-			This:       *c.ServiceContent.VirtualDiskManager,
-			SourceName: from, SourceDatacenter: &datacenter, DestName: to, DestDatacenter: &datacenter, DestSpec: spec,
-		})
-		if err != nil {
-			return types.ManagedObjectReference{}, err
-		}
-		return res.Returnval, nil
-	})
+	task, err := s.Begin(ctx, Transfer{From: from, FromDatacenter: datacenter, To: to, ToDatacenter: datacenter, Disk: true, Spec: spec})
 	if err != nil {
+		return err
+	}
+	if _, err := s.Inventory.WaitTask(ctx, task); err != nil {
 		return fmt.Errorf("copying disk %s to %s: %w", from, to, err)
 	}
 	return nil

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -65,8 +64,7 @@ func (f *Files) complete(ctx context.Context, place provider.ImagePlace, image *
 	}
 	for i := range files {
 		_, name := datastore.Split(files[i].Path)
-		at := slices.IndexFunc(found, func(info types.BaseFileInfo) bool { return info.GetFileInfo().Path == name })
-		if !there || at < 0 {
+		if !there || !datastore.Has(found, name) {
 			return nil, fmt.Errorf("copying library item %s: %s is not there after it was copied", place.ItemID, files[i].Path)
 		}
 		files[i].ContentSize = descriptor.Amount(sizeOf(found, name))
@@ -216,7 +214,7 @@ func (f *Files) Missing(ctx context.Context, place provider.ImagePlace, director
 	var missing []string
 	for i := range files {
 		_, name := datastore.Split(files[i].Path)
-		if !slices.ContainsFunc(found, func(info types.BaseFileInfo) bool { return info.GetFileInfo().Path == name }) {
+		if !datastore.Has(found, name) {
 			missing = append(missing, files[i].Path)
 		}
 	}
