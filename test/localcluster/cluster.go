@@ -136,6 +136,9 @@ func (c *Cluster) RestartSlipway(ctx context.Context) error {
 			return err
 		}
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.options.StartTimeout,
+		fmt.Errorf("slipway-apiserver was not ready again within %s", c.options.StartTimeout))
+	defer cancel()
 	return c.startSlipway(ctx)
 }
 
