@@ -81,7 +81,7 @@ func (p *pass) startCreate(ctx context.Context, op driver.Operation, parts ...an
 // retried is true when an earlier attempt to create the virtual machine may have left
 // something: one of this process that failed, or one of a process before.
 func (p *pass) retried() bool {
-	return p.rec.last[driver.KindCreate] != nil || !p.req.VM.CreationTimestamp.After(p.engine.started)
+	return p.rec.last.Last(driver.KindCreate) != nil || !p.req.VM.CreationTimestamp.After(p.engine.started)
 }
 
 // waitForPrerequisites says what is not there, and checks the rest meanwhile.

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"runtime/debug"
 	"time"
 
@@ -111,12 +110,7 @@ func (r *record) remember(run *running, err error, failure driver.Failure, now t
 	case err != nil && failure == driver.Interrupted:
 		return
 	}
-	last := maps.Clone(r.last)
-	if last == nil {
-		last = plan.Outcomes{}
-	}
-	last[kind] = plan.After(last[kind], run.fingerprint, err, failure, now)
-	r.last = last
+	r.last = r.last.After(kind, run.fingerprint, err, failure, now)
 }
 
 // interrupt ends the operation of key, if it is still the one that was seen.

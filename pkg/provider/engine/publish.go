@@ -39,7 +39,7 @@ func (e *Engine) Publish(ctx context.Context, pub *provider.Publication) (*provi
 		return nil, err
 	}
 	if hold := own.last.Held(op, pub.Now); hold != nil {
-		return nil, errors.Join(own.last[op.Kind].Err, &provider.RequeueError{After: hold.Wait, Reason: "publishing is tried again"})
+		return nil, errors.Join(hold.Err, &provider.RequeueError{After: hold.Wait, Reason: "publishing is tried again"})
 	}
 	if err := p.start(ctx, op); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (e *Engine) Withdraw(ctx context.Context, pub *provider.Publication) error 
 	kept.VM = nil
 	op := p.ending(e.driver.Withdraw(kept))
 	if hold := own.last.Held(op, pub.Now); hold != nil {
-		return errors.Join(own.last[op.Kind].Err, &provider.RequeueError{After: hold.Wait, Reason: "what is half made is looked for again"})
+		return errors.Join(hold.Err, &provider.RequeueError{After: hold.Wait, Reason: "what is half made is looked for again"})
 	}
 	if err := p.start(ctx, op); err != nil {
 		return err

@@ -71,7 +71,8 @@ func (s *scene) input() plan.Input {
 	in := plan.Input{VM: s.vm, Want: w, Machine: m, Facts: m.Facts(w), Now: now}
 	if s.held {
 		first, _ := plan.Make(in)
-		in.Last = plan.Outcomes{driver.KindReconfigure: {
+		in.Last = plan.Outcomes{{
+			Kind:        driver.KindReconfigure,
 			Fingerprint: plan.Fingerprint(*first.Operation), Err: errors.New("vSphere refused"), Next: now.Add(time.Minute),
 		}}
 	}

@@ -6,6 +6,7 @@ package plan
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"time"
 
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
@@ -13,15 +14,54 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 )
 
-// Outcomes are how the last operation of each kind ended: two that take turns are
-// remembered both.
-type Outcomes map[driver.Kind]*Outcome
+// Outcomes are how operations ended, the last one first: those that take turns, each of
+// which undoes what another one did, are all remembered.
+type Outcomes []Outcome
+
+// remembered is how many outcomes are kept.
+const remembered = 8
 
 // Held returns nil when the operation may start.
-func (o Outcomes) Held(op driver.Operation, now time.Time) *Hold { return o[op.Kind].held(op, now) }
+func (o Outcomes) Held(op driver.Operation, now time.Time) *Hold {
+	fingerprint := Fingerprint(op)
+	for i := range o {
+		if o[i].Fingerprint == fingerprint {
+			return o[i].held(op, now)
+		}
+	}
+	return nil
+}
+
+// Last is how the last operation of a kind ended, nil for none.
+func (o Outcomes) Last(kind driver.Kind) *Outcome {
+	for i := range o {
+		if o[i].Kind == kind {
+			return &o[i]
+		}
+	}
+	return nil
+}
+
+// After is o and that an operation of a kind ended with err at a time, with failure telling
+// what kind of error it is.
+func (o Outcomes) After(kind driver.Kind, fingerprint uint64, err error, failure driver.Failure, at time.Time) Outcomes {
+	next := Outcome{Kind: kind, Fingerprint: fingerprint, Err: err}
+	others := make(Outcomes, 0, len(o))
+	for _, last := range o {
+		if last.Fingerprint != fingerprint {
+			others = append(others, last)
+		} else if (last.Err == nil) == (err == nil) {
+			next.Repeats = last.Repeats + 1
+		}
+	}
+	next.Next = at.Add(pause(err, failure, next.Repeats))
+	return slices.Concat(Outcomes{next}, others[:min(len(others), remembered-1)])
+}
 
 // Outcome is how an operation ended.
 type Outcome struct {
+	// Kind of the operation.
+	Kind driver.Kind
 	// Fingerprint of the operation.
 	Fingerprint uint64
 	// Err is its failure; nil after success.
@@ -53,17 +93,6 @@ func Fingerprint(op driver.Operation) uint64 {
 // repetition is how long the first operation that succeeded and is planned again
 // waits: about as long as a stream may be behind.
 const repetition = 5 * time.Second
-
-// After is the outcome of an operation that ended with err at a time, with failure
-// telling what kind of error it is, after last.
-func After(last *Outcome, fingerprint uint64, err error, failure driver.Failure, at time.Time) *Outcome {
-	o := &Outcome{Fingerprint: fingerprint, Err: err}
-	if last != nil && last.Fingerprint == fingerprint && (last.Err == nil) == (err == nil) {
-		o.Repeats = last.Repeats + 1
-	}
-	o.Next = at.Add(pause(err, failure, o.Repeats))
-	return o
-}
 
 // pause is short for what passes by itself, long for what somebody must repair. What
 // has succeeded may be tried once more at once: what was read may have been older.
@@ -99,7 +128,7 @@ type Hold struct {
 }
 
 func (o *Outcome) held(op driver.Operation, now time.Time) *Hold {
-	if o == nil || !o.Next.After(now) || o.Fingerprint != Fingerprint(op) {
+	if !o.Next.After(now) {
 		return nil
 	}
 	wait := o.Next.Sub(now)

@@ -29,27 +29,29 @@ func TestPausesGrow(t *testing.T) {
 		"what succeeds and has no effect": {nil, driver.Refused, []time.Duration{0, 5 * s, 10 * s, 20 * s, 40 * s, 80 * s, 160 * s, 320 * s, 600 * s, 600 * s}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var o *Outcome
+			var o Outcomes
 			var got []time.Duration
 			for range tc.want {
-				o = After(o, 7, tc.err, tc.failure, now)
-				got = append(got, o.Next.Sub(now))
+				o = o.After(driver.KindReconfigure, 7, tc.err, tc.failure, now)
+				got = append(got, o[0].Next.Sub(now))
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("pauses (-want +got):\n%s", diff)
 			}
-			if o = After(o, 8, tc.err, tc.failure, now); o.Next.Sub(now) != tc.want[0] {
-				t.Errorf("pause of another request = %s, want %s", o.Next.Sub(now), tc.want[0])
+			if o = o.After(driver.KindReconfigure, 8, tc.err, tc.failure, now); o[0].Next.Sub(now) != tc.want[0] {
+				t.Errorf("pause of another request = %s, want %s", o[0].Next.Sub(now), tc.want[0])
 			}
 		})
 	}
 }
 
 func TestAFailureAfterASuccessBeginsAnew(t *testing.T) {
-	o := After(nil, 7, nil, driver.Refused, now)
-	o = After(o, 7, nil, driver.Refused, now)
-	if o = After(o, 7, errors.New("broken"), driver.Refused, now); o.Repeats != 0 {
-		t.Errorf("%d repeats after the first failure, want none", o.Repeats)
+	var o Outcomes
+	for _, err := range []error{nil, nil, errors.New("broken")} {
+		o = o.After(driver.KindReconfigure, 7, err, driver.Refused, now)
+	}
+	if o[0].Repeats != 0 {
+		t.Errorf("%d repeats after the first failure, want none", o[0].Repeats)
 	}
 }
 
@@ -82,7 +84,7 @@ func TestS1S2WhatSucceedsAndIsPlannedAgainBacksOff(t *testing.T) {
 					}
 					at = at.Add(hold.Wait)
 				}
-				last[op.Kind] = After(last[op.Kind], Fingerprint(op), nil, driver.Refused, at)
+				last = last.After(op.Kind, Fingerprint(op), nil, driver.Refused, at)
 			}
 			if started > 15 {
 				t.Errorf("started %d times within an hour", started)
@@ -91,13 +93,14 @@ func TestS1S2WhatSucceedsAndIsPlannedAgainBacksOff(t *testing.T) {
 	}
 }
 
-// Two operations that take turns would each undo the memory of the other.
+// Two operations that take turns would each undo the memory of the other, whether of one
+// kind or of two.
 func TestOperationsThatTakeTurnsAreBothHeld(t *testing.T) {
 	config, restart := change("guestID", "a", "c"), driver.Operation{Kind: driver.KindRestart, Detail: "0"}
 	last := Outcomes{}
 	for range 2 {
 		for _, op := range []driver.Operation{config, restart} {
-			last[op.Kind] = After(last[op.Kind], Fingerprint(op), nil, driver.Refused, now)
+			last = last.After(op.Kind, Fingerprint(op), nil, driver.Refused, now)
 		}
 	}
 	want := &Hold{Wait: 5 * time.Second, Reason: vmv1alpha1.ReasonNotEffective, Message: `guestID was set to "c", and vSphere shows "a"`}
@@ -109,5 +112,31 @@ func TestOperationsThatTakeTurnsAreBothHeld(t *testing.T) {
 	}
 	if last.Held(config, now.Add(5*time.Second)) != nil {
 		t.Error("the configuration is held longer than it says")
+	}
+}
+
+// vSphere lowers a reservation with its limit, say, and raises it with the reservation.
+func TestTwoChangesThatUndoEachOtherBackOff(t *testing.T) {
+	ops := []driver.Operation{change("memory.reservation", "4Mi", "1Gi"), change("memory.limit", "", "4Mi")}
+	last, at, started := Outcomes{}, now, 0
+	for end := now.Add(time.Hour); at.Before(end); started++ {
+		op := ops[started%len(ops)]
+		if hold := last.Held(op, at); hold != nil {
+			at = at.Add(hold.Wait)
+		}
+		last = last.After(op.Kind, Fingerprint(op), nil, driver.Refused, at)
+	}
+	if started > 30 {
+		t.Errorf("started %d times within an hour", started)
+	}
+}
+
+func TestTheLatestOutcomesAreRemembered(t *testing.T) {
+	var last Outcomes
+	for i := range uint64(remembered + 3) {
+		last = last.After(driver.KindReconfigure, i, nil, driver.Refused, now)
+	}
+	if len(last) != remembered || last[0].Fingerprint != remembered+2 {
+		t.Errorf("%d outcomes are kept, the first of %d; want %d, the first of the last operation", len(last), last[0].Fingerprint, remembered)
 	}
 }

@@ -24,7 +24,7 @@ func (promotable) Promote(func(int32)) driver.Operation {
 
 func TestDisksArePromotedWhenNothingKeepsThemFromIt(t *testing.T) {
 	const online, offline, disabled = vmv1alpha1.PromoteDisksModeOnline, vmv1alpha1.PromoteDisksModeOffline, vmv1alpha1.PromoteDisksModeDisabled
-	failed := Outcomes{driver.KindPromote: {Fingerprint: Fingerprint(driver.Operation{Kind: driver.KindPromote, Detail: "Online"}), Err: errors.New("no space"), Next: now.Add(time.Minute)}}
+	failed := Outcomes{{Kind: driver.KindPromote, Fingerprint: Fingerprint(driver.Operation{Kind: driver.KindPromote, Detail: "Online"}), Err: errors.New("no space"), Next: now.Add(time.Minute)}}
 	for name, tc := range map[string]struct {
 		mode  vmv1alpha1.PromoteDisksMode
 		facts driver.Facts
