@@ -54,6 +54,7 @@ func Effective(vm *vmv1alpha1.VirtualMachine, in Inputs) (*vmv1alpha1.VirtualMac
 			applyPreference(spec, vm, in.Preference)
 		}
 		applyDefaults(spec, in.Preference)
+		checkLimit(spec, in, &found)
 		if in.Instancetype != nil {
 			checkCeilings(spec, &vm.Spec, &found)
 		}

@@ -12,6 +12,7 @@ import (
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/limits"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/hardware"
 )
 
 const percent = 100
@@ -102,4 +103,20 @@ func memoryConflicts(own *vmv1alpha1.VirtualMachineMemory, it *itv1alpha1.Memory
 	if own.Limit != nil {
 		found.excluded("spec.memory.limit")
 	}
+}
+
+// checkLimit refuses a limit below the memory that has to be reserved as a whole: vSphere
+// would keep one of both, and undo the other.
+func checkLimit(spec *vmv1alpha1.VirtualMachineInstanceSpec, in Inputs, found *problems) {
+	memory := spec.Memory
+	if memory.Guest == nil || memory.Limit == nil || memory.Limit.Cmp(*memory.Guest) >= 0 || !hardware.Pinned(spec) {
+		return
+	}
+	source, path := sizeSource(in)
+	if path == "" {
+		path = "spec.memory.limit"
+	}
+	found.add(InvalidProblem, path, fmt.Sprintf(
+		"memory.limit %s of %s is less than the %s of memory, all of which has to be reserved for devices that are passed through, SR-IOV, 1Gi pages and dedicated CPUs",
+		memory.Limit, source, memory.Guest))
 }

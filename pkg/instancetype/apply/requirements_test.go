@@ -5,6 +5,7 @@ package apply_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -178,5 +179,37 @@ network: {interfaces: [{name: eth0, model: vmxnet3}]}`)
 	_, err = apply.Effective(vmOf(t, `{className: gold, cpu: {sockets: 1}, memory: {guest: 1Gi}, devices: {gpus: [{name: a, deviceName: b}]}}`), apply.Inputs{Class: class})
 	if diff := cmp.Diff([]string{"spec.cpu", "spec.memory", "spec.devices.gpus"}, fieldsOf(t, err)); diff != "" {
 		t.Errorf("conflicts with a class (-want +got):\n%s", diff)
+	}
+}
+
+// All memory of what is pinned is reserved, and vSphere has no limit below a reservation.
+func TestALimitBelowMemoryThatHasToBeReservedIsReported(t *testing.T) {
+	const size, gpu = "cpu: {sockets: 1}, memory: {guest: 1Gi, limit: 4Mi}", "devices: {gpus: [{name: a, deviceName: grid_t4-8q}]}"
+	class := &vmv1alpha1.VirtualMachineClass{Spec: *parse[vmv1alpha1.VirtualMachineClassSpec](t, "{"+size+"}")}
+	for name, tc := range map[string]struct {
+		vm    string
+		class *vmv1alpha1.VirtualMachineClass
+		want  []string
+	}{
+		"of a class":                    {"{" + gpu + "}", class, []string{"spec.className"}},
+		"of the virtual machine":        {"{" + size + ", " + gpu + "}", nil, []string{"spec.memory.limit"}},
+		"with nothing that is pinned":   {"{" + size + "}", nil, nil},
+		"a limit of exactly the memory": {"{cpu: {sockets: 1}, memory: {guest: 1Gi, limit: 1024Mi}, " + gpu + "}", nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := apply.Effective(vmOf(t, tc.vm), apply.Inputs{Class: tc.class})
+			if len(tc.want) == 0 {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(tc.want, fieldsOf(t, err)); diff != "" {
+				t.Errorf("fields (-want +got):\n%s", diff)
+			}
+			if !strings.Contains(err.Error(), "memory.limit 4Mi of ") {
+				t.Errorf("error %q does not say what was given", err)
+			}
+		})
 	}
 }
