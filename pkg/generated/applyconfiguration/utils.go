@@ -217,12 +217,28 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationvmv1alpha1.VirtualMachineClassStatusApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineCPU"):
 		return &applyconfigurationvmv1alpha1.VirtualMachineCPUApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineDeletion"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineDeletionApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineDevice"):
 		return &applyconfigurationvmv1alpha1.VirtualMachineDeviceApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineDevices"):
 		return &applyconfigurationvmv1alpha1.VirtualMachineDevicesApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineFirmware"):
 		return &applyconfigurationvmv1alpha1.VirtualMachineFirmwareApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineGroup"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineGroupApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineGroupMember"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineGroupMemberApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineGroupMemberStatus"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineGroupMemberStatusApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineGroupPlacement"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineGroupPlacementApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineGroupSpec"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineGroupSpecApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineGroupStatus"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineGroupStatusApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineGroupStep"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineGroupStepApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineGuestStatus"):
 		return &applyconfigurationvmv1alpha1.VirtualMachineGuestStatusApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineImage"):
@@ -281,6 +297,16 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationvmv1alpha1.VirtualMachineReadinessProbeApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineResources"):
 		return &applyconfigurationvmv1alpha1.VirtualMachineResourcesApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineSnapshot"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineSnapshotApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineSnapshotNode"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineSnapshotNodeApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineSnapshotQuiesce"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineSnapshotQuiesceApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineSnapshotSpec"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineSnapshotSpecApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineSnapshotStatus"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineSnapshotStatusApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineSpec"):
 		return &applyconfigurationvmv1alpha1.VirtualMachineSpecApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineStatus"):

@@ -138,9 +138,18 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		vmv1alpha1.VirtualMachineClassList{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineClassList(ref),
 		vmv1alpha1.VirtualMachineClassSpec{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineClassSpec(ref),
 		vmv1alpha1.VirtualMachineClassStatus{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachineClassStatus(ref),
+		vmv1alpha1.VirtualMachineDeletion{}.OpenAPIModelName():                 schema_pkg_apis_vm_v1alpha1_VirtualMachineDeletion(ref),
 		vmv1alpha1.VirtualMachineDevice{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_VirtualMachineDevice(ref),
 		vmv1alpha1.VirtualMachineDevices{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_VirtualMachineDevices(ref),
 		vmv1alpha1.VirtualMachineFirmware{}.OpenAPIModelName():                 schema_pkg_apis_vm_v1alpha1_VirtualMachineFirmware(ref),
+		vmv1alpha1.VirtualMachineGroup{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_VirtualMachineGroup(ref),
+		vmv1alpha1.VirtualMachineGroupList{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupList(ref),
+		vmv1alpha1.VirtualMachineGroupMember{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupMember(ref),
+		vmv1alpha1.VirtualMachineGroupMemberStatus{}.OpenAPIModelName():        schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupMemberStatus(ref),
+		vmv1alpha1.VirtualMachineGroupPlacement{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupPlacement(ref),
+		vmv1alpha1.VirtualMachineGroupSpec{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupSpec(ref),
+		vmv1alpha1.VirtualMachineGroupStatus{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupStatus(ref),
+		vmv1alpha1.VirtualMachineGroupStep{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupStep(ref),
 		vmv1alpha1.VirtualMachineGuestStatus{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachineGuestStatus(ref),
 		vmv1alpha1.VirtualMachineImage{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_VirtualMachineImage(ref),
 		vmv1alpha1.VirtualMachineImageCache{}.OpenAPIModelName():               schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCache(ref),
@@ -175,6 +184,12 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		vmv1alpha1.VirtualMachinePublishTarget{}.OpenAPIModelName():            schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishTarget(ref),
 		vmv1alpha1.VirtualMachineReadinessProbe{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_VirtualMachineReadinessProbe(ref),
 		vmv1alpha1.VirtualMachineResources{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineResources(ref),
+		vmv1alpha1.VirtualMachineSnapshot{}.OpenAPIModelName():                 schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshot(ref),
+		vmv1alpha1.VirtualMachineSnapshotList{}.OpenAPIModelName():             schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotList(ref),
+		vmv1alpha1.VirtualMachineSnapshotNode{}.OpenAPIModelName():             schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotNode(ref),
+		vmv1alpha1.VirtualMachineSnapshotQuiesce{}.OpenAPIModelName():          schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotQuiesce(ref),
+		vmv1alpha1.VirtualMachineSnapshotSpec{}.OpenAPIModelName():             schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotSpec(ref),
+		vmv1alpha1.VirtualMachineSnapshotStatus{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotStatus(ref),
 		vmv1alpha1.VirtualMachineSpec{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref),
 		vmv1alpha1.VirtualMachineStatus{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref),
 		vmv1alpha1.VirtualMachineStorageStatus{}.OpenAPIModelName():            schema_pkg_apis_vm_v1alpha1_VirtualMachineStorageStatus(ref),
@@ -5131,6 +5146,34 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineClassStatus(ref common.ReferenceC
 	}
 }
 
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineDeletion(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineDeletion says how a virtual machine that is deleted is powered off.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"powerOffMode": {
+						SchemaProps: spec.SchemaProps{
+							Description: "PowerOffMode says how to power off. Defaults to spec.powerOffMode, and to TrySoft where that is Soft: a guest that does not answer keeps nobody from deleting its VM.\n\nPossible enum values:\n - `\"Hard\"` acts on the virtual machine without asking the guest.\n - `\"Soft\"` asks the guest through VMware Tools and waits for it.\n - `\"TrySoft\"` asks the guest and acts hard when the guest did not answer within five minutes.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Hard", "Soft", "TrySoft"},
+						},
+					},
+					"timeoutSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "TimeoutSeconds is how long the guest is waited for before it is powered off hard, also with Soft, in seconds, 1 to 86400. Defaults to terminationGracePeriodSeconds.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
 func schema_pkg_apis_vm_v1alpha1_VirtualMachineDevice(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -5277,6 +5320,445 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineFirmware(ref common.ReferenceCall
 				},
 			},
 		},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroup(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineGroup powers virtual machines on in an order, and off in the reverse one.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard object metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Spec is the desired state, owned by users.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.VirtualMachineGroupSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Status is the observed state, owned by the controllers.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.VirtualMachineGroupStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.VirtualMachineGroupSpec{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineGroupStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineGroupList is a list of VirtualMachineGroups.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Items are the groups.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.VirtualMachineGroup{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.VirtualMachineGroup{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupMember(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineGroupMember is a virtual machine or another group of the namespace.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind of the member. Allowed: VirtualMachine, VirtualMachineGroup. Defaults to VirtualMachine.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Name of the member.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupMemberStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineGroupMemberStatus is a member as it is, and what the group asks of it.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind of the member.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Name of the member.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"uid": {
+						SchemaProps: spec.SchemaProps{
+							Description: "UID of the member, empty while there is none of the name.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"powerState": {
+						SchemaProps: spec.SchemaProps{
+							Description: "PowerState of the member now.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
+						},
+					},
+					"desiredPowerState": {
+						SchemaProps: spec.SchemaProps{
+							Description: "DesiredPowerState is the one that the member inherits now; one that sets its own goes by that.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
+						},
+					},
+					"desiredSince": {
+						SchemaProps: spec.SchemaProps{
+							Description: "DesiredSince is since when it does.",
+							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
+						},
+					},
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Conditions of the member in the group: GroupLinked, PowerStateSynced and Ready.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"kind", "name"},
+			},
+		},
+		Dependencies: []string{
+			v1.Condition{}.OpenAPIModelName(), v1.MicroTime{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupPlacement(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineGroupPlacement says where members go in relation to each other.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"policy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Policy is Together or Apart.\n\nPossible enum values:\n - `\"Apart\"` keeps the members apart.\n - `\"Together\"` keeps the members together.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Apart", "Together"},
+						},
+					},
+					"topology": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Topology is Zone or Host.\n\nPossible enum values:\n - `\"Host\"` is an ESXi host.\n - `\"Zone\"` is a Zone.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Host", "Zone"},
+						},
+					},
+				},
+				Required: []string{"policy", "topology"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineGroupSpec says who is in a group, and how it is powered.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"groupName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "GroupName names the VirtualMachineGroup of the namespace that this one is a member of.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"bootOrder": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "BootOrder are the steps in which the group is powered on; it is powered off and suspended in the reverse order. At most 64. A member is linked when it names the group in its own spec.groupName.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.VirtualMachineGroupStep{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"powerState": {
+						SchemaProps: spec.SchemaProps{
+							Description: "PowerState is the desired power state of all members that leave theirs unset. Without it each has its own.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
+						},
+					},
+					"placement": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Placement says where the members go in relation to each other. It counts when a member is created.",
+							Ref:         ref(vmv1alpha1.VirtualMachineGroupPlacement{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.VirtualMachineGroupPlacement{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineGroupStep{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineGroupStatus is the observed state of a group.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Conditions are GroupLinked, if it is in another group, PowerStateSynced and Ready.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ObservedGeneration is the generation that the status tells of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"powerState": {
+						SchemaProps: spec.SchemaProps{
+							Description: "PowerState is the one that the members are brought to now.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
+						},
+					},
+					"powerStateTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "PowerStateTime is since when.",
+							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
+						},
+					},
+					"members": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"kind",
+									"name",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Members are those that spec names, as they are.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.VirtualMachineGroupMemberStatus{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.VirtualMachineGroupMemberStatus{}.OpenAPIModelName(), v1.Condition{}.OpenAPIModelName(), v1.MicroTime{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupStep(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineGroupStep are members that are powered at the same time.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"members": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Members of the step, at most 256.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.VirtualMachineGroupMember{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"powerOnDelaySeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "PowerOnDelaySeconds is how long after the step before the members are powered on, in seconds, 0 to 86400.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"powerOffDelaySeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "PowerOffDelaySeconds is how long after the step that follows the members are powered off or suspended, in seconds, 0 to 86400.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"waitFor": {
+						SchemaProps: spec.SchemaProps{
+							Description: "WaitFor says what the next step waits for. Defaults to Nothing. When the group is powered off, the step before waits until the members are off.\n\nPossible enum values:\n - `\"Nothing\"` begins the next step when its delay is over.\n - `\"Ready\"` waits until every member of the step is Ready, or powered off.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Nothing", "Ready"},
+						},
+					},
+					"waitTimeoutSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "WaitTimeoutSeconds is after what time the next step begins all the same, in seconds, 1 to 86400. It waits for ever when unset.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+				Required: []string{"members"},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.VirtualMachineGroupMember{}.OpenAPIModelName()},
 	}
 }
 
@@ -7341,6 +7823,345 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineResources(ref common.ReferenceCal
 	}
 }
 
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshot(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineSnapshot is a snapshot of a virtual machine: its disks, its configuration and, if asked for, its memory, with the object as it was.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard object metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Spec says what is kept. Immutable but for the description.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.VirtualMachineSnapshotSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Status is the observed state.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.VirtualMachineSnapshotStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.VirtualMachineSnapshotSpec{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineSnapshotStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineSnapshotList is a list of VirtualMachineSnapshots.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Items are the snapshots.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.VirtualMachineSnapshot{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.VirtualMachineSnapshot{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotNode(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineSnapshotNode is a snapshot of a virtual machine in vSphere.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"uniqueID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "UniqueID is the managed object ID, for example snapshot-42.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Name in vSphere.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"snapshotName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "SnapshotName is the name of the VirtualMachineSnapshot that it is of; empty for one that somebody else made.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"parent": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Parent is the uniqueID of the snapshot that it follows; empty for a root.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"creationTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "CreationTime is when vSphere made it.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"powerState": {
+						SchemaProps: spec.SchemaProps{
+							Description: "PowerState is that which it keeps.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
+						},
+					},
+					"occupied": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Occupied is what only this snapshot occupies on datastores.",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"uniqueID"},
+			},
+		},
+		Dependencies: []string{
+			resource.Quantity{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotQuiesce(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineSnapshotQuiesce says how a guest is brought to rest.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"timeoutSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "TimeoutSeconds for the guest, in seconds, 300 to 14400, rounded up to minutes, which vSphere counts in. vSphere's default when unset.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineSnapshotSpec says of what a snapshot is made, and how.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"vmName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "VMName is the name of the VirtualMachine of the namespace.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"memory": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Memory keeps the memory of a running virtual machine too, which runs on from there when it is reverted. Excludes quiesce.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"quiesce": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Quiesce lets VMware Tools bring the file systems of a running guest to rest before.",
+							Ref:         ref(vmv1alpha1.VirtualMachineSnapshotQuiesce{}.OpenAPIModelName()),
+						},
+					},
+					"description": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Description for people.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"vmName"},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.VirtualMachineSnapshotQuiesce{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineSnapshotStatus is the observed state of a snapshot.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Conditions are Created and Ready.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"uniqueID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "UniqueID is the managed object ID of the snapshot, for example snapshot-42.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"creationTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "CreationTime is when vSphere made it.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"powerState": {
+						SchemaProps: spec.SchemaProps{
+							Description: "PowerState is that of the virtual machine then, and after a revert: PoweredOff without memory.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
+						},
+					},
+					"quiesced": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Quiesced is true when the guest was brought to rest.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"parent": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Parent is the managed object ID of the snapshot that it follows.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"occupied": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Occupied is what only this snapshot occupies on datastores.",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+					"instancetypeRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "InstancetypeRevision names the ControllerRevision that the virtual machine had its size from, which is kept as long as the snapshot.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"preferenceRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "PreferenceRevision names that of its preference.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"children": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "set",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Children are the managed object IDs of the snapshots that follow it.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			resource.Quantity{}.OpenAPIModelName(), v1.Condition{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
+	}
+}
+
 func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -7588,11 +8409,17 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 							},
 						},
 					},
+					"deletion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Deletion says how the VM is powered off when it is deleted.",
+							Ref:         ref(vmv1alpha1.VirtualMachineDeletion{}.OpenAPIModelName()),
+						},
+					},
 				},
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.InstancetypeMatcher{}.OpenAPIModelName(), vmv1alpha1.PreferenceMatcher{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineBootDevice{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineBootDisk{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineBootstrap{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineCPU{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineDevices{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineFirmware{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineImageRef{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineMemory{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineNetworkSpec{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineReadinessProbe{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineVolume{}.OpenAPIModelName()},
+			vmv1alpha1.InstancetypeMatcher{}.OpenAPIModelName(), vmv1alpha1.PreferenceMatcher{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineBootDevice{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineBootDisk{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineBootstrap{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineCPU{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineDeletion{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineDevices{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineFirmware{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineImageRef{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineMemory{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineNetworkSpec{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineReadinessProbe{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineVolume{}.OpenAPIModelName()},
 	}
 }
 
@@ -7776,6 +8603,27 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 							},
 						},
 					},
+					"snapshots": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"uniqueID",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Snapshots is the tree of snapshots in vSphere, at most 64 of them, a parent before its children.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.VirtualMachineSnapshotNode{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
 					"restartRequired": {
 						VendorExtensible: spec.VendorExtensible{
 							Extensions: spec.Extensions{
@@ -7876,7 +8724,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.ClaimedAddress{}.OpenAPIModelName(), vmv1alpha1.InstancetypeRef{}.OpenAPIModelName(), vmv1alpha1.MachineAddress{}.OpenAPIModelName(), vmv1alpha1.PreferenceRef{}.OpenAPIModelName(), vmv1alpha1.RestartRequirement{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineClassStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineGuestStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineInitialization{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineNetworkStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineResources{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineStorageStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineVolumeStatus{}.OpenAPIModelName(), v1.Condition{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
+			vmv1alpha1.ClaimedAddress{}.OpenAPIModelName(), vmv1alpha1.InstancetypeRef{}.OpenAPIModelName(), vmv1alpha1.MachineAddress{}.OpenAPIModelName(), vmv1alpha1.PreferenceRef{}.OpenAPIModelName(), vmv1alpha1.RestartRequirement{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineClassStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineGuestStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineInitialization{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineNetworkStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineResources{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineSnapshotNode{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineStorageStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineVolumeStatus{}.OpenAPIModelName(), v1.Condition{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
 	}
 }
 

@@ -33,6 +33,8 @@ var selectableFields = map[string][]string{
 	"ContentLibrary":               nil,
 	"VirtualMachineImageCache":     nil,
 	"VirtualMachinePublishRequest": nil,
+	"VirtualMachineSnapshot":       {"spec.vmName"},
+	"VirtualMachineGroup":          nil,
 	"VirtualMachineClass":          nil,
 	"VirtualMachineImage":          nil,
 	"ClusterVirtualMachineImage":   nil,

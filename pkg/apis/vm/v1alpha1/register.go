@@ -47,6 +47,8 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&ContentLibrary{}, &ContentLibraryList{},
 		&VirtualMachineImageCache{}, &VirtualMachineImageCacheList{},
 		&VirtualMachinePublishRequest{}, &VirtualMachinePublishRequestList{},
+		&VirtualMachineSnapshot{}, &VirtualMachineSnapshotList{},
+		&VirtualMachineGroup{}, &VirtualMachineGroupList{},
 		&ClusterVirtualMachineImage{}, &ClusterVirtualMachineImageList{},
 		&RefreshOptions{}, &RefreshResult{},
 		&PowerOptions{}, &ExpandOptions{},

@@ -112,6 +112,12 @@ type VirtualMachineStatus struct {
 	// +optional
 	// +listType=atomic
 	RootSnapshots []string `json:"rootSnapshots,omitempty" protobuf:"bytes,21,rep,name=rootSnapshots"`
+	// Snapshots is the tree of snapshots in vSphere, at most 64 of them, a parent before its
+	// children.
+	// +optional
+	// +listType=map
+	// +listMapKey=uniqueID
+	Snapshots []VirtualMachineSnapshotNode `json:"snapshots,omitempty" protobuf:"bytes,29,rep,name=snapshots"`
 	// RestartRequired lists what differs between the running VM and the
 	// effective spec and can only change with a power cycle.
 	// +optional

@@ -236,6 +236,21 @@ type VirtualMachineSpec struct {
 	// +optional
 	// +listType=atomic
 	BootOrder []VirtualMachineBootDevice `json:"bootOrder,omitempty" protobuf:"bytes,31,rep,name=bootOrder"`
+	// Deletion says how the VM is powered off when it is deleted.
+	// +optional
+	Deletion *VirtualMachineDeletion `json:"deletion,omitempty" protobuf:"bytes,32,opt,name=deletion"`
+}
+
+// VirtualMachineDeletion says how a virtual machine that is deleted is powered off.
+type VirtualMachineDeletion struct {
+	// PowerOffMode says how to power off. Defaults to spec.powerOffMode, and to TrySoft
+	// where that is Soft: a guest that does not answer keeps nobody from deleting its VM.
+	// +optional
+	PowerOffMode PowerOpMode `json:"powerOffMode,omitempty" protobuf:"bytes,1,opt,name=powerOffMode,casttype=PowerOpMode"`
+	// TimeoutSeconds is how long the guest is waited for before it is powered off hard, also
+	// with Soft, in seconds, 1 to 86400. Defaults to terminationGracePeriodSeconds.
+	// +optional
+	TimeoutSeconds int64 `json:"timeoutSeconds,omitempty" protobuf:"varint,2,opt,name=timeoutSeconds"`
 }
 
 // VirtualMachineImageRef refers to an image.

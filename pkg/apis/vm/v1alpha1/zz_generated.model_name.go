@@ -279,6 +279,11 @@ func (in VirtualMachineClassStatus) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineDeletion) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineDeletion"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in VirtualMachineDevice) OpenAPIModelName() string {
 	return "dev.slipway.vm.v1alpha1.VirtualMachineDevice"
 }
@@ -291,6 +296,46 @@ func (in VirtualMachineDevices) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in VirtualMachineFirmware) OpenAPIModelName() string {
 	return "dev.slipway.vm.v1alpha1.VirtualMachineFirmware"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineGroup) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineGroup"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineGroupList) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineGroupList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineGroupMember) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineGroupMember"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineGroupMemberStatus) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineGroupMemberStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineGroupPlacement) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineGroupPlacement"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineGroupSpec) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineGroupSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineGroupStatus) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineGroupStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineGroupStep) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineGroupStep"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
@@ -461,6 +506,36 @@ func (in VirtualMachineReadinessProbe) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in VirtualMachineResources) OpenAPIModelName() string {
 	return "dev.slipway.vm.v1alpha1.VirtualMachineResources"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineSnapshot) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineSnapshot"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineSnapshotList) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineSnapshotList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineSnapshotNode) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineSnapshotNode"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineSnapshotQuiesce) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineSnapshotQuiesce"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineSnapshotSpec) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineSnapshotSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineSnapshotStatus) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineSnapshotStatus"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.

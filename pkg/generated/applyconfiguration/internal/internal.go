@@ -126,6 +126,16 @@ var schemaYAML = typed.YAMLObject(`types:
     elementType:
       namedType: __untyped_deduced_
     elementRelationship: separable
+- name: com.github.slipway-dev.slipway.pkg.apis.vm.v1alpha1.VirtualMachineGroup
+  scalar: untyped
+  list:
+    elementType:
+      namedType: __untyped_atomic_
+    elementRelationship: atomic
+  map:
+    elementType:
+      namedType: __untyped_deduced_
+    elementRelationship: separable
 - name: com.github.slipway-dev.slipway.pkg.apis.vm.v1alpha1.VirtualMachineImage
   scalar: untyped
   list:
@@ -157,6 +167,16 @@ var schemaYAML = typed.YAMLObject(`types:
       namedType: __untyped_deduced_
     elementRelationship: separable
 - name: com.github.slipway-dev.slipway.pkg.apis.vm.v1alpha1.VirtualMachinePublishRequest
+  scalar: untyped
+  list:
+    elementType:
+      namedType: __untyped_atomic_
+    elementRelationship: atomic
+  map:
+    elementType:
+      namedType: __untyped_deduced_
+    elementRelationship: separable
+- name: com.github.slipway-dev.slipway.pkg.apis.vm.v1alpha1.VirtualMachineSnapshot
   scalar: untyped
   list:
     elementType:

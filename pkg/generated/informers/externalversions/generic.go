@@ -63,6 +63,8 @@ func (f *sharedInformerFactory) ForResource(resource schema.GroupVersionResource
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Vm().V1alpha1().VirtualMachines().Informer()}, nil
 	case vmv1alpha1.SchemeGroupVersion.WithResource("virtualmachineclasses"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Vm().V1alpha1().VirtualMachineClasses().Informer()}, nil
+	case vmv1alpha1.SchemeGroupVersion.WithResource("virtualmachinegroups"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Vm().V1alpha1().VirtualMachineGroups().Informer()}, nil
 	case vmv1alpha1.SchemeGroupVersion.WithResource("virtualmachineimages"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Vm().V1alpha1().VirtualMachineImages().Informer()}, nil
 	case vmv1alpha1.SchemeGroupVersion.WithResource("virtualmachineimagecaches"):
@@ -71,6 +73,8 @@ func (f *sharedInformerFactory) ForResource(resource schema.GroupVersionResource
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Vm().V1alpha1().VirtualMachineInstances().Informer()}, nil
 	case vmv1alpha1.SchemeGroupVersion.WithResource("virtualmachinepublishrequests"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Vm().V1alpha1().VirtualMachinePublishRequests().Informer()}, nil
+	case vmv1alpha1.SchemeGroupVersion.WithResource("virtualmachinesnapshots"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Vm().V1alpha1().VirtualMachineSnapshots().Informer()}, nil
 	case vmv1alpha1.SchemeGroupVersion.WithResource("zones"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Vm().V1alpha1().Zones().Informer()}, nil
 

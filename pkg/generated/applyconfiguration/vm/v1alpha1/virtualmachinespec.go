@@ -100,6 +100,8 @@ type VirtualMachineSpecApplyConfiguration struct {
 	// BootOrder lists what the firmware tries to boot from, first to last, at most 16.
 	// The firmware decides when unset.
 	BootOrder []VirtualMachineBootDeviceApplyConfiguration `json:"bootOrder,omitempty"`
+	// Deletion says how the VM is powered off when it is deleted.
+	Deletion *VirtualMachineDeletionApplyConfiguration `json:"deletion,omitempty"`
 }
 
 // VirtualMachineSpecApplyConfiguration constructs a declarative configuration of the VirtualMachineSpec type for use with
@@ -363,5 +365,13 @@ func (b *VirtualMachineSpecApplyConfiguration) WithBootOrder(values ...*VirtualM
 		}
 		b.BootOrder = append(b.BootOrder, *values[i])
 	}
+	return b
+}
+
+// WithDeletion sets the Deletion field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Deletion field is set to the value of the last call.
+func (b *VirtualMachineSpecApplyConfiguration) WithDeletion(value *VirtualMachineDeletionApplyConfiguration) *VirtualMachineSpecApplyConfiguration {
+	b.Deletion = value
 	return b
 }

@@ -63,6 +63,9 @@ type VirtualMachineStatusApplyConfiguration struct {
 	CurrentSnapshot *string `json:"currentSnapshot,omitempty"`
 	// RootSnapshots names the snapshots without parent.
 	RootSnapshots []string `json:"rootSnapshots,omitempty"`
+	// Snapshots is the tree of snapshots in vSphere, at most 64 of them, a parent before its
+	// children.
+	Snapshots []VirtualMachineSnapshotNodeApplyConfiguration `json:"snapshots,omitempty"`
 	// RestartRequired lists what differs between the running VM and the
 	// effective spec and can only change with a power cycle.
 	RestartRequired []RestartRequirementApplyConfiguration `json:"restartRequired,omitempty"`
@@ -267,6 +270,19 @@ func (b *VirtualMachineStatusApplyConfiguration) WithCurrentSnapshot(value strin
 func (b *VirtualMachineStatusApplyConfiguration) WithRootSnapshots(values ...string) *VirtualMachineStatusApplyConfiguration {
 	for i := range values {
 		b.RootSnapshots = append(b.RootSnapshots, values[i])
+	}
+	return b
+}
+
+// WithSnapshots adds the given value to the Snapshots field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Snapshots field.
+func (b *VirtualMachineStatusApplyConfiguration) WithSnapshots(values ...*VirtualMachineSnapshotNodeApplyConfiguration) *VirtualMachineStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithSnapshots")
+		}
+		b.Snapshots = append(b.Snapshots, *values[i])
 	}
 	return b
 }

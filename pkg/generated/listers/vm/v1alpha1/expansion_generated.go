@@ -33,6 +33,14 @@ type VirtualMachineClassListerExpansion interface{}
 // VirtualMachineClassNamespaceLister.
 type VirtualMachineClassNamespaceListerExpansion interface{}
 
+// VirtualMachineGroupListerExpansion allows custom methods to be added to
+// VirtualMachineGroupLister.
+type VirtualMachineGroupListerExpansion interface{}
+
+// VirtualMachineGroupNamespaceListerExpansion allows custom methods to be added to
+// VirtualMachineGroupNamespaceLister.
+type VirtualMachineGroupNamespaceListerExpansion interface{}
+
 // VirtualMachineImageListerExpansion allows custom methods to be added to
 // VirtualMachineImageLister.
 type VirtualMachineImageListerExpansion interface{}
@@ -60,6 +68,14 @@ type VirtualMachinePublishRequestListerExpansion interface{}
 // VirtualMachinePublishRequestNamespaceListerExpansion allows custom methods to be added to
 // VirtualMachinePublishRequestNamespaceLister.
 type VirtualMachinePublishRequestNamespaceListerExpansion interface{}
+
+// VirtualMachineSnapshotListerExpansion allows custom methods to be added to
+// VirtualMachineSnapshotLister.
+type VirtualMachineSnapshotListerExpansion interface{}
+
+// VirtualMachineSnapshotNamespaceListerExpansion allows custom methods to be added to
+// VirtualMachineSnapshotNamespaceLister.
+type VirtualMachineSnapshotNamespaceListerExpansion interface{}
 
 // ZoneListerExpansion allows custom methods to be added to
 // ZoneLister.

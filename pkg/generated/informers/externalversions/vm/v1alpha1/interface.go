@@ -21,6 +21,8 @@ type Interface interface {
 	VirtualMachines() TypedVirtualMachineInformer
 	// VirtualMachineClasses returns a VirtualMachineClassInformer.
 	VirtualMachineClasses() TypedVirtualMachineClassInformer
+	// VirtualMachineGroups returns a VirtualMachineGroupInformer.
+	VirtualMachineGroups() TypedVirtualMachineGroupInformer
 	// VirtualMachineImages returns a VirtualMachineImageInformer.
 	VirtualMachineImages() TypedVirtualMachineImageInformer
 	// VirtualMachineImageCaches returns a VirtualMachineImageCacheInformer.
@@ -29,6 +31,8 @@ type Interface interface {
 	VirtualMachineInstances() TypedVirtualMachineInstanceInformer
 	// VirtualMachinePublishRequests returns a VirtualMachinePublishRequestInformer.
 	VirtualMachinePublishRequests() TypedVirtualMachinePublishRequestInformer
+	// VirtualMachineSnapshots returns a VirtualMachineSnapshotInformer.
+	VirtualMachineSnapshots() TypedVirtualMachineSnapshotInformer
 	// Zones returns a ZoneInformer.
 	Zones() TypedZoneInformer
 }
@@ -69,6 +73,11 @@ func (v *version) VirtualMachineClasses() TypedVirtualMachineClassInformer {
 	return &virtualMachineClassInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
 }
 
+// VirtualMachineGroups returns a TypedVirtualMachineGroupInformer.
+func (v *version) VirtualMachineGroups() TypedVirtualMachineGroupInformer {
+	return &virtualMachineGroupInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
 // VirtualMachineImages returns a TypedVirtualMachineImageInformer.
 func (v *version) VirtualMachineImages() TypedVirtualMachineImageInformer {
 	return &virtualMachineImageInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
@@ -87,6 +96,11 @@ func (v *version) VirtualMachineInstances() TypedVirtualMachineInstanceInformer 
 // VirtualMachinePublishRequests returns a TypedVirtualMachinePublishRequestInformer.
 func (v *version) VirtualMachinePublishRequests() TypedVirtualMachinePublishRequestInformer {
 	return &virtualMachinePublishRequestInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
+// VirtualMachineSnapshots returns a TypedVirtualMachineSnapshotInformer.
+func (v *version) VirtualMachineSnapshots() TypedVirtualMachineSnapshotInformer {
+	return &virtualMachineSnapshotInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
 }
 
 // Zones returns a TypedZoneInformer.

@@ -13,6 +13,8 @@ type VCenterExpansion interface{}
 
 type VirtualMachineClassExpansion interface{}
 
+type VirtualMachineGroupExpansion interface{}
+
 type VirtualMachineImageExpansion interface{}
 
 type VirtualMachineImageCacheExpansion interface{}
@@ -20,5 +22,7 @@ type VirtualMachineImageCacheExpansion interface{}
 type VirtualMachineInstanceExpansion interface{}
 
 type VirtualMachinePublishRequestExpansion interface{}
+
+type VirtualMachineSnapshotExpansion interface{}
 
 type ZoneExpansion interface{}

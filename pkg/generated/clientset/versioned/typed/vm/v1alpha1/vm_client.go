@@ -20,10 +20,12 @@ type VmV1alpha1Interface interface {
 	VCentersGetter
 	VirtualMachinesGetter
 	VirtualMachineClassesGetter
+	VirtualMachineGroupsGetter
 	VirtualMachineImagesGetter
 	VirtualMachineImageCachesGetter
 	VirtualMachineInstancesGetter
 	VirtualMachinePublishRequestsGetter
+	VirtualMachineSnapshotsGetter
 	ZonesGetter
 }
 
@@ -52,6 +54,10 @@ func (c *VmV1alpha1Client) VirtualMachineClasses(namespace string) VirtualMachin
 	return newVirtualMachineClasses(c, namespace)
 }
 
+func (c *VmV1alpha1Client) VirtualMachineGroups(namespace string) VirtualMachineGroupInterface {
+	return newVirtualMachineGroups(c, namespace)
+}
+
 func (c *VmV1alpha1Client) VirtualMachineImages(namespace string) VirtualMachineImageInterface {
 	return newVirtualMachineImages(c, namespace)
 }
@@ -66,6 +72,10 @@ func (c *VmV1alpha1Client) VirtualMachineInstances(namespace string) VirtualMach
 
 func (c *VmV1alpha1Client) VirtualMachinePublishRequests(namespace string) VirtualMachinePublishRequestInterface {
 	return newVirtualMachinePublishRequests(c, namespace)
+}
+
+func (c *VmV1alpha1Client) VirtualMachineSnapshots(namespace string) VirtualMachineSnapshotInterface {
+	return newVirtualMachineSnapshots(c, namespace)
 }
 
 func (c *VmV1alpha1Client) Zones() ZoneInterface {

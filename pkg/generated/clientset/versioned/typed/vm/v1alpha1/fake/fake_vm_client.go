@@ -35,6 +35,10 @@ func (c *FakeVmV1alpha1) VirtualMachineClasses(namespace string) v1alpha1.Virtua
 	return newFakeVirtualMachineClasses(c, namespace)
 }
 
+func (c *FakeVmV1alpha1) VirtualMachineGroups(namespace string) v1alpha1.VirtualMachineGroupInterface {
+	return newFakeVirtualMachineGroups(c, namespace)
+}
+
 func (c *FakeVmV1alpha1) VirtualMachineImages(namespace string) v1alpha1.VirtualMachineImageInterface {
 	return newFakeVirtualMachineImages(c, namespace)
 }
@@ -49,6 +53,10 @@ func (c *FakeVmV1alpha1) VirtualMachineInstances(namespace string) v1alpha1.Virt
 
 func (c *FakeVmV1alpha1) VirtualMachinePublishRequests(namespace string) v1alpha1.VirtualMachinePublishRequestInterface {
 	return newFakeVirtualMachinePublishRequests(c, namespace)
+}
+
+func (c *FakeVmV1alpha1) VirtualMachineSnapshots(namespace string) v1alpha1.VirtualMachineSnapshotInterface {
+	return newFakeVirtualMachineSnapshots(c, namespace)
 }
 
 func (c *FakeVmV1alpha1) Zones() v1alpha1.ZoneInterface {
