@@ -71,14 +71,15 @@ func (p *pass) again(after time.Duration) {
 	}
 }
 
-// transient says whether all that the pass has to tell is that a zone is being chosen, or
-// that the virtual machine is created and that the next operation, mostly power on, has just
-// been started.
+// transient says whether all that the pass has to tell is that a zone is being chosen, that
+// the create has just been started for which the virtual machine waited, or that it is
+// created and that the next operation, mostly power on, has just been started.
 func (p *pass) transient() bool {
-	if p.passing && !mainChanged(p.original, p.vm) {
-		return true
+	if !p.passing && !p.started {
+		return false
 	}
-	return p.started &&
-		!isTrue(p.original, vmv1alpha1.ConditionCreated) && isTrue(p.vm, vmv1alpha1.ConditionCreated) &&
-		!mainChanged(p.original, p.vm)
+	before := findCondition(p.original, vmv1alpha1.ConditionCreated)
+	waited := before != nil && before.Reason == vmv1alpha1.ReasonTooManyCreates
+	made := !isTrue(p.original, vmv1alpha1.ConditionCreated) && isTrue(p.vm, vmv1alpha1.ConditionCreated)
+	return (p.passing || waited || made) && !mainChanged(p.original, p.vm)
 }

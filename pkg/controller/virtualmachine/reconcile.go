@@ -23,7 +23,8 @@ import (
 const conflictDelay = 100 * time.Millisecond
 
 // transientDelay is how long the news of a transient pass may wait for what comes
-// next. It is longer than a power on takes, and short for somebody who watches.
+// next. It is longer than a power on takes, or a create by copies that are there, and short
+// for somebody who watches.
 const transientDelay = 2 * time.Second
 
 // Reconcile makes one pass over the virtual machine of key: read, delete or
@@ -54,8 +55,8 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	}
 	var persistErr error
 	if passErr == nil && p.transient() {
-		// Between the end of the create and that of the power on there is nothing to
-		// decide by, and the write of that moment would be one in five. The pass after
+		// While it is created, and between the end of that and of the power on, there is
+		// nothing to decide by, and each write of such a moment would be one in five. The pass after
 		// the operation finds all of it again; if that takes long, the one after the
 		// delay does, and says what is going on.
 		p.again(transientDelay)

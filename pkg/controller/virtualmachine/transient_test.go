@@ -63,6 +63,35 @@ func TestPowerOnThatTakesLongIsTold(t *testing.T) {
 	}
 }
 
+// Most virtual machines of a crowd wait for a place, and are made quickly then.
+func TestACreateThatWasWaitedForIsToldWhenItTakesLong(t *testing.T) {
+	h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Status.Phase = vmv1alpha1.PhasePending
+		setFalse(vm, time.Unix(500, 0), vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonTooManyCreates, "others come first")
+	}), photon())
+	creates := func(err error) func(*provider.Request) (<-chan error, error) {
+		return func(req *provider.Request) (<-chan error, error) {
+			setFalse(req.VM, req.Now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating, "")
+			if err != nil {
+				return nil, err
+			}
+			return ended(nil), nil
+		}
+	}
+	h.provider.update = creates(nil)
+	if got, want := h.pass(), (controller.Result{RequeueAfter: transientDelay}); got != want {
+		t.Errorf("result %+v, want %+v: it must be told when the create takes long", got, want)
+	}
+	if got := h.api.writes(); got != 0 {
+		t.Errorf("%d writes, want none", got)
+	}
+	h.provider.update = creates(provider.ErrReconcileInProgress)
+	h.pass()
+	if got := h.condition(vmv1alpha1.ConditionCreated); got != "False/Creating" {
+		t.Errorf("Created is %s, want False/Creating", got)
+	}
+}
+
 func TestCreatedIsWrittenWhenNothingFollowsAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		err    error
