@@ -20,6 +20,8 @@ const (
 	VMMetricsState = "state"
 	// VMMetricsConditions shows all conditions besides.
 	VMMetricsConditions = "conditions"
+	// VMMetricsUsage shows besides what CPU and memory they use, which is read from vCenter.
+	VMMetricsUsage = "usage"
 )
 
 // machineCollector shows single virtual machines as the cache has them at the time: a

@@ -51,8 +51,8 @@ type Options struct {
 	Controllers ControllerOptions
 	// Probes says how readiness probes connect to guests.
 	Probes ProbeOptions
-	// VMMetrics is which metrics of single virtual machines are shown: none, state or
-	// conditions.
+	// VMMetrics is which metrics of single virtual machines are shown: none, state,
+	// conditions or usage.
 	VMMetrics string
 	// Host, if not nil, stands for the host cluster where a subresource or an admission
 	// check reads from it. It is no flag: tests without a host cluster set it.
@@ -128,7 +128,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.Controllers.addFlags(sets.FlagSet("controllers"))
 	o.Probes.addFlags(sets.FlagSet("controllers"))
 	sets.FlagSet("metrics").StringVar(&o.VMMetrics, "vm-metrics", o.VMMetrics,
-		"Metrics of single virtual machines: none, state (six for each: where it is, power, size, storage and whether it is ready), or conditions (and one for each condition).")
+		"Metrics of single virtual machines: none, state (six for each: where it is, power, size, storage and whether it is ready), conditions (and one for each condition), or usage (and three of CPU and memory in use, which are read from vCenter when metrics are asked for, at most every 20 s).")
 	sets.FlagSet("admission").StringSliceVar(&o.PrivilegedUsers, "privileged-users", o.PrivilegedUsers,
 		"Users who, like members of system:masters, may change annotations and labels below a prefix that ends in .protected, name a VM of vSphere to take over, choose a BIOS UUID, and remove the finalizer of a VirtualMachine.")
 
@@ -159,7 +159,7 @@ func (o *Options) Validate() error {
 	errs = append(errs, o.VCenter.validate()...)
 	errs = append(errs, o.Controllers.validate()...)
 	errs = append(errs, o.Probes.validate()...)
-	if levels := []string{VMMetricsNone, VMMetricsState, VMMetricsConditions}; !slices.Contains(levels, o.VMMetrics) {
+	if levels := []string{VMMetricsNone, VMMetricsState, VMMetricsConditions, VMMetricsUsage}; !slices.Contains(levels, o.VMMetrics) {
 		errs = append(errs, fmt.Errorf("--vm-metrics %q: must be one of %s", o.VMMetrics, strings.Join(levels, ", ")))
 	}
 	if o.Recommended.CoreAPI == nil && o.VCenter.URL != "" {

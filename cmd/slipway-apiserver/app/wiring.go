@@ -220,6 +220,9 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	d.orphans.find.Store(&orphans)
 	machines := newMachineCollector(d.options.VMMetrics, informers, shares{d.leases, zones.vcenterOf})
 	expose(d.mux, all, append(probes.Collectors(), &fleetCollector{used, informers}, used.told.told, used.took.calls, used.took.operations, machines)...)
+	if d.options.VMMetrics == VMMetricsUsage {
+		legacyregistry.RawMustRegister(newUsageCollector(used))
+	}
 
 	running, ctx := errgroup.WithContext(ctx)
 	running.Go(func() error { used.fleet.Run(ctx); return nil })

@@ -89,6 +89,7 @@ func running(vm *mo.VirtualMachine, id identity, s *seed) []types.PropertyChange
 		{Name: "guestHeartbeatStatus", Val: types.ManagedEntityStatusGreen},
 		{Name: "summary.quickStats.guestHeartbeatStatus", Val: types.ManagedEntityStatusGreen},
 	}
+	changes = append(changes, quickStats(100, vm.Summary.Config.MemorySizeMB/4, vm.Summary.Config.MemorySizeMB/2)...)
 	return append(changes, summary(vm, types.VirtualMachineGuestSummary{
 		ToolsStatus:         types.VirtualMachineToolsStatusToolsOk,
 		ToolsRunningStatus:  string(types.VirtualMachineToolsRunningStatusGuestToolsRunning),
@@ -115,10 +116,20 @@ func stopped(vm *mo.VirtualMachine) []types.PropertyChange {
 		{Name: "guestHeartbeatStatus", Val: types.ManagedEntityStatusGray},
 		{Name: "summary.quickStats.guestHeartbeatStatus", Val: types.ManagedEntityStatusGray},
 	}
+	changes = append(changes, quickStats(0, 0, 0)...)
 	return append(changes, summary(vm, types.VirtualMachineGuestSummary{
 		ToolsStatus:        status,
 		ToolsRunningStatus: string(types.VirtualMachineToolsRunningStatusGuestToolsNotRunning),
 	}))
+}
+
+// quickStats says what a guest uses, in MHz and MiB.
+func quickStats(cpu, active, hosted int32) []types.PropertyChange {
+	return []types.PropertyChange{
+		{Name: "summary.quickStats.overallCpuUsage", Val: cpu},
+		{Name: "summary.quickStats.guestMemoryUsage", Val: active},
+		{Name: "summary.quickStats.hostMemoryUsage", Val: hosted},
+	}
 }
 
 func summary(vm *mo.VirtualMachine, guest types.VirtualMachineGuestSummary) types.PropertyChange {
