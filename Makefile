@@ -93,8 +93,8 @@ test-odd-short: build tools ## Run a part of test-odd.
 	$(GOTEST) ./test/odd
 
 .PHONY: test-e2e
-test-e2e: build tools ## Run the tests against the whole environment.
-	$(GOTEST) ./test/e2e/...
+test-e2e: build tools ## Run the tests against the whole environment, of each package until one fails: they share it.
+	$(GOTEST) -failfast ./test/e2e/...
 
 # What goes wrong, by the names of test/chaos. Nothing means all of them in the long run,
 # and in the short one those that are survived every time.

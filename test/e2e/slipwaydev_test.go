@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -131,7 +132,10 @@ func TestSlipwayDevResumesAndLeavesNothingBehind(t *testing.T) {
 // text is printed, ends it as Ctrl-C does, and returns what it printed.
 func interruptRun(t *testing.T, dir, text string, inside func()) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), binDir+"/slipway-dev", "run", "--data-dir="+dir)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*long)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binDir+"/slipway-dev", "run", "--data-dir="+dir)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) } // prints where it stands
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -34,6 +34,7 @@ func run(t *testing.T, stdin, program string, args ...string) (stdout, stderr st
 	cmd.Env = append(os.Environ(),
 		"HOME="+t.TempDir(), // keeps the discovery cache of kubectl apart
 		"PATH="+binDir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cmd.WaitDelay = 10 * time.Second // for what a child of the program holds open
 	cmd.Stdin = strings.NewReader(stdin)
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut

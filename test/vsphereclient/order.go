@@ -8,11 +8,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 )
 
 // Order orders something of a simulated vCenter by its control page, or asks it, and
 // returns the answer. Whatever is not 200 OK is an error with the beginning of the answer.
 func Order(ctx context.Context, controlURL, method, path string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute) // many times what any order takes
+	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, controlURL+path, nil)
 	if err != nil {
 		return nil, fmt.Errorf("order to the simulated vCenter: %w", err)
