@@ -113,6 +113,7 @@ var table = []rule{
 		never: []string{govmomi}, neverDirect: []string{"k8s.io/utils/clock"}, why: "a pass may be repeated at any time with the same result",
 	},
 	{tree: "pkg/provider", ours: []string{"pkg/apis", "pkg/hardware"}, never: []string{govmomi, clientGo}, why: "the contract between controllers and a hypervisor, in our words"},
+	{tree: "pkg/provider/record", ours: []string{"pkg/apis"}, never: []string{govmomi, clientGo}, neverDirect: []string{"context", "time"}, why: "an object in, a text out"},
 	{
 		tree: "pkg/provider/engine", ours: []string{"pkg/apis", "pkg/hardware", "pkg/controller/priorityqueue", "pkg/provider/engine"}, single: []string{"pkg/provider"},
 		never: []string{govmomi, clientGo + "/kubernetes", clientGo + "/rest", clientGo + "/tools"},
