@@ -123,6 +123,10 @@ func TestACopyTellsItsProgressAndTakesItsSpace(t *testing.T) {
 	if took := before - f.free(ctx); took != 100*mib {
 		t.Errorf("the copy took %d bytes, want 100 MiB", took)
 	}
+	f.must(f.copyDisk(ctx, "[LocalDS_0] a/b/d.vmdk", "[LocalDS_0] a/copy.vmdk").Wait(ctx))
+	if took := before - f.free(ctx); took != 200*mib {
+		t.Errorf("the copy and one of it took %d bytes, want 200 MiB", took)
+	}
 	removal, err := f.files.DeleteDatastoreFile(ctx, "[LocalDS_0] a", f.dc)
 	f.must(err)
 	f.must(removal.Wait(ctx))
@@ -158,7 +162,12 @@ func TestACopyThatFailsLeavesAFileThatLooksLikeADisk(t *testing.T) {
 		},
 		"cancelled": {
 			prepare: func(f *filer) { f.order(http.MethodPut, "/datastores/rate?bytes=1048576") },
-			during:  func(f *filer, task *object.Task) { f.must(task.Cancel(ctx)) },
+			during: func(f *filer, task *object.Task) {
+				for len(f.below("a/d.vmdk")) == 0 { // a task that has not begun leaves nothing
+					f.must(ctx.Err())
+				}
+				f.must(task.Cancel(ctx))
+			},
 			want:    &types.RequestCanceled{},
 		},
 	} {

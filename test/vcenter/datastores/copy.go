@@ -89,7 +89,18 @@ func (d *Datastores) copy(ctx *simulator.Context, task *simulator.Task, t transf
 	if err := t.write(from, to); err != nil {
 		return &types.CannotCreateFile{FileFault: to.fault()}
 	}
-	return d.fill(ctx, task, to, d.size(from))
+	return d.fill(ctx, task, to, d.content(from))
+}
+
+// content is how many bytes a file has, those of a disk in its extent too.
+func (d *Datastores) content(f file) int64 {
+	size := d.size(f)
+	if f.isDisk() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		size += d.sizes[extent(f.disk)]
+	}
+	return size
 }
 
 // hold marks files as open until it is called back.
