@@ -157,6 +157,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationvmv1alpha1.GuestHeartbeatActionApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("GuestInfoAction"):
 		return &applyconfigurationvmv1alpha1.GuestInfoActionApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("IgnitionBootstrap"):
+		return &applyconfigurationvmv1alpha1.IgnitionBootstrapApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("InstancetypeMatcher"):
 		return &applyconfigurationvmv1alpha1.InstancetypeMatcherApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("InstancetypeRef"):
@@ -179,8 +181,12 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationvmv1alpha1.SecretKeySelectorApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("Shares"):
 		return &applyconfigurationvmv1alpha1.SharesApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("SysprepAnswers"):
+		return &applyconfigurationvmv1alpha1.SysprepAnswersApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("SysprepBootstrap"):
 		return &applyconfigurationvmv1alpha1.SysprepBootstrapApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("SysprepDomain"):
+		return &applyconfigurationvmv1alpha1.SysprepDomainApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("TCPSocketAction"):
 		return &applyconfigurationvmv1alpha1.TCPSocketActionApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("TemplateImageSource"):
@@ -209,6 +215,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationvmv1alpha1.VirtualMachineBootDiskStatusApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineBootstrap"):
 		return &applyconfigurationvmv1alpha1.VirtualMachineBootstrapApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineBootstrapStatus"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineBootstrapStatusApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineClass"):
 		return &applyconfigurationvmv1alpha1.VirtualMachineClassApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineClassSpec"):

@@ -103,6 +103,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		vmv1alpha1.GuestHeartbeatAction{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_GuestHeartbeatAction(ref),
 		vmv1alpha1.GuestInfoAction{}.OpenAPIModelName():                        schema_pkg_apis_vm_v1alpha1_GuestInfoAction(ref),
 		vmv1alpha1.IPPoolReference{}.OpenAPIModelName():                        schema_pkg_apis_vm_v1alpha1_IPPoolReference(ref),
+		vmv1alpha1.IgnitionBootstrap{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_IgnitionBootstrap(ref),
 		vmv1alpha1.InstancetypeMatcher{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_InstancetypeMatcher(ref),
 		vmv1alpha1.InstancetypeRef{}.OpenAPIModelName():                        schema_pkg_apis_vm_v1alpha1_InstancetypeRef(ref),
 		vmv1alpha1.LinuxPrepBootstrap{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_LinuxPrepBootstrap(ref),
@@ -117,7 +118,9 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		vmv1alpha1.RestartRequirement{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_RestartRequirement(ref),
 		vmv1alpha1.SecretKeySelector{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_SecretKeySelector(ref),
 		vmv1alpha1.Shares{}.OpenAPIModelName():                                 schema_pkg_apis_vm_v1alpha1_Shares(ref),
+		vmv1alpha1.SysprepAnswers{}.OpenAPIModelName():                         schema_pkg_apis_vm_v1alpha1_SysprepAnswers(ref),
 		vmv1alpha1.SysprepBootstrap{}.OpenAPIModelName():                       schema_pkg_apis_vm_v1alpha1_SysprepBootstrap(ref),
+		vmv1alpha1.SysprepDomain{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_SysprepDomain(ref),
 		vmv1alpha1.TCPSocketAction{}.OpenAPIModelName():                        schema_pkg_apis_vm_v1alpha1_TCPSocketAction(ref),
 		vmv1alpha1.TemplateImageSource{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_TemplateImageSource(ref),
 		vmv1alpha1.VAppConfigBootstrap{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_VAppConfigBootstrap(ref),
@@ -133,6 +136,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		vmv1alpha1.VirtualMachineBootDisk{}.OpenAPIModelName():                 schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDisk(ref),
 		vmv1alpha1.VirtualMachineBootDiskStatus{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDiskStatus(ref),
 		vmv1alpha1.VirtualMachineBootstrap{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineBootstrap(ref),
+		vmv1alpha1.VirtualMachineBootstrapStatus{}.OpenAPIModelName():          schema_pkg_apis_vm_v1alpha1_VirtualMachineBootstrapStatus(ref),
 		vmv1alpha1.VirtualMachineCPU{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_VirtualMachineCPU(ref),
 		vmv1alpha1.VirtualMachineClass{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_VirtualMachineClass(ref),
 		vmv1alpha1.VirtualMachineClassList{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineClassList(ref),
@@ -2793,7 +2797,7 @@ func schema_pkg_apis_vm_v1alpha1_CloudInitBootstrap(ref common.ReferenceCallback
 				Properties: map[string]spec.Schema{
 					"instanceID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "InstanceID is the cloud-init instance ID; the UID of the object when unset.",
+							Description: "InstanceID is the cloud-init instance ID; the UID of the object when unset. Another one makes cloud-init run at the next boot as at the first one, with the data that the Secrets have then.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -2801,6 +2805,44 @@ func schema_pkg_apis_vm_v1alpha1_CloudInitBootstrap(ref common.ReferenceCallback
 					"rawCloudConfig": {
 						SchemaProps: spec.SchemaProps{
 							Description: "RawCloudConfig selects the user data; key user-data when not named.",
+							Ref:         ref(vmv1alpha1.SecretKeySelector{}.OpenAPIModelName()),
+						},
+					},
+					"cloudConfig": {
+						SchemaProps: spec.SchemaProps{
+							Description: "CloudConfig is user data in place of rawCloudConfig: a cloud-config in YAML of at most 32 KiB. Who may read the object reads it, so that passwords and private keys in it are refused.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"sshAuthorizedKeys": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "SSHAuthorizedKeys are public keys that may log in as the default user of the image, as in a file authorized_keys; at most 16.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"rawNetworkConfig": {
+						SchemaProps: spec.SchemaProps{
+							Description: "RawNetworkConfig selects a network configuration of cloud-init, version 1 or 2, in place of that which is made of spec.network; key network-config when not named.",
+							Ref:         ref(vmv1alpha1.SecretKeySelector{}.OpenAPIModelName()),
+						},
+					},
+					"rawVendorData": {
+						SchemaProps: spec.SchemaProps{
+							Description: "RawVendorData selects the vendor data; key vendor-data when not named.",
 							Ref:         ref(vmv1alpha1.SecretKeySelector{}.OpenAPIModelName()),
 						},
 					},
@@ -3505,6 +3547,28 @@ func schema_pkg_apis_vm_v1alpha1_IPPoolReference(ref common.ReferenceCallback) c
 				Required: []string{"apiGroup", "kind", "name"},
 			},
 		},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_IgnitionBootstrap(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "IgnitionBootstrap configures Ignition, which runs at the first boot only.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"rawConfig": {
+						SchemaProps: spec.SchemaProps{
+							Description: "RawConfig selects the configuration in JSON, as Butane makes it; key ignition when not named.",
+							Ref:         ref(vmv1alpha1.SecretKeySelector{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"rawConfig"},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.SecretKeySelector{}.OpenAPIModelName()},
 	}
 }
 
@@ -4270,11 +4334,101 @@ func schema_pkg_apis_vm_v1alpha1_Shares(ref common.ReferenceCallback) common.Ope
 	}
 }
 
+func schema_pkg_apis_vm_v1alpha1_SysprepAnswers(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SysprepAnswers are the answers to what the setup of Windows asks.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"fullName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "FullName of the user that Windows is registered for.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"organization": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Organization that Windows is registered for.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"productKey": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ProductKey selects the product key; key product-key when not named. Windows that was installed with a volume licence needs none.",
+							Ref:         ref(vmv1alpha1.SecretKeySelector{}.OpenAPIModelName()),
+						},
+					},
+					"administratorPassword": {
+						SchemaProps: spec.SchemaProps{
+							Description: "AdministratorPassword selects the password of the account Administrator; key password when not named. The account keeps what the image has when unset.",
+							Ref:         ref(vmv1alpha1.SecretKeySelector{}.OpenAPIModelName()),
+						},
+					},
+					"autoLogonCount": {
+						SchemaProps: spec.SchemaProps{
+							Description: "AutoLogonCount is how often Administrator logs on by itself, 0 to 100. It needs administratorPassword.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"timeZone": {
+						SchemaProps: spec.SchemaProps{
+							Description: "TimeZone is Microsoft's index of a time zone, 0 to 999. Defaults, when used, to 85, GMT Standard Time.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"workgroup": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Workgroup that the computer joins. Defaults, when used, to WORKGROUP if there is no domain.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"domain": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Domain that the computer joins. Excludes workgroup.",
+							Ref:         ref(vmv1alpha1.SysprepDomain{}.OpenAPIModelName()),
+						},
+					},
+					"runOnce": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "RunOnce are commands that run when a user logs on for the first time, at most 64.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"fullName", "organization"},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.SecretKeySelector{}.OpenAPIModelName(), vmv1alpha1.SysprepDomain{}.OpenAPIModelName()},
+	}
+}
+
 func schema_pkg_apis_vm_v1alpha1_SysprepBootstrap(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SysprepBootstrap configures guest customization for Windows.",
+				Description: "SysprepBootstrap configures guest customization for Windows. Exactly one of rawSysprep and answers is set.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"rawSysprep": {
@@ -4283,7 +4437,58 @@ func schema_pkg_apis_vm_v1alpha1_SysprepBootstrap(ref common.ReferenceCallback) 
 							Ref:         ref(vmv1alpha1.SecretKeySelector{}.OpenAPIModelName()),
 						},
 					},
+					"answers": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Answers are what vSphere makes the answer file of. The computer gets the name spec.network.hostName, or that of the object.",
+							Ref:         ref(vmv1alpha1.SysprepAnswers{}.OpenAPIModelName()),
+						},
+					},
 				},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.SecretKeySelector{}.OpenAPIModelName(), vmv1alpha1.SysprepAnswers{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_SysprepDomain(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SysprepDomain is an Active Directory domain that a computer joins.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Name of the domain.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"user": {
+						SchemaProps: spec.SchemaProps{
+							Description: "User that may add computers to the domain.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"password": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Password selects the password of the user; key domain-password when not named.",
+							Ref:         ref(vmv1alpha1.SecretKeySelector{}.OpenAPIModelName()),
+						},
+					},
+					"organizationalUnit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "OrganizationalUnit is where the computer goes, for example OU=Servers,DC=example,DC=org. It needs vSphere 8.0 Update 2.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name", "user", "password"},
 			},
 		},
 		Dependencies: []string{
@@ -4869,11 +5074,44 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineBootstrap(ref common.ReferenceCal
 							Format:      "",
 						},
 					},
+					"ignition": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Ignition hands a configuration to Ignition through guestinfo.",
+							Ref:         ref(vmv1alpha1.IgnitionBootstrap{}.OpenAPIModelName()),
+						},
+					},
+					"removeAfterFirstBoot": {
+						SchemaProps: spec.SchemaProps{
+							Description: "RemoveAfterFirstBoot takes what was read from Secrets out of the vSphere VM once the guest has it, for cloudInit and ignition; what identifies the guest stays. The condition BootstrapDataRemoved tells of it.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
 				},
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.CloudInitBootstrap{}.OpenAPIModelName(), vmv1alpha1.LinuxPrepBootstrap{}.OpenAPIModelName(), vmv1alpha1.SysprepBootstrap{}.OpenAPIModelName(), vmv1alpha1.VAppConfigBootstrap{}.OpenAPIModelName()},
+			vmv1alpha1.CloudInitBootstrap{}.OpenAPIModelName(), vmv1alpha1.IgnitionBootstrap{}.OpenAPIModelName(), vmv1alpha1.LinuxPrepBootstrap{}.OpenAPIModelName(), vmv1alpha1.SysprepBootstrap{}.OpenAPIModelName(), vmv1alpha1.VAppConfigBootstrap{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineBootstrapStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineBootstrapStatus is what the guest was told.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"instanceID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "InstanceID is the cloud-init instance ID in the vSphere VM, if it is not the UID of the object.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
 	}
 }
 
@@ -8624,6 +8862,12 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 							},
 						},
 					},
+					"bootstrap": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Bootstrap is what the guest was told.",
+							Ref:         ref(vmv1alpha1.VirtualMachineBootstrapStatus{}.OpenAPIModelName()),
+						},
+					},
 					"restartRequired": {
 						VendorExtensible: spec.VendorExtensible{
 							Extensions: spec.Extensions{
@@ -8724,7 +8968,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.ClaimedAddress{}.OpenAPIModelName(), vmv1alpha1.InstancetypeRef{}.OpenAPIModelName(), vmv1alpha1.MachineAddress{}.OpenAPIModelName(), vmv1alpha1.PreferenceRef{}.OpenAPIModelName(), vmv1alpha1.RestartRequirement{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineClassStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineGuestStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineInitialization{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineNetworkStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineResources{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineSnapshotNode{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineStorageStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineVolumeStatus{}.OpenAPIModelName(), v1.Condition{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
+			vmv1alpha1.ClaimedAddress{}.OpenAPIModelName(), vmv1alpha1.InstancetypeRef{}.OpenAPIModelName(), vmv1alpha1.MachineAddress{}.OpenAPIModelName(), vmv1alpha1.PreferenceRef{}.OpenAPIModelName(), vmv1alpha1.RestartRequirement{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineBootstrapStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineClassStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineGuestStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineInitialization{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineNetworkStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineResources{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineSnapshotNode{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineStorageStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineVolumeStatus{}.OpenAPIModelName(), v1.Condition{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
 	}
 }
 

@@ -26,6 +26,9 @@ const (
 	ConditionImageCacheReady = "ImageCacheReady"
 	// ConditionBootstrapReady is True when all bootstrap data was read.
 	ConditionBootstrapReady = "BootstrapReady"
+	// ConditionBootstrapDataRemoved is True when what was read from Secrets is no longer in
+	// the vSphere VM. It is absent unless that was asked for.
+	ConditionBootstrapDataRemoved = "BootstrapDataRemoved"
 	// ConditionStorageReady is True when datastore and storage class are usable.
 	ConditionStorageReady = "StorageReady"
 	// ConditionVolumesReady is True when every claim that the VM names is attached or can

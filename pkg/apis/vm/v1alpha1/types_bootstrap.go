@@ -35,16 +35,58 @@ type VirtualMachineBootstrap struct {
 	// WaitForTools makes readiness wait for VMware Tools after power on.
 	// +optional
 	WaitForTools bool `json:"waitForTools,omitempty" protobuf:"varint,5,opt,name=waitForTools"`
+	// Ignition hands a configuration to Ignition through guestinfo.
+	// +optional
+	Ignition *IgnitionBootstrap `json:"ignition,omitempty" protobuf:"bytes,6,opt,name=ignition"`
+	// RemoveAfterFirstBoot takes what was read from Secrets out of the vSphere VM once the
+	// guest has it, for cloudInit and ignition; what identifies the guest stays. The
+	// condition BootstrapDataRemoved tells of it.
+	// +optional
+	RemoveAfterFirstBoot bool `json:"removeAfterFirstBoot,omitempty" protobuf:"varint,7,opt,name=removeAfterFirstBoot"`
 }
 
 // CloudInitBootstrap configures cloud-init.
 type CloudInitBootstrap struct {
-	// InstanceID is the cloud-init instance ID; the UID of the object when unset.
+	// InstanceID is the cloud-init instance ID; the UID of the object when unset. Another
+	// one makes cloud-init run at the next boot as at the first one, with the data that the
+	// Secrets have then.
 	// +optional
 	InstanceID string `json:"instanceID,omitempty" protobuf:"bytes,1,opt,name=instanceID"`
 	// RawCloudConfig selects the user data; key user-data when not named.
 	// +optional
 	RawCloudConfig *SecretKeySelector `json:"rawCloudConfig,omitempty" protobuf:"bytes,2,opt,name=rawCloudConfig"`
+	// CloudConfig is user data in place of rawCloudConfig: a cloud-config in YAML of at most
+	// 32 KiB. Who may read the object reads it, so that passwords and private keys in it are
+	// refused.
+	// +optional
+	CloudConfig string `json:"cloudConfig,omitempty" protobuf:"bytes,3,opt,name=cloudConfig"`
+	// SSHAuthorizedKeys are public keys that may log in as the default user of the image,
+	// as in a file authorized_keys; at most 16.
+	// +optional
+	// +listType=atomic
+	SSHAuthorizedKeys []string `json:"sshAuthorizedKeys,omitempty" protobuf:"bytes,4,rep,name=sshAuthorizedKeys"`
+	// RawNetworkConfig selects a network configuration of cloud-init, version 1 or 2, in
+	// place of that which is made of spec.network; key network-config when not named.
+	// +optional
+	RawNetworkConfig *SecretKeySelector `json:"rawNetworkConfig,omitempty" protobuf:"bytes,5,opt,name=rawNetworkConfig"`
+	// RawVendorData selects the vendor data; key vendor-data when not named.
+	// +optional
+	RawVendorData *SecretKeySelector `json:"rawVendorData,omitempty" protobuf:"bytes,6,opt,name=rawVendorData"`
+}
+
+// IgnitionBootstrap configures Ignition, which runs at the first boot only.
+type IgnitionBootstrap struct {
+	// RawConfig selects the configuration in JSON, as Butane makes it; key ignition when
+	// not named.
+	RawConfig *SecretKeySelector `json:"rawConfig" protobuf:"bytes,1,opt,name=rawConfig"`
+}
+
+// VirtualMachineBootstrapStatus is what the guest was told.
+type VirtualMachineBootstrapStatus struct {
+	// InstanceID is the cloud-init instance ID in the vSphere VM, if it is not the UID of the
+	// object.
+	// +optional
+	InstanceID string `json:"instanceID,omitempty" protobuf:"bytes,1,opt,name=instanceID"`
 }
 
 // LinuxPrepBootstrap configures guest customization for Linux.
@@ -57,11 +99,65 @@ type LinuxPrepBootstrap struct {
 	TimeZone string `json:"timeZone,omitempty" protobuf:"bytes,2,opt,name=timeZone"`
 }
 
-// SysprepBootstrap configures guest customization for Windows.
+// SysprepBootstrap configures guest customization for Windows. Exactly one of rawSysprep
+// and answers is set.
 type SysprepBootstrap struct {
 	// RawSysprep selects the answer file; key unattend when not named.
 	// +optional
 	RawSysprep *SecretKeySelector `json:"rawSysprep,omitempty" protobuf:"bytes,1,opt,name=rawSysprep"`
+	// Answers are what vSphere makes the answer file of. The computer gets the name
+	// spec.network.hostName, or that of the object.
+	// +optional
+	Answers *SysprepAnswers `json:"answers,omitempty" protobuf:"bytes,2,opt,name=answers"`
+}
+
+// SysprepAnswers are the answers to what the setup of Windows asks.
+type SysprepAnswers struct {
+	// FullName of the user that Windows is registered for.
+	FullName string `json:"fullName" protobuf:"bytes,1,opt,name=fullName"`
+	// Organization that Windows is registered for.
+	Organization string `json:"organization" protobuf:"bytes,2,opt,name=organization"`
+	// ProductKey selects the product key; key product-key when not named. Windows that was
+	// installed with a volume licence needs none.
+	// +optional
+	ProductKey *SecretKeySelector `json:"productKey,omitempty" protobuf:"bytes,3,opt,name=productKey"`
+	// AdministratorPassword selects the password of the account Administrator; key password
+	// when not named. The account keeps what the image has when unset.
+	// +optional
+	AdministratorPassword *SecretKeySelector `json:"administratorPassword,omitempty" protobuf:"bytes,4,opt,name=administratorPassword"`
+	// AutoLogonCount is how often Administrator logs on by itself, 0 to 100. It needs
+	// administratorPassword.
+	// +optional
+	AutoLogonCount int32 `json:"autoLogonCount,omitempty" protobuf:"varint,5,opt,name=autoLogonCount"`
+	// TimeZone is Microsoft's index of a time zone, 0 to 999. Defaults, when used, to 85, GMT
+	// Standard Time.
+	// +optional
+	TimeZone *int32 `json:"timeZone,omitempty" protobuf:"varint,6,opt,name=timeZone"`
+	// Workgroup that the computer joins. Defaults, when used, to WORKGROUP if there is no
+	// domain.
+	// +optional
+	Workgroup string `json:"workgroup,omitempty" protobuf:"bytes,7,opt,name=workgroup"`
+	// Domain that the computer joins. Excludes workgroup.
+	// +optional
+	Domain *SysprepDomain `json:"domain,omitempty" protobuf:"bytes,8,opt,name=domain"`
+	// RunOnce are commands that run when a user logs on for the first time, at most 64.
+	// +optional
+	// +listType=atomic
+	RunOnce []string `json:"runOnce,omitempty" protobuf:"bytes,9,rep,name=runOnce"`
+}
+
+// SysprepDomain is an Active Directory domain that a computer joins.
+type SysprepDomain struct {
+	// Name of the domain.
+	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
+	// User that may add computers to the domain.
+	User string `json:"user" protobuf:"bytes,2,opt,name=user"`
+	// Password selects the password of the user; key domain-password when not named.
+	Password *SecretKeySelector `json:"password" protobuf:"bytes,3,opt,name=password"`
+	// OrganizationalUnit is where the computer goes, for example OU=Servers,DC=example,DC=org.
+	// It needs vSphere 8.0 Update 2.
+	// +optional
+	OrganizationalUnit string `json:"organizationalUnit,omitempty" protobuf:"bytes,4,opt,name=organizationalUnit"`
 }
 
 // VAppConfigBootstrap sets OVF properties.

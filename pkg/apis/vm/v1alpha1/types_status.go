@@ -118,6 +118,9 @@ type VirtualMachineStatus struct {
 	// +listType=map
 	// +listMapKey=uniqueID
 	Snapshots []VirtualMachineSnapshotNode `json:"snapshots,omitempty" protobuf:"bytes,29,rep,name=snapshots"`
+	// Bootstrap is what the guest was told.
+	// +optional
+	Bootstrap *VirtualMachineBootstrapStatus `json:"bootstrap,omitempty" protobuf:"bytes,30,opt,name=bootstrap"`
 	// RestartRequired lists what differs between the running VM and the
 	// effective spec and can only change with a power cycle.
 	// +optional

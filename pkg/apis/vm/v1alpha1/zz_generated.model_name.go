@@ -104,6 +104,11 @@ func (in IPPoolReference) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in IgnitionBootstrap) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.IgnitionBootstrap"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in InstancetypeMatcher) OpenAPIModelName() string {
 	return "dev.slipway.vm.v1alpha1.InstancetypeMatcher"
 }
@@ -174,8 +179,18 @@ func (in Shares) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in SysprepAnswers) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.SysprepAnswers"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in SysprepBootstrap) OpenAPIModelName() string {
 	return "dev.slipway.vm.v1alpha1.SysprepBootstrap"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in SysprepDomain) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.SysprepDomain"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
@@ -251,6 +266,11 @@ func (in VirtualMachineBootDiskStatus) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in VirtualMachineBootstrap) OpenAPIModelName() string {
 	return "dev.slipway.vm.v1alpha1.VirtualMachineBootstrap"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineBootstrapStatus) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineBootstrapStatus"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.

@@ -10,10 +10,24 @@ package v1alpha1
 //
 // CloudInitBootstrap configures cloud-init.
 type CloudInitBootstrapApplyConfiguration struct {
-	// InstanceID is the cloud-init instance ID; the UID of the object when unset.
+	// InstanceID is the cloud-init instance ID; the UID of the object when unset. Another
+	// one makes cloud-init run at the next boot as at the first one, with the data that the
+	// Secrets have then.
 	InstanceID *string `json:"instanceID,omitempty"`
 	// RawCloudConfig selects the user data; key user-data when not named.
 	RawCloudConfig *SecretKeySelectorApplyConfiguration `json:"rawCloudConfig,omitempty"`
+	// CloudConfig is user data in place of rawCloudConfig: a cloud-config in YAML of at most
+	// 32 KiB. Who may read the object reads it, so that passwords and private keys in it are
+	// refused.
+	CloudConfig *string `json:"cloudConfig,omitempty"`
+	// SSHAuthorizedKeys are public keys that may log in as the default user of the image,
+	// as in a file authorized_keys; at most 16.
+	SSHAuthorizedKeys []string `json:"sshAuthorizedKeys,omitempty"`
+	// RawNetworkConfig selects a network configuration of cloud-init, version 1 or 2, in
+	// place of that which is made of spec.network; key network-config when not named.
+	RawNetworkConfig *SecretKeySelectorApplyConfiguration `json:"rawNetworkConfig,omitempty"`
+	// RawVendorData selects the vendor data; key vendor-data when not named.
+	RawVendorData *SecretKeySelectorApplyConfiguration `json:"rawVendorData,omitempty"`
 }
 
 // CloudInitBootstrapApplyConfiguration constructs a declarative configuration of the CloudInitBootstrap type for use with
@@ -35,5 +49,39 @@ func (b *CloudInitBootstrapApplyConfiguration) WithInstanceID(value string) *Clo
 // If called multiple times, the RawCloudConfig field is set to the value of the last call.
 func (b *CloudInitBootstrapApplyConfiguration) WithRawCloudConfig(value *SecretKeySelectorApplyConfiguration) *CloudInitBootstrapApplyConfiguration {
 	b.RawCloudConfig = value
+	return b
+}
+
+// WithCloudConfig sets the CloudConfig field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the CloudConfig field is set to the value of the last call.
+func (b *CloudInitBootstrapApplyConfiguration) WithCloudConfig(value string) *CloudInitBootstrapApplyConfiguration {
+	b.CloudConfig = &value
+	return b
+}
+
+// WithSSHAuthorizedKeys adds the given value to the SSHAuthorizedKeys field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the SSHAuthorizedKeys field.
+func (b *CloudInitBootstrapApplyConfiguration) WithSSHAuthorizedKeys(values ...string) *CloudInitBootstrapApplyConfiguration {
+	for i := range values {
+		b.SSHAuthorizedKeys = append(b.SSHAuthorizedKeys, values[i])
+	}
+	return b
+}
+
+// WithRawNetworkConfig sets the RawNetworkConfig field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the RawNetworkConfig field is set to the value of the last call.
+func (b *CloudInitBootstrapApplyConfiguration) WithRawNetworkConfig(value *SecretKeySelectorApplyConfiguration) *CloudInitBootstrapApplyConfiguration {
+	b.RawNetworkConfig = value
+	return b
+}
+
+// WithRawVendorData sets the RawVendorData field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the RawVendorData field is set to the value of the last call.
+func (b *CloudInitBootstrapApplyConfiguration) WithRawVendorData(value *SecretKeySelectorApplyConfiguration) *CloudInitBootstrapApplyConfiguration {
+	b.RawVendorData = value
 	return b
 }

@@ -8,10 +8,14 @@ package v1alpha1
 // SysprepBootstrapApplyConfiguration represents a declarative configuration of the SysprepBootstrap type for use
 // with apply.
 //
-// SysprepBootstrap configures guest customization for Windows.
+// SysprepBootstrap configures guest customization for Windows. Exactly one of rawSysprep
+// and answers is set.
 type SysprepBootstrapApplyConfiguration struct {
 	// RawSysprep selects the answer file; key unattend when not named.
 	RawSysprep *SecretKeySelectorApplyConfiguration `json:"rawSysprep,omitempty"`
+	// Answers are what vSphere makes the answer file of. The computer gets the name
+	// spec.network.hostName, or that of the object.
+	Answers *SysprepAnswersApplyConfiguration `json:"answers,omitempty"`
 }
 
 // SysprepBootstrapApplyConfiguration constructs a declarative configuration of the SysprepBootstrap type for use with
@@ -25,5 +29,13 @@ func SysprepBootstrap() *SysprepBootstrapApplyConfiguration {
 // If called multiple times, the RawSysprep field is set to the value of the last call.
 func (b *SysprepBootstrapApplyConfiguration) WithRawSysprep(value *SecretKeySelectorApplyConfiguration) *SysprepBootstrapApplyConfiguration {
 	b.RawSysprep = value
+	return b
+}
+
+// WithAnswers sets the Answers field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Answers field is set to the value of the last call.
+func (b *SysprepBootstrapApplyConfiguration) WithAnswers(value *SysprepAnswersApplyConfiguration) *SysprepBootstrapApplyConfiguration {
+	b.Answers = value
 	return b
 }

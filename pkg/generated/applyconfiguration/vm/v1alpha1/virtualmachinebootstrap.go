@@ -21,6 +21,12 @@ type VirtualMachineBootstrapApplyConfiguration struct {
 	VAppConfig *VAppConfigBootstrapApplyConfiguration `json:"vAppConfig,omitempty"`
 	// WaitForTools makes readiness wait for VMware Tools after power on.
 	WaitForTools *bool `json:"waitForTools,omitempty"`
+	// Ignition hands a configuration to Ignition through guestinfo.
+	Ignition *IgnitionBootstrapApplyConfiguration `json:"ignition,omitempty"`
+	// RemoveAfterFirstBoot takes what was read from Secrets out of the vSphere VM once the
+	// guest has it, for cloudInit and ignition; what identifies the guest stays. The
+	// condition BootstrapDataRemoved tells of it.
+	RemoveAfterFirstBoot *bool `json:"removeAfterFirstBoot,omitempty"`
 }
 
 // VirtualMachineBootstrapApplyConfiguration constructs a declarative configuration of the VirtualMachineBootstrap type for use with
@@ -66,5 +72,21 @@ func (b *VirtualMachineBootstrapApplyConfiguration) WithVAppConfig(value *VAppCo
 // If called multiple times, the WaitForTools field is set to the value of the last call.
 func (b *VirtualMachineBootstrapApplyConfiguration) WithWaitForTools(value bool) *VirtualMachineBootstrapApplyConfiguration {
 	b.WaitForTools = &value
+	return b
+}
+
+// WithIgnition sets the Ignition field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Ignition field is set to the value of the last call.
+func (b *VirtualMachineBootstrapApplyConfiguration) WithIgnition(value *IgnitionBootstrapApplyConfiguration) *VirtualMachineBootstrapApplyConfiguration {
+	b.Ignition = value
+	return b
+}
+
+// WithRemoveAfterFirstBoot sets the RemoveAfterFirstBoot field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the RemoveAfterFirstBoot field is set to the value of the last call.
+func (b *VirtualMachineBootstrapApplyConfiguration) WithRemoveAfterFirstBoot(value bool) *VirtualMachineBootstrapApplyConfiguration {
+	b.RemoveAfterFirstBoot = &value
 	return b
 }

@@ -66,6 +66,8 @@ type VirtualMachineStatusApplyConfiguration struct {
 	// Snapshots is the tree of snapshots in vSphere, at most 64 of them, a parent before its
 	// children.
 	Snapshots []VirtualMachineSnapshotNodeApplyConfiguration `json:"snapshots,omitempty"`
+	// Bootstrap is what the guest was told.
+	Bootstrap *VirtualMachineBootstrapStatusApplyConfiguration `json:"bootstrap,omitempty"`
 	// RestartRequired lists what differs between the running VM and the
 	// effective spec and can only change with a power cycle.
 	RestartRequired []RestartRequirementApplyConfiguration `json:"restartRequired,omitempty"`
@@ -284,6 +286,14 @@ func (b *VirtualMachineStatusApplyConfiguration) WithSnapshots(values ...*Virtua
 		}
 		b.Snapshots = append(b.Snapshots, *values[i])
 	}
+	return b
+}
+
+// WithBootstrap sets the Bootstrap field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Bootstrap field is set to the value of the last call.
+func (b *VirtualMachineStatusApplyConfiguration) WithBootstrap(value *VirtualMachineBootstrapStatusApplyConfiguration) *VirtualMachineStatusApplyConfiguration {
+	b.Bootstrap = value
 	return b
 }
 
