@@ -168,7 +168,7 @@ func TestACopyThatFailsLeavesAFileThatLooksLikeADisk(t *testing.T) {
 				}
 				f.must(task.Cancel(ctx))
 			},
-			want:    &types.RequestCanceled{},
+			want: &types.RequestCanceled{},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

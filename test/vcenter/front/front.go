@@ -56,6 +56,7 @@ type Front struct {
 
 	trace trace
 	holds holds
+	ends  endings
 	away  map[string]bool // paths of services that do not run
 
 	// Lockout is the policy for logins.
@@ -73,6 +74,7 @@ func New(next http.Handler, registry *simulator.Registry, waits Waits, version f
 		next:    next, registry: registry, waits: waits,
 		calls: map[string]int{}, conns: map[net.Conn]struct{}{},
 		known: map[string]struct{}{}, dropped: map[string]struct{}{},
+		ends: endings{sessions: map[string]*sync.RWMutex{}},
 	}
 }
 

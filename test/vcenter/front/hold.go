@@ -93,17 +93,22 @@ func (f *Front) carryOut(w http.ResponseWriter, r *http.Request, method string) 
 		return
 	}
 	if !f.holds.has(AnswerOf(method)) {
-		f.next.ServeHTTP(w, r)
+		f.serve(w, r, method)
 		return
 	}
 	kept := httptest.NewRecorder()
-	f.next.ServeHTTP(kept, r)
+	f.serve(kept, r, method)
 	if !f.holds.wait(r.Context(), AnswerOf(method)) {
 		return
 	}
 	maps.Copy(w.Header(), kept.Header())
 	w.WriteHeader(kept.Code)
 	_, _ = w.Write(kept.Body.Bytes()) // the client has gone: nobody to tell
+}
+
+func (f *Front) serve(w http.ResponseWriter, r *http.Request, method string) {
+	defer f.ends.enter(r, method)()
+	f.next.ServeHTTP(w, r)
 }
 
 func (h *holds) has(method string) bool {
