@@ -142,6 +142,8 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		vmv1alpha1.VirtualMachineClassList{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineClassList(ref),
 		vmv1alpha1.VirtualMachineClassSpec{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineClassSpec(ref),
 		vmv1alpha1.VirtualMachineClassStatus{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachineClassStatus(ref),
+		vmv1alpha1.VirtualMachineConsole{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_VirtualMachineConsole(ref),
+		vmv1alpha1.VirtualMachineConsoleStatus{}.OpenAPIModelName():            schema_pkg_apis_vm_v1alpha1_VirtualMachineConsoleStatus(ref),
 		vmv1alpha1.VirtualMachineDeletion{}.OpenAPIModelName():                 schema_pkg_apis_vm_v1alpha1_VirtualMachineDeletion(ref),
 		vmv1alpha1.VirtualMachineDevice{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_VirtualMachineDevice(ref),
 		vmv1alpha1.VirtualMachineDevices{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_VirtualMachineDevices(ref),
@@ -5384,6 +5386,119 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineClassStatus(ref common.ReferenceC
 	}
 }
 
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineConsole(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineConsole is the body and the answer of console. Of the body nothing but the name is looked at.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard object metadata: name and namespace of the virtual machine.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Status says how to connect. It is empty in the answer to a dry run.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.VirtualMachineConsoleStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.VirtualMachineConsoleStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineConsoleStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineConsoleStatus says how to connect to the console of a virtual machine: to its ESXi host, over a WebSocket, once. Who has the ticket has the console.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"url": {
+						SchemaProps: spec.SchemaProps{
+							Description: "URL of the WebSocket (WebMKS), ticket included. Its protocol is RFB with extensions of VMware.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"host": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Host is the ESXi host, as vCenter names it.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"port": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Port of the host.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"ticket": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Ticket to connect with, good for one connection.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"sslThumbprint": {
+						SchemaProps: spec.SchemaProps{
+							Description: "SSLThumbprint is the SHA-1 thumbprint of the certificate of the host. Empty if the host tells none.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"sslThumbprintSHA256": {
+						SchemaProps: spec.SchemaProps{
+							Description: "SSLThumbprintSHA256 is the SHA-256 thumbprint of the same. Empty before vSphere 7.0.3.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"expirationTimestamp": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ExpirationTimestamp is when the ticket ends at the latest if nobody connects: 30 minutes after it was given, as VMware says of such tickets. vCenter itself does not tell.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"remoteConsoleURL": {
+						SchemaProps: spec.SchemaProps{
+							Description: "RemoteConsoleURL opens VMware Remote Console, for who has an account of vCenter and logs in with that. The ticket is no part of it.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
 func schema_pkg_apis_vm_v1alpha1_VirtualMachineDeletion(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -5393,7 +5508,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineDeletion(ref common.ReferenceCall
 				Properties: map[string]spec.Schema{
 					"powerOffMode": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PowerOffMode says how to power off. Defaults to spec.powerOffMode, and to TrySoft where that is Soft: a guest that does not answer keeps nobody from deleting its VM.\n\nPossible enum values:\n - `\"Hard\"` acts on the virtual machine without asking the guest.\n - `\"Soft\"` asks the guest through VMware Tools and waits for it.\n - `\"TrySoft\"` asks the guest and acts hard when the guest did not answer within five minutes.",
+							Description: "PowerOffMode says how to power off. Defaults to spec.powerOffMode. Soft is TrySoft: a guest that does not answer keeps nobody from deleting its VM.\n\nPossible enum values:\n - `\"Hard\"` acts on the virtual machine without asking the guest.\n - `\"Soft\"` asks the guest through VMware Tools and waits for it.\n - `\"TrySoft\"` asks the guest and acts hard when the guest did not answer within five minutes.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Hard", "Soft", "TrySoft"},
@@ -5401,7 +5516,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineDeletion(ref common.ReferenceCall
 					},
 					"timeoutSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "TimeoutSeconds is how long the guest is waited for before it is powered off hard, also with Soft, in seconds, 1 to 86400. Defaults to terminationGracePeriodSeconds.",
+							Description: "TimeoutSeconds is how long the guest is waited for before it is powered off hard, in seconds, 1 to 86400. Defaults to terminationGracePeriodSeconds.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},

@@ -23,6 +23,15 @@ const (
 	AnnotationReconcilePriority = "vmoperator.vmware.com.protected/reconcile-priority"
 	// AnnotationDelayedPowerOn delays power on until an RFC 3339 time.
 	AnnotationDelayedPowerOn = "vm.slipway.dev/power-on-not-before"
+	// CheckPowerOnPrefix and the name of a component are the key of an annotation that keeps
+	// the VM from being powered on or resumed as long as it is there; its value says why.
+	// Whoever creates the VM may set it, and only privileged users may do so later, change or
+	// remove it.
+	CheckPowerOnPrefix = "poweron.check.vm.slipway.dev/"
+	// CheckDeletePrefix and the name of a component are the key of an annotation that keeps
+	// the VM from being deleted as long as it is there; its value says why. Only privileged
+	// users may set, change or remove it.
+	CheckDeletePrefix = "delete.check.vm.slipway.dev/"
 	// AnnotationFastDeploy, on a VM or its class, is a FastDeployMode. That of the VM counts
 	// before that of the class, and both before the server's own.
 	AnnotationFastDeploy = "vm.slipway.dev/fast-deploy"

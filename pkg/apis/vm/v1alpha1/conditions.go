@@ -198,6 +198,8 @@ const (
 	ReasonRestarting = "Restarting"
 	// ReasonDelayed means that a power on waits for its time.
 	ReasonDelayed = "Delayed"
+	// ReasonHeldByCheck means that an annotation keeps the VM from being powered on or deleted.
+	ReasonHeldByCheck = "HeldByCheck"
 	// ReasonWaitingForIP means that the guest has no address yet.
 	ReasonWaitingForIP = "WaitingForIP"
 	// ReasonWaitingForTools means that VMware Tools does not run yet.

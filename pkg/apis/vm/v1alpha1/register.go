@@ -51,7 +51,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&VirtualMachineGroup{}, &VirtualMachineGroupList{},
 		&ClusterVirtualMachineImage{}, &ClusterVirtualMachineImageList{},
 		&RefreshOptions{}, &RefreshResult{},
-		&PowerOptions{}, &ExpandOptions{},
+		&PowerOptions{}, &ExpandOptions{}, &VirtualMachineConsole{},
 	)
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 	return nil

@@ -134,3 +134,51 @@ type ExpandOptions struct {
 	// +optional
 	Generation string `json:"generation,omitempty" protobuf:"bytes,1,opt,name=generation"`
 }
+
+// VirtualMachineConsole is the body and the answer of console. Of the body nothing but the
+// name is looked at.
+//
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+type VirtualMachineConsole struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object metadata: name and namespace of the virtual machine.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
+
+	// Status says how to connect. It is empty in the answer to a dry run.
+	// +optional
+	Status VirtualMachineConsoleStatus `json:"status,omitempty" protobuf:"bytes,2,opt,name=status"`
+}
+
+// VirtualMachineConsoleStatus says how to connect to the console of a virtual machine: to its
+// ESXi host, over a WebSocket, once. Who has the ticket has the console.
+type VirtualMachineConsoleStatus struct {
+	// URL of the WebSocket (WebMKS), ticket included. Its protocol is RFB with extensions of
+	// VMware.
+	// +optional
+	URL string `json:"url,omitempty" protobuf:"bytes,1,opt,name=url"`
+	// Host is the ESXi host, as vCenter names it.
+	// +optional
+	Host string `json:"host,omitempty" protobuf:"bytes,2,opt,name=host"`
+	// Port of the host.
+	// +optional
+	Port int32 `json:"port,omitempty" protobuf:"varint,3,opt,name=port"`
+	// Ticket to connect with, good for one connection.
+	// +optional
+	Ticket string `json:"ticket,omitempty" protobuf:"bytes,4,opt,name=ticket"`
+	// SSLThumbprint is the SHA-1 thumbprint of the certificate of the host. Empty if the host
+	// tells none.
+	// +optional
+	SSLThumbprint string `json:"sslThumbprint,omitempty" protobuf:"bytes,5,opt,name=sslThumbprint"`
+	// SSLThumbprintSHA256 is the SHA-256 thumbprint of the same. Empty before vSphere 7.0.3.
+	// +optional
+	SSLThumbprintSHA256 string `json:"sslThumbprintSHA256,omitempty" protobuf:"bytes,6,opt,name=sslThumbprintSHA256"`
+	// ExpirationTimestamp is when the ticket ends at the latest if nobody connects: 30 minutes
+	// after it was given, as VMware says of such tickets. vCenter itself does not tell.
+	// +optional
+	ExpirationTimestamp metav1.Time `json:"expirationTimestamp,omitempty" protobuf:"bytes,7,opt,name=expirationTimestamp"`
+	// RemoteConsoleURL opens VMware Remote Console, for who has an account of vCenter and logs
+	// in with that. The ticket is no part of it.
+	// +optional
+	RemoteConsoleURL string `json:"remoteConsoleURL,omitempty" protobuf:"bytes,8,opt,name=remoteConsoleURL"`
+}

@@ -243,12 +243,12 @@ type VirtualMachineSpec struct {
 
 // VirtualMachineDeletion says how a virtual machine that is deleted is powered off.
 type VirtualMachineDeletion struct {
-	// PowerOffMode says how to power off. Defaults to spec.powerOffMode, and to TrySoft
-	// where that is Soft: a guest that does not answer keeps nobody from deleting its VM.
+	// PowerOffMode says how to power off. Defaults to spec.powerOffMode. Soft is TrySoft: a
+	// guest that does not answer keeps nobody from deleting its VM.
 	// +optional
 	PowerOffMode PowerOpMode `json:"powerOffMode,omitempty" protobuf:"bytes,1,opt,name=powerOffMode,casttype=PowerOpMode"`
-	// TimeoutSeconds is how long the guest is waited for before it is powered off hard, also
-	// with Soft, in seconds, 1 to 86400. Defaults to terminationGracePeriodSeconds.
+	// TimeoutSeconds is how long the guest is waited for before it is powered off hard, in
+	// seconds, 1 to 86400. Defaults to terminationGracePeriodSeconds.
 	// +optional
 	TimeoutSeconds int64 `json:"timeoutSeconds,omitempty" protobuf:"varint,2,opt,name=timeoutSeconds"`
 }

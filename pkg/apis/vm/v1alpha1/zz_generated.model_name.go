@@ -299,6 +299,16 @@ func (in VirtualMachineClassStatus) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineConsole) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineConsole"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineConsoleStatus) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineConsoleStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in VirtualMachineDeletion) OpenAPIModelName() string {
 	return "dev.slipway.vm.v1alpha1.VirtualMachineDeletion"
 }

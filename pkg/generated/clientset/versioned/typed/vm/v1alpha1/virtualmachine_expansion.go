@@ -34,6 +34,10 @@ type VirtualMachineExpansion interface {
 	Restart(ctx context.Context, name string, body *vmv1alpha1.PowerOptions, opts metav1.CreateOptions) (*vmv1alpha1.VirtualMachine, error)
 	// Suspend asks for the virtual machine to be suspended.
 	Suspend(ctx context.Context, name string, body *vmv1alpha1.PowerOptions, opts metav1.CreateOptions) (*vmv1alpha1.VirtualMachine, error)
+	// Console returns a ticket for one connection to the console of the virtual machine.
+	Console(ctx context.Context, name string, opts metav1.CreateOptions) (*vmv1alpha1.VirtualMachineConsole, error)
+	// Screenshot returns a picture of the console of the virtual machine, a PNG.
+	Screenshot(ctx context.Context, name string) ([]byte, error)
 }
 
 func (c *virtualMachines) RefreshInstancetype(ctx context.Context, name string, body *vmv1alpha1.RefreshOptions, opts metav1.CreateOptions) (*vmv1alpha1.RefreshResult, error) {
@@ -72,6 +76,21 @@ func (c *virtualMachines) Restart(ctx context.Context, name string, body *vmv1al
 
 func (c *virtualMachines) Suspend(ctx context.Context, name string, body *vmv1alpha1.PowerOptions, opts metav1.CreateOptions) (*vmv1alpha1.VirtualMachine, error) {
 	return c.power(ctx, name, "suspend", body, opts)
+}
+
+func (c *virtualMachines) Console(ctx context.Context, name string, opts metav1.CreateOptions) (*vmv1alpha1.VirtualMachineConsole, error) {
+	result := &vmv1alpha1.VirtualMachineConsole{}
+	return result, c.post(ctx, name, "console", &vmv1alpha1.VirtualMachineConsole{}, opts, result)
+}
+
+func (c *virtualMachines) Screenshot(ctx context.Context, name string) ([]byte, error) {
+	return c.GetClient().Get().
+		Namespace(c.GetNamespace()).
+		Resource("virtualmachines").
+		Name(name).
+		SubResource("screenshot").
+		Do(ctx).
+		Raw()
 }
 
 // refresh posts body to one of the refresh subresources.

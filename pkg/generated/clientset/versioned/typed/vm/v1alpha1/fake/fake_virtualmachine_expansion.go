@@ -71,6 +71,17 @@ func (c *fakeVirtualMachines) Suspend(_ context.Context, name string, body *v1al
 	return invoke(c, "create", "suspend", name, orEmpty(body), &v1alpha1.VirtualMachine{})
 }
 
+// Console records the call; reactors give the answer.
+func (c *fakeVirtualMachines) Console(_ context.Context, name string, _ metav1.CreateOptions) (*v1alpha1.VirtualMachineConsole, error) {
+	return invoke(c, "create", "console", name, &v1alpha1.VirtualMachineConsole{}, &v1alpha1.VirtualMachineConsole{})
+}
+
+// Screenshot records the call; a reactor may refuse it, and there is no picture.
+func (c *fakeVirtualMachines) Screenshot(_ context.Context, name string) ([]byte, error) {
+	_, err := invoke(c, "get", "screenshot", name, nil, &v1alpha1.VirtualMachine{})
+	return nil, err
+}
+
 // invoke runs the reactors on one action. Without a reactor the answer is
 // empty.
 func invoke[T runtime.Object](c *fakeVirtualMachines, verb, subresource, name string, options runtime.Object, empty T) (T, error) {

@@ -1,0 +1,38 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+)
+
+// HeldPowerOn says, for people, which components keep the VM from being powered on, and
+// why; empty if none does.
+func (vm *VirtualMachine) HeldPowerOn() string { return vm.held(CheckPowerOnPrefix) }
+
+// HeldDeletion says, for people, which components keep the VM from being deleted, and why;
+// empty if none does.
+func (vm *VirtualMachine) HeldDeletion() string { return vm.held(CheckDeletePrefix) }
+
+func (vm *VirtualMachine) held(prefix string) string {
+	var all []string
+	for _, key := range slices.Sorted(maps.Keys(vm.Annotations)) {
+		component, ok := strings.CutPrefix(key, prefix)
+		if !ok {
+			continue
+		}
+		if why := vm.Annotations[key]; why != "" {
+			component += " (" + why + ")"
+		}
+		all = append(all, component)
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return "held by annotation " + prefix + conditions.List(all, ", ")
+}
