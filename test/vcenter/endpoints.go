@@ -22,6 +22,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/contentlibrary"
 	"github.com/slipway-dev/slipway/test/vcenter/inventory"
 	"github.com/slipway-dev/slipway/test/vcenter/policies"
+	"github.com/slipway-dev/slipway/test/vcenter/screen"
 	"github.com/slipway-dev/slipway/test/vcenter/volumes"
 )
 
@@ -64,7 +65,8 @@ func (s *Server) endpoints(address string) (_ http.Handler, err error) {
 	s.deployer.DisksOnly(true)
 	s.updates = &contentlibrary.Updates{Next: s.deployer, Deployer: s.deployer}
 	s.captures = &contentlibrary.Captures{Next: s.updates, Registry: registry, Source: s.gate}
-	return s.captures, nil
+	s.screens = &screen.Screens{Next: s.captures, Registry: registry, Gate: s.gate, Sight: s.sight}
+	return s.screens, nil
 }
 
 // onRoot tells whether an account has a privilege on the root folder.

@@ -28,6 +28,7 @@ import (
 	"github.com/slipway-dev/slipway/test/vcenter/inventory"
 	"github.com/slipway-dev/slipway/test/vcenter/policies"
 	"github.com/slipway-dev/slipway/test/vcenter/saved"
+	"github.com/slipway-dev/slipway/test/vcenter/screen"
 	"github.com/slipway-dev/slipway/test/vcenter/sight"
 	"github.com/slipway-dev/slipway/test/vcenter/strict"
 	"github.com/slipway-dev/slipway/test/vcenter/usage"
@@ -62,6 +63,7 @@ type Server struct {
 	deployer *contentlibrary.Deployer
 	updates  *contentlibrary.Updates
 	captures *contentlibrary.Captures
+	screens  *screen.Screens
 	volumes  *volumes.Service
 	policies *policies.Service
 	service  *http.Server
@@ -241,7 +243,7 @@ func (s *Server) serve(ctx context.Context) error {
 		return fmt.Errorf("listen on --control-listen %s: %w", o.ControlListen, err)
 	}
 	s.control = &http.Server{
-		Handler:           front.Control(s.front, s.delays, s.events, s, s.volumes, s.policies, s.updates, s.captures, s.files),
+		Handler:           front.Control(s.front, s.delays, s.events, s, s.volumes, s.policies, s.updates, s.captures, s.files, s.screens),
 		ReadHeaderTimeout: time.Minute,
 	}
 	run(ctx, func() error { return s.control.Serve(controls) })

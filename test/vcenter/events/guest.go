@@ -58,6 +58,16 @@ func (e *Events) SetHeartbeat(id string, colour types.ManagedEntityStatus) error
 	return nil
 }
 
+// IgnoreShutdown lets a guest hear that it is to shut down and go on, or do so again.
+func (e *Events) IgnoreShutdown(id string, on bool) error {
+	vm, err := e.vm(id)
+	if err != nil {
+		return err
+	}
+	e.gate.Ignore(vm.Self, on)
+	return nil
+}
+
 // SetGuestInfo lets a guest set one of its variables, which is a change of the configuration
 // like any other (API, VirtualMachineConfigInfo.extraConfig and changeVersion).
 func (e *Events) SetGuestInfo(id, key, value string) error {
@@ -124,6 +134,8 @@ func (e *Events) setGuest(q url.Values) (any, error) {
 	switch {
 	case q.Has("address"):
 		return nil, e.SetAddresses(id, q["address"]...)
+	case q.Has("ignores"):
+		return nil, e.IgnoreShutdown(id, q.Get("ignores") == "true")
 	case q.Has("heartbeat"):
 		return nil, e.SetHeartbeat(id, types.ManagedEntityStatus(q.Get("heartbeat")))
 	}

@@ -24,7 +24,7 @@ import (
 //	POST /vm/renumber?vm=V               returns the managed object ID
 //	POST /vm/uuid?vm=V&uuid=U            returns the instance UUID that it had
 //	POST /vm/ask?vm=V&text=T&choice=C…   asks now, or at=power-on
-//	PUT  /vm/guest?vm=V&address=A…       gives its guest addresses; heartbeat=C a heartbeat; key=K&value=V a variable
+//	PUT  /vm/guest?vm=V&address=A…       gives its guest addresses; heartbeat=C a heartbeat; key=K&value=V a variable; ignores=B: it does not shut down
 //	POST /vm/event?vm=V&kind=K&message=M records an event of it
 //	PUT  /vm/disabled?vm=V&methods=M,N   disables methods; none enables all
 //	POST /host/remove?host=H, /host/add?host=H

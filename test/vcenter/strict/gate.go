@@ -63,7 +63,9 @@ type Gate struct {
 	running map[types.ManagedObjectReference]types.ManagedObjectReference // tasks of busy virtual machines
 	asking  map[types.ManagedObjectReference]*question                    // asked at the next power-on
 	asked   map[types.ManagedObjectReference]*question                    // waiting for an answer
-	ended   chan struct{}                                                 // closed when a restart ends what runs
+	// ignoring are those whose guests do not shut down when they are asked to.
+	ignoring map[types.ManagedObjectReference]bool
+	ended    chan struct{} // closed when a restart ends what runs
 	// generation counts those restarts.
 	generation int
 	// captureTime is how long it takes to make a library item of a virtual machine.
@@ -94,8 +96,8 @@ var handled = map[string]map[string]bool{
 		"CloneVM_Task": true, "RelocateVM_Task": true, "ReconfigVM_Task": true, "Rename_Task": true,
 		"ShutdownGuest": true, "StandbyGuest": true, "RebootGuest": true, "UnregisterVM": true, "AnswerVM": true,
 		"Destroy_Task": true, "AttachDisk_Task": true, "DetachDisk_Task": true,
-		"PromoteDisks_Task": true,
-		"MarkAsTemplate":    true, "MarkAsVirtualMachine": true,
+		"PromoteDisks_Task": true, "AcquireTicket": true,
+		"MarkAsTemplate": true, "MarkAsVirtualMachine": true,
 	},
 }
 
@@ -125,6 +127,7 @@ func Install(registry *simulator.Registry, guests Rebooter, seen *sight.Sight, o
 		waiting:  map[types.ManagedObjectReference][]func(types.TaskInfo){},
 
 		building: map[types.ManagedObjectReference]*construction{},
+		ignoring: map[types.ManagedObjectReference]bool{},
 	}
 	for _, e := range registry.All("VirtualMachine") {
 		if vm, ok := e.(*simulator.VirtualMachine); ok && vm.Config != nil {

@@ -45,10 +45,27 @@ func soft(ctx *simulator.Context, ref types.ManagedObjectReference, do func(*sim
 // ShutdownGuest powers off through the guest, if its tools run.
 func (g *Gate) ShutdownGuest(ctx *simulator.Context, req *types.ShutdownGuest) soap.HasFault {
 	var res soap.HasFault
-	if fault := soft(ctx, req.This, func(vm *simulator.VirtualMachine) { res = vm.ShutdownGuest(ctx, req) }); fault != nil {
+	if fault := soft(ctx, req.This, func(vm *simulator.VirtualMachine) {
+		if res = (&methods.ShutdownGuestBody{Res: &types.ShutdownGuestResponse{}}); !g.ignores(req.This) {
+			res = vm.ShutdownGuest(ctx, req)
+		}
+	}); fault != nil {
 		return &methods.ShutdownGuestBody{Fault_: fault}
 	}
 	return res
+}
+
+// Ignore lets the guest of a virtual machine hear that it is to shut down, and go on.
+func (g *Gate) Ignore(vm types.ManagedObjectReference, on bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ignoring[vm] = on
+}
+
+func (g *Gate) ignores(vm types.ManagedObjectReference) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.ignoring[vm]
 }
 
 // StandbyGuest suspends through the guest, if its tools run.

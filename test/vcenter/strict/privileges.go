@@ -69,6 +69,10 @@ func needs(ctx *simulator.Context, method *simulator.Method) []need {
 		return cloneNeeds(ctx, body)
 	case *types.ReconfigVM_Task:
 		return append(reconfigureNeeds(ctx, body.This, &body.Spec), storageNeeds(ctx, body.This, &body.Spec)...)
+	case *types.AcquireTicket:
+		if id := ticketNeeds[body.TicketType]; id != "" {
+			all = append(all, need{body.This, id})
+		}
 	case *types.Destroy_Task:
 		if body.This.Type == "VirtualMachine" {
 			return withParent(ctx, body.This, "VirtualMachine.Inventory.Delete")

@@ -132,7 +132,8 @@ func (g *Gate) operable(ctx *simulator.Context, method *simulator.Method) types.
 	if q := g.asked[method.This]; q != nil {
 		return &types.QuestionPending{Text: q.info.Text}
 	}
-	if task, busy := g.running[method.This]; busy && method.Name != "CloneVM_Task" {
+	// Who watches a console does so while the virtual machine is worked on (judgement).
+	if task, busy := g.running[method.This]; busy && method.Name != "CloneVM_Task" && method.Name != "AcquireTicket" {
 		return &types.TaskInProgress{Task: task}
 	}
 	return nil
