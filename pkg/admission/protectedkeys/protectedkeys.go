@@ -7,6 +7,8 @@
 // Guarantees:
 //   - A key is protected when its prefix, the part before the slash, ends in
 //     .protected or is protected. Only privileged users may add, change or remove one.
+//   - So is an annotation that keeps a virtual machine from being deleted, and, once its
+//     object is there, one that keeps it from being powered on.
 //   - The check holds for every kind and every endpoint that takes an object.
 //   - Keys that stay as they are never refuse a request.
 package protectedkeys
@@ -22,6 +24,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 // protectedWord is what a protected prefix ends in.
@@ -47,11 +51,15 @@ func (a *Admission) Validate(_ context.Context, request admission.Attributes, _ 
 		return nil
 	}
 	updated, stored := metadata(request.GetObject()), metadata(request.GetOldObject())
+	annotation := func(key string) bool {
+		return isProtected(key) || strings.HasPrefix(key, vmv1alpha1.CheckDeletePrefix) ||
+			request.GetOperation() != admission.Create && strings.HasPrefix(key, vmv1alpha1.CheckPowerOnPrefix)
+	}
 	var changed []string
-	for _, key := range changedKeys(stored.annotations, updated.annotations) {
+	for _, key := range changedKeys(stored.annotations, updated.annotations, annotation) {
 		changed = append(changed, fmt.Sprintf("metadata.annotations[%s]", key))
 	}
-	for _, key := range changedKeys(stored.labels, updated.labels) {
+	for _, key := range changedKeys(stored.labels, updated.labels, isProtected) {
 		changed = append(changed, fmt.Sprintf("metadata.labels[%s]", key))
 	}
 	if len(changed) == 0 {
@@ -84,15 +92,15 @@ func metadata(obj runtime.Object) keys {
 }
 
 // changedKeys returns, sorted, the protected keys that differ.
-func changedKeys(stored, updated map[string]string) []string {
+func changedKeys(stored, updated map[string]string, protected func(key string) bool) []string {
 	var changed []string
 	for key, value := range updated {
-		if before, ok := stored[key]; isProtected(key) && (!ok || before != value) {
+		if before, ok := stored[key]; protected(key) && (!ok || before != value) {
 			changed = append(changed, key)
 		}
 	}
 	for key := range stored {
-		if _, ok := updated[key]; isProtected(key) && !ok {
+		if _, ok := updated[key]; protected(key) && !ok {
 			changed = append(changed, key)
 		}
 	}

@@ -48,7 +48,7 @@ func TestChangedKeys(t *testing.T) {
 		"added empty":       {nil, map[string]string{a: ""}, []string{a}},
 		"kept":              {map[string]string{a: "1", open: "1"}, map[string]string{a: "1", open: "2"}, nil},
 	} {
-		if diff := cmp.Diff(tc.want, changedKeys(tc.stored, tc.updated)); diff != "" {
+		if diff := cmp.Diff(tc.want, changedKeys(tc.stored, tc.updated, isProtected)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -75,5 +75,47 @@ func TestWhoMayChangeProtectedKeys(t *testing.T) {
 		if (err == nil) != tc.allowed || err != nil && !apierrors.IsForbidden(err) {
 			t.Errorf("%s: answer %v, want allowed = %v", name, err, tc.allowed)
 		}
+	}
+}
+
+func TestWhoMayHoldAnOperation(t *testing.T) {
+	const powerOn, remove = vmv1alpha1.CheckPowerOnPrefix + "cmdb", vmv1alpha1.CheckDeletePrefix + "backup"
+	with := func(key, value string) *vmv1alpha1.VirtualMachine {
+		vm := &vmv1alpha1.VirtualMachine{}
+		if key != "" {
+			vm.Annotations = map[string]string{key: value}
+		}
+		return vm
+	}
+	for name, tc := range map[string]struct {
+		object, old *vmv1alpha1.VirtualMachine
+		allowed     bool
+	}{
+		"power on, with the object":  {object: with(powerOn, "a"), allowed: true},
+		"power on, later":            {object: with(powerOn, "a"), old: with("", "")},
+		"power on, changed":          {object: with(powerOn, "b"), old: with(powerOn, "a")},
+		"power on, removed":          {object: with("", ""), old: with(powerOn, "a")},
+		"power on, kept":             {object: with(powerOn, "a"), old: with(powerOn, "a"), allowed: true},
+		"deletion, with the object":  {object: with(remove, "a")},
+		"deletion, later":            {object: with(remove, "a"), old: with("", "")},
+		"deletion, changed":          {object: with(remove, "b"), old: with(remove, "a")},
+		"deletion, removed":          {object: with("", ""), old: with(remove, "a")},
+		"deletion, kept":             {object: with(remove, "a"), old: with(remove, "a"), allowed: true},
+		"what only looks like a key": {object: with("my"+remove, "a"), old: with("", ""), allowed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			operation, old := admission.Create, runtime.Object(nil)
+			if tc.old != nil {
+				operation, old = admission.Update, tc.old
+			}
+			for _, who := range []*user.DefaultInfo{{Name: "alice"}, {Name: "operator"}} {
+				request := admission.NewAttributesRecord(tc.object, old, schema.GroupVersionKind{}, "n", "v",
+					schema.GroupVersionResource{Resource: "virtualmachines"}, "", operation, nil, false, who)
+				err := New("operator").Validate(t.Context(), request, nil)
+				if want := tc.allowed || who.Name == "operator"; (err == nil) != want || err != nil && !apierrors.IsForbidden(err) {
+					t.Errorf("%s: answer %v, want allowed = %t", who.Name, err, want)
+				}
+			}
+		})
 	}
 }

@@ -40,6 +40,11 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
 		p.effective = &p.vmi.Spec
 	}
 	markUnpaused(p.vm)
+	if held := p.vm.HeldDeletion(); held != "" {
+		setFalse(p.vm, p.now, vmv1alpha1.ConditionReady, vmv1alpha1.ReasonHeldByCheck, "deletion is "+held)
+		summarize(p.vm)
+		return nil
+	}
 	setFalse(p.vm, p.now, vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, "")
 	summarize(p.vm)
 

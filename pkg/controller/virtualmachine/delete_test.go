@@ -95,6 +95,41 @@ func TestDeletionOfPausedVMDoesNothing(t *testing.T) {
 	}
 }
 
+func TestDeletionIsHeldByAnAnnotationAndSaysSo(t *testing.T) {
+	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Annotations = map[string]string{vmv1alpha1.CheckDeletePrefix + "backup": "the nightly copy runs"}
+	}), photon())
+	h.api.markDeleted("vm")
+	for range 2 {
+		if result := h.pass(); result != (controller.Result{}) {
+			t.Errorf("result %+v, want none: the change of the annotation wakes it", result)
+		}
+	}
+	if h.provider.deletes != 0 || !hasFinalizer(h.vm()) {
+		t.Error("the virtual machine was deleted")
+	}
+	c := findCondition(h.vm(), vmv1alpha1.ConditionReady)
+	if c == nil || c.Reason != vmv1alpha1.ReasonHeldByCheck ||
+		c.Message != "deletion is held by annotation delete.check.vm.slipway.dev/backup (the nightly copy runs)" {
+		t.Errorf("Ready is %+v, want it to say what holds the deletion", c)
+	}
+	if got := h.vm().Status.PrintableStatus; got != "DeletionHeldByCheck" {
+		t.Errorf("printable status %q, want DeletionHeldByCheck", got)
+	}
+	if got := h.events.take(); len(got) != 1 || !strings.HasPrefix(got[0], "Normal DeletionHeld: ") {
+		t.Errorf("events %q, want one DeletionHeld", got)
+	}
+	vm := h.vm()
+	delete(vm.Annotations, vmv1alpha1.CheckDeletePrefix+"backup")
+	if err := h.api.store(vmResource, vm); err != nil {
+		t.Fatal(err)
+	}
+	h.pass()
+	if h.provider.deletes != 1 || h.api.vm("vm") != nil {
+		t.Errorf("without the annotation: %d deletes, object gone: %t; want one, and gone", h.provider.deletes, h.api.vm("vm") == nil)
+	}
+}
+
 func TestDeletionWithoutOurFinalizerOnlyCleansUp(t *testing.T) {
 	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) { vm.Finalizers = []string{"example.com/other"} }))
 	prober := &probes{}

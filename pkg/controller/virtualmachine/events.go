@@ -173,7 +173,7 @@ func sizeFailed(vm *vmv1alpha1.VirtualMachine) bool {
 }
 
 // deleteFailure returns a warning when a deletion ran into another failure than
-// before.
+// before, and tells when something begins to hold it.
 func deleteFailure(old, now *vmv1alpha1.VirtualMachine) []event {
 	ready := findCondition(now, vmv1alpha1.ConditionReady)
 	if now.DeletionTimestamp == nil || ready == nil || ready.Message == "" {
@@ -181,6 +181,9 @@ func deleteFailure(old, now *vmv1alpha1.VirtualMachine) []event {
 	}
 	if was := findCondition(old, vmv1alpha1.ConditionReady); was != nil && was.Reason == ready.Reason && was.Message == ready.Message {
 		return nil
+	}
+	if ready.Reason == vmv1alpha1.ReasonHeldByCheck {
+		return []event{{corev1.EventTypeNormal, "DeletionHeld", actionDelete, ready.Message}}
 	}
 	return []event{{corev1.EventTypeWarning, "DeleteFailed", actionDelete, ready.Message}}
 }

@@ -125,11 +125,11 @@ func phaseOf(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.VirtualMachinePhase {
 }
 
 // standsStill says whether a change of power state is wanted that nobody works on:
-// its time has not come, or it is impossible.
+// its time has not come, an annotation holds it, or it is impossible.
 func standsStill(vm *vmv1alpha1.VirtualMachine) bool {
 	c := findCondition(vm, vmv1alpha1.ConditionPowerStateSynced)
 	return c != nil && c.Status == metav1.ConditionFalse &&
-		(c.Reason == vmv1alpha1.ReasonDelayed || c.Reason == vmv1alpha1.ReasonInvalid)
+		(c.Reason == vmv1alpha1.ReasonDelayed || c.Reason == vmv1alpha1.ReasonHeldByCheck || c.Reason == vmv1alpha1.ReasonInvalid)
 }
 
 // printableStatus is the phase, or the reason why the virtual machine does not get
@@ -140,6 +140,9 @@ func printableStatus(vm *vmv1alpha1.VirtualMachine, phase vmv1alpha1.VirtualMach
 	}
 	switch phase {
 	case vmv1alpha1.PhaseDeleting:
+		if c := findCondition(vm, vmv1alpha1.ConditionReady); c != nil && c.Reason == vmv1alpha1.ReasonHeldByCheck {
+			return "Deletion" + c.Reason
+		}
 		return string(phase)
 	case vmv1alpha1.PhaseUnknown:
 		return findCondition(vm, vmv1alpha1.ConditionCreated).Reason
@@ -172,6 +175,9 @@ func printableStatus(vm *vmv1alpha1.VirtualMachine, phase vmv1alpha1.VirtualMach
 		if waitsForIP(vm) {
 			return vmv1alpha1.ReasonWaitingForIP
 		}
+		if waitsForTools(vm) {
+			return vmv1alpha1.ReasonWaitingForTools
+		}
 		if len(vm.Status.RestartRequired) > 0 {
 			return vmv1alpha1.ReasonRestartRequired
 		}
@@ -193,8 +199,9 @@ func missingPrerequisite(vm *vmv1alpha1.VirtualMachine) string {
 // needsAttention are the reasons for which a virtual machine that exists does not
 // become what its spec says by itself and at once.
 var needsAttention = map[string]bool{
-	vmv1alpha1.ReasonDelayed:    true,
-	vmv1alpha1.ReasonInvalid:    true,
-	vmv1alpha1.ReasonError:      true,
-	vmv1alpha1.ReasonNotAllowed: true,
+	vmv1alpha1.ReasonDelayed:     true,
+	vmv1alpha1.ReasonHeldByCheck: true,
+	vmv1alpha1.ReasonInvalid:     true,
+	vmv1alpha1.ReasonError:       true,
+	vmv1alpha1.ReasonNotAllowed:  true,
 }

@@ -154,6 +154,31 @@ func TestReadinessAsksTheGuest(t *testing.T) {
 	}
 }
 
+// The arrows behind "power on" in the chart of the power state. No worker waits: a change of
+// what the guest reports is a change of vSphere, which wakes the VM.
+func TestPowerChartWaitsForToolsAfterPowerOn(t *testing.T) {
+	for arrow, test := range map[string]struct {
+		wait, running bool
+		ready, status string
+	}{
+		"wait for Tools, no: power state reconciled":  {ready: "True/Succeeded", status: "Running"},
+		"wait for Tools, yes: check; ready, no: wait": {wait: true, ready: "False/WaitingForTools", status: "WaitingForTools"},
+		"Tools ready, yes: power state reconciled":    {wait: true, running: true, ready: "True/Succeeded", status: "Running"},
+	} {
+		t.Run(arrow, func(t *testing.T) {
+			vm := stable()
+			vm.Spec.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{WaitForTools: test.wait}
+			vm.Status.Guest = &vmv1alpha1.VirtualMachineGuestStatus{ToolsRunning: test.running}
+			setReady(vm, verdict{status: metav1.ConditionTrue, reason: vmv1alpha1.ReasonSucceeded}, time.Unix(0, 0))
+			summarize(vm)
+			ready := findCondition(vm, vmv1alpha1.ConditionReady)
+			if got := string(ready.Status) + "/" + ready.Reason; got != test.ready || vm.Status.PrintableStatus != test.status {
+				t.Errorf("Ready is %s and STATUS %s, want %s and %s", got, vm.Status.PrintableStatus, test.ready, test.status)
+			}
+		})
+	}
+}
+
 func TestAddressesListThePrimaryOnesFirstAndNoneTwice(t *testing.T) {
 	vm := stable(func(vm *vmv1alpha1.VirtualMachine) {
 		vm.Status.Network = &vmv1alpha1.VirtualMachineNetworkStatus{

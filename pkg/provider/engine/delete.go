@@ -4,9 +4,11 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
@@ -30,12 +32,12 @@ func (e *Engine) DeleteVirtualMachine(ctx context.Context, req *provider.Request
 
 // remove takes the next step of a deletion; nil means that nothing is left.
 func (p *pass) remove(ctx context.Context, s driver.Sighting) error {
-	mode := deleteMode(p.req.VM)
+	how := deleteMode(p.req.VM, plan.Grace(p.want))
 	switch run := p.rec.running; {
 	case p.rec.gone:
 		return nil
 	case run != nil:
-		if interruptible(&run.op, mode) {
+		if interruptible(&run.op, how) {
 			p.engine.interrupt(p.key, run)
 		}
 		return provider.ErrReconcileInProgress
@@ -53,7 +55,7 @@ func (p *pass) remove(ctx context.Context, s driver.Sighting) error {
 			"virtualMachine", klog.KRef(p.key.Namespace, p.key.Name), "vm", s.Machine.Facts(p.want).UniqueID)
 		return nil
 	}
-	return p.removeMachine(ctx, s.Machine, mode)
+	return p.removeMachine(ctx, s.Machine, how)
 }
 
 // removeAbsent lets an object go whose virtual machine is not shown, when the
@@ -81,7 +83,7 @@ func (p *pass) removeAbsent(ctx context.Context) error {
 }
 
 // removeMachine powers off and destroys.
-func (p *pass) removeMachine(ctx context.Context, m driver.Machine, mode vmv1alpha1.PowerOpMode) error {
+func (p *pass) removeMachine(ctx context.Context, m driver.Machine, how powerOff) error {
 	facts := m.Facts(p.want)
 	_, unregister := p.req.VM.Annotations[vmv1alpha1.AnnotationUnregister]
 	var op driver.Operation
@@ -96,7 +98,7 @@ func (p *pass) removeMachine(ctx context.Context, m driver.Machine, mode vmv1alp
 	case facts.Trouble != "":
 		return &provider.NoRequeueError{Err: errors.New(facts.Trouble)}
 	case facts.PowerState == vmv1alpha1.PoweredOn:
-		op = m.PowerOff(mode, plan.Grace(p.want))
+		op = how.operation(m)
 	default:
 		op = p.ending(m.Destroy(p.want.Identity))
 	}
@@ -156,15 +158,47 @@ func (e *Engine) outage(vm *vmv1alpha1.VirtualMachine) bool {
 // but not a power off by the same means that the deletion wants itself. A create is
 // awaited: a deployment that is cancelled may be carried out all the same after
 // everybody has looked away. What is published leaves nothing behind.
-func interruptible(op *driver.Operation, mode vmv1alpha1.PowerOpMode) bool {
-	return op.Kind == driver.KindPublish || op.Kind == driver.KindPromote || op.Asks && (op.Kind != driver.KindPowerOff || op.Detail != string(mode))
+func interruptible(op *driver.Operation, how powerOff) bool {
+	return op.Kind == driver.KindPublish || op.Kind == driver.KindPromote || op.Asks && (op.Kind != driver.KindPowerOff || op.Detail != how.detail())
 }
 
-// deleteMode is how a virtual machine that is being deleted is powered off: a guest
-// that does not answer must not keep it for ever, so that Soft becomes TrySoft.
-func deleteMode(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.PowerOpMode {
-	if vm.Spec.PowerOffMode == vmv1alpha1.PowerOpModeHard {
-		return vmv1alpha1.PowerOpModeHard
+// powerOff is how a virtual machine that is being deleted is powered off.
+type powerOff struct {
+	mode vmv1alpha1.PowerOpMode
+	// grace bounds the wait for the guest; 0 means the driver's default.
+	grace time.Duration
+	// own is true when spec.deletion gives the grace.
+	own bool
+}
+
+// deleteMode decides it by spec.deletion, and by what holds for any power off, grace with it,
+// where that says nothing. A guest that does not answer must not keep its virtual machine for
+// ever, so that Soft becomes TrySoft.
+func deleteMode(vm *vmv1alpha1.VirtualMachine, grace time.Duration) powerOff {
+	how := powerOff{mode: vm.Spec.PowerOffMode, grace: grace}
+	if d := vm.Spec.Deletion; d != nil {
+		how.mode = cmp.Or(d.PowerOffMode, how.mode)
+		if d.TimeoutSeconds > 0 {
+			how.grace, how.own = time.Duration(d.TimeoutSeconds)*time.Second, true
+		}
 	}
-	return vmv1alpha1.PowerOpModeTrySoft
+	if how.mode != vmv1alpha1.PowerOpModeHard {
+		how.mode = vmv1alpha1.PowerOpModeTrySoft
+	}
+	return how
+}
+
+// detail tells power offs apart. With a time of its own one is no repetition of another: who
+// shortens it does not wait for the end of the longer one.
+func (h powerOff) detail() string {
+	if h.own && h.mode != vmv1alpha1.PowerOpModeHard {
+		return string(h.mode) + " within " + h.grace.String()
+	}
+	return string(h.mode)
+}
+
+func (h powerOff) operation(m driver.Machine) driver.Operation {
+	op := m.PowerOff(h.mode, h.grace)
+	op.Detail = h.detail()
+	return op
 }

@@ -78,6 +78,33 @@ func TestADeletionEndsTheWaitForAGuestThatItNeedsNot(t *testing.T) {
 	}
 }
 
+// Who shortens the time of a deletion does not wait for the longer one.
+func TestAnotherTimeoutEndsTheWaitOfADeletion(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		req := s.running("vm")
+		release := s.driver.Hold()
+		req.VM.Spec.Deletion = &vmv1alpha1.VirtualMachineDeletion{TimeoutSeconds: 600}
+		if _, err := s.once(req, s.DeleteVirtualMachine); !errors.Is(err, provider.ErrReconcileInProgress) {
+			t.Fatalf("deletion = %v, want ErrReconcileInProgress", err)
+		}
+		if _, err := s.once(req, s.DeleteVirtualMachine); !errors.Is(err, provider.ErrReconcileInProgress) {
+			t.Errorf("a pass that wants the same = %v, want ErrReconcileInProgress", err)
+		}
+		req.VM.Spec.Deletion = &vmv1alpha1.VirtualMachineDeletion{TimeoutSeconds: 5}
+		if _, err := s.once(req, s.DeleteVirtualMachine); !errors.Is(err, provider.ErrReconcileInProgress) {
+			t.Errorf("a pass with a shorter time = %v, want ErrReconcileInProgress", err)
+		}
+		release()
+		synctest.Wait()
+		if n := s.driver.Ran(driver.KindPowerOff); n != 0 {
+			t.Errorf("%d power offs of the longer time were finished, want it interrupted", n)
+		}
+		if err := s.remove(req); err != nil || len(s.driver.VMs()) != 0 {
+			t.Errorf("deletion = %v, %d VMs left; want none", err, len(s.driver.VMs()))
+		}
+	})
+}
+
 // A value that the hypervisor gives back differently would be set for ever.
 func TestWhatSucceedsWithoutEffectIsTriedLessAndLessOften(t *testing.T) {
 	inBubble(t, func(s *scene) {

@@ -64,6 +64,10 @@ func newScene() *scene {
 
 func (s *scene) power(state types.VirtualMachinePowerState) { s.observed.Runtime.PowerState = state }
 
+func (s *scene) holdPowerOn() {
+	s.vm.Annotations = map[string]string{vmv1alpha1.CheckPowerOnPrefix + "cmdb": "not registered"}
+}
+
 func (s *scene) input() plan.Input {
 	d := &Driver{session: &session.Session{}, inventory: inventory.New(inventory.Options{})}
 	w := want(s.vm, s.effective)
@@ -145,6 +149,22 @@ var plans = []struct {
 		s.power(poweredOff)
 		s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: "soon"}
 	}, planned{synced: "False Invalid", config: "True Succeeded", fails: true}},
+	{"an annotation holds power on", func(s *scene) { s.power(poweredOff); s.holdPowerOn() },
+		planned{synced: "False HeldByCheck", config: "True Succeeded"}},
+	{"an annotation holds what is resumed", func(s *scene) { s.power(suspendedState); s.holdPowerOn() },
+		planned{synced: "False HeldByCheck", config: "True Succeeded"}},
+	{"an annotation holds no configuration", func(s *scene) { s.power(poweredOff); s.holdPowerOn(); s.effective.CPU.Sockets = 4 },
+		planned{kind: driver.KindReconfigure, config: "False InProgress"}},
+	{"an annotation that holds power on holds no power off", func(s *scene) { s.holdPowerOn(); s.vm.Spec.PowerState = vmv1alpha1.PoweredOff },
+		planned{kind: driver.KindPowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "True Succeeded"}},
+	{"an annotation that holds power on holds a restart that takes a power cycle", func(s *scene) {
+		s.holdPowerOn()
+		s.effective.CPU.Sockets, s.vm.Spec.NextRestartTime = 4, now.Format(time.RFC3339Nano)
+	}, planned{synced: "False HeldByCheck", config: "True RestartRequired", restart: []string{"cpu.sockets"}}},
+	{"an annotation that holds power on holds no restart of the guest", func(s *scene) {
+		s.holdPowerOn()
+		s.vm.Spec.NextRestartTime = now.Format(time.RFC3339Nano)
+	}, planned{kind: driver.KindRestart, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False Restarting", config: "True Succeeded"}},
 	{"configuration comes before power on", func(s *scene) { s.power(poweredOff); s.effective.CPU.Sockets = 4 },
 		planned{kind: driver.KindReconfigure, config: "False InProgress"}},
 	{"a running VM keeps its size", func(s *scene) { s.effective.CPU.Sockets = 4 },

@@ -6,6 +6,7 @@ package vsphere
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -288,6 +289,22 @@ func TestDeletionOfARunningVMDoesNotWaitForASilentGuest(t *testing.T) {
 	l.remove(req)
 	if n := counted.snapshot(); n["PowerOffVM_Task"] != 1 || n["Destroy_Task"] != 1 {
 		t.Errorf("calls = %v, want one PowerOffVM_Task and one Destroy_Task", n)
+	}
+}
+
+// The guest hears that it is to shut down, and goes on.
+func TestADeletionWaitsForTheGuestAsLongAsItsSpecSays(t *testing.T) {
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, func(c *settings) { c.GracePeriod = time.Hour })
+	l := newLoop(t, p)
+	req := newRequest("web", libraryImage())
+	req.VM.Spec.PowerOffMode = vmv1alpha1.PowerOpModeHard
+	req.VM.Spec.Deletion = &vmv1alpha1.VirtualMachineDeletion{PowerOffMode: vmv1alpha1.PowerOpModeSoft, TimeoutSeconds: 1}
+	l.until("the VM runs", running(req), req)
+	simulated.Control(t, ready, http.MethodPut, "/vm/guest?ignores=true&vm="+req.VM.Status.UniqueID)
+	l.remove(req)
+	if n := counted.snapshot(); n["ShutdownGuest"] != 1 || n["PowerOffVM_Task"] != 1 || n["Destroy_Task"] != 1 {
+		t.Errorf("calls = %v, want one ShutdownGuest, then one PowerOffVM_Task and one Destroy_Task", n)
 	}
 }
 

@@ -16,6 +16,9 @@ import (
 // current time.
 const restartNow = "now"
 
+// maxDeletionTimeout is the longest time, in seconds, that a deletion waits for a guest: a day.
+const maxDeletionTimeout = 24 * 60 * 60
+
 // powerOpModes are the ways of a power operation.
 var powerOpModes = []vmv1alpha1.PowerOpMode{vmv1alpha1.PowerOpModeHard, vmv1alpha1.PowerOpModeSoft, vmv1alpha1.PowerOpModeTrySoft}
 
@@ -102,6 +105,12 @@ func validatePower(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) field.
 	errs = append(errs, validateEnum(spec.WhenMissing, path.Child("whenMissing"), vmv1alpha1.WhenMissingWait, vmv1alpha1.WhenMissingRecreate)...)
 	if seconds := spec.TerminationGracePeriodSeconds; seconds != nil {
 		errs = append(errs, validateRange(*seconds, 0, math.MaxInt32, path.Child("terminationGracePeriodSeconds"))...)
+	}
+	if d := spec.Deletion; d != nil {
+		errs = append(errs, validateEnum(d.PowerOffMode, path.Child("deletion", "powerOffMode"), powerOpModes...)...)
+		if d.TimeoutSeconds != 0 {
+			errs = append(errs, validateRange(d.TimeoutSeconds, 1, maxDeletionTimeout, path.Child("deletion", "timeoutSeconds"))...)
+		}
 	}
 	if next := spec.NextRestartTime; next != "" && next != restartNow {
 		errs = append(errs, validateTime(next, `"now" is allowed, too`, path.Child("nextRestartTime"))...)

@@ -23,6 +23,7 @@ const maxVMName = 80
 func ValidateVirtualMachine(obj *vmv1alpha1.VirtualMachine) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&obj.ObjectMeta, true, validateVMName, field.NewPath("metadata"))
 	errs = append(errs, validateAnnotations(obj, nil)...)
+	errs = append(errs, validateChecks(obj.Annotations, nil)...)
 	errs = append(errs, validateFastDeploy(obj.Annotations, nil)...)
 	errs = append(errs, ValidateVirtualMachineSpec(&obj.Spec, field.NewPath("spec"))...)
 	errs = append(errs, validateNotItself(obj, field.NewPath("spec"))...)
@@ -34,6 +35,7 @@ func ValidateVirtualMachine(obj *vmv1alpha1.VirtualMachine) field.ErrorList {
 func ValidateVirtualMachineUpdate(obj, old *vmv1alpha1.VirtualMachine) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
 	errs = append(errs, validateAnnotations(obj, old)...)
+	errs = append(errs, validateChecks(obj.Annotations, old.Annotations)...)
 	errs = append(errs, validateFastDeploy(obj.Annotations, old.Annotations)...)
 	if apiequality.Semantic.DeepEqual(obj.Spec, old.Spec) {
 		return errs

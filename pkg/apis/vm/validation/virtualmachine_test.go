@@ -193,6 +193,19 @@ func TestSpecPowerAndReferences(t *testing.T) {
 		}},
 		{"an unknown update strategy", func(s *spec) { s.UpdateStrategy = "Later" }, []string{"NotSupported spec.updateStrategy"}},
 		{"a grace period of nothing", func(s *spec) { s.TerminationGracePeriodSeconds = ptr.To[int64](0) }, nil},
+		{"a deletion of its own", func(s *spec) {
+			s.Deletion = &vmv1alpha1.VirtualMachineDeletion{PowerOffMode: vmv1alpha1.PowerOpModeSoft, TimeoutSeconds: 86400}
+		}, nil},
+		{"a deletion that says nothing", func(s *spec) { s.Deletion = &vmv1alpha1.VirtualMachineDeletion{} }, nil},
+		{"an unknown way to power off for a deletion", func(s *spec) {
+			s.Deletion = &vmv1alpha1.VirtualMachineDeletion{PowerOffMode: "Gentle"}
+		}, []string{"NotSupported spec.deletion.powerOffMode"}},
+		{"a deletion that waits longer than a day", func(s *spec) {
+			s.Deletion = &vmv1alpha1.VirtualMachineDeletion{TimeoutSeconds: 86401}
+		}, []string{"Invalid spec.deletion.timeoutSeconds"}},
+		{"a deletion that waits less than no time", func(s *spec) {
+			s.Deletion = &vmv1alpha1.VirtualMachineDeletion{TimeoutSeconds: -1}
+		}, []string{"Invalid spec.deletion.timeoutSeconds"}},
 		{"a negative grace period", func(s *spec) { s.TerminationGracePeriodSeconds = ptr.To[int64](-1) }, []string{"Invalid spec.terminationGracePeriodSeconds"}},
 		{"an unknown answer to a missing VM", func(s *spec) { s.WhenMissing = "Panic" }, []string{"NotSupported spec.whenMissing"}},
 		{"an unknown promotion mode", func(s *spec) { s.PromoteDisksMode = "Never" }, []string{"NotSupported spec.promoteDisksMode"}},

@@ -54,7 +54,7 @@ func (in *Input) operate(p *Plan, op driver.Operation, reason string) error {
 }
 
 // powerOn is the only change of power state that waits: for the effective spec, for
-// its configuration, and for the time of the annotation.
+// its configuration, until no annotation holds it, and for the time of one.
 func powerOn(in *Input, p *Plan) error {
 	if in.Want.Effective == nil {
 		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonWaitingForPrerequisites, "the effective spec cannot be resolved")
@@ -67,6 +67,10 @@ func powerOn(in *Input, p *Plan) error {
 	if volumes := in.unattached(); len(volumes) > 0 {
 		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonWaitingForPrerequisites,
 			"waiting for the claims of "+conditions.List(volumes, ", ")+" to be attached")
+		return nil
+	}
+	if held := in.VM.HeldPowerOn(); held != "" {
+		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonHeldByCheck, "power on is "+held)
 		return nil
 	}
 	if v, ok := in.VM.Annotations[vmv1alpha1.AnnotationDelayedPowerOn]; ok {

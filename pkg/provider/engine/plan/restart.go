@@ -30,6 +30,11 @@ func restart(in *Input, p *Plan) error {
 	if in.Want.Effective != nil {
 		_, r.Changes = in.split(in.compare().Differences)
 	}
+	if held := in.VM.HeldPowerOn(); held != "" && len(r.Changes) > 0 {
+		// It takes a power cycle, which would end with the power off.
+		p.False(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonHeldByCheck, "the power on of the restart is "+held)
+		return nil
+	}
 	return in.operate(p, in.Machine.Restart(r), vmv1alpha1.ReasonRestarting)
 }
 
