@@ -5845,7 +5845,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupMemberStatus(ref common.Refe
 					},
 					"desiredPowerState": {
 						SchemaProps: spec.SchemaProps{
-							Description: "DesiredPowerState is the one that the member inherits now; one that sets its own goes by that.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Description: "DesiredPowerState is the one that the group asks of the member now: it becomes that of the group when the step of the member begins. A member that sets its own goes by that.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
@@ -5896,7 +5896,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupPlacement(ref common.Referen
 				Properties: map[string]spec.Schema{
 					"policy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Policy is Together or Apart.\n\nPossible enum values:\n - `\"Apart\"` keeps the members apart.\n - `\"Together\"` keeps the members together.",
+							Description: "Policy is Together or Apart. A member stays where it is when others come.\n\nPossible enum values:\n - `\"Apart\"` puts a member where the fewest of the others are, of all places that can hold it.\n - `\"Together\"` puts members where the others are.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -5905,11 +5905,11 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupPlacement(ref common.Referen
 					},
 					"topology": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Topology is Zone or Host.\n\nPossible enum values:\n - `\"Host\"` is an ESXi host.\n - `\"Zone\"` is a Zone.",
+							Description: "Topology is Zone.\n\nPossible enum values:\n - `\"Zone\"` is a Zone.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
-							Enum:        []interface{}{"Host", "Zone"},
+							Enum:        []interface{}{"Zone"},
 						},
 					},
 				},
@@ -5940,7 +5940,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupSpec(ref common.ReferenceCal
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "BootOrder are the steps in which the group is powered on; it is powered off and suspended in the reverse order. At most 64. A member is linked when it names the group in its own spec.groupName.",
+							Description: "BootOrder are the steps in which the group is powered on; it is powered off and suspended in the reverse order. At most 64, with at most 512 members in all. A member is linked when it names the group in its own spec.groupName.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -5953,7 +5953,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupSpec(ref common.ReferenceCal
 					},
 					"powerState": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PowerState is the desired power state of all members that leave theirs unset. Without it each has its own.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Description: "PowerState is the desired power state of all members that leave theirs unset. When it is unset, the group inherits that of the group that it is in; without one, such members stay as they are.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
@@ -5961,7 +5961,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupSpec(ref common.ReferenceCal
 					},
 					"placement": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Placement says where the members go in relation to each other. It counts when a member is created.",
+							Description: "Placement says where the virtual machines of the group go in relation to each other. It counts when one is created that does not ask for a zone itself.",
 							Ref:         ref(vmv1alpha1.VirtualMachineGroupPlacement{}.OpenAPIModelName()),
 						},
 					},
@@ -6010,7 +6010,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupStatus(ref common.ReferenceC
 					},
 					"powerState": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PowerState is the one that the members are brought to now.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Description: "PowerState is the one that the members are brought to now; empty if none is wanted.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
@@ -6079,21 +6079,21 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupStep(ref common.ReferenceCal
 					},
 					"powerOnDelaySeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PowerOnDelaySeconds is how long after the step before the members are powered on, in seconds, 0 to 86400.",
+							Description: "PowerOnDelaySeconds is how long after the step before, or after the group was told, the members are powered on, in seconds, 0 to 86400.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"powerOffDelaySeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PowerOffDelaySeconds is how long after the step that follows the members are powered off or suspended, in seconds, 0 to 86400.",
+							Description: "PowerOffDelaySeconds is how long after the next step, or after the group was told, the members are powered off or suspended, in seconds, 0 to 86400.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"waitFor": {
 						SchemaProps: spec.SchemaProps{
-							Description: "WaitFor says what the next step waits for. Defaults to Nothing. When the group is powered off, the step before waits until the members are off.\n\nPossible enum values:\n - `\"Nothing\"` begins the next step when its delay is over.\n - `\"Ready\"` waits until every member of the step is Ready, or powered off.",
+							Description: "WaitFor says what is waited for between this step and the next one, after which the delay counts. Defaults to Nothing.\n\nPossible enum values:\n - `\"Nothing\"` waits for nothing but the delay.\n - `\"Ready\"` powers the next step on when every member of this one is Ready, and powers this one off or suspends it when no member of the next one runs any more.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Nothing", "Ready"},
@@ -6101,7 +6101,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupStep(ref common.ReferenceCal
 					},
 					"waitTimeoutSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "WaitTimeoutSeconds is after what time the next step begins all the same, in seconds, 1 to 86400. It waits for ever when unset.",
+							Description: "WaitTimeoutSeconds is how long that is waited for at most, in seconds, 1 to 86400. It is waited for ever when unset.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -8568,7 +8568,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 					},
 					"powerState": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PowerState is the desired power state. Defaults to PoweredOn.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Description: "PowerState is the desired power state. Defaults to PoweredOn, unless groupName is set: then one that is unset is that of the group.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
@@ -8682,7 +8682,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 					},
 					"groupName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "GroupName names the VirtualMachineGroup that this virtual machine belongs to.",
+							Description: "GroupName names the VirtualMachineGroup of the namespace that this virtual machine is a member of. It is when the group names it too.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -9077,6 +9077,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 									},
 								},
 							},
+						},
+					},
+					"inheritedPowerState": {
+						SchemaProps: spec.SchemaProps{
+							Description: "InheritedPowerState is the power state that the VM has to have by its group. It is empty when the spec sets one, and while no group asks for any: then the VM stays as it is.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
 						},
 					},
 				},

@@ -20,7 +20,9 @@ func Funcs(runtimeserializer.CodecFactory) []any {
 	return []any{
 		func(spec *v1alpha1.VirtualMachineSpec, c randfill.Continue) {
 			c.FillNoCustom(spec)
-			orDefault(&spec.PowerState, v1alpha1.PoweredOn)
+			if spec.GroupName == "" {
+				orDefault(&spec.PowerState, v1alpha1.PoweredOn)
+			}
 			orDefault(&spec.PowerOffMode, v1alpha1.PowerOpModeTrySoft)
 			orDefault(&spec.SuspendMode, v1alpha1.PowerOpModeTrySoft)
 			orDefault(&spec.RestartMode, v1alpha1.PowerOpModeTrySoft)
@@ -36,6 +38,14 @@ func Funcs(runtimeserializer.CodecFactory) []any {
 			c.FillNoCustom(probe)
 			orDefault(&probe.PeriodSeconds, v1alpha1.DefaultProbePeriodSeconds)
 			orDefault(&probe.TimeoutSeconds, v1alpha1.DefaultProbeTimeoutSeconds)
+		},
+		func(step *v1alpha1.VirtualMachineGroupStep, c randfill.Continue) {
+			c.FillNoCustom(step)
+			orDefault(&step.WaitFor, v1alpha1.WaitForNothing)
+		},
+		func(member *v1alpha1.VirtualMachineGroupMember, c randfill.Continue) {
+			c.FillNoCustom(member)
+			orDefault(&member.Kind, v1alpha1.MachineMemberKind)
 		},
 		func(action *v1alpha1.GuestHeartbeatAction, c randfill.Continue) {
 			c.FillNoCustom(action)

@@ -77,8 +77,8 @@ const (
 	// ConditionSnapshotSynced is True when the VM runs on the snapshot that its spec names.
 	// It is there only if the spec names one.
 	ConditionSnapshotSynced = "SnapshotSynced"
-	// ConditionGroupLinked is True when the VM belongs to the group that its spec names.
-	// It is there only if the spec names one.
+	// ConditionGroupLinked is True when a VM, or a group, and the group that its spec names
+	// name each other. It is there only if the spec names one.
 	ConditionGroupLinked = "GroupLinked"
 	// ConditionPaused is True while reconciling is paused, by annotation or by an
 	// administrator in vSphere, and not there otherwise.
@@ -103,6 +103,10 @@ const (
 
 // Condition types of a Zone are ConditionReady, which is True while virtual machines can be
 // made in it, and ConditionDeleting.
+
+// Condition types of a VirtualMachineGroup are ConditionGroupLinked, ConditionPowerStateSynced,
+// which is True when all members were asked for the power state of the group and have it, or
+// their own, and ConditionReady, which is True when they are also linked and Ready themselves.
 
 // Condition types of an image, beside ConditionReady, which is True when vSphere has the
 // image and virtual machines can be made from it.
@@ -196,10 +200,17 @@ const (
 	ReasonSuspending = "Suspending"
 	// ReasonRestarting means that the VM is being restarted.
 	ReasonRestarting = "Restarting"
-	// ReasonDelayed means that a power on waits for its time.
+	// ReasonDelayed means that a power on, or a step of a group, waits for its time.
 	ReasonDelayed = "Delayed"
 	// ReasonHeldByCheck means that an annotation keeps the VM from being powered on or deleted.
 	ReasonHeldByCheck = "HeldByCheck"
+	// ReasonPending means that the step of a member of a group has yet to begin.
+	ReasonPending = "Pending"
+	// ReasonWaitingForMembers means that a step of a group waits for members of the one
+	// before it.
+	ReasonWaitingForMembers = "WaitingForMembers"
+	// ReasonNotLinked means that a group and its member do not name each other.
+	ReasonNotLinked = "NotLinked"
 	// ReasonWaitingForIP means that the guest has no address yet.
 	ReasonWaitingForIP = "WaitingForIP"
 	// ReasonWaitingForTools means that VMware Tools does not run yet.

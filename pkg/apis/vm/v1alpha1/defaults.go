@@ -29,9 +29,12 @@ func addDefaultingFuncs(scheme *runtime.Scheme) error {
 	return RegisterDefaults(scheme)
 }
 
-// SetDefaults_VirtualMachineSpec fills the enumerations that have a default.
+// SetDefaults_VirtualMachineSpec fills the enumerations that have a default. A member of a
+// group inherits its power state.
 func SetDefaults_VirtualMachineSpec(spec *VirtualMachineSpec) {
-	setDefault(&spec.PowerState, PoweredOn)
+	if spec.GroupName == "" {
+		setDefault(&spec.PowerState, PoweredOn)
+	}
 	setDefault(&spec.PowerOffMode, PowerOpModeTrySoft)
 	setDefault(&spec.SuspendMode, PowerOpModeTrySoft)
 	setDefault(&spec.RestartMode, PowerOpModeTrySoft)
@@ -54,6 +57,16 @@ func SetDefaults_VirtualMachineReadinessProbe(probe *VirtualMachineReadinessProb
 // SetDefaults_GuestHeartbeatAction fills the threshold.
 func SetDefaults_GuestHeartbeatAction(action *GuestHeartbeatAction) {
 	setDefault(&action.ThresholdStatus, GuestHeartbeatGreen)
+}
+
+// SetDefaults_VirtualMachineGroupStep fills what is waited for.
+func SetDefaults_VirtualMachineGroupStep(step *VirtualMachineGroupStep) {
+	setDefault(&step.WaitFor, WaitForNothing)
+}
+
+// SetDefaults_VirtualMachineGroupMember fills the kind.
+func SetDefaults_VirtualMachineGroupMember(member *VirtualMachineGroupMember) {
+	setDefault(&member.Kind, MachineMemberKind)
 }
 
 // setDefault sets *field to value if it is unset.

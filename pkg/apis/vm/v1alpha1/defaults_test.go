@@ -57,6 +57,62 @@ func TestDefaultsKeepWhatIsSet(t *testing.T) {
 	}
 }
 
+func TestAMemberOfAGroupHasNoDefaultPowerState(t *testing.T) {
+	for name, tc := range map[string]struct{ group, set, want v1alpha1.PowerState }{
+		"in no group": {"", "", v1alpha1.PoweredOn}, "in one": {"shop", "", ""}, "in one, with its own": {"shop", v1alpha1.PoweredOff, v1alpha1.PoweredOff},
+	} {
+		t.Run(name, func(t *testing.T) {
+			obj := &v1alpha1.VirtualMachine{Spec: v1alpha1.VirtualMachineSpec{GroupName: string(tc.group), PowerState: tc.set}}
+			scheme.Scheme.Default(obj)
+			if obj.Spec.PowerState != tc.want {
+				t.Errorf("spec.powerState is %q, want %q", obj.Spec.PowerState, tc.want)
+			}
+		})
+	}
+}
+
+func TestDefaultsOfGroups(t *testing.T) {
+	obj := &v1alpha1.VirtualMachineGroup{Spec: v1alpha1.VirtualMachineGroupSpec{BootOrder: []v1alpha1.VirtualMachineGroupStep{{
+		Members: []v1alpha1.VirtualMachineGroupMember{{Name: "db"}, {Kind: v1alpha1.GroupMemberKind, Name: "web"}},
+	}}}}
+	scheme.Scheme.Default(obj)
+	want := v1alpha1.VirtualMachineGroupSpec{BootOrder: []v1alpha1.VirtualMachineGroupStep{{
+		Members: []v1alpha1.VirtualMachineGroupMember{{Kind: v1alpha1.MachineMemberKind, Name: "db"}, {Kind: v1alpha1.GroupMemberKind, Name: "web"}},
+		WaitFor: v1alpha1.WaitForNothing,
+	}}}
+	if diff := cmp.Diff(want, obj.Spec); diff != "" {
+		t.Errorf("defaulted spec differs (-want +got):\n%s", diff)
+	}
+}
+
+func TestDesiredPowerState(t *testing.T) {
+	const on, off, suspended = v1alpha1.PoweredOn, v1alpha1.PoweredOff, v1alpha1.Suspended
+	for name, tc := range map[string]struct {
+		own                  v1alpha1.PowerState
+		group                string
+		inherited, has, want v1alpha1.PowerState
+	}{
+		"the default":                     {"", "", "", off, on},
+		"its own":                         {suspended, "shop", on, on, suspended},
+		"that of the group":               {"", "shop", on, off, on},
+		"the group is off":                {"", "shop", off, suspended, off},
+		"nobody asks, and it runs":        {"", "shop", "", on, on},
+		"nobody asks, and it is off":      {"", "shop", "", off, off},
+		"nobody asks, before it is made":  {"", "shop", "", "", off},
+		"suspended with the group":        {"", "shop", suspended, on, suspended},
+		"suspended as the group is":       {"", "shop", suspended, suspended, suspended},
+		"off when the group is suspended": {"", "shop", suspended, off, off},
+		"not made when the group is":      {"", "shop", suspended, "", off},
+	} {
+		t.Run(name, func(t *testing.T) {
+			vm := &v1alpha1.VirtualMachine{Spec: v1alpha1.VirtualMachineSpec{PowerState: tc.own, GroupName: tc.group}, Status: v1alpha1.VirtualMachineStatus{InheritedPowerState: tc.inherited}}
+			if got := vm.DesiredPowerState(tc.has); got != tc.want {
+				t.Errorf("it is %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestFieldSelectors(t *testing.T) {
 	for _, tc := range []struct {
 		kind, label string

@@ -6787,6 +6787,13 @@ func (m *VirtualMachineStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i -= len(m.InheritedPowerState)
+	copy(dAtA[i:], m.InheritedPowerState)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.InheritedPowerState)))
+	i--
+	dAtA[i] = 0x1
+	i--
+	dAtA[i] = 0xfa
 	if m.Bootstrap != nil {
 		{
 			size, err := m.Bootstrap.MarshalToSizedBuffer(dAtA[:i])
@@ -10415,6 +10422,8 @@ func (m *VirtualMachineStatus) Size() (n int) {
 		l = m.Bootstrap.Size()
 		n += 2 + l + sovGenerated(uint64(l))
 	}
+	l = len(m.InheritedPowerState)
+	n += 2 + l + sovGenerated(uint64(l))
 	return n
 }
 
@@ -12536,6 +12545,7 @@ func (this *VirtualMachineStatus) String() string {
 		`ClaimedAddresses:` + repeatedStringForClaimedAddresses + `,`,
 		`Snapshots:` + repeatedStringForSnapshots + `,`,
 		`Bootstrap:` + strings.Replace(this.Bootstrap.String(), "VirtualMachineBootstrapStatus", "VirtualMachineBootstrapStatus", 1) + `,`,
+		`InheritedPowerState:` + fmt.Sprintf("%v", this.InheritedPowerState) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -34836,6 +34846,38 @@ func (m *VirtualMachineStatus) Unmarshal(dAtA []byte) error {
 			if err := m.Bootstrap.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}
+			iNdEx = postIndex
+		case 31:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field InheritedPowerState", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.InheritedPowerState = PowerState(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex

@@ -7,14 +7,33 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// WaitFor says what a step of a group waits for before the next one begins.
+const (
+	// MaxGroupMembers is the most members that a VirtualMachineGroup has, in all of its
+	// steps: its status tells of each.
+	MaxGroupMembers = 512
+	// MaxGroupDepth is the most groups that a group may be in, one in another.
+	MaxGroupDepth = 8
+	// MaxGroupSeconds is the longest delay and the longest wait of a step, in seconds: a day.
+	MaxGroupSeconds = 24 * 60 * 60
+)
+
+// Kinds of the members of a group.
+const (
+	// MachineMemberKind is a virtual machine; it is the default.
+	MachineMemberKind = "VirtualMachine"
+	// GroupMemberKind is another group.
+	GroupMemberKind = "VirtualMachineGroup"
+)
+
+// WaitFor says what is waited for between a step of a group and the next one.
 // +enum
 type WaitFor string
 
 const (
-	// WaitForNothing begins the next step when its delay is over.
+	// WaitForNothing waits for nothing but the delay.
 	WaitForNothing WaitFor = "Nothing"
-	// WaitForReady waits until every member of the step is Ready, or powered off.
+	// WaitForReady powers the next step on when every member of this one is Ready, and
+	// powers this one off or suspends it when no member of the next one runs any more.
 	WaitForReady WaitFor = "Ready"
 )
 
@@ -23,9 +42,10 @@ const (
 type PlacementPolicy string
 
 const (
-	// PlacementTogether keeps the members together.
+	// PlacementTogether puts members where the others are.
 	PlacementTogether PlacementPolicy = "Together"
-	// PlacementApart keeps the members apart.
+	// PlacementApart puts a member where the fewest of the others are, of all places that
+	// can hold it.
 	PlacementApart PlacementPolicy = "Apart"
 )
 
@@ -36,8 +56,6 @@ type PlacementTopology string
 const (
 	// PlacementTopologyZone is a Zone.
 	PlacementTopologyZone PlacementTopology = "Zone"
-	// PlacementTopologyHost is an ESXi host.
-	PlacementTopologyHost PlacementTopology = "Host"
 )
 
 // VirtualMachineGroup powers virtual machines on in an order, and off in the reverse one.
@@ -78,17 +96,18 @@ type VirtualMachineGroupSpec struct {
 	// +optional
 	GroupName string `json:"groupName,omitempty" protobuf:"bytes,1,opt,name=groupName"`
 	// BootOrder are the steps in which the group is powered on; it is powered off and
-	// suspended in the reverse order. At most 64. A member is linked when it names the
-	// group in its own spec.groupName.
+	// suspended in the reverse order. At most 64, with at most 512 members in all. A member
+	// is linked when it names the group in its own spec.groupName.
 	// +optional
 	// +listType=atomic
 	BootOrder []VirtualMachineGroupStep `json:"bootOrder,omitempty" protobuf:"bytes,2,rep,name=bootOrder"`
-	// PowerState is the desired power state of all members that leave theirs unset. Without
-	// it each has its own.
+	// PowerState is the desired power state of all members that leave theirs unset. When it
+	// is unset, the group inherits that of the group that it is in; without one, such
+	// members stay as they are.
 	// +optional
 	PowerState PowerState `json:"powerState,omitempty" protobuf:"bytes,3,opt,name=powerState,casttype=PowerState"`
-	// Placement says where the members go in relation to each other. It counts when a
-	// member is created.
+	// Placement says where the virtual machines of the group go in relation to each other.
+	// It counts when one is created that does not ask for a zone itself.
 	// +optional
 	Placement *VirtualMachineGroupPlacement `json:"placement,omitempty" protobuf:"bytes,4,opt,name=placement"`
 }
@@ -98,20 +117,20 @@ type VirtualMachineGroupStep struct {
 	// Members of the step, at most 256.
 	// +listType=atomic
 	Members []VirtualMachineGroupMember `json:"members" protobuf:"bytes,1,rep,name=members"`
-	// PowerOnDelaySeconds is how long after the step before the members are powered on, in
-	// seconds, 0 to 86400.
+	// PowerOnDelaySeconds is how long after the step before, or after the group was told,
+	// the members are powered on, in seconds, 0 to 86400.
 	// +optional
 	PowerOnDelaySeconds int32 `json:"powerOnDelaySeconds,omitempty" protobuf:"varint,2,opt,name=powerOnDelaySeconds"`
-	// PowerOffDelaySeconds is how long after the step that follows the members are powered
-	// off or suspended, in seconds, 0 to 86400.
+	// PowerOffDelaySeconds is how long after the next step, or after the group was told, the
+	// members are powered off or suspended, in seconds, 0 to 86400.
 	// +optional
 	PowerOffDelaySeconds int32 `json:"powerOffDelaySeconds,omitempty" protobuf:"varint,3,opt,name=powerOffDelaySeconds"`
-	// WaitFor says what the next step waits for. Defaults to Nothing. When the group is
-	// powered off, the step before waits until the members are off.
+	// WaitFor says what is waited for between this step and the next one, after which the
+	// delay counts. Defaults to Nothing.
 	// +optional
 	WaitFor WaitFor `json:"waitFor,omitempty" protobuf:"bytes,4,opt,name=waitFor,casttype=WaitFor"`
-	// WaitTimeoutSeconds is after what time the next step begins all the same, in seconds,
-	// 1 to 86400. It waits for ever when unset.
+	// WaitTimeoutSeconds is how long that is waited for at most, in seconds, 1 to 86400. It
+	// is waited for ever when unset.
 	// +optional
 	WaitTimeoutSeconds int32 `json:"waitTimeoutSeconds,omitempty" protobuf:"varint,5,opt,name=waitTimeoutSeconds"`
 }
@@ -128,9 +147,9 @@ type VirtualMachineGroupMember struct {
 
 // VirtualMachineGroupPlacement says where members go in relation to each other.
 type VirtualMachineGroupPlacement struct {
-	// Policy is Together or Apart.
+	// Policy is Together or Apart. A member stays where it is when others come.
 	Policy PlacementPolicy `json:"policy" protobuf:"bytes,1,opt,name=policy,casttype=PlacementPolicy"`
-	// Topology is Zone or Host.
+	// Topology is Zone.
 	Topology PlacementTopology `json:"topology" protobuf:"bytes,2,opt,name=topology,casttype=PlacementTopology"`
 }
 
@@ -144,7 +163,7 @@ type VirtualMachineGroupStatus struct {
 	// ObservedGeneration is the generation that the status tells of.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,2,opt,name=observedGeneration"`
-	// PowerState is the one that the members are brought to now.
+	// PowerState is the one that the members are brought to now; empty if none is wanted.
 	// +optional
 	PowerState PowerState `json:"powerState,omitempty" protobuf:"bytes,3,opt,name=powerState,casttype=PowerState"`
 	// PowerStateTime is since when.
@@ -170,8 +189,9 @@ type VirtualMachineGroupMemberStatus struct {
 	// PowerState of the member now.
 	// +optional
 	PowerState PowerState `json:"powerState,omitempty" protobuf:"bytes,4,opt,name=powerState,casttype=PowerState"`
-	// DesiredPowerState is the one that the member inherits now; one that sets its own
-	// goes by that.
+	// DesiredPowerState is the one that the group asks of the member now: it becomes that
+	// of the group when the step of the member begins. A member that sets its own goes by
+	// that.
 	// +optional
 	DesiredPowerState PowerState `json:"desiredPowerState,omitempty" protobuf:"bytes,5,opt,name=desiredPowerState,casttype=PowerState"`
 	// DesiredSince is since when it does.

@@ -156,6 +156,12 @@ type VirtualMachineStatus struct {
 	// +listType=map
 	// +listMapKey=claimName
 	ClaimedAddresses []ClaimedAddress `json:"claimedAddresses,omitempty" protobuf:"bytes,28,rep,name=claimedAddresses"`
+
+	// InheritedPowerState is the power state that the VM has to have by its group. It is
+	// empty when the spec sets one, and while no group asks for any: then the VM stays as
+	// it is.
+	// +optional
+	InheritedPowerState PowerState `json:"inheritedPowerState,omitempty" protobuf:"bytes,31,opt,name=inheritedPowerState,casttype=PowerState"`
 }
 
 // ClaimedAddress is an address that is claimed from a pool.

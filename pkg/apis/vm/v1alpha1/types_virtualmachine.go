@@ -138,7 +138,8 @@ type VirtualMachineSpec struct {
 	// +optional
 	StorageClass string `json:"storageClass,omitempty" protobuf:"bytes,7,opt,name=storageClass"`
 
-	// PowerState is the desired power state. Defaults to PoweredOn.
+	// PowerState is the desired power state. Defaults to PoweredOn, unless groupName is set:
+	// then one that is unset is that of the group.
 	// +optional
 	PowerState PowerState `json:"powerState,omitempty" protobuf:"bytes,8,opt,name=powerState,casttype=PowerState"`
 	// PowerOffMode says how to power off. Defaults to TrySoft.
@@ -191,7 +192,8 @@ type VirtualMachineSpec struct {
 	// ubuntu64Guest.
 	// +optional
 	GuestID string `json:"guestID,omitempty" protobuf:"bytes,21,opt,name=guestID"`
-	// GroupName names the VirtualMachineGroup that this virtual machine belongs to.
+	// GroupName names the VirtualMachineGroup of the namespace that this virtual machine is
+	// a member of. It is when the group names it too.
 	// +optional
 	GroupName string `json:"groupName,omitempty" protobuf:"bytes,22,opt,name=groupName"`
 	// CurrentSnapshotName names the VirtualMachineSnapshot to revert to.

@@ -17,6 +17,8 @@ import (
 // All generated defaulters are covering - they call all nested defaulters.
 func RegisterDefaults(scheme *runtime.Scheme) error {
 	scheme.AddTypeDefaultingFunc(&VirtualMachine{}, func(obj interface{}) { SetObjectDefaults_VirtualMachine(obj.(*VirtualMachine)) })
+	scheme.AddTypeDefaultingFunc(&VirtualMachineGroup{}, func(obj interface{}) { SetObjectDefaults_VirtualMachineGroup(obj.(*VirtualMachineGroup)) })
+	scheme.AddTypeDefaultingFunc(&VirtualMachineGroupList{}, func(obj interface{}) { SetObjectDefaults_VirtualMachineGroupList(obj.(*VirtualMachineGroupList)) })
 	scheme.AddTypeDefaultingFunc(&VirtualMachineInstance{}, func(obj interface{}) { SetObjectDefaults_VirtualMachineInstance(obj.(*VirtualMachineInstance)) })
 	scheme.AddTypeDefaultingFunc(&VirtualMachineInstanceList{}, func(obj interface{}) { SetObjectDefaults_VirtualMachineInstanceList(obj.(*VirtualMachineInstanceList)) })
 	scheme.AddTypeDefaultingFunc(&VirtualMachineList{}, func(obj interface{}) { SetObjectDefaults_VirtualMachineList(obj.(*VirtualMachineList)) })
@@ -41,6 +43,24 @@ func SetObjectDefaults_VirtualMachine(in *VirtualMachine) {
 		if in.Spec.ReadinessProbe.GuestHeartbeat != nil {
 			SetDefaults_GuestHeartbeatAction(in.Spec.ReadinessProbe.GuestHeartbeat)
 		}
+	}
+}
+
+func SetObjectDefaults_VirtualMachineGroup(in *VirtualMachineGroup) {
+	for i := range in.Spec.BootOrder {
+		a := &in.Spec.BootOrder[i]
+		SetDefaults_VirtualMachineGroupStep(a)
+		for j := range a.Members {
+			b := &a.Members[j]
+			SetDefaults_VirtualMachineGroupMember(b)
+		}
+	}
+}
+
+func SetObjectDefaults_VirtualMachineGroupList(in *VirtualMachineGroupList) {
+	for i := range in.Items {
+		a := &in.Items[i]
+		SetObjectDefaults_VirtualMachineGroup(a)
 	}
 }
 

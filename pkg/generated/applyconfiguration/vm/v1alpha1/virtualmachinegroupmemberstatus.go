@@ -24,8 +24,9 @@ type VirtualMachineGroupMemberStatusApplyConfiguration struct {
 	UID *string `json:"uid,omitempty"`
 	// PowerState of the member now.
 	PowerState *vmv1alpha1.PowerState `json:"powerState,omitempty"`
-	// DesiredPowerState is the one that the member inherits now; one that sets its own
-	// goes by that.
+	// DesiredPowerState is the one that the group asks of the member now: it becomes that
+	// of the group when the step of the member begins. A member that sets its own goes by
+	// that.
 	DesiredPowerState *vmv1alpha1.PowerState `json:"desiredPowerState,omitempty"`
 	// DesiredSince is since when it does.
 	DesiredSince *v1.MicroTime `json:"desiredSince,omitempty"`

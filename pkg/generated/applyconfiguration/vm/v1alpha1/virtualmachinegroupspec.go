@@ -18,14 +18,15 @@ type VirtualMachineGroupSpecApplyConfiguration struct {
 	// of.
 	GroupName *string `json:"groupName,omitempty"`
 	// BootOrder are the steps in which the group is powered on; it is powered off and
-	// suspended in the reverse order. At most 64. A member is linked when it names the
-	// group in its own spec.groupName.
+	// suspended in the reverse order. At most 64, with at most 512 members in all. A member
+	// is linked when it names the group in its own spec.groupName.
 	BootOrder []VirtualMachineGroupStepApplyConfiguration `json:"bootOrder,omitempty"`
-	// PowerState is the desired power state of all members that leave theirs unset. Without
-	// it each has its own.
+	// PowerState is the desired power state of all members that leave theirs unset. When it
+	// is unset, the group inherits that of the group that it is in; without one, such
+	// members stay as they are.
 	PowerState *vmv1alpha1.PowerState `json:"powerState,omitempty"`
-	// Placement says where the members go in relation to each other. It counts when a
-	// member is created.
+	// Placement says where the virtual machines of the group go in relation to each other.
+	// It counts when one is created that does not ask for a zone itself.
 	Placement *VirtualMachineGroupPlacementApplyConfiguration `json:"placement,omitempty"`
 }
 

@@ -20,7 +20,7 @@ type VirtualMachineGroupStatusApplyConfiguration struct {
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// ObservedGeneration is the generation that the status tells of.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// PowerState is the one that the members are brought to now.
+	// PowerState is the one that the members are brought to now; empty if none is wanted.
 	PowerState *vmv1alpha1.PowerState `json:"powerState,omitempty"`
 	// PowerStateTime is since when.
 	PowerStateTime *metav1.MicroTime `json:"powerStateTime,omitempty"`

@@ -16,17 +16,17 @@ import (
 type VirtualMachineGroupStepApplyConfiguration struct {
 	// Members of the step, at most 256.
 	Members []VirtualMachineGroupMemberApplyConfiguration `json:"members,omitempty"`
-	// PowerOnDelaySeconds is how long after the step before the members are powered on, in
-	// seconds, 0 to 86400.
+	// PowerOnDelaySeconds is how long after the step before, or after the group was told,
+	// the members are powered on, in seconds, 0 to 86400.
 	PowerOnDelaySeconds *int32 `json:"powerOnDelaySeconds,omitempty"`
-	// PowerOffDelaySeconds is how long after the step that follows the members are powered
-	// off or suspended, in seconds, 0 to 86400.
+	// PowerOffDelaySeconds is how long after the next step, or after the group was told, the
+	// members are powered off or suspended, in seconds, 0 to 86400.
 	PowerOffDelaySeconds *int32 `json:"powerOffDelaySeconds,omitempty"`
-	// WaitFor says what the next step waits for. Defaults to Nothing. When the group is
-	// powered off, the step before waits until the members are off.
+	// WaitFor says what is waited for between this step and the next one, after which the
+	// delay counts. Defaults to Nothing.
 	WaitFor *vmv1alpha1.WaitFor `json:"waitFor,omitempty"`
-	// WaitTimeoutSeconds is after what time the next step begins all the same, in seconds,
-	// 1 to 86400. It waits for ever when unset.
+	// WaitTimeoutSeconds is how long that is waited for at most, in seconds, 1 to 86400. It
+	// is waited for ever when unset.
 	WaitTimeoutSeconds *int32 `json:"waitTimeoutSeconds,omitempty"`
 }
 

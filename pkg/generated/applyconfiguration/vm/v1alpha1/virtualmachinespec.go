@@ -34,7 +34,8 @@ type VirtualMachineSpecApplyConfiguration struct {
 	// StorageClass names the StorageClass of the disks that are made for the
 	// virtual machine.
 	StorageClass *string `json:"storageClass,omitempty"`
-	// PowerState is the desired power state. Defaults to PoweredOn.
+	// PowerState is the desired power state. Defaults to PoweredOn, unless groupName is set:
+	// then one that is unset is that of the group.
 	PowerState *vmv1alpha1.PowerState `json:"powerState,omitempty"`
 	// PowerOffMode says how to power off. Defaults to TrySoft.
 	PowerOffMode *vmv1alpha1.PowerOpMode `json:"powerOffMode,omitempty"`
@@ -67,7 +68,8 @@ type VirtualMachineSpecApplyConfiguration struct {
 	// GuestID is the vSphere guest operating system identifier, for example
 	// ubuntu64Guest.
 	GuestID *string `json:"guestID,omitempty"`
-	// GroupName names the VirtualMachineGroup that this virtual machine belongs to.
+	// GroupName names the VirtualMachineGroup of the namespace that this virtual machine is
+	// a member of. It is when the group names it too.
 	GroupName *string `json:"groupName,omitempty"`
 	// CurrentSnapshotName names the VirtualMachineSnapshot to revert to.
 	CurrentSnapshotName *string `json:"currentSnapshotName,omitempty"`

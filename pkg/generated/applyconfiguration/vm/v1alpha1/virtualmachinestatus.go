@@ -85,6 +85,10 @@ type VirtualMachineStatusApplyConfiguration struct {
 	// that names the pool. One that was given stays as long as the VM is in vSphere,
 	// whatever the spec names.
 	ClaimedAddresses []ClaimedAddressApplyConfiguration `json:"claimedAddresses,omitempty"`
+	// InheritedPowerState is the power state that the VM has to have by its group. It is
+	// empty when the spec sets one, and while no group asks for any: then the VM stays as
+	// it is.
+	InheritedPowerState *vmv1alpha1.PowerState `json:"inheritedPowerState,omitempty"`
 }
 
 // VirtualMachineStatusApplyConfiguration constructs a declarative configuration of the VirtualMachineStatus type for use with
@@ -362,5 +366,13 @@ func (b *VirtualMachineStatusApplyConfiguration) WithClaimedAddresses(values ...
 		}
 		b.ClaimedAddresses = append(b.ClaimedAddresses, *values[i])
 	}
+	return b
+}
+
+// WithInheritedPowerState sets the InheritedPowerState field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the InheritedPowerState field is set to the value of the last call.
+func (b *VirtualMachineStatusApplyConfiguration) WithInheritedPowerState(value vmv1alpha1.PowerState) *VirtualMachineStatusApplyConfiguration {
+	b.InheritedPowerState = &value
 	return b
 }

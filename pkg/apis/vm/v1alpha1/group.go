@@ -1,0 +1,42 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import "cmp"
+
+// Members are those of all steps, in the order of the steps.
+func (g *VirtualMachineGroup) Members() []VirtualMachineGroupMember {
+	var all []VirtualMachineGroupMember
+	for i := range g.Spec.BootOrder {
+		all = append(all, g.Spec.BootOrder[i].Members...)
+	}
+	return all
+}
+
+// Names is true if the spec of the group names the member.
+func (g *VirtualMachineGroup) Names(kind, name string) bool {
+	for i := range g.Spec.BootOrder {
+		for _, m := range g.Spec.BootOrder[i].Members {
+			if m.Is(kind, name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Is is true for the member of the kind and name.
+func (m VirtualMachineGroupMember) Is(kind, name string) bool {
+	return m.Name == name && cmp.Or(m.Kind, MachineMemberKind) == kind
+}
+
+// Member is what the status tells of a member; nil if it tells nothing.
+func (g *VirtualMachineGroup) Member(kind, name string) *VirtualMachineGroupMemberStatus {
+	for i := range g.Status.Members {
+		if m := &g.Status.Members[i]; m.Kind == kind && m.Name == name {
+			return m
+		}
+	}
+	return nil
+}
