@@ -37,7 +37,7 @@ func TestKubectlKnowsTheKinds(t *testing.T) {
 	for group, want := range map[string][]string{
 		"vm.slipway.dev": {
 			"clustervirtualmachineimages.vm.slipway.dev", "contentlibraries.vm.slipway.dev", "vcenters.vm.slipway.dev", "virtualmachineclasses.vm.slipway.dev",
-			"virtualmachineimagecaches.vm.slipway.dev", "virtualmachineimages.vm.slipway.dev", "virtualmachineinstances.vm.slipway.dev",
+			"virtualmachinegroups.vm.slipway.dev", "virtualmachineimagecaches.vm.slipway.dev", "virtualmachineimages.vm.slipway.dev", "virtualmachineinstances.vm.slipway.dev",
 			"virtualmachinepublishrequests.vm.slipway.dev", "virtualmachines.vm.slipway.dev", "zones.vm.slipway.dev",
 		},
 		"instancetype.slipway.dev": {

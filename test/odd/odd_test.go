@@ -103,9 +103,11 @@ func among(o oddity, of int) bool {
 
 // unused are kinds of which nobody makes odd ones beside others: the first say where all
 // machines are and what they are made from, and no machine names one; the others are
-// written by the server alone, or make something else than machines.
+// written by the server alone, make something else than machines, or only say when these
+// are powered.
 var unused = []string{
 	"VCenter", "Zone", "ContentLibrary", "ControllerRevision", "VirtualMachineInstance", "VirtualMachineImageCache", "VirtualMachinePublishRequest",
+	"VirtualMachineGroup",
 }
 
 // effect is what an accepted object asks for.

@@ -53,6 +53,7 @@ var Kinds = []Kind{
 	{Group: machines, Name: "ContentLibrary", Resource: "contentlibraries", Cluster: true, Status: true, Valid: `"spec":{"library":"a","include":["a"],"defaults":[{"guestID":"a","preference":"a"}]}`},
 	{Group: machines, Name: "VirtualMachineImageCache", Resource: "virtualmachineimagecaches", Cluster: true, Status: true, Valid: `"spec":{"contentLibrary":{"library":"a","item":"a"},"locations":[{"datastore":"a"}]}`},
 	{Group: machines, Name: "VirtualMachinePublishRequest", Resource: "virtualmachinepublishrequests", Status: true, Valid: `"spec":{"source":{"name":"a"},"target":{"contentLibrary":"a"}}`},
+	{Group: machines, Name: "VirtualMachineGroup", Resource: "virtualmachinegroups", Status: true, Valid: `"spec":{"bootOrder":[{"members":[{"name":"a"}]}],"placement":{"policy":"Apart","topology":"Zone"}}`},
 	{Group: machines, Name: "Zone", Resource: "zones", Cluster: true, Status: true, Valid: `"spec":` + zone},
 	{Group: machines, Name: "VirtualMachineInstance", Resource: "virtualmachineinstances", Status: true, Valid: `"spec":` + size},
 	{Group: types, Name: "VirtualMachineInstancetype", Resource: "virtualmachineinstancetypes", Valid: `"spec":{"cpu":{"guest":1},"memory":{"guest":"1Gi"}}`},

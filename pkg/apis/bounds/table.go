@@ -58,6 +58,8 @@ var table = map[string]bound{
 	"VirtualMachineNetworkInterface.addressesFromPools": {items: 8},
 	// There are as many kinds of devices to boot from, and hardly more of one.
 	"VirtualMachineSpec.bootOrder": {items: 16},
+	// The status tells of every member of a group; validation counts those of all steps.
+	"VirtualMachineGroupStep.members": {items: 256},
 	"ZoneSpec.resourcePools":       {items: 32, text: maxName},
 	"ZoneSpec.networks":            {items: 256},
 	"ZoneSpec.devices":             {items: 256},

@@ -24,6 +24,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/vm/vcenter"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineclass"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachinegroup"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineimage"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineimagecache"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachinepublishrequest"
@@ -47,6 +48,8 @@ var most = map[string]int{
 	"contentlibraries spec.defaults":                                64, "contentlibraries spec.exclude": 64, "contentlibraries spec.include": 64,
 	"contentlibraries spec.publishFrom.matchExpressions": 64, "contentlibraries spec.publishFrom.matchExpressions[0].values": 64,
 	"contentlibraries spec.publishFrom.matchLabels": 64, "virtualmachineimagecaches spec.locations": 64,
+	"virtualmachinegroups spec.bootOrder":                                 64,
+	"virtualmachinegroups spec.bootOrder[0].members":                      256,
 	"virtualmachineclasses spec.devices.gpus":                             16,
 	"virtualmachineclasses spec.devices.hostDevices":                      32,
 	"virtualmachineinstancetypes spec.gpus":                               16,
@@ -109,6 +112,7 @@ func everyKind(t *testing.T, j judge) {
 	walkKind(t, j, contentlibrary.Kind())
 	walkKind(t, j, virtualmachineimagecache.Kind())
 	walkKind(t, j, virtualmachinepublishrequest.Kind())
+	walkKind(t, j, virtualmachinegroup.Kind())
 	walkKind(t, j, virtualmachineimage.Namespaced())
 	walkKind(t, j, virtualmachineimage.Cluster())
 	walkKind(t, j, instancetype.Namespaced())

@@ -20,6 +20,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/vm/vcenter"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineclass"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachinegroup"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineimage"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineimagecache"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineinstance"
@@ -37,6 +38,7 @@ func TestEveryKindKeepsTheConventions(t *testing.T) {
 	keepsConventions(t, short, contentlibrary.Kind())
 	keepsConventions(t, short, virtualmachineimagecache.Kind())
 	keepsConventions(t, short, virtualmachinepublishrequest.Kind())
+	keepsConventions(t, short, virtualmachinegroup.Kind())
 	keepsConventions(t, short, virtualmachineimage.Namespaced())
 	keepsConventions(t, short, virtualmachineimage.Cluster())
 	keepsConventions(t, short, instancetype.Namespaced())

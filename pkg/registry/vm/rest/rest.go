@@ -28,6 +28,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/vm/vcenter"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine/storage"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineclass"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachinegroup"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineimage"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineimagecache"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineinstance"
@@ -82,6 +83,7 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 	add(s, contentlibrary.Kind())
 	add(s, virtualmachineimagecache.Kind())
 	add(s, virtualmachinepublishrequest.Kind())
+	add(s, virtualmachinegroup.Kind())
 	if s.err != nil {
 		return nil, nil, s.err
 	}
