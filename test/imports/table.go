@@ -97,6 +97,10 @@ var table = []rule{
 		never: []string{govmomi}, why: "what was made of a virtual machine, vSphere tells by the provider's interface alone",
 	},
 	{
+		tree: "pkg/controller/virtualmachinegroup", ours: []string{"pkg/apis", "pkg/generated", "pkg/controller"},
+		never: []string{govmomi}, why: "what members are asked for follows from objects and the time; vSphere knows nothing of it",
+	},
+	{
 		tree: "pkg/controller/virtualmachineimage", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller"},
 		never: []string{govmomi}, why: "what an image is made of, vSphere tells by the provider's interface alone",
 	},

@@ -31,6 +31,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/addressclaim"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
+	"github.com/slipway-dev/slipway/pkg/controller/virtualmachinegroup"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachineimage"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachineimagecache"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachinepublishrequest"
@@ -94,6 +95,7 @@ var makers = []maker{
 	{make: newImageCaches},
 	{make: newResourceQuotas, lease: controllersLease},
 	{make: newPublishRequests},
+	{make: newVirtualMachineGroups, lease: controllersLease},
 }
 
 // maker makes a controller, which runs from when a Lease is held on, and if none is named in
@@ -105,6 +107,10 @@ type maker struct {
 
 func newZoneController(s *shared) (runnable, error) {
 	return zone.New(zone.Deps{Client: s.client, Informers: s.informers, Zones: s.zones})
+}
+
+func newVirtualMachineGroups(s *shared) (runnable, error) {
+	return virtualmachinegroup.New(virtualmachinegroup.Deps{Client: s.client, Informers: s.informers})
 }
 
 func newResourceQuotas(s *shared) (runnable, error) {
