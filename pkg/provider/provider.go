@@ -22,6 +22,9 @@ type Request struct {
 	Effective *vmv1alpha1.VirtualMachineInstanceSpec
 	// NamespaceLabels are the labels of the namespace; nil if they are not known.
 	NamespaceLabels map[string]string
+	// Placement is where the virtual machine goes in relation to others; nil if that is all
+	// the same. It counts as long as it is in no zone.
+	Placement *Placement
 	// Image is the image to create from, nil when it does not exist.
 	Image *vmv1alpha1.VirtualMachineImage
 	// ImageCache holds the copies of the image, nil when there is none, or none is wanted.
@@ -52,6 +55,17 @@ type Request struct {
 	Priority int
 	// Now is the time of the pass.
 	Now time.Time
+}
+
+// Placement is where a virtual machine goes in relation to the others of its group.
+type Placement struct {
+	// Policy that the group has.
+	Policy vmv1alpha1.PlacementPolicy
+	// Group is its name.
+	Group string
+	// Others are the zones of the other virtual machines of the group; empty for one that is
+	// in none.
+	Others map[types.NamespacedName]string
 }
 
 // CloneSource is a virtual machine that another one is cloned from.

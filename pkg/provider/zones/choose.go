@@ -70,10 +70,10 @@ func Narrow(vm *vmv1alpha1.VirtualMachine, labels map[string]string, all []*vmv1
 // Choose returns the zone that a virtual machine of a size is made in, by what each offers
 // and what is taken of it already, and empty if none can hold it; and why not the others.
 //
-// One that has the virtual machine already is it. Else it is one of those that can hold it:
-// the one that DRS rates best, if DRS rates all of them, and among equals the one that keeps
-// the largest share of what it has least of.
-func Choose(offers []provider.Offer, size provider.Resources, taken map[string]Taken) (zone string, refusals []Refusal) {
+// One that has the virtual machine already is it. Else it is one of those that can hold it
+// and that group, which may be nil, lets it be in: the one that DRS rates best, if DRS rates
+// all of them, and among equals the one that keeps the largest share of what it has least of.
+func Choose(offers []provider.Offer, size provider.Resources, taken map[string]Taken, group *Group) (zone string, refusals []Refusal) {
 	var able []provider.Offer
 	rated := true
 	for _, o := range offers {
@@ -84,6 +84,8 @@ func Choose(offers []provider.Offer, size provider.Resources, taken map[string]T
 			refusals = append(refusals, Refusal{Zone: o.Zone, Err: o.Unknown, Unknown: true})
 		case o.Lacks != nil:
 			refusals = append(refusals, Refusal{Zone: o.Zone, Err: o.Lacks})
+		case group.refuses(o.Zone):
+			refusals = append(refusals, Refusal{Zone: o.Zone, Err: group.why()})
 		default:
 			able = append(able, o)
 			rated = rated && o.Rating > 0
@@ -98,7 +100,7 @@ func Choose(offers []provider.Offer, size provider.Resources, taken map[string]T
 			byDRS = cmp.Compare(b.Rating, a.Rating)
 		}
 		ta, tb := taken[a.Zone], taken[b.Zone]
-		return cmp.Or(byDRS, cmp.Compare(left(b, size, tb), left(a, size, ta)), cmp.Compare(ta.Count, tb.Count), cmp.Compare(a.Zone, b.Zone))
+		return cmp.Or(group.compare(a.Zone, b.Zone), byDRS, cmp.Compare(left(b, size, tb), left(a, size, ta)), cmp.Compare(ta.Count, tb.Count), cmp.Compare(a.Zone, b.Zone))
 	})
 	return best.Zone, refusals
 }

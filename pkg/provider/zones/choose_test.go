@@ -34,9 +34,16 @@ func TestChoose(t *testing.T) {
 	lacks := func(o *provider.Offer) { o.Lacks = errors.New("no") }
 	unknown := func(o *provider.Offer) { o.Unknown = errors.New("away") }
 	rated := func(n int32) func(*provider.Offer) { return func(o *provider.Offer) { o.Rating = n } }
+	together := func(others map[string]int) *Group {
+		return &Group{Name: "shop", Policy: vmv1alpha1.PlacementTogether, Others: others}
+	}
+	apart := func(others map[string]int) *Group {
+		return &Group{Name: "shop", Policy: vmv1alpha1.PlacementApart, Others: others}
+	}
 	for name, tc := range map[string]struct {
 		offers  []provider.Offer
 		taken   map[string]Taken
+		group   *Group
 		want    string
 		refused int
 	}{
@@ -68,9 +75,19 @@ func TestChoose(t *testing.T) {
 		"equals to DRS": {offers: []provider.Offer{
 			offer("a", rated(1)), offer("b", func(o *provider.Offer) { o.Rating, o.Free = 1, o.Capacity }),
 		}, want: "b"},
+		"together with the others": {offers: []provider.Offer{offer("a", func(o *provider.Offer) { o.Free = o.Capacity }), offer("b", nil)},
+			group: together(map[string]int{"b": 1}), want: "b", refused: 1},
+		"together where none is yet":         {offers: []provider.Offer{offer("a", nil), offer("b", nil)}, group: together(nil), want: "a"},
+		"together where there is no room":    {offers: []provider.Offer{offer("a", nil), offer("b", lacks)}, group: together(map[string]int{"b": 1}), want: "", refused: 2},
+		"together, and it is there already":  {offers: []provider.Offer{offer("a", func(o *provider.Offer) { o.Has = true })}, group: together(map[string]int{"b": 1}), want: "a"},
+		"apart from the others":              {offers: []provider.Offer{offer("a", rated(9)), offer("b", rated(1))}, group: apart(map[string]int{"a": 1}), want: "b"},
+		"apart, where the fewest others are": {offers: []provider.Offer{offer("a", nil), offer("b", nil)}, group: apart(map[string]int{"a": 2, "b": 1}), want: "b"},
+		"apart, and only one has room":       {offers: []provider.Offer{offer("a", nil), offer("b", lacks)}, group: apart(map[string]int{"a": 1}), want: "a", refused: 1},
+		"apart, by what is free among equals": {offers: []provider.Offer{offer("a", nil), offer("b", func(o *provider.Offer) { o.Free = o.Capacity })},
+			group: apart(map[string]int{"a": 1, "b": 1}), want: "b"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			zone, refusals := Choose(tc.offers, provider.Resources{Memory: 4 * gib, Storage: 20 * gib}, tc.taken)
+			zone, refusals := Choose(tc.offers, provider.Resources{Memory: 4 * gib, Storage: 20 * gib}, tc.taken, tc.group)
 			if zone != tc.want || len(refusals) != tc.refused {
 				t.Errorf("chose %q, refused %v; want %q and %d refusals", zone, refusals, tc.want, tc.refused)
 			}

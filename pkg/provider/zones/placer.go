@@ -138,7 +138,7 @@ func (p *Placer) choose(ctx context.Context, req *provider.Request, left []*vmv1
 		return provider.Result{Passing: true}, provider.ErrReconcileInProgress
 	case rec.of == of && rec.offers != nil && req.Now.Sub(rec.at) < pause:
 		size := provider.SizeOf(req.Effective, req.Image)
-		zone, more := Choose(rec.offers, size, p.taken(rec.offers))
+		zone, more := Choose(rec.offers, size, p.taken(rec.offers), p.groupOf(req.Placement))
 		if zone == "" {
 			return refused(append(refusals, more...), rec.at.Add(pause).Sub(req.Now))
 		}

@@ -35,6 +35,8 @@ type world struct {
 	hints  []string
 	// claims are those of the requests.
 	claims map[string]provider.Claim
+	// placement is theirs too.
+	placement *provider.Placement
 }
 
 var start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // when synctest begins
@@ -75,7 +77,7 @@ func (w *world) pass(vm *vmv1alpha1.VirtualMachine) (provider.Result, error) {
 	for {
 		r, err := w.Place(w.t.Context(), &provider.Request{
 			VM: vm, Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Memory: &vmv1alpha1.VirtualMachineMemory{Guest: &memory}},
-			Image: &vmv1alpha1.VirtualMachineImage{}, PrerequisitesReady: true, Now: time.Now(), Claims: w.claims,
+			Image: &vmv1alpha1.VirtualMachineImage{}, PrerequisitesReady: true, Now: time.Now(), Claims: w.claims, Placement: w.placement,
 		})
 		if !errors.Is(err, provider.ErrReconcileInProgress) {
 			return r, err
@@ -111,6 +113,47 @@ func TestAZoneIsChosenOnce(t *testing.T) {
 		vm.UID = "other"
 		if r, err = w.pass(vm); err != nil || r.Zone != "b" {
 			t.Errorf("for another object chose %q, %v; want b", r.Zone, err)
+		}
+	})
+}
+
+func TestMembersThatAreChosenForAtTheSameTimeKnowOfEachOther(t *testing.T) {
+	for policy, want := range map[vmv1alpha1.PlacementPolicy]string{vmv1alpha1.PlacementTogether: "aaa", vmv1alpha1.PlacementApart: "abc"} {
+		t.Run(string(policy), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, "a", "b", "c")
+				w.offers["a"] = offer("a", func(o *provider.Offer) { o.Free = o.Capacity })
+				names, got := []string{"x", "y", "z"}, ""
+				for _, name := range names {
+					w.placement = &provider.Placement{Policy: policy, Group: "shop", Others: map[types.NamespacedName]string{}}
+					for _, other := range names {
+						if other != name {
+							w.placement.Others[types.NamespacedName{Namespace: "dev", Name: other}] = "" // no status has a zone yet
+						}
+					}
+					r, err := w.pass(machine(name))
+					if err != nil {
+						t.Fatal(err)
+					}
+					got += r.Zone
+				}
+				if got != want {
+					t.Errorf("chose %s, want %s", got, want)
+				}
+			})
+		})
+	}
+}
+
+func TestAMemberThatHasNoRoomBesideTheOthersSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "a", "b")
+		w.offers["b"] = offer("b", func(o *provider.Offer) { o.Lacks = errors.New("it is full") })
+		w.placement = &provider.Placement{Policy: vmv1alpha1.PlacementTogether, Group: "shop", Others: map[types.NamespacedName]string{{Namespace: "dev", Name: "x"}: "b"}}
+		r, _ := w.pass(machine("y"))
+		const want = `zone a: VirtualMachineGroup "shop" keeps its virtual machines together, and the others are in b; zone b: it is full`
+		if c := conditions.Find(r.Conditions, vmv1alpha1.ConditionPlacementReady); r.Zone != "" || c == nil || c.Status != metav1.ConditionFalse || c.Message != want {
+			t.Errorf("chose %q, PlacementReady is %+v; want none, and %s", r.Zone, c, want)
 		}
 	})
 }
