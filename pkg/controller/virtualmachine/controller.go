@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/synchronizer"
 	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
+	vmlisters "github.com/slipway-dev/slipway/pkg/generated/listers/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
@@ -50,6 +51,7 @@ type reconciler struct {
 	claims    *claims
 	caches    controller.Store[*vmv1alpha1.VirtualMachineImageCache]
 	cachesOf  func(item string) ([]*vmv1alpha1.VirtualMachineImageCache, error)
+	groups    vmlisters.VirtualMachineGroupLister
 	revisions *revisionStore
 	reader    instancetype.Reader
 	chain     chain
@@ -114,6 +116,7 @@ func New(d Deps) (*Controller, error) {
 		claims:    claims,
 		caches:    caches,
 		cachesOf:  cachesOf(cacheInformer.GetIndexer(), caches),
+		groups:    informers.VirtualMachineGroups().Lister(),
 		revisions: revisions,
 		reader:    reader,
 		chain: synchronizer.New(synchronizer.Options{
@@ -207,6 +210,7 @@ func (c *Controller) register() ([]cache.InformerSynced, error) {
 		{Informer: vm.ClusterVirtualMachineImages().Informer(), Handler: e.Related(indexByImage, byName)},
 		{Informer: vm.VirtualMachineImageCaches().Informer(), Handler: c.caches.Handler()},
 		{Informer: vm.VirtualMachineImageCaches().Informer(), Handler: e.caches()},
+		{Informer: vm.VirtualMachineGroups().Informer(), Handler: e.groups(vm.VirtualMachines().Informer().GetIndexer())},
 		{Informer: vm.Zones().Informer(), Handler: e.zones()},
 		{Informer: vm.VCenters().Informer(), Handler: e.zones()},
 		{Informer: it.VirtualMachineInstancetypes().Informer(), Handler: e.Related(indexBySource, bySource(instancetype.KindInstancetype))},

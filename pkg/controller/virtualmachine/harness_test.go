@@ -224,6 +224,7 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		"clustervirtualmachineimages": vms.ClusterVirtualMachineImages().Informer().GetIndexer(),
 		"virtualmachineclasses":       vms.VirtualMachineClasses().Informer().GetIndexer(),
 		"virtualmachineimagecaches":   vms.VirtualMachineImageCaches().Informer().GetIndexer(),
+		"virtualmachinegroups":        vms.VirtualMachineGroups().Informer().GetIndexer(),
 	}
 	if err := vms.VirtualMachineImageCaches().Informer().AddIndexers(itemIndexer); err != nil {
 		t.Fatal(err)
@@ -242,6 +243,7 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		vms:       controller.NewStore[*vmv1alpha1.VirtualMachine](vms.VirtualMachines().Informer(), false),
 		vmis:      controller.NewStore[*vmv1alpha1.VirtualMachineInstance](vms.VirtualMachineInstances().Informer(), true),
 		caches:    copies,
+		groups:    vms.VirtualMachineGroups().Lister(),
 		cachesOf:  cachesOf(vms.VirtualMachineImageCaches().Informer().GetIndexer(), copies),
 		own:       newEchoes(),
 		client:    h.api.VmV1alpha1(),
@@ -271,7 +273,7 @@ func (h *harness) refresh() {
 	for name, indexer := range h.caches {
 		kind := map[string]string{"virtualmachines": "VirtualMachine", "virtualmachineinstances": "VirtualMachineInstance",
 			"virtualmachineimages": "VirtualMachineImage", "clustervirtualmachineimages": "ClusterVirtualMachineImage", "virtualmachineclasses": "VirtualMachineClass",
-			"virtualmachineimagecaches": "VirtualMachineImageCache"}[name]
+			"virtualmachineimagecaches": "VirtualMachineImageCache", "virtualmachinegroups": "VirtualMachineGroup"}[name]
 		list, err := h.api.Tracker().List(vmv1alpha1.SchemeGroupVersion.WithResource(name), vmv1alpha1.SchemeGroupVersion.WithKind(kind), "")
 		if err != nil {
 			h.t.Fatalf("listing %s: %v", name, err)
@@ -296,6 +298,10 @@ func (h *harness) refresh() {
 				add(&list.Items[i])
 			}
 		case *vmv1alpha1.VirtualMachineImageCacheList:
+			for i := range list.Items {
+				add(&list.Items[i])
+			}
+		case *vmv1alpha1.VirtualMachineGroupList:
 			for i := range list.Items {
 				add(&list.Items[i])
 			}

@@ -75,6 +75,7 @@ var indexers = cache.Indexers{
 		}
 		return nil
 	}),
+	indexByGroup: byVM(byGroup),
 	indexUnplaced: byVM(func(vm *vmv1alpha1.VirtualMachine) []string {
 		if provider.ZoneOf(vm) != "" {
 			return nil

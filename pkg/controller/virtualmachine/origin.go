@@ -43,8 +43,8 @@ func notCloneable(source *vmv1alpha1.VirtualMachine, snapshot string) (reason, m
 		return vmv1alpha1.ReasonNotReady, "is not created"
 	case snapshot == "" && source.Status.PowerState != vmv1alpha1.PoweredOff:
 		return vmv1alpha1.ReasonNotReady, fmt.Sprintf("is %s: it has to be PoweredOff, or spec.image.snapshot has to name one of its snapshots", source.Status.PowerState)
-	case snapshot == "" && source.Spec.PowerState != vmv1alpha1.PoweredOff:
-		return vmv1alpha1.ReasonNotReady, "is about to be powered on: its spec.powerState has to be PoweredOff, or spec.image.snapshot has to name one of its snapshots"
+	case snapshot == "" && desiredPowerState(source) != vmv1alpha1.PoweredOff:
+		return vmv1alpha1.ReasonNotReady, "is about to be powered on: its spec.powerState, or its group's, has to be PoweredOff, or spec.image.snapshot has to name one of its snapshots"
 	}
 	return "", ""
 }

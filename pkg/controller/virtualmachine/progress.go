@@ -43,7 +43,6 @@ func setProgress(vm *vmv1alpha1.VirtualMachine, now time.Time) {
 func refuse(vm *vmv1alpha1.VirtualMachine, now time.Time) {
 	for _, c := range []struct{ conditionType, asked, what string }{
 		{vmv1alpha1.ConditionSnapshotSynced, vm.Spec.CurrentSnapshotName, "spec.currentSnapshotName: this version does not revert to snapshots"},
-		{vmv1alpha1.ConditionGroupLinked, vm.Spec.GroupName, "spec.groupName: this version has no groups of virtual machines"},
 	} {
 		if c.asked == "" {
 			meta.RemoveStatusCondition(&vm.Status.Conditions, c.conditionType)

@@ -105,13 +105,11 @@ func TestWhatThisVersionDoesNotDoIsSaid(t *testing.T) {
 		return nil, &provider.NoRequeueError{Err: errTest} // as providers answer to a snapshot
 	}
 	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
-		vm.Spec.CurrentSnapshotName, vm.Spec.GroupName = "before", "all"
+		vm.Spec.CurrentSnapshotName = "before"
 	})
 	h.pass()
-	for _, conditionType := range []string{vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ConditionGroupLinked} {
-		if got := h.condition(conditionType); got != "False/Unsupported" {
-			t.Errorf("%s is %q, want False/Unsupported", conditionType, got)
-		}
+	if got := h.condition(vmv1alpha1.ConditionSnapshotSynced); got != "False/Unsupported" {
+		t.Errorf("SnapshotSynced is %q, want False/Unsupported", got)
 	}
 	if got, want := strings.Join(h.events.take(), "\n"), "Warning SnapshotFailed: spec.currentSnapshotName"; !strings.Contains(got, want) {
 		t.Errorf("events %q, want %q", got, want)
@@ -120,9 +118,9 @@ func TestWhatThisVersionDoesNotDoIsSaid(t *testing.T) {
 	if got := h.events.take(); len(got) != 0 {
 		t.Errorf("the same was told again: %q", got)
 	}
-	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.CurrentSnapshotName, vm.Spec.GroupName = "", "" })
+	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.CurrentSnapshotName = "" })
 	h.pass()
-	if a, b := h.condition(vmv1alpha1.ConditionSnapshotSynced), h.condition(vmv1alpha1.ConditionGroupLinked); a != "" || b != "" {
-		t.Errorf("conditions %q and %q of what is not asked for any more", a, b)
+	if got := h.condition(vmv1alpha1.ConditionSnapshotSynced); got != "" {
+		t.Errorf("condition %q of what is not asked for any more", got)
 	}
 }

@@ -81,6 +81,7 @@ func (r *reconciler) request(p *pass) *provider.Request {
 	priority, _ := Priority(p.vm, controller.PriorityDefaultGeneric)
 	return &provider.Request{
 		VM: p.vm, NamespaceLabels: r.labels(p.vm.Namespace), Effective: p.effective, Claims: p.claims, Priority: priority, Now: p.now,
+		Placement: r.placement(p.vm),
 	}
 }
 

@@ -34,7 +34,7 @@ func readiness(vm *vmv1alpha1.VirtualMachine, probed verdict) verdict {
 	}
 	desired := desiredPowerState(vm)
 	if desired != vm.Status.PowerState {
-		return because(vm, vmv1alpha1.ConditionPowerStateSynced, transition(desired))
+		return because(vm, vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.TransitionTo(desired))
 	}
 	if desired == vmv1alpha1.PoweredOff {
 		return verdict{status: metav1.ConditionTrue, reason: vmv1alpha1.ReasonPoweredOff}
@@ -67,18 +67,6 @@ func because(vm *vmv1alpha1.VirtualMachine, conditionType, reason string) verdic
 		return verdict{metav1.ConditionFalse, c.Reason, c.Message}
 	}
 	return verdict{status: metav1.ConditionFalse, reason: reason}
-}
-
-// transition is the reason for not being in a power state yet.
-func transition(to vmv1alpha1.PowerState) string {
-	switch to {
-	case vmv1alpha1.PoweredOff:
-		return vmv1alpha1.ReasonPoweringOff
-	case vmv1alpha1.Suspended:
-		return vmv1alpha1.ReasonSuspending
-	default:
-		return vmv1alpha1.ReasonPoweringOn
-	}
 }
 
 // waitsForTools says whether readiness depends on VMware Tools, which do not run.

@@ -102,6 +102,7 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
 		return nil
 	}
 	markUnpaused(p.vm)
+	r.joinGroup(p)
 
 	vmi, err := r.vmis.Get(p.key())
 	if err != nil {

@@ -9,12 +9,9 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// desiredPowerState is spec.powerState with its default.
+// desiredPowerState is the power state that vm has to have, as far as its status tells.
 func desiredPowerState(vm *vmv1alpha1.VirtualMachine) vmv1alpha1.PowerState {
-	if vm.Spec.PowerState == "" {
-		return vmv1alpha1.PoweredOn
-	}
-	return vm.Spec.PowerState
+	return vm.DesiredPowerState(vm.Status.PowerState)
 }
 
 // wantsNetwork is false when the network is disabled: no network section means the

@@ -66,7 +66,6 @@ func VirtualMachineWarnings(spec *vmv1alpha1.VirtualMachineSpec, path *field.Pat
 		{spec.Instancetype != nil && spec.Instancetype.RevisionName != "", path.Child("instancetype", "revisionName"), deprecated},
 		{spec.Preference != nil && spec.Preference.RevisionName != "", path.Child("preference", "revisionName"), deprecated},
 		{spec.CurrentSnapshotName != "", path.Child("currentSnapshotName"), unsupported},
-		{spec.GroupName != "", path.Child("groupName"), unsupported},
 		{spec.CPU != nil && spec.CPU.Model != "", path.Child("cpu", "model"), noMeaning},
 		{devices.Video != nil && !sets.New("", "svga").Has(devices.Video.Type), path.Child("devices", "video", "type"),
 			"vSphere has svga only; another type is stored and not applied"},

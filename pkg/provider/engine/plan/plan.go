@@ -95,13 +95,8 @@ func Report(in Input) provider.Result {
 	return p.Result
 }
 
-// desired is the desired power state, with its default.
-func (in *Input) desired() vmv1alpha1.PowerState {
-	if in.VM.Spec.PowerState == "" {
-		return vmv1alpha1.PoweredOn
-	}
-	return in.VM.Spec.PowerState
-}
+// desired is the power state that the virtual machine has to have.
+func (in *Input) desired() vmv1alpha1.PowerState { return in.VM.DesiredPowerState(in.Facts.PowerState) }
 
 // poweringOff is true when the VM runs or is suspended and shall be off.
 func (in *Input) poweringOff() bool {

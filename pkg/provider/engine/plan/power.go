@@ -138,7 +138,7 @@ func Outdated(op driver.Operation, vm *vmv1alpha1.VirtualMachine) bool {
 	if !op.Asks {
 		return false // It waits for the hypervisor only.
 	}
-	in := Input{VM: vm}
+	in := Input{VM: vm, Facts: driver.Facts{Facts: provider.Facts{PowerState: vmv1alpha1.PoweredOn}}} // else there is nobody to ask
 	switch op.Kind {
 	case driver.KindPowerOff:
 		return in.desired() != vmv1alpha1.PoweredOff || vm.Spec.PowerOffMode == vmv1alpha1.PowerOpModeHard

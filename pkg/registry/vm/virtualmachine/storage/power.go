@@ -90,11 +90,13 @@ func answer(v *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachine {
 	return shown
 }
 
-// setPower writes into spec what verb asks for.
+// setPower writes into spec what verb asks for. A member of a group that inherits its power
+// state has one of its own from then on.
 func setPower(v *vmv1alpha1.VirtualMachine, verb powerVerb, mode vmv1alpha1.PowerOpMode, now time.Time) error {
 	if v.DeletionTimestamp != nil {
 		return apierrors.NewConflict(vmv1alpha1.Resource("virtualmachines"), v.Name, fmt.Errorf("cannot %s a virtual machine that is being deleted", verb))
 	}
+	desired := v.DesiredPowerState(v.Status.PowerState)
 	switch verb {
 	case verbStart:
 		v.Spec.PowerState = vmv1alpha1.PoweredOn
@@ -102,21 +104,30 @@ func setPower(v *vmv1alpha1.VirtualMachine, verb powerVerb, mode vmv1alpha1.Powe
 		v.Spec.PowerState = vmv1alpha1.PoweredOff
 		setMode(&v.Spec.PowerOffMode, mode)
 	case verbSuspend:
-		if v.Spec.PowerState == vmv1alpha1.PoweredOff {
-			return apierrors.NewConflict(vmv1alpha1.Resource("virtualmachines"), v.Name,
-				fmt.Errorf("cannot suspend a virtual machine whose spec.powerState is %s: only %s can be suspended", v.Spec.PowerState, vmv1alpha1.PoweredOn))
+		if desired == vmv1alpha1.PoweredOff {
+			return refused(v, verb, desired)
 		}
 		v.Spec.PowerState = vmv1alpha1.Suspended
 		setMode(&v.Spec.SuspendMode, mode)
 	case verbRestart:
-		if v.Spec.PowerState != vmv1alpha1.PoweredOn {
-			return apierrors.NewConflict(vmv1alpha1.Resource("virtualmachines"), v.Name,
-				fmt.Errorf("cannot restart a virtual machine whose spec.powerState is %s: only %s can be restarted", v.Spec.PowerState, vmv1alpha1.PoweredOn))
+		if desired != vmv1alpha1.PoweredOn {
+			return refused(v, verb, desired)
 		}
 		v.Spec.NextRestartTime = now.UTC().Format(time.RFC3339)
 		setMode(&v.Spec.RestartMode, mode)
 	}
 	return nil
+}
+
+// refused is the answer about a virtual machine that shall be in a power state that does not
+// allow verb.
+func refused(v *vmv1alpha1.VirtualMachine, verb powerVerb, desired vmv1alpha1.PowerState) error {
+	of, done := "spec.powerState", map[powerVerb]string{verbSuspend: "suspended", verbRestart: "restarted"}[verb]
+	if v.Spec.PowerState == "" {
+		of = "power state in its group"
+	}
+	return apierrors.NewConflict(vmv1alpha1.Resource("virtualmachines"), v.Name,
+		fmt.Errorf("cannot %s a virtual machine whose %s is %s: only %s can be %s", verb, of, desired, vmv1alpha1.PoweredOn, done))
 }
 
 func setMode(field *vmv1alpha1.PowerOpMode, mode vmv1alpha1.PowerOpMode) {
