@@ -14,6 +14,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,8 +33,10 @@ type apiServer struct {
 	images        []vmv1alpha1.VirtualMachineImage
 	clusterImages []vmv1alpha1.ClusterVirtualMachineImage
 	libraries     []vmv1alpha1.ContentLibrary
-	requests      []string
-	refresh       vmv1alpha1.RefreshResult
+	// groups are the names of those of the namespace dev.
+	groups   []string
+	requests []string
+	refresh  vmv1alpha1.RefreshResult
 	// orphans is the report of them.
 	orphans orphans.Report
 	// absent is a cluster without slipway-apiserver.
@@ -44,7 +47,7 @@ const apiPrefix = "/apis/vm.slipway.dev/v1alpha1/namespaces/"
 
 func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	if r.Method == http.MethodPost {
+	if r.Method == http.MethodPost || r.Method == http.MethodPatch {
 		body, _ := io.ReadAll(r.Body)
 		s.requests = append(s.requests, r.URL.RequestURI()+" "+string(body))
 	}
@@ -70,6 +73,11 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, apiPrefix), "/") // namespace, virtualmachines, name, subresource
 	switch {
+	case len(parts) == 3 && parts[1] == "virtualmachinegroups":
+		if slices.Contains(s.groups, parts[2]) {
+			_, _ = fmt.Fprintf(w, `{"metadata":{"name":%q}}`, parts[2])
+			return
+		}
 	case strings.HasSuffix(r.URL.Path, "/virtualmachines"):
 		list := vmv1alpha1.VirtualMachineList{}
 		for _, vm := range s.vms {

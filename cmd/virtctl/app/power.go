@@ -5,6 +5,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -45,18 +46,28 @@ func newPowerCommand(f *Factory, v powerVerb) *cobra.Command {
 	var sel selection
 	var dry dryRun
 	var mode string
+	use, example := v.name+" VM...", fmt.Sprintf("  %[1]s %[2]s web-1 web-2\n  %[1]s %[2]s -l app=web --dry-run", f.program, v.name)
+	if _, ok := groupStates[v.name]; ok {
+		use, example = v.name+" VM|group/NAME...", example+fmt.Sprintf("\n  %s %s group/shop", f.program, v.name)
+	}
 	cmd := &cobra.Command{
-		Use:   v.name + " VM...",
-		Short: v.short,
-		Example: fmt.Sprintf("  %[1]s %[2]s web-1 web-2\n  %[1]s %[2]s -l app=web --dry-run",
-			f.program, v.name),
+		Use:               use,
+		Short:             v.short,
+		Example:           example,
 		ValidArgsFunction: f.completeVMs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			sel.names = args
 			if err := sel.validate(); err != nil {
 				return err
 			}
-			return f.power(cmd.Context(), v, &sel, mode, dry)
+			err := f.powerGroups(cmd.Context(), v, sel.takeGroups(), mode, dry)
+			if len(sel.names) == 0 && sel.selector == "" || err != nil && !errors.Is(err, errReported) {
+				return err
+			}
+			if failed := f.power(cmd.Context(), v, &sel, mode, dry); failed != nil {
+				return failed
+			}
+			return err
 		},
 	}
 	sel.addFlags(cmd)
