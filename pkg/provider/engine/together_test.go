@@ -102,7 +102,9 @@ func wanted(req *provider.Request) vmv1alpha1.PowerState {
 }
 
 func inState(state vmv1alpha1.PowerState) func(*scene, *provider.Request) bool {
-	return func(s *scene, req *provider.Request) bool { return s.driver.VMs()[string(req.VM.UID)].PowerState == state }
+	return func(s *scene, req *provider.Request) bool {
+		return s.driver.VMs()[string(req.VM.UID)].PowerState == state
+	}
 }
 
 // One operation of a virtual machine runs at a time: whatever is wished meanwhile either
