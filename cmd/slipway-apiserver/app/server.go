@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/cobra"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/rest"
@@ -50,6 +51,7 @@ func NewCommand(ctx context.Context) *cobra.Command {
 			if err := o.Validate(); err != nil {
 				return err
 			}
+			limitMemory(memlimit.FromCgroup)
 			server, err := New(ctx, o)
 			if err != nil && ctx.Err() != nil {
 				klog.FromContext(ctx).Info("Told to stop before it served", "reason", err)
