@@ -81,16 +81,6 @@ type CloneSource struct {
 	Snapshot string
 }
 
-// BootstrapData holds secret values; it is never logged.
-type BootstrapData struct {
-	// CloudConfig is the cloud-init user data.
-	CloudConfig []byte
-	// Sysprep is the answer file.
-	Sysprep []byte
-	// VAppProperties are OVF property values by key.
-	VAppProperties map[string]string
-}
-
 // Hint says that an object is worth another look: an operation of it has ended, the
 // hypervisor reported a change, or it is its turn.
 type Hint struct {

@@ -32,6 +32,8 @@ type Facts struct {
 	// object asks for, by name without the prefix; those that the guest does not have, or
 	// leaves empty, are not there.
 	GuestInfo map[string]string
+	// Bootstrap is what the guest was told; nil for what it is told without a word.
+	Bootstrap *vmv1alpha1.VirtualMachineBootstrapStatus
 	// Network as observed.
 	Network *vmv1alpha1.VirtualMachineNetworkStatus
 	// Storage in use.
@@ -121,7 +123,7 @@ func (r *Result) Apply(st *vmv1alpha1.VirtualMachineStatus, generation int64, no
 	if f := r.Facts; f != nil {
 		st.PowerState, st.UniqueID, st.BiosUUID, st.InstanceUUID = f.PowerState, f.UniqueID, f.BiosUUID, f.InstanceUUID
 		st.HardwareVersion, st.Guest, st.Network, st.Storage = f.HardwareVersion, f.Guest, f.Network, f.Storage
-		st.Volumes, st.NodeName = f.Volumes, f.NodeName
+		st.Volumes, st.NodeName, st.Bootstrap = f.Volumes, f.NodeName, f.Bootstrap
 		st.CurrentSnapshot, st.RootSnapshots = f.CurrentSnapshot, f.RootSnapshots
 		if f.LastRestart != nil {
 			st.LastRestartTime = &metav1.Time{Time: f.LastRestart.Truncate(time.Second)}

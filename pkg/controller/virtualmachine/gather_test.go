@@ -102,7 +102,7 @@ func TestBootstrapIsReadFromTheNamedSecrets(t *testing.T) {
 		},
 		"answer file under the default key": {
 			vmv1alpha1.VirtualMachineBootstrap{Sysprep: &vmv1alpha1.SysprepBootstrap{RawSysprep: &vmv1alpha1.SecretKeySelector{Name: "s"}}},
-			provider.BootstrapData{Sysprep: []byte("u")},
+			provider.BootstrapData{Sysprep: provider.SysprepData{Unattend: "u"}},
 		},
 		"properties of the spec go before those of the Secret": {
 			vmv1alpha1.VirtualMachineBootstrap{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{RawProperties: "s", Properties: map[string]string{"mine": "spec"}}},

@@ -108,3 +108,109 @@ func TestAnInterruptedCreateIsFinishedAndNotMadeAnew(t *testing.T) {
 		t.Errorf("the VM is %s, want %s, the one that the interrupted create has made", st.UniqueID, first)
 	}
 }
+
+func TestSysprepCustomizesTheFirstStart(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	for name, sysprep := range map[string]*vmv1alpha1.SysprepBootstrap{
+		"answers": {Answers: &vmv1alpha1.SysprepAnswers{FullName: "Me", Organization: "Us"}},
+		"file":    {RawSysprep: &vmv1alpha1.SecretKeySelector{Name: "s"}},
+	} {
+		req := newRequest("win-"+name, libraryImage())
+		req.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{Sysprep: sysprep}
+		req.Effective.Network.Interfaces[0].Addresses = []string{"192.0.2.77/24"}
+		req.Bootstrap = &provider.BootstrapData{Sysprep: provider.SysprepData{Unattend: "<unattend/>"}}
+		l.until("the VM runs", running(req), req)
+		req.Bootstrap = nil // Later passes read no Secret.
+		nothingToDo(t, p, req)
+		eventually(t, "the guest is customized", func() bool {
+			got := guestOf(t, ready, req)
+			return got.ToolsRunningStatus == string(vimtypes.VirtualMachineToolsRunningStatusGuestToolsRunning) && got.IpAddress == "192.0.2.77"
+		})
+		if want := "win-" + name; name == "answers" && guestOf(t, ready, req).HostName != want {
+			t.Errorf("host name = %q, want %q", guestOf(t, ready, req).HostName, want)
+		}
+	}
+}
+
+// extraOf are the settings that vCenter has.
+func extraOf(t *testing.T, ready vcenter.Ready, vm string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, o := range inVCenter(t, ready)[vm].Config.ExtraConfig {
+		if value, ok := o.GetOptionValue().Value.(string); ok {
+			out[o.GetOptionValue().Key] = value
+		}
+	}
+	return out
+}
+
+func TestDataOfTheFirstStartDoesNotStayAndComesBackForANewInstance(t *testing.T) {
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("once", templateImage())
+	ci := &vmv1alpha1.CloudInitBootstrap{RawCloudConfig: &vmv1alpha1.SecretKeySelector{Name: "s"}}
+	req.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: ci, RemoveAfterFirstBoot: true}
+	req.Bootstrap = &provider.BootstrapData{CloudConfig: []byte("#cloud-config\n"), VendorData: []byte("v")}
+	st := &req.VM.Status
+	removed := func() bool { return reason(st, vmv1alpha1.ConditionBootstrapDataRemoved) == "True Succeeded" }
+	l.until("the VM runs", running(req), req)
+	first := extraOf(t, ready, "team-a/once")["guestinfo.metadata"]
+	req.Bootstrap = nil
+	l.until("the data is removed", removed, req)
+	nothingToDo(t, p, req)
+	extra := extraOf(t, ready, "team-a/once")
+	if extra["guestinfo.userdata"]+extra["guestinfo.vendordata"] != "" || extra["guestinfo.metadata"] != first {
+		t.Errorf("vCenter has user data %q, vendor data %q, metadata %q; want only the metadata, as it was", extra["guestinfo.userdata"], extra["guestinfo.vendordata"], extra["guestinfo.metadata"])
+	}
+	before := counted.snapshot()
+
+	ci.InstanceID = "second"
+	req.Bootstrap = &provider.BootstrapData{CloudConfig: []byte("#cloud-config\n# again\n")}
+	l.until("the new instance is told", func() bool { return st.Bootstrap != nil && st.Bootstrap.InstanceID == "second" }, req)
+	req.Bootstrap = nil
+	l.until("the guest that runs is waited for", func() bool { return reason(st, vmv1alpha1.ConditionBootstrapDataRemoved) == "False InProgress" }, req)
+	nothingToDo(t, p, req)
+	if extra := extraOf(t, ready, "team-a/once"); extra["guestinfo.userdata"] == "" || extra["guestinfo.metadata"] == first || extra["guestinfo.vendordata"] != "" {
+		t.Errorf("vCenter has %q", extra)
+	}
+	after := counted.snapshot()
+	for _, call := range []string{"PowerOffVM_Task", "ShutdownGuest", "ResetVM_Task", "RebootGuest", "PowerOnVM_Task"} {
+		if after[call] != before[call] {
+			t.Errorf("%s was called for what the guest reads when it boots", call)
+		}
+	}
+	if _, err := object.NewVirtualMachine(admin(t, ready).Client, vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: st.UniqueID}).Reset(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l.until("the data is removed once more", removed, req)
+	if extra := extraOf(t, ready, "team-a/once"); extra["guestinfo.userdata"] != "" || extra["guestinfo.metadata"] == "" {
+		t.Errorf("vCenter has %q", extra)
+	}
+}
+
+func TestIgnitionIsToldAndItsDataRemoved(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("coreos", templateImage())
+	req.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{Ignition: &vmv1alpha1.IgnitionBootstrap{}}
+	req.Bootstrap = &provider.BootstrapData{Ignition: []byte(`{"ignition":{"version":"3.4.0"}}`)}
+	st := &req.VM.Status
+	l.until("the VM runs", running(req), req)
+	req.Bootstrap = nil
+	l.until("Tools run", func() bool { return isTrue(st, vmv1alpha1.ConditionGuestToolsReady) }, req)
+	if extra := extraOf(t, ready, "team-a/coreos"); extra["guestinfo.ignition.config.data"] != "eyJpZ25pdGlvbiI6eyJ2ZXJzaW9uIjoiMy40LjAifX0=" || extra["guestinfo.ignition.config.data.encoding"] != "base64" {
+		t.Errorf("vCenter has %q", extra)
+	}
+	if got := reason(st, vmv1alpha1.ConditionBootstrapDataRemoved); got != "" {
+		t.Errorf("BootstrapDataRemoved = %q, and nobody has asked for it", got)
+	}
+	req.Effective.Bootstrap.RemoveAfterFirstBoot = true
+	l.until("the data is removed", func() bool { return reason(st, vmv1alpha1.ConditionBootstrapDataRemoved) == "True Succeeded" }, req)
+	if extra := extraOf(t, ready, "team-a/coreos"); extra["guestinfo.ignition.config.data"] != "" {
+		t.Errorf("vCenter has %q", extra)
+	}
+}

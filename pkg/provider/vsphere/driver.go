@@ -364,7 +364,7 @@ func (d *Driver) wanted(w *driver.Want) configspec.Want {
 		Claims: w.Claims, PlacesClaims: d.placesClaims(),
 	}
 	if w.Bootstrap != nil {
-		out.UserData, out.VAppProperties = w.Bootstrap.CloudConfig, w.Bootstrap.VAppProperties
+		out.Data, out.VAppProperties = w.Bootstrap, w.Bootstrap.VAppProperties
 	}
 	if w.Image != nil {
 		if disk := w.Image.Status.BootDisk(); disk != nil {

@@ -130,7 +130,7 @@ var plans = []struct {
 	{"a refused configuration keeps no suspended guest", func(s *scene) {
 		s.power(suspendedState)
 		s.vm.Spec.PowerState = vmv1alpha1.PoweredOff
-		s.effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{Sysprep: &vmv1alpha1.SysprepBootstrap{}}
+		s.effective.CPU.ExposeVNUMA, s.effective.CPU.HotAddEnabled = ptr(true), ptr(true)
 	}, planned{kind: driver.KindPowerOff, mode: vmv1alpha1.PowerOpModeHard, synced: "False PoweringOff", config: "False Invalid", fails: true}},
 	{"suspend", func(s *scene) {
 		s.vm.Spec.PowerState, s.vm.Spec.SuspendMode = vmv1alpha1.Suspended, vmv1alpha1.PowerOpModeHard
@@ -185,10 +185,10 @@ var plans = []struct {
 	}, planned{kind: driver.KindPowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "True Succeeded"}},
 	{"what is not supported forbids power on", func(s *scene) {
 		s.power(poweredOff)
-		s.effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{Sysprep: &vmv1alpha1.SysprepBootstrap{}}
+		s.effective.CPU.ExposeVNUMA, s.effective.CPU.HotAddEnabled = ptr(true), ptr(true)
 	}, planned{config: "False Invalid", fails: true}},
 	{"what is not supported does not forbid power off", func(s *scene) {
-		s.effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{Sysprep: &vmv1alpha1.SysprepBootstrap{}}
+		s.effective.CPU.ExposeVNUMA, s.effective.CPU.HotAddEnabled = ptr(true), ptr(true)
 		s.vm.Spec.PowerState = vmv1alpha1.PoweredOff
 	}, planned{kind: driver.KindPowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "False Invalid", fails: true}},
 	{"no effective spec, power off", func(s *scene) { s.effective = nil; s.vm.Spec.PowerState = vmv1alpha1.PoweredOff },

@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/mo"
@@ -25,6 +26,8 @@ type seed struct {
 	// ethernets is the network configuration, by the names of its entries; nil leaves
 	// all network cards to DHCP.
 	ethernets map[string]ethernet
+	// guestInfo is true for one that was read from guestinfo.
+	guestInfo bool
 }
 
 // ethernet is an entry of cloud-init's network configuration, version 2.
@@ -68,7 +71,33 @@ func findSeed(vm *mo.VirtualMachine) (*seed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("guestinfo.metadata: %w", err)
 	}
-	return parse(metadata)
+	s, err := parse(metadata)
+	if s != nil {
+		s.guestInfo = true
+	}
+	return s, err
+}
+
+// advertised is what cloud-init's data source for VMware sets when it has read its data and
+// the network is up (DataSourceVMware.setup): the address of the guest. It stays set after
+// the guest has gone down.
+func (s *seed) advertised(vm *mo.VirtualMachine, changes []types.PropertyChange) []types.PropertyChange {
+	if s == nil || !s.guestInfo {
+		return nil
+	}
+	for _, c := range changes {
+		address, ok := c.Val.(string)
+		if c.Name != "guest.ipAddress" || !ok || address == "" {
+			continue
+		}
+		extra := object.OptionValueList{&types.OptionValue{Key: "guestinfo.local-ipv4", Value: address}}.Join(vm.Config.ExtraConfig...)
+		// A change of the configuration like any other (API, VirtualMachineConfigInfo).
+		return []types.PropertyChange{
+			{Name: "config.extraConfig", Val: []types.BaseOptionValue(extra)},
+			{Name: "config.changeVersion", Val: time.Now().UTC().Format(time.RFC3339Nano)},
+		}
+	}
+	return nil
 }
 
 func property(info *types.VmConfigInfo, id string) string {

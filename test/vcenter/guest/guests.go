@@ -99,8 +99,9 @@ func (g *Guests) booted(ref types.ManagedObjectReference, b *boot) {
 			return
 		}
 		g.halt(ref)
-		changes := g.customizationEnd(&vm.VirtualMachine)
-		ctx.Update(vm, append(changes, running(&vm.VirtualMachine, g.identity(ref, vm.Guest), g.seedOf(&vm.VirtualMachine))...))
+		s := g.seedOf(&vm.VirtualMachine)
+		changes := append(g.customizationEnd(&vm.VirtualMachine), running(&vm.VirtualMachine, g.identity(ref, vm.Guest), s)...)
+		ctx.Update(vm, append(changes, s.advertised(&vm.VirtualMachine, changes)...))
 	})
 }
 

@@ -5,10 +5,8 @@ package validation
 
 import (
 	"net/netip"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -20,53 +18,6 @@ const (
 	maxProbeTimeout = 60
 	maxPort         = 65535
 )
-
-// validateBootstrap checks that at most one provider configures the guest.
-func validateBootstrap(bootstrap *vmv1alpha1.VirtualMachineBootstrap, path *field.Path) field.ErrorList {
-	if bootstrap == nil {
-		return nil
-	}
-	var errs field.ErrorList
-	var set []string
-	if cloudInit := bootstrap.CloudInit; cloudInit != nil {
-		set = append(set, "cloudInit")
-		errs = append(errs, validateSecretKey(cloudInit.RawCloudConfig, path.Child("cloudInit", "rawCloudConfig"))...)
-	}
-	if bootstrap.LinuxPrep != nil {
-		set = append(set, "linuxPrep")
-	}
-	if sysprep := bootstrap.Sysprep; sysprep != nil {
-		set = append(set, "sysprep")
-		errs = append(errs, validateSecretKey(sysprep.RawSysprep, path.Child("sysprep", "rawSysprep"))...)
-	}
-	if vApp := bootstrap.VAppConfig; vApp != nil {
-		set = append(set, "vAppConfig")
-		vAppPath := path.Child("vAppConfig")
-		if _, ok := vApp.Properties[""]; ok {
-			errs = append(errs, field.Invalid(vAppPath.Child("properties"), "", "a property must have a key"))
-		}
-		if len(vApp.Properties) > 0 && vApp.RawProperties != "" {
-			errs = append(errs, field.Invalid(vAppPath.Child("rawProperties"), vApp.RawProperties, "may not be set together with properties"))
-		}
-		errs = append(errs, validateName(vApp.RawProperties, vAppPath.Child("rawProperties"))...)
-	}
-	if len(set) > 1 {
-		errs = append(errs, field.Invalid(path, strings.Join(set, ", "), "at most one of these providers may be set"))
-	}
-	return errs
-}
-
-// validateSecretKey checks a reference to a key of a Secret, if there is one.
-func validateSecretKey(selector *vmv1alpha1.SecretKeySelector, path *field.Path) field.ErrorList {
-	if selector == nil {
-		return nil
-	}
-	errs := validateRequiredName(selector.Name, path.Child("name"))
-	if selector.Key != "" {
-		errs = append(errs, invalid(selector.Key, path.Child("key"), validation.IsConfigMapKey(selector.Key))...)
-	}
-	return errs
-}
 
 // validateProbe checks that exactly one action decides readiness.
 func validateProbe(probe *vmv1alpha1.VirtualMachineReadinessProbe, path *field.Path) field.ErrorList {

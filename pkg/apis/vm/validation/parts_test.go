@@ -4,6 +4,7 @@
 package validation
 
 import (
+	"strings"
 	"testing"
 
 	"k8s.io/utils/ptr"
@@ -85,6 +86,9 @@ func probe(p vmv1alpha1.VirtualMachineReadinessProbe) func(*vmv1alpha1.VirtualMa
 	return func(s *vmv1alpha1.VirtualMachineSpec) { s.ReadinessProbe = &p }
 }
 
+// publicKey is one of ssh-keygen whose private half nobody has.
+const publicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHgDdaHoFfcKfWT7AMc8m9BTs4kT7pm8Vo2d0fKMRUTo me@example.org"
+
 func TestSpecGuest(t *testing.T) {
 	type b = vmv1alpha1.VirtualMachineBootstrap
 	type p = vmv1alpha1.VirtualMachineReadinessProbe
@@ -95,6 +99,33 @@ func TestSpecGuest(t *testing.T) {
 		{"two providers", bootstrap(b{CloudInit: &vmv1alpha1.CloudInitBootstrap{}, LinuxPrep: &vmv1alpha1.LinuxPrepBootstrap{}}), []string{"Invalid spec.bootstrap"}},
 		{"a Secret without name", bootstrap(b{Sysprep: &vmv1alpha1.SysprepBootstrap{RawSysprep: &vmv1alpha1.SecretKeySelector{}}}), []string{"Required spec.bootstrap.sysprep.rawSysprep.name"}},
 		{"a malformed key", bootstrap(b{CloudInit: &vmv1alpha1.CloudInitBootstrap{RawCloudConfig: &vmv1alpha1.SecretKeySelector{Name: "s", Key: "a b"}}}), []string{"Invalid spec.bootstrap.cloudInit.rawCloudConfig.key"}},
+		{"user data in the spec", bootstrap(b{CloudInit: &vmv1alpha1.CloudInitBootstrap{CloudConfig: "#cloud-config\npackages: [nginx]\nusers: [default, {name: me}]\n"}, RemoveAfterFirstBoot: true}), nil},
+		{"user data that is no cloud-config", bootstrap(b{CloudInit: &vmv1alpha1.CloudInitBootstrap{CloudConfig: "#!/bin/sh\n"}}), []string{"Invalid spec.bootstrap.cloudInit.cloudConfig"}},
+		{"a cloud-config that is no mapping", bootstrap(b{CloudInit: &vmv1alpha1.CloudInitBootstrap{CloudConfig: "#cloud-config\n- a\n"}}), []string{"Invalid spec.bootstrap.cloudInit.cloudConfig"}},
+		{"user data from two places", bootstrap(b{CloudInit: &vmv1alpha1.CloudInitBootstrap{CloudConfig: "#cloud-config", RawCloudConfig: &vmv1alpha1.SecretKeySelector{Name: "s"}}}), []string{"Invalid spec.bootstrap.cloudInit.rawCloudConfig"}},
+		{"secrets in the spec", bootstrap(b{CloudInit: &vmv1alpha1.CloudInitBootstrap{CloudConfig: "#cloud-config\npassword: x\nchpasswd: {}\nusers: [{name: me, passwd: x}]\n"}}),
+			[]string{"Forbidden spec.bootstrap.cloudInit.cloudConfig", "Forbidden spec.bootstrap.cloudInit.cloudConfig", "Forbidden spec.bootstrap.cloudInit.cloudConfig"}},
+		{"public keys", bootstrap(b{CloudInit: &vmv1alpha1.CloudInitBootstrap{SSHAuthorizedKeys: []string{publicKey, `from="192.0.2.1" ` + publicKey}}}), nil},
+		{"what is no public key", bootstrap(b{CloudInit: &vmv1alpha1.CloudInitBootstrap{SSHAuthorizedKeys: []string{"ssh-ed25519 AAAA", "", "ssh-rsa " + strings.Fields(publicKey)[1], "-----BEGIN OPENSSH PRIVATE KEY-----"}}}), []string{
+			"Invalid spec.bootstrap.cloudInit.sshAuthorizedKeys[0]", "Invalid spec.bootstrap.cloudInit.sshAuthorizedKeys[1]", "Invalid spec.bootstrap.cloudInit.sshAuthorizedKeys[2]", "Invalid spec.bootstrap.cloudInit.sshAuthorizedKeys[3]",
+		}},
+		{"Ignition without a Secret", bootstrap(b{Ignition: &vmv1alpha1.IgnitionBootstrap{}}), []string{"Required spec.bootstrap.ignition.rawConfig"}},
+		{"Ignition and cloud-init", bootstrap(b{Ignition: &vmv1alpha1.IgnitionBootstrap{RawConfig: &vmv1alpha1.SecretKeySelector{Name: "s"}}, CloudInit: &vmv1alpha1.CloudInitBootstrap{}}), []string{"Invalid spec.bootstrap"}},
+		{"nothing to remove", bootstrap(b{LinuxPrep: &vmv1alpha1.LinuxPrepBootstrap{}, RemoveAfterFirstBoot: true}), []string{"Invalid spec.bootstrap.removeAfterFirstBoot"}},
+		{"Sysprep without answers", bootstrap(b{Sysprep: &vmv1alpha1.SysprepBootstrap{}}), []string{"Required spec.bootstrap.sysprep"}},
+		{"Sysprep with two", bootstrap(b{Sysprep: &vmv1alpha1.SysprepBootstrap{RawSysprep: &vmv1alpha1.SecretKeySelector{Name: "s"}, Answers: &vmv1alpha1.SysprepAnswers{FullName: "a", Organization: "b"}}}), []string{"Invalid spec.bootstrap.sysprep"}},
+		{"empty answers", bootstrap(b{Sysprep: &vmv1alpha1.SysprepBootstrap{Answers: &vmv1alpha1.SysprepAnswers{
+			AutoLogonCount: 101, TimeZone: ptr.To[int32](-1), Workgroup: "W", Domain: &vmv1alpha1.SysprepDomain{}, RunOnce: []string{""},
+		}}}), []string{
+			"Required spec.bootstrap.sysprep.answers.fullName", "Required spec.bootstrap.sysprep.answers.organization", "Invalid spec.bootstrap.sysprep.answers.autoLogonCount",
+			"Required spec.bootstrap.sysprep.answers.administratorPassword", "Invalid spec.bootstrap.sysprep.answers.timeZone", "Required spec.bootstrap.sysprep.answers.runOnce[0]",
+			"Required spec.bootstrap.sysprep.answers.domain.name", "Required spec.bootstrap.sysprep.answers.domain.user", "Required spec.bootstrap.sysprep.answers.domain.password",
+			"Invalid spec.bootstrap.sysprep.answers.workgroup",
+		}},
+		{"answers", bootstrap(b{Sysprep: &vmv1alpha1.SysprepBootstrap{Answers: &vmv1alpha1.SysprepAnswers{
+			FullName: "a", Organization: "b", AutoLogonCount: 1, AdministratorPassword: &vmv1alpha1.SecretKeySelector{Name: "s"},
+			Domain: &vmv1alpha1.SysprepDomain{Name: "example.org", User: "join", Password: &vmv1alpha1.SecretKeySelector{Name: "s"}},
+		}}}), nil},
 		{"properties from two places", bootstrap(b{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{Properties: map[string]string{"a": "b"}, RawProperties: "s"}}), []string{"Invalid spec.bootstrap.vAppConfig.rawProperties"}},
 		{"a property without key", bootstrap(b{VAppConfig: &vmv1alpha1.VAppConfigBootstrap{Properties: map[string]string{"": "b"}}}), []string{"Invalid spec.bootstrap.vAppConfig.properties"}},
 

@@ -4,42 +4,143 @@
 package configspec
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
-// Keys that cloud-init's datasource for VMware reads.
+// Keys that cloud-init's datasource for VMware and Ignition read; that of a value's
+// encoding is behind it.
 const (
-	metadataKey         = "guestinfo.metadata"
-	metadataEncodingKey = "guestinfo.metadata.encoding"
-	userDataKey         = "guestinfo.userdata"
-	userDataEncodingKey = "guestinfo.userdata.encoding"
-	encodingBase64      = "base64"
+	metadataKey    = "guestinfo.metadata"
+	userDataKey    = "guestinfo.userdata"
+	vendorDataKey  = "guestinfo.vendordata"
+	ignitionKey    = "guestinfo.ignition.config.data"
+	encodingSuffix = ".encoding"
 )
 
-// bootstrap hands metadata and user data to cloud-init. They are values of the
+const (
+	cloudInitPath  = "bootstrap.cloudInit"
+	ignitionPath   = "bootstrap.ignition"
+	instanceIDPath = "bootstrap.cloudInit.instanceID"
+	// removePath is of what is nothing to the guest any more.
+	removePath = "metadata.bootstrapData"
+)
+
+// bootstrap hands the guest what it configures itself by. They are values of the
 // first start: a running VM needs no restart for them. An adopted VM has had its
 // first start: other metadata would make cloud-init take it for a new one.
 func (c *comparison) bootstrap() {
 	b := c.want.Effective.Bootstrap
-	if b == nil || b.CloudInit == nil || c.adopted {
+	switch {
+	case b == nil || c.adopted:
+		return
+	case b.CloudInit != nil:
+		c.ovfProperties(b)
+		c.cloudInit(b.CloudInit)
+	case b.Ignition != nil && c.want.Data != nil && !c.dataRemoved():
+		c.guestInfo(ignitionPath, ignitionKey, c.want.Data.Ignition, false)
+	}
+	c.removeData(b)
+}
+
+// cloudInit sets metadata, and user and vendor data while they are known. A new instance ID
+// comes with all of them or not at all: with what is there cloud-init would do again what
+// it has done. A running VM takes it at once, for it is read when the guest boots, however
+// that comes about.
+func (c *comparison) cloudInit(ci *vmv1alpha1.CloudInitBootstrap) {
+	renewed := c.renewed(ci)
+	if renewed && c.want.Data == nil {
 		return
 	}
-	c.ovfProperties(b)
-	path := "bootstrap.cloudInit"
-	encode := base64.StdEncoding.EncodeToString
-	if metadata, ok := c.metadata(b.CloudInit); ok {
-		c.secret(path, metadataKey, encode(metadata))
-		c.extraConfig(path, metadataEncodingKey, encodingBase64, false, true)
+	if metadata, ok := c.metadata(ci); ok {
+		c.guestInfo(cloudInitPath, metadataKey, metadata, renewed)
 	}
-	if c.want.UserData != nil {
-		c.secret(path, userDataKey, encode(c.want.UserData))
-		c.extraConfig(path, userDataEncodingKey, encodingBase64, false, true)
+	if c.want.Data != nil && (renewed || !c.dataRemoved()) {
+		c.guestInfo(cloudInitPath, userDataKey, c.want.Data.CloudConfig, renewed)
+		c.guestInfo(cloudInitPath, vendorDataKey, c.want.Data.VendorData, renewed)
+	}
+	if !renewed {
+		return
+	}
+	c.extraConfig(instanceIDPath, observe.InstanceIDKey, c.instanceID(ci), true, true)
+	for _, key := range observe.CloudInitRead {
+		// It was said of the boot before.
+		c.extraConfig(instanceIDPath, key, "", true, true)
+	}
+}
+
+// instanceID is the one that cloud-init shall have, empty for the UID of the object.
+func (c *comparison) instanceID(ci *vmv1alpha1.CloudInitBootstrap) string {
+	if ci.InstanceID == c.want.Owner.UID {
+		return ""
+	}
+	return ci.InstanceID
+}
+
+// renewed is true when cloud-init shall have another instance ID than it was told.
+func (c *comparison) renewed(ci *vmv1alpha1.CloudInitBootstrap) bool {
+	return c.instanceID(ci) != extra(c, observe.InstanceIDKey)
+}
+
+// guestInfo sets a variable of guestinfo; no value leaves it as it is. One that is too long
+// is refused before. Values appear in no status and no log.
+func (c *comparison) guestInfo(path, key string, value []byte, live bool) {
+	if len(value) == 0 {
+		return
+	}
+	text, encoding, err := provider.EncodeGuestInfo(value)
+	if err != nil {
+		return
+	}
+	before := len(c.out)
+	c.extraConfig(path, key, text, live, true)
+	for n := before; n < len(c.out); n++ {
+		c.out[n].Running, c.out[n].Desired = "", "changed"
+	}
+	c.extraConfig(path, key+encodingSuffix, encoding, live, true)
+}
+
+// removeData takes the data of the first boot out of the VM when the guest has it. The
+// metadata stays: without it cloud-init would take the guest for a new one.
+func (c *comparison) removeData(b *vmv1alpha1.VirtualMachineBootstrap) {
+	if !b.RemoveAfterFirstBoot || c.vm.Config == nil || c.want.New || c.dataRemoved() || !observe.BootstrapRead(c.vm, b) {
+		return
+	}
+	c.add(Difference{Path: removePath, Desired: "removed", Live: true, FirstBoot: true, set: func(s *types.VirtualMachineConfigSpec) {
+		for _, key := range []string{userDataKey, vendorDataKey, ignitionKey} {
+			if extra(c, key) != "" {
+				option(key, "")(s)
+				option(key+encodingSuffix, "")(s)
+			}
+		}
+		option(observe.BootstrapRemovedKey, observe.BootstrapInstance(c.vm, c.want.Owner.UID))(s)
+	}})
+}
+
+// dataRemoved is true when the data of this instance was removed.
+func (c *comparison) dataRemoved() bool {
+	return observe.BootstrapRemoved(c.vm, c.want.Owner.UID)
+}
+
+// refusedBootstrap says what the guest cannot be handed.
+func (c *comparison) refusedBootstrap(say func(format string, args ...any)) {
+	b := c.want.Effective.Bootstrap
+	switch {
+	case b == nil || c.adopted:
+	case b.CloudInit != nil:
+		if metadata, ok := c.metadata(b.CloudInit); ok {
+			if _, _, err := provider.EncodeGuestInfo(metadata); err != nil {
+				say("%s: the metadata, which has instance ID, keys and network, is too long: %v", cloudInitPath, err)
+			}
+		}
+	case b.Sysprep != nil && b.Sysprep.Answers != nil:
+		c.refusedComputerName(say)
 	}
 }
 
@@ -55,17 +156,9 @@ func (c *comparison) ovfProperties(b *vmv1alpha1.VirtualMachineBootstrap) {
 		set: func(s *types.VirtualMachineConfigSpec) { s.VAppConfigRemoved = types.NewBool(true) }})
 }
 
-// secret is extraConfig whose values appear in no status and no log.
-func (c *comparison) secret(path, key, value string) {
-	before := len(c.out)
-	c.extraConfig(path, key, value, false, true)
-	for n := before; n < len(c.out); n++ {
-		c.out[n].Running, c.out[n].Desired = "", "changed"
-	}
-}
-
 // metadata is cloud-init's metadata; YAML's subset JSON is what it reads too. It is
-// false while the adapters that it has to name are not known.
+// false while the adapters that it has to name are not known, and while the network
+// configuration is that of a Secret which is not read any more.
 func (c *comparison) metadata(ci *vmv1alpha1.CloudInitBootstrap) ([]byte, bool) {
 	m := map[string]any{"instance-id": ci.InstanceID}
 	if ci.InstanceID == "" {
@@ -79,7 +172,7 @@ func (c *comparison) metadata(ci *vmv1alpha1.CloudInitBootstrap) ([]byte, bool) 
 		if n.DomainName != "" {
 			host += "." + n.DomainName
 		}
-		if configured(n) {
+		if ci.RawNetworkConfig == nil && configured(n) {
 			macs, ok := c.macAddresses(n)
 			if !ok {
 				return nil, false
@@ -88,9 +181,18 @@ func (c *comparison) metadata(ci *vmv1alpha1.CloudInitBootstrap) ([]byte, bool) 
 		}
 	}
 	m["local-hostname"] = host
+	if len(ci.SSHAuthorizedKeys) > 0 {
+		m["public-keys"] = ci.SSHAuthorizedKeys
+	}
+	if ci.RawNetworkConfig != nil {
+		if c.want.Data == nil {
+			return nil, false
+		}
+		m["network"] = json.RawMessage(c.want.Data.NetworkConfig)
+	}
 	out, err := json.Marshal(m)
 	if err != nil {
-		// Maps of strings, numbers and booleans always marshal.
+		// Maps of strings, numbers and booleans always marshal, and so does JSON.
 		panic(fmt.Sprintf("marshalling cloud-init metadata: %v", err))
 	}
 	return out, true

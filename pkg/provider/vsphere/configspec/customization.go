@@ -24,36 +24,50 @@ func (c *comparison) mark() {
 	}
 }
 
-// Customization is the guest customization of the first start, nil for none.
-// It has an entry for each adapter in order, as vSphere demands.
-func Customization(want Want) *types.CustomizationSpec {
-	if want.Effective == nil || want.Effective.Bootstrap == nil || want.Effective.Bootstrap.LinuxPrep == nil {
-		return nil
+// Customization is the guest customization of the first start and the field that asks for
+// it, nil for none. It has an entry for each adapter in order, as vSphere demands.
+func Customization(want Want) (spec *types.CustomizationSpec, path string) {
+	if want.Effective == nil || want.Effective.Bootstrap == nil {
+		return nil, ""
 	}
-	prep, n := want.Effective.Bootstrap.LinuxPrep, want.Effective.Network
+	b, n := want.Effective.Bootstrap, want.Effective.Network
 	if n == nil {
 		n = &vmv1alpha1.VirtualMachineNetworkSpec{}
 	}
-	host := n.HostName
-	if host == "" {
-		// A host name has no dots; what follows the first is the domain.
-		host, _, _ = strings.Cut(want.Owner.Key.Name, ".")
-	}
-	spec := &types.CustomizationSpec{
-		Options: &types.CustomizationLinuxOptions{},
-		Identity: &types.CustomizationLinuxPrep{
-			HostName: &types.CustomizationFixedName{Name: host}, Domain: n.DomainName,
-			TimeZone: prep.TimeZone, HwClockUTC: prep.HardwareClockIsUTC,
-		},
-		GlobalIPSettings: types.CustomizationGlobalIPSettings{DnsServerList: n.Nameservers, DnsSuffixList: n.SearchDomains},
+	spec = &types.CustomizationSpec{GlobalIPSettings: types.CustomizationGlobalIPSettings{DnsServerList: n.Nameservers, DnsSuffixList: n.SearchDomains}}
+	switch {
+	case b.LinuxPrep != nil:
+		path = "bootstrap.linuxPrep"
+		spec.Options = &types.CustomizationLinuxOptions{}
+		spec.Identity = &types.CustomizationLinuxPrep{
+			HostName: &types.CustomizationFixedName{Name: computerName(want)}, Domain: n.DomainName,
+			TimeZone: b.LinuxPrep.TimeZone, HwClockUTC: b.LinuxPrep.HardwareClockIsUTC,
+		}
+	case b.Sysprep != nil && want.Data != nil:
+		path = sysprepPath
+		// A false value is an error since Windows Vista.
+		spec.Options = &types.CustomizationWinOptions{ChangeSID: true, Reboot: types.CustomizationSysprepRebootOptionReboot}
+		spec.Identity = sysprep(want)
+	default:
+		return nil, ""
 	}
 	if n.Disabled {
-		return spec
+		return spec, path
 	}
 	for _, i := range n.Interfaces {
 		spec.NicSettingMap = append(spec.NicSettingMap, types.CustomizationAdapterMapping{Adapter: adapter(i, n)})
 	}
-	return spec
+	return spec, path
+}
+
+// computerName is the name that the guest gives itself.
+func computerName(want Want) string {
+	if n := want.Effective.Network; n != nil && n.HostName != "" {
+		return n.HostName
+	}
+	// A host name has no dots; what follows the first is the domain.
+	host, _, _ := strings.Cut(want.Owner.Key.Name, ".")
+	return host
 }
 
 // adapter takes the first IPv4 address and all IPv6 ones; Refused says that

@@ -16,7 +16,7 @@ import (
 
 func TestCustomizationHasEachAdapterInOrder(t *testing.T) {
 	w := want()
-	if got := Customization(w); got != nil {
+	if got, _ := Customization(w); got != nil {
 		t.Errorf("customization without linuxPrep = %+v, want none", got)
 	}
 	w.Owner.Key.Name = "web.example"
@@ -43,11 +43,12 @@ func TestCustomizationHasEachAdapterInOrder(t *testing.T) {
 					Ip: []types.BaseCustomizationIpV6Generator{&types.CustomizationFixedIpV6{IpAddress: "2001:db8::5", SubnetMask: 64}}}}},
 		},
 	}
-	if diff := cmp.Diff(wantSpec, Customization(w)); diff != "" {
+	got, path := Customization(w)
+	if diff := cmp.Diff(wantSpec, got); path != "bootstrap.linuxPrep" || diff != "" {
 		t.Errorf("customization (-want +got):\n%s", diff)
 	}
 	w.Effective.Network.Disabled = true
-	if got := Customization(w).NicSettingMap; got != nil {
+	if got, _ := Customization(w); got.NicSettingMap != nil {
 		t.Errorf("adapters of a VM without network = %v, want none", got)
 	}
 }

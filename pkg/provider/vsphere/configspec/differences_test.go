@@ -16,6 +16,7 @@ import (
 	k8stypes "k8s.io/apimachinery/pkg/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
@@ -128,7 +129,7 @@ func TestDifferencesKnowWhenTheyCanBeApplied(t *testing.T) {
 
 func TestSpecOfACreateSetsWhatIsWanted(t *testing.T) {
 	w := want()
-	w.UserData = []byte("#cloud-config")
+	w.Data = &provider.BootstrapData{CloudConfig: []byte("#cloud-config")}
 	w.Effective.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{}}
 	w.Effective.Network.Interfaces[0].Model = "e1000e"
 	w.Effective.Network.Interfaces[0].MACAddress = "00:50:56:AA:BB:CC"

@@ -9,16 +9,20 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// inGuest says what takes the network configuration in the guest.
-func inGuest(e *vmv1alpha1.VirtualMachineInstanceSpec) (cloudInit, linuxPrep bool) {
+// inGuest says what takes the network configuration in the guest: cloud-init, which takes
+// all of it, or a guest customization of vSphere.
+func inGuest(e *vmv1alpha1.VirtualMachineInstanceSpec) (cloudInit, customized bool) {
 	b := e.Bootstrap
-	return b != nil && b.CloudInit != nil, b != nil && b.LinuxPrep != nil
+	return b != nil && b.CloudInit != nil, b != nil && (b.LinuxPrep != nil || b.Sysprep != nil)
 }
+
+// whoTells is what hands network settings to the guest.
+const whoTells = "bootstrap.cloudInit, linuxPrep or sysprep"
 
 // refusedAddresses refuses addresses that nothing would give to the guest: it
 // would come up with others.
 func refusedAddresses(e *vmv1alpha1.VirtualMachineInstanceSpec, say func(format string, args ...any)) {
-	cloudInit, linuxPrep := inGuest(e)
+	cloudInit, customized := inGuest(e)
 	if e.Network == nil || e.Network.Disabled || cloudInit {
 		return
 	}
@@ -28,12 +32,12 @@ func refusedAddresses(e *vmv1alpha1.VirtualMachineInstanceSpec, say func(format 
 			fields = map[string]bool{"addressesFromPools": true}
 		}
 		for field, asked := range fields {
-			if asked && !linuxPrep {
-				say("network.interfaces[%s].%s: needs bootstrap.cloudInit or linuxPrep, which hands it to the guest", i.Name, field)
+			if asked && !customized {
+				say("network.interfaces[%s].%s: needs %s, which hands it to the guest", i.Name, field, whoTells)
 			}
 		}
-		if linuxPrep && countIPv4(i.Addresses) > 1 {
-			say("network.interfaces[%s].addresses: linuxPrep takes one IPv4 address", i.Name)
+		if customized && countIPv4(i.Addresses) > 1 {
+			say("network.interfaces[%s].addresses: a guest customization takes one IPv4 address", i.Name)
 		}
 	}
 }
@@ -50,17 +54,26 @@ func countIPv4(addresses []string) int {
 
 // unappliedNetwork names what the guest would have to be told.
 func unappliedNetwork(e *vmv1alpha1.VirtualMachineInstanceSpec, say func(format string, args ...any)) {
-	cloudInit, linuxPrep := inGuest(e)
-	if e.Network == nil || e.Network.Disabled || cloudInit {
+	cloudInit, customized := inGuest(e)
+	if e.Network == nil || e.Network.Disabled {
 		return
 	}
 	n := e.Network
+	if cloudInit {
+		if e.Bootstrap.CloudInit.RawNetworkConfig != nil && configured(n) {
+			say("network: settings for the guest (bootstrap.cloudInit.rawNetworkConfig is in their place)")
+		}
+		return
+	}
 	unapplied := func(path string, asked bool) {
 		if asked {
 			say("%s (needs bootstrap.cloudInit to reach the guest)", path)
 		}
 	}
-	if !linuxPrep {
+	if b := e.Bootstrap; customized && b.Sysprep != nil && b.Sysprep.RawSysprep != nil && n.HostName != "" {
+		say("network.hostName (the answer file of bootstrap.sysprep names the computer)")
+	}
+	if !customized {
 		unapplied("network.hostName", n.HostName != "")
 		unapplied("network.domainName", n.DomainName != "")
 		unapplied("network.nameservers", len(n.Nameservers) > 0)
@@ -68,8 +81,8 @@ func unappliedNetwork(e *vmv1alpha1.VirtualMachineInstanceSpec, say func(format 
 	}
 	for _, i := range n.Interfaces {
 		at := "network.interfaces[" + i.Name + "]."
-		unapplied(at+"dhcp4", i.DHCP4 != nil && !*i.DHCP4 && !(linuxPrep && countIPv4(i.Addresses) > 0))
-		unapplied(at+"dhcp6", i.DHCP6 != nil && *i.DHCP6 && !linuxPrep)
+		unapplied(at+"dhcp4", i.DHCP4 != nil && !*i.DHCP4 && !(customized && countIPv4(i.Addresses) > 0))
+		unapplied(at+"dhcp6", i.DHCP6 != nil && *i.DHCP6 && !customized)
 		unapplied(at+"mtu", i.MTU != nil)
 	}
 }

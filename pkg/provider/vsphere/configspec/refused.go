@@ -30,9 +30,7 @@ func Refused(want Want, vm *mo.VirtualMachine) []string {
 	c.refusedVolumes(say)
 	c.refusedPolicies(say)
 	c.refusedProviderID(say)
-	if e.Bootstrap != nil && e.Bootstrap.Sysprep != nil {
-		say("bootstrap.sysprep: not supported by this version")
-	}
+	c.refusedBootstrap(say)
 	refusedAddresses(e, say)
 	c.refusedPassthrough(say)
 	if c.tpmWithoutEFI() && !want.TPMPreferred {

@@ -55,16 +55,29 @@ func TestRefusedNamesEachFieldAndTheReason(t *testing.T) {
 		{"an address that nobody hands over", func(s *spec) {
 			s.Network.Interfaces[0].Addresses, s.Network.Interfaces[0].Gateway4 = []string{"192.0.2.5/24"}, "192.0.2.1"
 		}, true, []string{
-			"network.interfaces[eth0].addresses: needs bootstrap.cloudInit or linuxPrep, which hands it to the guest",
-			"network.interfaces[eth0].gateway4: needs bootstrap.cloudInit or linuxPrep, which hands it to the guest",
+			"network.interfaces[eth0].addresses: needs bootstrap.cloudInit, linuxPrep or sysprep, which hands it to the guest",
+			"network.interfaces[eth0].gateway4: needs bootstrap.cloudInit, linuxPrep or sysprep, which hands it to the guest",
 		}},
 		{"an address for cloud-init", func(s *spec) {
 			s.Network.Interfaces[0].Addresses = []string{"192.0.2.5/24"}
 			s.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{CloudInit: &vmv1alpha1.CloudInitBootstrap{}}
 		}, true, nil},
-		{"bootstraps", func(s *spec) {
-			s.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{Sysprep: &vmv1alpha1.SysprepBootstrap{}}
-		}, true, []string{"bootstrap.sysprep: not supported by this version"}},
+		{"a name that Windows cuts", func(s *spec) {
+			s.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{Sysprep: &vmv1alpha1.SysprepBootstrap{Answers: &vmv1alpha1.SysprepAnswers{}}}
+			s.Network.HostName = "sixteen-letters-"
+		}, true, []string{`bootstrap.sysprep: Windows takes 15 characters, and the name "sixteen-letters-" has 16: set network.hostName`}},
+		{"a name that the answer file has", func(s *spec) {
+			s.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{Sysprep: &vmv1alpha1.SysprepBootstrap{RawSysprep: &vmv1alpha1.SecretKeySelector{Name: "s"}}}
+			s.Network.HostName = "sixteen-letters-"
+		}, true, nil},
+		{"a name of digits", func(s *spec) {
+			s.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{Sysprep: &vmv1alpha1.SysprepBootstrap{Answers: &vmv1alpha1.SysprepAnswers{}}}
+			s.Network.HostName = "2025"
+		}, true, []string{`bootstrap.sysprep: Windows takes no name of digits alone, as "2025" is: set network.hostName`}},
+		{"an address for Windows", func(s *spec) {
+			s.Bootstrap = &vmv1alpha1.VirtualMachineBootstrap{Sysprep: &vmv1alpha1.SysprepBootstrap{Answers: &vmv1alpha1.SysprepAnswers{}}}
+			s.Network.Interfaces[0].Addresses = []string{"192.0.2.5/24"}
+		}, true, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w, vm := want(), have()

@@ -45,8 +45,9 @@ type Want struct {
 	// ImageBootDisk is the capacity of the first disk of the image, in bytes; 0 if that
 	// is not known.
 	ImageBootDisk int64
-	// UserData is the cloud-init user data, nil without cloud-init.
-	UserData []byte
+	// Data is what bootstrap is about, nil while it is not read: it is of the first start,
+	// and of that with a new instance ID.
+	Data *provider.BootstrapData
 	// VAppProperties are OVF property values by key, nil for none.
 	VAppProperties map[string]string
 	// ImageProperties are the OVF properties of the image of a new VM, nil for none. A

@@ -98,7 +98,7 @@ func (c *Creator) complete(ctx context.Context, want configspec.Want, vm *mo.Vir
 		return errors.New("the new vSphere VM is not readable")
 	}
 	want.New, want.HostMHz = true, c.Actor.Inventory.HostMHz(vm.Runtime.Host)
-	custom := configspec.Customization(want)
+	custom, path := configspec.Customization(want)
 	want.Bootstrapped = custom == nil && !configspec.TellsLater(want, vm)
 	if err := c.reconfigure(ctx, want, vm); err != nil || want.Bootstrapped {
 		return err
@@ -106,7 +106,7 @@ func (c *Creator) complete(ctx context.Context, want configspec.Want, vm *mo.Vir
 	// What the guest is told names each adapter, so that these come first.
 	if custom != nil {
 		if err := c.Actor.Customize(ctx, vm.Self, *custom); err != nil {
-			return fmt.Errorf("%s: %w", configspec.Field("bootstrap.linuxPrep"), err)
+			return fmt.Errorf("%s: %w", configspec.Field(path), err)
 		}
 	}
 	want.Bootstrapped = true

@@ -31,6 +31,13 @@ const AdoptedKey = "slipway.adopted"
 // PendingKey marks a VM whose create is not finished. It was never powered on.
 const PendingKey = "slipway.pending"
 
+// InstanceIDKey holds the instance ID that cloud-init was told, if that is not the UID of
+// the object. The guest can write what is below guestinfo, and not this.
+const InstanceIDKey = "slipway.instanceID"
+
+// BootstrapRemovedKey holds the instance ID whose data for the first boot was removed.
+const BootstrapRemovedKey = "slipway.bootstrapRemoved"
+
 // Pending is true for a VM whose create is not finished.
 func Pending(vm *mo.VirtualMachine) bool { return ExtraConfig(vm, PendingKey) != "" }
 

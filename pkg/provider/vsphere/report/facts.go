@@ -43,16 +43,29 @@ func Facts(vm *mo.VirtualMachine, w *driver.Want, hostName func(vimtypes.Managed
 	if out.Storage != nil {
 		out.Storage.BootDisk = bootDisk(vm)
 	}
+	out.Bootstrap = observe.BootstrapStatus(vm)
 	out.Depending, out.Unpromotable = len(observe.Depending(vm)), Unpromotable(vm)
 	out.Attached = slices.Sorted(maps.Keys(observe.FirstClass(vm)))
 	out.Conditions, out.Withdrawn = observe.Conditions(f)
 	out.Conditions = append(out.Conditions, tools(f))
+	if c := observe.BootstrapCondition(vm, w.Identity.UID, bootstrapOf(w)); c != nil {
+		out.Conditions = append(out.Conditions, *c)
+	} else {
+		out.Withdrawn = append(out.Withdrawn, vmv1alpha1.ConditionBootstrapDataRemoved)
+	}
 	if w.NoPromotion {
 		out.Withdrawn = append(out.Withdrawn, vmv1alpha1.ConditionDiskPromotionSynced)
 	} else {
 		out.Conditions = append(out.Conditions, promotion(vm))
 	}
 	return out
+}
+
+func bootstrapOf(w *driver.Want) *vmv1alpha1.VirtualMachineBootstrap {
+	if w.Effective == nil {
+		return nil
+	}
+	return w.Effective.Bootstrap
 }
 
 // guestInfoPrefix is that of the variables which a guest may read and write, by VMware Tools.
