@@ -53,6 +53,20 @@ func TestAGroupIsWaitedForUntilAllInItAreReady(t *testing.T) {
 	}
 }
 
+func TestWhatAGroupSaidBeforeItsSpecChangedDoesNotCount(t *testing.T) {
+	w := newWorld(t)
+	w.group("data", "", step("db")).Spec.GroupName = "shop"
+	w.group("shop", on, waits("group/data"), step("web"))
+	w.settle()
+	w.edit("data", func(g *group) {
+		g.Spec.BootOrder[0].Members = append(g.Spec.BootOrder[0].Members, step("cache").Members...)
+	})
+	status, _ := decide(w.groups["shop"], w.findVM, w.findGroup, w.now)
+	if is, _ := says(status.Conditions, vmv1alpha1.ConditionReady); is == "True Succeeded" {
+		t.Error("the group is Ready by what one of its groups said before it had another member")
+	}
+}
+
 func TestAGroupWithAPowerStateOfItsOwnKeepsIt(t *testing.T) {
 	w := newWorld(t)
 	w.group("data", on, step("db")).Spec.GroupName = "shop"

@@ -149,6 +149,28 @@ var plans = []struct {
 		s.power(poweredOff)
 		s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: "soon"}
 	}, planned{synced: "False Invalid", config: "True Succeeded", fails: true}},
+	{"power chart: in a group, power on, not delayed", func(s *scene) { s.power(poweredOff); s.member(vmv1alpha1.PoweredOn) },
+		planned{kind: driver.KindPowerOn, synced: "False PoweringOn", config: "True Succeeded"}},
+	{"power chart: in a group, power on, delayed", func(s *scene) {
+		s.power(poweredOff)
+		s.member(vmv1alpha1.PoweredOn)
+		s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: later}
+	}, planned{synced: "False Delayed", config: "True Succeeded", requeue: time.Hour}},
+	{"power chart: in a group, power on, its time has arrived", func(s *scene) {
+		s.power(poweredOff)
+		s.member(vmv1alpha1.PoweredOn)
+		s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: now.Format(time.RFC3339)}
+	}, planned{kind: driver.KindPowerOn, synced: "False PoweringOn", config: "True Succeeded"}},
+	{"power chart: in a group, not power on", func(s *scene) {
+		s.member(vmv1alpha1.PoweredOff)
+		s.vm.Annotations = map[string]string{vmv1alpha1.AnnotationDelayedPowerOn: later}
+	}, planned{kind: driver.KindPowerOff, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False PoweringOff", config: "True Succeeded"}},
+	{"a group that asks for nothing, and it runs", func(s *scene) { s.member("") }, planned{synced: "True Succeeded", config: "True Succeeded"}},
+	{"a group that asks for nothing, and it is off", func(s *scene) { s.power(poweredOff); s.member("") }, planned{synced: "True Succeeded", config: "True Succeeded"}},
+	{"a group that is suspended, and it is off", func(s *scene) { s.power(poweredOff); s.member(vmv1alpha1.Suspended) },
+		planned{synced: "True Succeeded", config: "True Succeeded"}},
+	{"a group that is suspended, and it runs", func(s *scene) { s.member(vmv1alpha1.Suspended) },
+		planned{kind: driver.KindSuspend, mode: vmv1alpha1.PowerOpModeTrySoft, synced: "False Suspending", config: "True Succeeded"}},
 	{"an annotation holds power on", func(s *scene) { s.power(poweredOff); s.holdPowerOn() },
 		planned{synced: "False HeldByCheck", config: "True Succeeded"}},
 	{"an annotation holds what is resumed", func(s *scene) { s.power(suspendedState); s.holdPowerOn() },
@@ -230,6 +252,11 @@ var plans = []struct {
 		planned{kind: driver.KindReconfigure, config: "False InProgress"}},
 	{"a snapshot to revert to is refused", func(s *scene) { s.vm.Spec.CurrentSnapshotName = "snap" },
 		planned{synced: "True Succeeded", config: "True Succeeded", fails: true}},
+}
+
+// member makes the VM one of a group that asks it for a power state.
+func (s *scene) member(state vmv1alpha1.PowerState) {
+	s.vm.Spec.GroupName, s.vm.Spec.PowerState, s.vm.Status.InheritedPowerState = "shop", "", state
 }
 
 func TestPlansOfRecords(t *testing.T) {

@@ -134,3 +134,28 @@ func TestAnOperationIsOutdatedWhenSomethingElseIsWanted(t *testing.T) {
 		})
 	}
 }
+
+func TestAnOperationOfAMemberIsOutdatedWhenItsGroupWantsSomethingElse(t *testing.T) {
+	on, off, suspended := vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, vmv1alpha1.Suspended
+	for name, tc := range map[string]struct {
+		kind     driver.Kind
+		inherits vmv1alpha1.PowerState
+		want     bool
+	}{
+		"power off as the group wants":          {driver.KindPowerOff, off, false},
+		"power off, the group is on again":      {driver.KindPowerOff, on, true},
+		"power off, the group wants no more":    {driver.KindPowerOff, "", true},
+		"suspend as the group wants":            {driver.KindSuspend, suspended, false},
+		"suspend, the group wants no more":      {driver.KindSuspend, "", true},
+		"restart, and the group is on":          {driver.KindRestart, on, false},
+		"restart, and the group wants nothing":  {driver.KindRestart, "", false},
+		"restart, and the group is powered off": {driver.KindRestart, off, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			vm := &vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{GroupName: "shop"}, Status: vmv1alpha1.VirtualMachineStatus{InheritedPowerState: tc.inherits}}
+			if got := Outdated(driver.Operation{Kind: tc.kind, Asks: true}, vm); got != tc.want {
+				t.Errorf("outdated = %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
