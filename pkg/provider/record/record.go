@@ -11,9 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -51,6 +49,11 @@ type Record struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 	// Spec that it had.
 	Spec vmv1alpha1.VirtualMachineSpec `json:"spec"`
+	// Zone that it is in.
+	Zone string `json:"zone,omitempty"`
+	// InstancetypeRef and PreferenceRef say what it has captured, as its status does.
+	InstancetypeRef *vmv1alpha1.InstancetypeRef `json:"instancetypeRef,omitempty"`
+	PreferenceRef   *vmv1alpha1.PreferenceRef   `json:"preferenceRef,omitempty"`
 	// Revisions are those of its instance type and its preference, with name, labels, data
 	// and revision.
 	Revisions []itv1alpha1.ControllerRevision `json:"revisions,omitempty"`
@@ -61,9 +64,9 @@ type Record struct {
 func Of(vm *vmv1alpha1.VirtualMachine, revisions ...*itv1alpha1.ControllerRevision) *Record {
 	r := &Record{
 		Namespace: vm.Namespace, Name: vm.Name, UID: vm.UID, Generation: vm.Generation,
-		Labels: maps.Clone(vm.Labels), Annotations: maps.Clone(vm.Annotations), Spec: *vm.Spec.DeepCopy(),
+		Labels: keptOf(vm.Labels), Annotations: keptOf(vm.Annotations), Spec: *vm.Spec.DeepCopy(),
+		Zone: vm.Status.Zone, InstancetypeRef: vm.Status.InstancetypeRef.DeepCopy(), PreferenceRef: vm.Status.PreferenceRef.DeepCopy(),
 	}
-	delete(r.Annotations, corev1.LastAppliedConfigAnnotation)
 	for _, revision := range revisions {
 		kept := revision.DeepCopy()
 		kept.TypeMeta, kept.ObjectMeta = metav1.TypeMeta{}, metav1.ObjectMeta{Name: kept.Name, Namespace: kept.Namespace, Labels: kept.Labels}

@@ -18,6 +18,13 @@ const (
 	// AnnotationUnregister, on a VM that is being deleted and that vCenter cannot reach,
 	// takes it out of the inventory and leaves its files.
 	AnnotationUnregister = "vm.slipway.dev.protected/unregister"
+	// AnnotationRecovered, on a VM that is created, says that it is one that was lost with the
+	// store: its value is the UID of that, which it gets again, with metadata.generation and
+	// of status what names the vSphere VM and what it has captured.
+	AnnotationRecovered = "vm.slipway.dev.protected/recovered"
+	// AnnotationOverwriteRecord, with the generation of the record that the vSphere VM keeps,
+	// says that the object counts although it is older than that.
+	AnnotationOverwriteRecord = "vm.slipway.dev.protected/overwrite-record"
 	// AnnotationReconcilePriority overrides the reconcile priority; an integer.
 	// The name is that of VM Operator, so that its tooling works unchanged.
 	AnnotationReconcilePriority = "vmoperator.vmware.com.protected/reconcile-priority"

@@ -80,6 +80,9 @@ const (
 	// ConditionGroupLinked is True when a VM, or a group, and the group that its spec names
 	// name each other. It is there only if the spec names one.
 	ConditionGroupLinked = "GroupLinked"
+	// ConditionBackupUpToDate is True when the vSphere VM keeps a record of the object as it
+	// is, by which virtctl recover makes it again.
+	ConditionBackupUpToDate = "BackupUpToDate"
 	// ConditionPaused is True while reconciling is paused, by annotation or by an
 	// administrator in vSphere, and not there otherwise.
 	ConditionPaused = "Paused"
@@ -233,6 +236,13 @@ const (
 	ReasonPoweredOff = "PoweredOff"
 	// ReasonDisabled means that the feature is off for this VM.
 	ReasonDisabled = "Disabled"
+	// ReasonRecordNewer means that the object is older than the record of it that the
+	// vSphere VM keeps, as in a store that was restored.
+	ReasonRecordNewer = "RecordNewer"
+	// ReasonTooLarge means that something does not fit where it is to be kept.
+	ReasonTooLarge = "TooLarge"
+	// ReasonSuspended means that something waits until the VM is not suspended any more.
+	ReasonSuspended = "Suspended"
 	// ReasonQuestionPending means that vSphere waits for an answer.
 	ReasonQuestionPending = "QuestionPending"
 	// ReasonUnreachable means that nothing answers, or not as a vCenter does.
