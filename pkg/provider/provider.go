@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
@@ -16,6 +17,8 @@ import (
 type Request struct {
 	// VM is the object. It is only read.
 	VM *vmv1alpha1.VirtualMachine
+	// Revisions are those that VM has captured, as far as they could be read.
+	Revisions []*itv1alpha1.ControllerRevision
 	// Effective is the spec with class, instance type, preference and defaults
 	// resolved. It is nil when it cannot be resolved: then nothing is created or
 	// reconfigured, but status is read, and power off and suspend still happen.

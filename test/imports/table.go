@@ -119,18 +119,18 @@ var table = []rule{
 	{tree: "pkg/provider", ours: []string{"pkg/apis", "pkg/hardware"}, never: []string{govmomi, clientGo}, why: "the contract between controllers and a hypervisor, in our words"},
 	{tree: "pkg/provider/record", ours: []string{"pkg/apis"}, never: []string{govmomi, clientGo}, neverDirect: []string{"context", "time"}, why: "an object in, a text out"},
 	{
-		tree: "pkg/provider/engine", ours: []string{"pkg/apis", "pkg/hardware", "pkg/controller/priorityqueue", "pkg/provider/engine"}, single: []string{"pkg/provider"},
+		tree: "pkg/provider/engine", ours: []string{"pkg/apis", "pkg/hardware", "pkg/controller/priorityqueue", "pkg/provider/engine"}, single: []string{"pkg/provider", "pkg/provider/record"},
 		never: []string{govmomi, clientGo + "/kubernetes", clientGo + "/rest", clientGo + "/tools"},
 		why:   "it plans over any driver; its lines are work queues, which have the interface of client-go's",
 	},
 	{
-		tree: "pkg/provider/engine/plan", ours: []string{"pkg/apis", "pkg/hardware", "pkg/provider/engine/driver"}, single: []string{"pkg/provider"},
+		tree: "pkg/provider/engine/plan", ours: []string{"pkg/apis", "pkg/hardware", "pkg/provider/engine/driver"}, single: []string{"pkg/provider", "pkg/provider/record"},
 		never: []string{govmomi, clientGo}, neverDirect: []string{"context"}, why: "a plan is computed, nothing is done",
 	},
-	{tree: "pkg/provider/engine/driver", ours: []string{"pkg/apis", "pkg/hardware"}, single: []string{"pkg/provider"}, never: []string{govmomi, clientGo}, why: "what a driver must be able to do, for drivers and engine"},
-	{tree: "pkg/provider/fake", ours: []string{"pkg/apis", "pkg/hardware", "pkg/provider/engine/driver"}, single: []string{"pkg/provider"}, never: []string{govmomi, clientGo}, why: "a driver translates and does not plan"},
-	{tree: "pkg/provider/conformance", ours: []string{"pkg/apis"}, single: []string{"pkg/provider"}, never: []string{govmomi, clientGo}, why: "it is true of every provider"},
-	{tree: "pkg/provider/vsphere", ours: []string{"pkg/apis", "pkg/hardware", "pkg/provider/engine/driver"}, single: []string{"pkg/provider"}, why: "a driver translates and does not plan; it alone has govmomi"},
+	{tree: "pkg/provider/engine/driver", ours: []string{"pkg/apis", "pkg/hardware"}, single: []string{"pkg/provider", "pkg/provider/record"}, never: []string{govmomi, clientGo}, why: "what a driver must be able to do, for drivers and engine"},
+	{tree: "pkg/provider/fake", ours: []string{"pkg/apis", "pkg/hardware", "pkg/provider/engine/driver"}, single: []string{"pkg/provider", "pkg/provider/record"}, never: []string{govmomi, clientGo}, why: "a driver translates and does not plan"},
+	{tree: "pkg/provider/conformance", ours: []string{"pkg/apis"}, single: []string{"pkg/provider", "pkg/provider/record"}, never: []string{govmomi, clientGo}, why: "it is true of every provider"},
+	{tree: "pkg/provider/vsphere", ours: []string{"pkg/apis", "pkg/hardware", "pkg/provider/engine/driver"}, single: []string{"pkg/provider", "pkg/provider/record"}, why: "a driver translates and does not plan; it alone has govmomi"},
 	{
 		tree: "pkg/prober", ours: []string{"pkg/apis", "pkg/controller/priorityqueue"}, never: []string{govmomi},
 		why: "it connects to guests; what vSphere says of them is not asked here",
@@ -144,7 +144,7 @@ var table = []rule{
 		why: "it puts the parts together; what is for development and tests stays out of the product",
 	},
 	{
-		tree: "cmd/virtctl", ours: []string{"cmd/virtctl", "pkg/apis", "pkg/hardware", "pkg/generated", "pkg/instancetype"}, neverDirect: []string{govmomi},
+		tree: "cmd/virtctl", ours: []string{"cmd/virtctl", "pkg/apis", "pkg/hardware", "pkg/generated", "pkg/instancetype"}, single: []string{"pkg/provider/record"}, neverDirect: []string{govmomi},
 		why: "the command line is a client",
 	},
 	{tree: "cmd/virtctl/imagefile", ours: only, never: []string{govmomi, clientGo}, why: "what an image on the disk is does not depend on where it goes"},

@@ -75,4 +75,5 @@ var stallingConditions = append(slices.Clone(vmv1alpha1.CreatePrerequisites),
 // object.
 var permanentReasons = []string{
 	vmv1alpha1.ReasonInvalid, vmv1alpha1.ReasonNotAllowed, vmv1alpha1.ReasonUnsupported, vmv1alpha1.ReasonConflict, vmv1alpha1.ReasonRequirementsNotMet,
+	vmv1alpha1.ReasonRecordNewer,
 }

@@ -7,12 +7,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/record"
 )
 
 const (
@@ -82,7 +85,23 @@ func (r *reconciler) request(p *pass) *provider.Request {
 	return &provider.Request{
 		VM: p.vm, NamespaceLabels: r.labels(p.vm.Namespace), Effective: p.effective, Claims: p.claims, Priority: priority, Now: p.now,
 		Placement: r.placement(p.vm),
+		Revisions: r.revisionsOf(p),
 	}
+}
+
+// revisionsOf are the revisions that the virtual machine has captured, as far as the cache or
+// this pass has them.
+func (r *reconciler) revisionsOf(p *pass) []*itv1alpha1.ControllerRevision {
+	var out []*itv1alpha1.ControllerRevision
+	for _, name := range record.RevisionNames(p.vm) {
+		at := slices.IndexFunc(p.captured, func(c *itv1alpha1.ControllerRevision) bool { return c.Name == name })
+		if at >= 0 {
+			out = append(out, p.captured[at])
+		} else if cached, err := r.revisions.lister.ControllerRevisions(p.vm.Namespace).Get(name); err == nil {
+			out = append(out, cached)
+		}
+	}
+	return out
 }
 
 // outcome turns an error of the provider into what happens next: nothing when a

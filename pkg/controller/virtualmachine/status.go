@@ -204,4 +204,5 @@ var needsAttention = map[string]bool{
 	vmv1alpha1.ReasonInvalid:     true,
 	vmv1alpha1.ReasonError:       true,
 	vmv1alpha1.ReasonNotAllowed:  true,
+	vmv1alpha1.ReasonRecordNewer: true,
 }

@@ -17,6 +17,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/plan"
 )
 
 // absent handles a virtual machine that a complete reading does not show.
@@ -46,7 +47,7 @@ func (p *pass) create(ctx context.Context) error {
 		return p.waitForPrerequisites(ctx)
 	}
 	w := p.want.Clone()
-	w.Retried = p.retried()
+	w.Retried, w.Record = p.retried(), plan.Record(p.req.VM, p.req.Revisions)
 	op := p.engine.driver.Create(w, p.keepChecked(0))
 	parts := []any{w.Effective, w.Image.Spec, w.CloneOf}
 	if w.ImageCache != nil {

@@ -22,6 +22,7 @@ func (p *pass) exists(ctx context.Context, s driver.Sighting) error {
 	p.tellChecked()
 	in := plan.Input{
 		VM: p.req.VM, Want: p.want, Machine: s.Machine, Facts: s.Machine.Facts(p.want),
+		Owned: s.Ownership == driver.Own, Revisions: p.req.Revisions,
 		Last: p.rec.last, Now: p.req.Now, Progress: p.engine.progressOf(p.key),
 	}
 	switch {
@@ -99,6 +100,7 @@ func (p *pass) complete(ctx context.Context, m driver.Machine) error {
 		return nil
 	}
 	w := p.want.Clone()
+	w.Record = plan.Record(p.req.VM, p.req.Revisions)
 	return p.startCreate(ctx, m.Complete(w), "complete", w.Effective)
 }
 

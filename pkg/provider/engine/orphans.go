@@ -24,16 +24,23 @@ type FindOrphans func() (orphans []driver.Owned, known bool)
 // be said. Nothing is done to an orphan: an object may be gone because a store was lost,
 // and another server may have the object.
 func (e *Engine) Orphans(exists Exists) (orphans []driver.Owned, known bool) {
+	all, known := e.Owned()
+	return slices.DeleteFunc(all, func(o driver.Owned) bool { return exists(o.Key, o.UID) }), known
+}
+
+// Owned lists the virtual machines that belong to objects, whether these exist or not, by
+// namespace and name. known is false while the hypervisor is not read.
+func (e *Engine) Owned() (all []driver.Owned, known bool) {
 	if !e.driver.Synced() {
 		return nil, false
 	}
-	for _, o := range e.driver.Owned() {
-		if !exists(o.Key, o.UID) {
-			orphans = append(orphans, o)
-		}
-	}
-	slices.SortFunc(orphans, func(a, b driver.Owned) int {
+	all = e.driver.Owned()
+	slices.SortFunc(all, func(a, b driver.Owned) int {
 		return cmp.Or(cmp.Compare(a.Key.Namespace, b.Key.Namespace), cmp.Compare(a.Key.Name, b.Key.Name), cmp.Compare(a.UniqueID, b.UniqueID))
 	})
-	return orphans, true
+	return all, true
 }
+
+// Record is the text of the record that the virtual machine of a unique ID keeps of its
+// object; empty for none.
+func (e *Engine) Record(uniqueID string) string { return e.driver.Record(uniqueID) }

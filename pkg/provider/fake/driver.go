@@ -36,6 +36,10 @@ type VM struct {
 	Address string
 	// Restarted is the last time that a restart was asked for.
 	Restarted string
+	// Record is what it keeps of its object.
+	Record driver.Record
+	// Lacks: it lacks what the schema of records has brought.
+	Lacks bool
 	// Paused is true when an administrator paused the VM.
 	Paused bool
 	// Trouble says why nobody can change the VM.
@@ -115,10 +119,22 @@ func (d *Driver) Owned() []driver.Owned {
 	var out []driver.Owned
 	for _, vm := range d.vms {
 		if vm.Owner != "" && !vm.Hidden {
-			out = append(out, driver.Owned{Key: vm.Key, UID: types.UID(vm.Owner), UniqueID: vm.UniqueID, Name: vm.Key.Name})
+			out = append(out, driver.Owned{Key: vm.Key, UID: types.UID(vm.Owner), UniqueID: vm.UniqueID, Name: vm.Key.Name, Recorded: vm.Record.Head})
 		}
 	}
 	return out
+}
+
+// Record implements driver.Driver.
+func (d *Driver) Record(uniqueID string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, vm := range d.vms {
+		if vm.UniqueID == uniqueID {
+			return vm.Record.Text
+		}
+	}
+	return ""
 }
 
 // Look implements driver.Driver.
@@ -177,7 +193,7 @@ func (d *Driver) Create(w *driver.Want, checked func(driver.Report)) driver.Oper
 		d.made++
 		d.vms[w.Identity.InstanceUUID] = &VM{
 			Key: w.Identity.Key, Owner: w.Identity.UID, UniqueID: fmt.Sprintf("fake-%d", d.made),
-			PowerState: vmv1alpha1.PoweredOff, Effective: w.Effective,
+			PowerState: vmv1alpha1.PoweredOff, Effective: w.Effective, Record: w.Record,
 		}
 		return nil
 	})

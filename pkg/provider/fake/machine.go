@@ -24,7 +24,8 @@ type machine struct {
 
 // Facts implements driver.Machine.
 func (m machine) Facts(*driver.Want) driver.Facts {
-	f := driver.Facts{Readable: m.vm.Trouble == "", Trouble: m.vm.Trouble, Paused: m.vm.Paused, Depending: m.vm.Depending, Unpromotable: m.vm.Unpromotable}
+	f := driver.Facts{Readable: m.vm.Trouble == "", Trouble: m.vm.Trouble, Paused: m.vm.Paused, Depending: m.vm.Depending, Unpromotable: m.vm.Unpromotable,
+		Recorded: m.vm.Record.Head}
 	f.Facts = provider.Facts{
 		PowerState: m.vm.PowerState, UniqueID: m.vm.UniqueID, InstanceUUID: m.id, BiosUUID: m.id, NodeName: "fake-host",
 	}
@@ -60,6 +61,25 @@ func (m machine) Compare(w *driver.Want) driver.Comparison {
 		add("nextRestartTime", m.vm.Restarted, at, false, func(v *VM) { v.Restarted = at })
 	}
 	return c
+}
+
+// Record implements driver.Machine.
+func (m machine) Record() string { return m.vm.Record.Text }
+
+// Keep implements driver.Machine.
+func (m machine) Keep(r driver.Record) driver.Difference {
+	return driver.Difference{
+		Path: "metadata.record", Running: m.vm.Record.Head.String(), Desired: r.Head.String(), Live: true, Names: true,
+		Change: func(v *VM) { v.Record = r },
+	}
+}
+
+// Lacking implements driver.Machine.
+func (m machine) Lacking(*driver.Want, int) []driver.Difference {
+	if !m.vm.Lacks {
+		return nil
+	}
+	return []driver.Difference{{Path: "metadata.lack", Desired: "filled", Live: true, Names: true, Change: func(v *VM) { v.Lacks = false }}}
 }
 
 // Complete implements driver.Machine: a create is one step.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/vmware/govmomi/vim25/mo"
+	vimtypes "github.com/vmware/govmomi/vim25/types"
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -182,6 +183,12 @@ func (d *Driver) Managed() int { return d.inventory.Managed() }
 
 // Owned implements driver.Driver.
 func (d *Driver) Owned() []driver.Owned { return d.inventory.Owned() }
+
+// Record implements driver.Driver.
+func (d *Driver) Record(uniqueID string) string {
+	vm := d.inventory.Get(vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: uniqueID})
+	return observe.ExtraConfig(vm, observe.RecordKey)
+}
 
 // Look implements driver.Driver.
 func (d *Driver) Look(id driver.Identity) driver.Sighting {
@@ -361,7 +368,7 @@ func (d *Driver) wanted(w *driver.Want) configspec.Want {
 	out := configspec.Want{
 		Name: w.Name, Owner: ownerOf(w.Identity), InstanceUUID: w.Identity.InstanceUUID, ProviderID: w.ProviderID,
 		Effective: w.Effective, Adapters: w.Adapters, TPMPreferred: w.TPMPreferred, LastRestart: w.Restarted,
-		Claims: w.Claims, PlacesClaims: d.placesClaims(),
+		Claims: w.Claims, PlacesClaims: d.placesClaims(), Record: w.Record,
 	}
 	if w.Bootstrap != nil {
 		out.Data, out.VAppProperties = w.Bootstrap, w.Bootstrap.VAppProperties

@@ -51,10 +51,7 @@ func (m machine) Compare(w *driver.Want) driver.Comparison {
 		NotApplied: configspec.NotApplied(want, m.vm),
 	}
 	for _, d := range configspec.Differences(want, m.vm) {
-		c.Differences = append(c.Differences, driver.Difference{
-			Path: d.Path, Running: d.Running, Desired: d.Desired, Live: d.Live, FirstBoot: d.FirstBoot,
-			Names: d.Names(), Change: d,
-		})
+		c.Differences = append(c.Differences, difference(d))
 	}
 	if len(want.Backings) < len(placement.NetworkNames(w.Effective)) {
 		c.Unresolved = append(c.Unresolved, vmv1alpha1.ConditionNetworkReady)
@@ -63,6 +60,31 @@ func (m machine) Compare(w *driver.Want) driver.Comparison {
 		c.Unresolved = append(c.Unresolved, vmv1alpha1.ConditionStorageReady)
 	}
 	return c
+}
+
+// Record implements driver.Machine.
+func (m machine) Record() string { return observe.ExtraConfig(m.vm, observe.RecordKey) }
+
+// Keep implements driver.Machine.
+func (m machine) Keep(r driver.Record) driver.Difference {
+	return difference(configspec.Keep(m.vm, r))
+}
+
+// Lacking implements driver.Machine.
+func (m machine) Lacking(w *driver.Want, since int) []driver.Difference {
+	var out []driver.Difference
+	for _, d := range configspec.Lacking(m.driver.wanted(w), m.vm, since) {
+		out = append(out, difference(d))
+	}
+	return out
+}
+
+// difference tells one of our own.
+func difference(d configspec.Difference) driver.Difference {
+	return driver.Difference{
+		Path: d.Path, Running: d.Running, Desired: d.Desired, Live: d.Live, FirstBoot: d.FirstBoot,
+		Names: d.Names(), Change: d,
+	}
 }
 
 // changes are the driver's own of differences that Compare named.

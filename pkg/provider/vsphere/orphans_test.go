@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/record"
 )
 
 func TestS8VMsOfObjectsThatDoNotExistAreFound(t *testing.T) {
@@ -27,7 +28,8 @@ func TestS8VMsOfObjectsThatDoNotExistAreFound(t *testing.T) {
 	}
 	eventually(t, "vCenter is read", func() bool { _, known := find(); return known })
 	found, _ := find()
-	want := []driver.Owned{{Key: keyOf(left), UID: left.VM.UID, UniqueID: left.VM.Status.UniqueID, Name: "left"}}
+	want := []driver.Owned{{Key: keyOf(left), UID: left.VM.UID, UniqueID: left.VM.Status.UniqueID, Name: "left",
+		InstanceUUID: string(left.VM.UID), BiosUUID: left.VM.Status.BiosUUID, Recorded: record.HeadOf(left.VM)}}
 	if diff := cmp.Diff(want, found); diff != "" {
 		t.Errorf("orphans (-want +got):\n%s", diff)
 	}

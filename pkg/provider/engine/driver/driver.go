@@ -139,6 +139,8 @@ type Want struct {
 	GuestInfo []string
 	// NoPromotion is true when nobody wants to hear of disks that depend on others.
 	NoPromotion bool
+	// Record is what a new machine keeps of the object; empty for nothing.
+	Record Record
 	// Restarted, if not zero, is to be recorded as the time of the last restart.
 	Restarted time.Time
 }
@@ -180,6 +182,9 @@ type Driver interface {
 	Managed() int
 	// Owned lists the virtual machines in memory that belong to objects, in no order.
 	Owned() []Owned
+	// Record is the text of the record that the machine of a unique ID keeps, as memory has
+	// it; empty for none.
+	Record(uniqueID string) string
 	// Look says what memory has.
 	Look(id Identity) Sighting
 	// Search asks the hypervisor itself, and remembers what it finds, so that Look has

@@ -11,6 +11,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/record"
 )
 
 // Machine is one virtual machine as it was read.
@@ -20,6 +21,14 @@ type Machine interface {
 	// Compare compares it with what is wanted. It must not be called if the Facts say
 	// that the machine cannot be read.
 	Compare(w *Want) Comparison
+
+	// Record is the text of the record that it keeps, empty for none.
+	Record() string
+	// Keep is what makes it keep a record.
+	Keep(r Record) Difference
+	// Lacking is what it lacks of what is written to virtual machines since a schema, as
+	// record.Schema counts them, and what is filled in once.
+	Lacking(w *Want, since int) []Difference
 
 	// Complete finishes a create that was interrupted.
 	Complete(w *Want) Operation
@@ -70,6 +79,8 @@ type Facts struct {
 	// Unpromotable why that cannot be done now, empty if it can.
 	Depending    int
 	Unpromotable string
+	// Recorded says what record it keeps.
+	Recorded record.Head
 	// Paused is true when an administrator paused it in the hypervisor.
 	Paused bool
 	// Conditions that the driver observes, without times; Withdrawn are the types of

@@ -3,7 +3,11 @@
 
 package driver
 
-import "k8s.io/apimachinery/pkg/types"
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/record"
+)
 
 // Owned is a virtual machine that says whose it is.
 type Owned struct {
@@ -15,4 +19,16 @@ type Owned struct {
 	UniqueID string
 	// Name that the hypervisor shows.
 	Name string
+	// InstanceUUID and BiosUUID that it has, in lower case.
+	InstanceUUID, BiosUUID string
+	// Recorded says what record it keeps.
+	Recorded record.Head
+}
+
+// Record is the record of an object.
+type Record struct {
+	// Head of it.
+	Head record.Head
+	// Text of it.
+	Text string
 }

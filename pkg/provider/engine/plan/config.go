@@ -5,6 +5,7 @@ package plan
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,8 +17,14 @@ import (
 )
 
 // reconcileConfig applies at once what can be applied in the present power state and
-// lists what needs a power cycle.
+// lists what needs a power cycle. What is to be kept with the machine is written with it, or
+// by itself.
 func reconcileConfig(in *Input, p *Plan) error {
+	err := in.config(p)
+	return errors.Join(err, in.keep(p))
+}
+
+func (in *Input) config(p *Plan) error {
 	if in.Facts.Trouble != "" {
 		p.Set(vmv1alpha1.ConditionConfigurationSynced, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, in.Facts.Trouble)
 		return in.trouble()
@@ -53,7 +60,7 @@ func reconcileConfig(in *Input, p *Plan) error {
 
 // configure plans the changes, unless the same failed or had no effect a moment ago.
 func (in *Input) configure(p *Plan, changes []driver.Difference) error {
-	op := in.Machine.Configure(changes)
+	op := in.Machine.Configure(slices.Concat(changes, p.kept))
 	if hold := in.Last.Held(op, in.Now); hold != nil {
 		p.Held, p.configHeld = true, hold.Failed
 		p.False(vmv1alpha1.ConditionConfigurationSynced, hold.Reason, hold.Message)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
@@ -18,8 +19,12 @@ type Input struct {
 	VM *vmv1alpha1.VirtualMachine
 	// Want is what it asks for; Want.Effective is nil when it cannot be resolved.
 	Want *driver.Want
+	// Revisions are those that VM has captured, as far as they could be read.
+	Revisions []*itv1alpha1.ControllerRevision
 	// Machine as it was read.
 	Machine driver.Machine
+	// Owned is true for a Machine that says that it is the object's.
+	Owned bool
 	// Facts of Machine.
 	Facts driver.Facts
 	// Last is how the last operations ended since there was nothing to do.
@@ -41,6 +46,9 @@ type Plan struct {
 	Unresolved []string
 	// Held is true when something waits for the end of a pause.
 	Held bool
+	// kept is what is to be kept with the machine: what it lacks, and its record. It is
+	// written with changes of the configuration, or by itself.
+	kept []driver.Difference
 	// configHeld is true when that is the configuration, after a failure.
 	configHeld bool
 }
@@ -55,11 +63,11 @@ type step struct {
 	goesOn bool
 }
 
-// steps in the specification's order. Nothing that the API can express asks for a
-// schema upgrade or a backup yet: there is one version of the API, and its backup
-// fields do not exist.
+// steps in the specification's order.
 var steps = []step{
+	{name: "schema upgrade", run: reconcileSchema},
 	{name: "status", run: reconcileStatus},
+	{name: "backup", run: reconcileBackup},
 	{name: "config", run: reconcileConfig, goesOn: true},
 	{name: "power state", run: reconcilePower},
 	{name: "disk promotion", run: reconcilePromotion},

@@ -22,13 +22,14 @@ func TestStepsComeInTheOrderOfTheSpecification(t *testing.T) {
 	for _, s := range steps {
 		got = append(got, s.name)
 	}
-	if diff := cmp.Diff([]string{"status", "config", "power state", "disk promotion", "snapshot"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"schema upgrade", "status", "backup", "config", "power state", "disk promotion", "snapshot"}, got); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}
 }
 
 func TestEachErrorFollowsItsRule(t *testing.T) {
 	retry, stop := errors.New("again"), &provider.NoRequeueError{Err: errors.New("never")}
+	all := []string{"schema upgrade", "status", "backup", "config", "power state", "disk promotion", "snapshot"}
 	saved := steps
 	defer func() { steps = saved }()
 	for _, tc := range []struct {
@@ -38,16 +39,21 @@ func TestEachErrorFollowsItsRule(t *testing.T) {
 		poweringOff bool
 		ran         []string
 	}{
-		{"status fails, the rest goes on", "status", retry, false, []string{"status", "config", "power state", "disk promotion", "snapshot"}},
-		{"status ends", "status", stop, false, []string{"status"}},
-		{"status ends, also of what is powered off", "status", stop, true, []string{"status"}},
-		{"config fails, the rest goes on", "config", retry, false, []string{"status", "config", "power state", "disk promotion", "snapshot"}},
-		{"config ends", "config", stop, false, []string{"status", "config"}},
-		{"config ends nothing of what is powered off", "config", stop, true, []string{"status", "config", "power state", "disk promotion", "snapshot"}},
-		{"power fails, the rest goes on", "power state", retry, false, []string{"status", "config", "power state", "disk promotion", "snapshot"}},
-		{"power ends", "power state", stop, false, []string{"status", "config", "power state"}},
-		{"power ends, also of what is powered off", "power state", stop, true, []string{"status", "config", "power state"}},
-		{"snapshot is the last", "snapshot", retry, false, []string{"status", "config", "power state", "disk promotion", "snapshot"}},
+		{"schema upgrade fails, the rest goes on", "schema upgrade", retry, false, all},
+		{"schema upgrade ends", "schema upgrade", stop, false, all[:1]},
+		{"backup fails, the rest goes on", "backup", retry, false, all},
+		{"backup ends", "backup", stop, false, all[:3]},
+		{"backup ends, also of what is powered off", "backup", stop, true, all[:3]},
+		{"status fails, the rest goes on", "status", retry, false, all},
+		{"status ends", "status", stop, false, all[:2]},
+		{"status ends, also of what is powered off", "status", stop, true, all[:2]},
+		{"config fails, the rest goes on", "config", retry, false, all},
+		{"config ends", "config", stop, false, all[:4]},
+		{"config ends nothing of what is powered off", "config", stop, true, all},
+		{"power fails, the rest goes on", "power state", retry, false, all},
+		{"power ends", "power state", stop, false, all[:5]},
+		{"power ends, also of what is powered off", "power state", stop, true, all[:5]},
+		{"snapshot is the last", "snapshot", retry, false, all},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var ran []string

@@ -17,11 +17,24 @@ import (
 type inert struct {
 	driver.Machine
 	differs []driver.Difference
+	refuses bool
 }
 
 func (m inert) Compare(*driver.Want) driver.Comparison {
-	return driver.Comparison{Differences: m.differs}
+	c := driver.Comparison{Differences: m.differs}
+	if m.refuses {
+		c.Refused.Invalid = []string{"it cannot be"}
+	}
+	return c
 }
+
+func (inert) Record() string { return "" }
+
+func (inert) Keep(r driver.Record) driver.Difference {
+	return driver.Difference{Path: "metadata.record", Desired: r.Head.String(), Live: true, Names: true}
+}
+
+func (inert) Lacking(*driver.Want, int) []driver.Difference { return nil }
 
 func (inert) Configure([]driver.Difference) driver.Operation {
 	return driver.Operation{Kind: driver.KindReconfigure}

@@ -44,6 +44,7 @@ func Differences(want Want, vm *mo.VirtualMachine) []Difference {
 	c := newComparison(want, vm)
 	c.identity()
 	c.once()
+	c.record()
 	if want.Effective == nil {
 		return c.out
 	}

@@ -122,7 +122,11 @@ func (c *comparison) recordAdapters() {
 		return
 	}
 	interfaces := interfacesOf(c.want.Effective)
-	have := observe.Assign(c.vm, interfaces, c.want.Adapters)
+	c.recordThe(observe.Assign(c.vm, interfaces, c.want.Adapters), interfaces)
+}
+
+// recordThe brings the record up to date with the adapters that there are.
+func (c *comparison) recordThe(have observe.Assignment, interfaces []vmv1alpha1.VirtualMachineNetworkInterface) {
 	all := have.Record(interfaces)
 	c.add(Difference{Path: "metadata.interfaces", Running: extra(c, observe.AdaptersKey), Desired: all.String(), Live: true, FirstBoot: true,
 		set: record(have, interfaces, "", 0)})

@@ -11,6 +11,7 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/storage"
 )
@@ -64,6 +65,8 @@ type Want struct {
 	Bootstrapped bool
 	// HostMHz is the clock rate of a core of the VM's host, 0 if not known.
 	HostMHz int64
+	// Record is what a new VM keeps of the object; empty for nothing.
+	Record driver.Record
 	// LastRestart, if not zero, is recorded as the time of the last restart.
 	LastRestart time.Time
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
 // All returns every record, in no order.
@@ -31,7 +32,10 @@ func (i *Inventory) Owned() []driver.Owned {
 	var out []driver.Owned
 	for ref, name := range i.names.names {
 		if vm := i.vms[ref]; vm != nil && name.owner.UID != "" {
-			out = append(out, driver.Owned{Key: name.owner.Key, UID: types.UID(name.owner.UID), UniqueID: ref.Value, Name: vm.Name})
+			out = append(out, driver.Owned{
+				Key: name.owner.Key, UID: types.UID(name.owner.UID), UniqueID: ref.Value, Name: vm.Name,
+				InstanceUUID: name.instanceUUID, BiosUUID: name.biosUUID, Recorded: observe.Recorded(vm),
+			})
 		}
 	}
 	return out

@@ -8,6 +8,8 @@ import (
 
 	"github.com/vmware/govmomi/vim25/mo"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/record"
 )
 
 // Ours is true for keys of extraConfig that belong to this product. What an image has of
@@ -27,6 +29,18 @@ const (
 // administrator. What the object's spec does not name stays as it was then; who
 // removes the key hands all of the VM over. The UID keeps the mark from copies.
 const AdoptedKey = "slipway.adopted"
+
+// RecordKey holds the record of the object, and RecordHeadKey its head, as package record
+// writes them.
+const (
+	RecordKey     = "slipway.record"
+	RecordHeadKey = "slipway.recorded"
+)
+
+// Recorded says what record vm keeps.
+func Recorded(vm *mo.VirtualMachine) record.Head {
+	return record.ParseHead(ExtraConfig(vm, RecordHeadKey))
+}
 
 // PendingKey marks a VM whose create is not finished. It was never powered on.
 const PendingKey = "slipway.pending"

@@ -26,7 +26,7 @@ func Facts(vm *mo.VirtualMachine, w *driver.Want, hostName func(vimtypes.Managed
 		return out // What is shown of it is of another time.
 	}
 	f := observe.Of(vm, hostName)
-	out.Readable, out.Paused = true, f.Paused
+	out.Readable, out.Paused, out.Recorded = true, f.Paused, observe.Recorded(vm)
 	out.Facts = provider.Facts{
 		PowerState: f.PowerState, UniqueID: f.UniqueID, BiosUUID: f.BiosUUID, InstanceUUID: f.InstanceUUID,
 		HardwareVersion: f.HardwareVersion, Resources: &f.Resources, Guest: f.Guest, Storage: f.Storage,

@@ -1,0 +1,119 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/record"
+)
+
+// reconcileSchema finds what a machine lacks whose record an older schema has written, or
+// that has none. One that lacks nothing is not written to; what was filled in once is not
+// filled in again, for the record says so from then on.
+func reconcileSchema(in *Input, p *Plan) error {
+	if in.Facts.Readable && in.Facts.Recorded.Schema < record.Schema {
+		p.kept = in.Machine.Lacking(in.Want, in.Facts.Recorded.Schema)
+	}
+	return nil
+}
+
+// reconcileBackup has the machine keep a record of the object as it is. While the record is
+// newer than the object nothing is written, neither the record nor anything else: the object
+// is of a time before, and what it says was changed since.
+func reconcileBackup(in *Input, p *Plan) error {
+	if !in.Facts.Readable {
+		return nil
+	}
+	now, have := record.HeadOf(in.VM), in.Facts.Recorded
+	switch age := have.Compare(now); {
+	case age == record.Same && len(p.kept) == 0:
+		p.True(vmv1alpha1.ConditionBackupUpToDate)
+		return nil
+	case age == record.Newer, age == record.Older && in.wasNewer():
+		if err := in.counts(); err != nil {
+			p.kept = nil
+			p.False(vmv1alpha1.ConditionBackupUpToDate, vmv1alpha1.ReasonRecordNewer, err.Error())
+			p.False(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonRecordNewer, err.Error())
+			return &provider.NoRequeueError{Err: err}
+		}
+	}
+	text, err := record.Text(in.VM, in.Revisions)
+	switch {
+	case errors.Is(err, record.ErrTooLarge):
+		p.False(vmv1alpha1.ConditionBackupUpToDate, vmv1alpha1.ReasonTooLarge, err.Error()+remains(have))
+		return nil
+	case err != nil:
+		p.False(vmv1alpha1.ConditionBackupUpToDate, vmv1alpha1.ReasonError, err.Error()+remains(have))
+		return nil // The condition of the instance type says when there is more to do.
+	}
+	p.kept = append(p.kept, in.Machine.Keep(driver.Record{Head: now, Text: text}))
+	return nil
+}
+
+// Record is what a new machine keeps of vm from its beginning. Where it can keep nothing the
+// backup says why, once the machine is there.
+func Record(vm *vmv1alpha1.VirtualMachine, revisions []*itv1alpha1.ControllerRevision) driver.Record {
+	text, err := record.Text(vm, revisions)
+	if err != nil {
+		return driver.Record{}
+	}
+	return driver.Record{Head: record.HeadOf(vm), Text: text}
+}
+
+// remains says what the machine keeps as long as it is not given another record.
+func remains(have record.Head) string {
+	if have == (record.Head{}) {
+		return "; there is no record"
+	}
+	return fmt.Sprintf("; the record is that of generation %d", have.Generation)
+}
+
+// wasNewer is true when a pass has found the record newer than the object, whose generations
+// are counted on since, and nobody has said yet which of the two counts.
+func (in *Input) wasNewer() bool {
+	c := meta.FindStatusCondition(in.VM.Status.Conditions, vmv1alpha1.ConditionBackupUpToDate)
+	return c != nil && c.Reason == vmv1alpha1.ReasonRecordNewer
+}
+
+// counts returns nil when the object counts although the machine keeps a newer record of it:
+// because both say the same, or because somebody has said so.
+func (in *Input) counts() error {
+	have := strconv.FormatInt(in.Facts.Recorded.Generation, 10)
+	if in.VM.Annotations[vmv1alpha1.AnnotationOverwriteRecord] == have {
+		return nil
+	}
+	if r, err := record.Decode(in.Machine.Record()); err == nil && r.Describes(in.VM) {
+		return nil
+	}
+	return fmt.Errorf("the object is older than its record of generation %s in vSphere, as in a store that was restored, and nothing is changed by it: "+
+		"virtctl recover makes it what the record says, and the annotation %s: %q lets the object count", have, vmv1alpha1.AnnotationOverwriteRecord, have)
+}
+
+// keep writes what is to be kept with the machine by itself, where the configuration did not.
+func (in *Input) keep(p *Plan) error {
+	if p.Operation != nil || len(p.kept) == 0 || in.Facts.Trouble != "" || !in.Owned {
+		return nil
+	}
+	if in.Facts.PowerState == vmv1alpha1.Suspended {
+		p.False(vmv1alpha1.ConditionBackupUpToDate, vmv1alpha1.ReasonSuspended, "the record is written when the virtual machine is not suspended any more"+remains(in.Facts.Recorded))
+		return nil
+	}
+	op := in.Machine.Configure(p.kept)
+	if hold := in.Last.Held(op, in.Now); hold != nil {
+		p.Held = true
+		p.False(vmv1alpha1.ConditionBackupUpToDate, hold.Reason, hold.Message)
+		return &provider.RequeueError{After: hold.Wait, Reason: hold.Message}
+	}
+	p.Operation = &op
+	return nil
+}

@@ -1,0 +1,132 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/record"
+)
+
+// keeper is a machine that keeps a record, and lacks and differs as a test says.
+type keeper struct {
+	inert
+	text  string
+	lacks []driver.Difference
+}
+
+func (k keeper) Record() string { return k.text }
+
+func (k keeper) Lacking(*driver.Want, int) []driver.Difference { return slices.Clone(k.lacks) }
+
+func (keeper) Configure(changes []driver.Difference) driver.Operation {
+	return driver.Operation{Kind: driver.KindReconfigure, Changes: changes, Run: func(context.Context) error { return nil }}
+}
+
+// kept is the input of a pass over a machine that runs, is as wanted and keeps the record of
+// its object, generation 4.
+func kept(change func(*Input, *keeper)) Input {
+	return runningMachine(func(in *Input) {
+		in.VM.UID, in.VM.Generation, in.Owned = "u", 4, true
+		in.Facts.Recorded = record.HeadOf(in.VM)
+		text, err := record.Text(in.VM, nil)
+		if err != nil {
+			panic(err)
+		}
+		m := &keeper{text: text}
+		change(in, m)
+		in.Machine = m
+	})
+}
+
+func TestChartBackupAndSchemaUpgrade(t *testing.T) {
+	live := driver.Difference{Path: "cpu.shares", Live: true}
+	lack := driver.Difference{Path: "metadata.interfaces", Live: true, Names: true}
+	newer := func(in *Input) { in.Facts.Recorded.Generation = 9; in.VM.Spec.GuestID = "changed" }
+	paused := func(in *Input) {
+		in.VM.Status.Conditions = []metav1.Condition{{Type: vmv1alpha1.ConditionBackupUpToDate, Status: "False", Reason: vmv1alpha1.ReasonRecordNewer}}
+	}
+	// What is planned, the condition, and whether the plan ends there.
+	for name, tc := range map[string]struct {
+		change func(*Input, *keeper)
+		want   string
+	}{
+		"schema upgrade: nothing lacks":                   {func(*Input, *keeper) {}, " True Succeeded"},
+		"schema upgrade: of this schema nothing can lack": {func(_ *Input, k *keeper) { k.lacks = []driver.Difference{lack} }, " True Succeeded"},
+		"schema upgrade: what an older schema lacks":      {func(in *Input, k *keeper) { in.Facts.Recorded.Schema, k.lacks = 0, []driver.Difference{lack} }, "metadata.interfaces,metadata.record "},
+		"schema upgrade: an older schema lacks nothing":   {func(in *Input, _ *keeper) { in.Facts.Recorded.Schema = 0 }, " True Succeeded"},
+		"backup: there is no record":                      {func(in *Input, _ *keeper) { in.Facts.Recorded = record.Head{} }, "metadata.record "},
+		"backup: the record is another object's":          {func(in *Input, _ *keeper) { in.Facts.Recorded.UID, in.Facts.Recorded.Generation = "v", 9 }, "metadata.record "},
+		"backup: the object has changed":                  {func(in *Input, _ *keeper) { in.VM.Generation = 5 }, "metadata.record "},
+		"backup: labels have changed":                     {func(in *Input, _ *keeper) { in.VM.Labels = map[string]string{"a": "b"} }, "metadata.record "},
+		"backup: with other changes":                      {func(in *Input, k *keeper) { in.VM.Generation, k.differs = 5, []driver.Difference{live} }, "cpu.shares,metadata.record "},
+		"backup: before a change of power":                {func(in *Input, _ *keeper) { in.VM.Generation, in.VM.Spec.PowerState = 5, vmv1alpha1.PoweredOff }, "metadata.record "},
+		"backup: of a refused configuration":              {func(in *Input, k *keeper) { in.VM.Generation, k.refuses = 5, true }, "metadata.record  ends"},
+		"backup: without an effective spec":               {func(in *Input, _ *keeper) { in.VM.Generation, in.Want.Effective = 5, nil }, "metadata.record "},
+		"backup: not of a machine that is not ours yet":   {func(in *Input, _ *keeper) { in.VM.Generation, in.Owned = 5, false }, " "},
+		"backup: not of a machine out of reach":           {func(in *Input, _ *keeper) { in.VM.Generation, in.Facts.Trouble = 5, "disconnected" }, "  ends"},
+		"backup: not of a suspended machine": {func(in *Input, _ *keeper) {
+			in.VM.Generation, in.Facts.PowerState, in.VM.Spec.PowerState = 5, vmv1alpha1.Suspended, vmv1alpha1.Suspended
+		}, " False Suspended"},
+		"backup: not of what cannot be read": {func(in *Input, _ *keeper) { in.VM.Generation, in.Facts.Readable, in.Facts.Trouble = 5, false, "x" }, "  ends"},
+		"backup: a revision is missing": {func(in *Input, _ *keeper) {
+			in.VM.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "lost"}}
+		}, " False Error"},
+		"backup error NoRequeue returns: the record is newer": {func(in *Input, k *keeper) {
+			newer(in)
+			k.differs, k.lacks, in.VM.Spec.PowerState = []driver.Difference{live}, []driver.Difference{lack}, vmv1alpha1.PoweredOff
+		}, " False RecordNewer ends"},
+		"backup: it was newer, and the object has gone on":  {func(in *Input, _ *keeper) { newer(in); paused(in); in.VM.Generation = 10 }, " False RecordNewer ends"},
+		"backup: it was newer, and says what the object is": {func(in *Input, _ *keeper) { in.Facts.Recorded.Generation = 9; paused(in) }, "metadata.record "},
+		"backup: the object counts by order": {func(in *Input, _ *keeper) {
+			newer(in)
+			in.VM.Annotations = map[string]string{vmv1alpha1.AnnotationOverwriteRecord: "9"}
+		}, "metadata.record "},
+		"backup: an order about another record": {func(in *Input, _ *keeper) {
+			newer(in)
+			in.VM.Annotations = map[string]string{vmv1alpha1.AnnotationOverwriteRecord: "8"}
+		}, " False RecordNewer ends"},
+		"backup error Requeue goes on: a write that failed": {func(in *Input, _ *keeper) {
+			in.VM.Generation, in.VM.Spec.PowerState = 5, vmv1alpha1.PoweredOff
+			op := driver.Operation{Kind: driver.KindReconfigure, Changes: []driver.Difference{inert{}.Keep(driver.Record{Head: record.HeadOf(in.VM)})}}
+			in.Last = Outcomes{{Kind: op.Kind, Fingerprint: Fingerprint(op), Err: errors.New("denied"), Next: in.Now.Add(time.Minute)}}
+		}, "power off False Error"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := Make(kept(tc.change))
+			got := ""
+			if op := p.Operation; op != nil && op.Kind == driver.KindReconfigure {
+				var paths []string
+				for _, c := range op.Changes {
+					paths = append(paths, c.Path)
+				}
+				got = strings.Join(paths, ",")
+			} else if op != nil {
+				got = string(op.Kind)
+			}
+			got += " "
+			if c := meta.FindStatusCondition(p.Conditions, vmv1alpha1.ConditionBackupUpToDate); c != nil {
+				got += string(c.Status) + " " + c.Reason
+			}
+			if provider.IsNoRequeue(err) {
+				got += " ends"
+			}
+			if got != tc.want {
+				t.Errorf("%q, want %q (error %v)", got, tc.want, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,248 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	vimtypes "github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/record"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+	"github.com/slipway-dev/slipway/test/vcenter"
+)
+
+// recorded is the record that vCenter has of req's VM.
+func recorded(t *testing.T, ready vcenter.Ready, req *provider.Request) *record.Record {
+	t.Helper()
+	vm := inVCenter(t, ready)["team-a/"+req.VM.Name]
+	r, err := record.Decode(observe.ExtraConfig(&vm, observe.RecordKey))
+	if err != nil {
+		t.Fatalf("the record of %s: %v", req.VM.Name, err)
+	}
+	if head := observe.Recorded(&vm); head != record.HeadOf(req.VM) {
+		t.Errorf("the record of %s is said to be %q, want %q", req.VM.Name, head, record.HeadOf(req.VM))
+	}
+	return r
+}
+
+// backedUp waits until the record is that of the object, and returns the reconfigurations
+// that this took.
+func backedUp(l *loop, counted *calls, req *provider.Request) int {
+	l.t.Helper()
+	before := counted.snapshot()["ReconfigVM_Task"]
+	l.until("the record is that of the object", func() bool {
+		ref := vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}
+		return observe.Recorded(l.p.inventory.Get(ref)) == record.HeadOf(req.VM) && isTrue(&req.VM.Status, vmv1alpha1.ConditionBackupUpToDate)
+	}, req)
+	for {
+		req.Now = time.Now()
+		ch, err := l.p.CreateOrUpdateVirtualMachineAsync(l.t.Context(), req)
+		if ch == nil && err == nil {
+			return counted.snapshot()["ReconfigVM_Task"] - before
+		}
+		if !l.wait(l.t.Context(), time.Second) {
+			l.t.Fatalf("the VM does not come to rest: %v", err)
+		}
+	}
+}
+
+func TestANewVMKeepsItsRecordWithoutAnotherReconfiguration(t *testing.T) {
+	ready := startVCenter(t)
+	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
+		t.Run(name, func(t *testing.T) {
+			p, counted := startProvider(t, ready, nil)
+			l := newLoop(t, p)
+			req := newRequest("kept-"+name, image)
+			req.VM.Labels = map[string]string{"app": "web"}
+			before := counted.snapshot()["ReconfigVM_Task"]
+			l.until("the VM runs with an address", running(req), req)
+			if n := counted.snapshot()["ReconfigVM_Task"] - before; n > 1 {
+				t.Errorf("%d reconfigurations of a new VM, want at most the one that completes it", n)
+			}
+			if got := recorded(t, ready, req); got.Labels["app"] != "web" || !isTrue(&req.VM.Status, vmv1alpha1.ConditionBackupUpToDate) {
+				t.Errorf("record %+v, condition %s", got, reason(&req.VM.Status, vmv1alpha1.ConditionBackupUpToDate))
+			}
+			steady(t, p, l, counted, req)
+		})
+	}
+}
+
+func TestARecordFollowsGenerationLabelsAndAnnotationsAndNoStatus(t *testing.T) {
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("followed", libraryImage())
+	l.until("the VM runs with an address", running(req), req)
+	for name, tc := range map[string]struct {
+		change func(*vmv1alpha1.VirtualMachine)
+		want   int
+	}{
+		"a label":       {func(vm *vmv1alpha1.VirtualMachine) { vm.Labels = map[string]string{"app": "db"} }, 1},
+		"an annotation": {func(vm *vmv1alpha1.VirtualMachine) { vm.Annotations = map[string]string{"note": "x"} }, 1},
+		"the manifest that kubectl keeps": {func(vm *vmv1alpha1.VirtualMachine) {
+			vm.Annotations = map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{}"}
+		}, 0},
+		"status": {func(vm *vmv1alpha1.VirtualMachine) { vm.Status.NodeName = "another" }, 0},
+		"a spec that asks nothing of vSphere": {func(vm *vmv1alpha1.VirtualMachine) {
+			vm.Generation, vm.Spec.RestartMode = vm.Generation+1, vmv1alpha1.PowerOpModeSoft
+		}, 1},
+	} {
+		before := req.VM.DeepCopy()
+		tc.change(req.VM)
+		if n := backedUp(l, counted, req); n != tc.want {
+			t.Errorf("%s: %d reconfigurations, want %d", name, n, tc.want)
+		}
+		recorded(t, ready, req)
+		req.VM.Labels, req.VM.Annotations = before.Labels, before.Annotations
+		backedUp(l, counted, req)
+	}
+	steady(t, p, l, counted, req)
+}
+
+func TestARecordIsWrittenWithOtherChanges(t *testing.T) {
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("merged", libraryImage())
+	l.until("the VM runs with an address", running(req), req)
+	req.VM.Generation++
+	req.VM.Spec.CPU = &vmv1alpha1.VirtualMachineCPU{Shares: &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}}
+	req.Effective.CPU.Shares = req.VM.Spec.CPU.Shares
+	if n := backedUp(l, counted, req); n != 1 {
+		t.Errorf("%d reconfigurations for shares and the record of them, want one", n)
+	}
+	if got := recorded(t, ready, req); got.Generation != req.VM.Generation || got.Spec.CPU == nil {
+		t.Errorf("record %+v, want the shares in it", got)
+	}
+}
+
+func TestAnObjectThatIsTooLargeKeepsTheRecordOfBefore(t *testing.T) {
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("large", libraryImage())
+	l.until("the VM runs with an address", running(req), req)
+	req.VM.Annotations = map[string]string{}
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range 200 {
+		noise := make([]byte, 600)
+		for j := range noise {
+			noise[j] = byte('!' + random.IntN(90))
+		}
+		req.VM.Annotations[fmt.Sprintf("n/%d", i)] = string(noise)
+	}
+	l.until("the condition says so", func() bool {
+		return reason(&req.VM.Status, vmv1alpha1.ConditionBackupUpToDate) == "False TooLarge"
+	}, req)
+	c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionBackupUpToDate)
+	if !strings.Contains(c.Message, "allowed are 65536; the record is that of generation 1") {
+		t.Errorf("message %q", c.Message)
+	}
+	steady(t, p, l, counted, req)
+	req.VM.Annotations = nil
+	if n := backedUp(l, counted, req); n != 0 {
+		t.Errorf("%d reconfigurations when the object is as its record again, want none", n)
+	}
+}
+
+// A store that was put back to a time before the last changes.
+func TestWhatARestoredStoreHasForgottenIsNotTakenBack(t *testing.T) {
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("restored", libraryImage())
+	l.until("the VM runs with an address", running(req), req)
+	old, oldEffective := req.VM.DeepCopy(), req.Effective.DeepCopy()
+	shares := &vmv1alpha1.Shares{Level: vmv1alpha1.SharesHigh}
+	req.VM.Generation, req.VM.Spec.CPU, req.Effective.CPU.Shares = 7, &vmv1alpha1.VirtualMachineCPU{Shares: shares}, shares
+	backedUp(l, counted, req)
+	newest, newestEffective := req.VM.DeepCopy(), req.Effective.DeepCopy()
+
+	req.VM, req.Effective = old, oldEffective
+	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+	before := counted.snapshot()
+	held := func(when string) {
+		t.Helper()
+		req.Now = time.Now()
+		ch, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
+		if ch != nil || !provider.IsNoRequeue(err) {
+			t.Fatalf("%s: started %t, error %v; want nothing to be done", when, ch != nil, err)
+		}
+		if diff := cmp.Diff(before, counted.snapshot()); diff != "" {
+			t.Errorf("%s: vCenter was called (-before +after):\n%s", when, diff)
+		}
+		for _, kind := range []string{vmv1alpha1.ConditionBackupUpToDate, vmv1alpha1.ConditionConfigurationSynced} {
+			if got := reason(&req.VM.Status, kind); got != "False RecordNewer" {
+				t.Errorf("%s: %s is %s, want False RecordNewer", when, kind, got)
+			}
+		}
+	}
+	held("older")
+	req.VM.Generation = 8 // Somebody has gone on with the object of before.
+	held("older, and changed since")
+
+	// What virtctl recover does.
+	req.VM.Spec, req.Effective = newest.Spec, newestEffective
+	backedUp(l, counted, req)
+	if got := recorded(t, ready, req); got.Generation != 8 {
+		t.Errorf("record of generation %d after the object was made what it said, want 8", got.Generation)
+	}
+
+	// What an administrator says who means the object.
+	req.VM.Generation, req.VM.Spec.CPU, req.Effective.CPU.Shares = 3, nil, nil
+	before = counted.snapshot()
+	held("older again")
+	req.VM.Annotations = map[string]string{vmv1alpha1.AnnotationOverwriteRecord: "8"}
+	backedUp(l, counted, req)
+	if got := recorded(t, ready, req); got.Generation != 3 || len(got.Annotations) != 0 {
+		t.Errorf("record %+v, want that of generation 3 without the annotation", got)
+	}
+	steady(t, p, l, counted, req)
+}
+
+// VMs of versions that kept no records.
+func TestAVMOfBeforeGetsOnceWhatItLacks(t *testing.T) {
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("before", libraryImage())
+	l.until("the VM runs with an address", running(req), req)
+	empty := func(keys ...string) {
+		t.Helper()
+		ref, spec := vimtypes.ManagedObjectReference{Type: "VirtualMachine", Value: req.VM.Status.UniqueID}, vimtypes.VirtualMachineConfigSpec{}
+		for _, key := range keys {
+			spec.ExtraConfig = append(spec.ExtraConfig, &vimtypes.OptionValue{Key: key, Value: ""})
+		}
+		if err := p.driver.actor.Reconfigure(t.Context(), ref, spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	empty(observe.RecordKey, observe.RecordHeadKey, observe.AdaptersKey)
+	if n := backedUp(l, counted, req); n != 1 {
+		t.Errorf("%d reconfigurations of a VM of before, want one", n)
+	}
+	recorded(t, ready, req)
+	adapters := func() string {
+		vm := inVCenter(t, ready)["team-a/before"]
+		return observe.ExtraConfig(&vm, observe.AdaptersKey)
+	}
+	if adapters() == "" {
+		t.Error("the adapters of a VM of before are not recorded")
+	}
+	steady(t, p, l, counted, req)
+
+	empty(observe.AdaptersKey)
+	if n := backedUp(l, counted, req); n != 0 || adapters() != "" {
+		t.Errorf("%d reconfigurations to fill in again what somebody removed since, adapters %q; want none", n, adapters())
+	}
+}
