@@ -6,6 +6,7 @@ package controllerrevision
 import (
 	"context"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,6 +47,9 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 			return controller.Result{}, nil // it is looked at again when that ends
 		}
 	}
+	if wait := awaited(revision, time.Now()); wait > 0 {
+		return controller.Result{RequeueAfter: wait}, nil
+	}
 	marked, err := r.mark(ctx, revision)
 	if err != nil {
 		return changed(err)
@@ -59,6 +63,18 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		return controller.Result{RequeueAfter: lookAgainDelay}, nil
 	}
 	return changed(r.delete(ctx, marked))
+}
+
+// recovery is how long a revision that was made again waits for the virtual machines that are
+// made again after it, by somebody who may have to begin anew.
+const recovery = time.Hour
+
+// awaited is how long a revision waits yet for who is to name it.
+func awaited(revision *itv1alpha1.ControllerRevision, now time.Time) time.Duration {
+	if _, recovered := revision.Annotations[itv1alpha1.AnnotationRecovered]; !recovered {
+		return 0
+	}
+	return revision.CreationTimestamp.Add(recovery).Sub(now)
 }
 
 // mark tells whoever captures the same object that the revision is about to go.

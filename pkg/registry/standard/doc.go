@@ -5,7 +5,8 @@
 // Kubernetes API: a spec, perhaps a status, and validation.
 //
 // Guarantees:
-//   - Creation drops status and starts generation at 1.
+//   - Creation drops status and starts generation at 1, but for an object that was lost with
+//     the store and is made again.
 //   - The main endpoint keeps the stored status, and generation moves only when spec
 //     does; the status endpoint keeps the stored spec, labels, annotations,
 //     finalizers and owners.

@@ -32,6 +32,9 @@ type Kind[T runtime.Object] struct {
 	Derived bool
 	// Status is nil for a kind without one.
 	Status *Status[T]
+	// Remake is true for an object that is created again after it was lost with the store,
+	// which keeps its generation, and of its status what Remake has left. It may be nil.
+	Remake func(obj T) bool
 	// PrepareForCreate and PrepareForUpdate complete what is to be stored: after status
 	// was dropped or kept, before changes of spec are counted. Both may be nil.
 	PrepareForCreate func(obj T)

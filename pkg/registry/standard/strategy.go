@@ -62,13 +62,16 @@ func (s Strategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	}
 }
 
-// PrepareForCreate drops status and starts counting generations.
+// PrepareForCreate drops status and starts counting generations, unless the object is one
+// that is made again.
 func (s Strategy[T]) PrepareForCreate(_ context.Context, obj runtime.Object) {
 	created := obj.(T)
-	if s.kind.Status != nil {
-		s.kind.Status.Drop(created)
+	if s.kind.Remake == nil || !s.kind.Remake(created) {
+		if s.kind.Status != nil {
+			s.kind.Status.Drop(created)
+		}
+		metaOf(created).SetGeneration(1)
 	}
-	metaOf(created).SetGeneration(1)
 	if s.kind.PrepareForCreate != nil {
 		s.kind.PrepareForCreate(created)
 	}

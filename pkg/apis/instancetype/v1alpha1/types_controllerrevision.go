@@ -13,6 +13,11 @@ import (
 // the meantime removes the mark, and so keeps the revision.
 const AnnotationCollecting = "instancetype.slipway.dev/collecting"
 
+// AnnotationRecovered marks a ControllerRevision that was made again after it was lost with
+// the store, for virtual machines that are made again after it: it is not collected before
+// they can be there.
+const AnnotationRecovered = "instancetype.slipway.dev/recovered"
+
 // +genclient
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 

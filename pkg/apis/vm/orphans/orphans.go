@@ -5,6 +5,9 @@
 // exist. It is no object: nothing of it is stored, watched or changed, and it is not
 // among the resources that the API lists.
 //
+// With the parameter records it is about what VMs keep of their objects as well, pages of it:
+// that is for privileged users, for it has the contents of all namespaces.
+//
 // The report is read with GET at Path. That takes the right to list Resource in the
 // group vm.slipway.dev. A server that cannot tell of any vCenter now answers 503 with
 // Retry-After; of which it cannot tell is in Unknown.
@@ -21,6 +24,29 @@ const (
 	Path = Root + "/" + Resource
 )
 
+// Parameters of the request.
+const (
+	// ParamRecords with the value Heads or Texts asks for Kept instead of Orphans.
+	ParamRecords = "records"
+	// ParamNamespace restricts Kept to one namespace, empty for all.
+	ParamNamespace = "namespace"
+	// ParamName restricts Kept to objects of a name, empty for all.
+	ParamName = "name"
+	// ParamContinue is Report.Continue of the page before.
+	ParamContinue = "continue"
+)
+
+// Values of ParamRecords.
+const (
+	// Heads asks for what is kept, without the records.
+	Heads = "heads"
+	// Texts asks for the records, too.
+	Texts = "texts"
+)
+
+// MaxHeads and MaxTexts bound a page: 100 records have less than 7 MiB.
+const MaxHeads, MaxTexts = 1000, 100
+
 // Report lists the orphans.
 type Report struct {
 	// VCenter is the host of the vCenter, or of those that the report covers, with commas
@@ -28,6 +54,11 @@ type Report struct {
 	VCenter string `json:"vCenter"`
 	// Orphans by namespace and name, of those.
 	Orphans []Orphan `json:"orphans"`
+	// Kept are the VMs whose object is not as the record of it, by namespace, name and managed
+	// object ID; only with ParamRecords, instead of Orphans.
+	Kept []Kept `json:"kept,omitempty"`
+	// Continue asks for the next page of Kept; empty when this is the last one.
+	Continue string `json:"continue,omitempty"`
 	// Unknown are the vCenters that the report does not cover: whether there are orphans in
 	// these is not said.
 	Unknown []Unknown `json:"unknown,omitempty"`

@@ -25,6 +25,7 @@ func ValidateVirtualMachine(obj *vmv1alpha1.VirtualMachine) field.ErrorList {
 	errs = append(errs, validateAnnotations(obj, nil)...)
 	errs = append(errs, validateChecks(obj.Annotations, nil)...)
 	errs = append(errs, validateFastDeploy(obj.Annotations, nil)...)
+	errs = append(errs, validateRecovered(obj)...)
 	errs = append(errs, ValidateVirtualMachineSpec(&obj.Spec, field.NewPath("spec"))...)
 	errs = append(errs, validateNotItself(obj, field.NewPath("spec"))...)
 	return append(errs, validateNewBIOSUUID(obj.Spec.Firmware, field.NewPath("spec", "firmware", "uuid"))...)
@@ -84,6 +85,18 @@ func validateFastDeploy(annotations, old map[string]string) field.ErrorList {
 		return nil
 	}
 	return field.ErrorList{field.NotSupported(field.NewPath("metadata", "annotations").Key(key), vmv1alpha1.FastDeployMode(value), vmv1alpha1.FastDeployModes)}
+}
+
+// validateRecovered checks the annotation of a virtual machine that is made again: who sends
+// it says with it which UID and which generation that had.
+func validateRecovered(obj *vmv1alpha1.VirtualMachine) field.ErrorList {
+	const key = vmv1alpha1.AnnotationRecovered
+	value, ok := obj.Annotations[key]
+	if !ok || value == string(obj.UID) {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(field.NewPath("metadata", "annotations").Key(key), value,
+		"must be the UID of a lost virtual machine, a UUID in lower case, with metadata.generation from 1")}
 }
 
 // validateVMName checks a name that Kubernetes and vSphere must both accept.
