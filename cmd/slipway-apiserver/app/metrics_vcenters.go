@@ -42,18 +42,29 @@ func (c *fleetCollector) Collect(to chan<- prometheus.Metric) {
 // orphans finds those of each vCenter that there is, by its host; nil for one that is not in
 // use here. It is empty while it is not known which there are.
 func (v *vcenters) orphans(informers externalversions.SharedInformerFactory) map[string]engine.FindOrphans {
+	return each(v, func(e *engine.Engine) engine.FindOrphans { return findOrphans(e, informers) })
+}
+
+// keepers are those of each vCenter, likewise.
+func (v *vcenters) keepers(informers externalversions.SharedInformerFactory) map[string]*keeper {
+	return each(v, func(e *engine.Engine) *keeper { return keeperOf(e, informers) })
+}
+
+// each makes something of each vCenter, by its host: the zero value of one that is not in use
+// here. It is nil while it is not known which there are.
+func each[T any](v *vcenters, of func(*engine.Engine) T) map[string]T {
 	if !v.zones.known() {
 		return nil
 	}
-	find := map[string]engine.FindOrphans{}
+	out := map[string]T{}
 	for _, host := range v.zones.hosts(v.deps.options.VCenter.URL) {
-		find[host] = nil
+		out[host] = *new(T)
 	}
 	members, _ := v.fleet.Members()
 	for _, m := range members {
-		find[m.host] = findOrphans(m.Engine, informers)
+		out[m.host] = of(m.Engine)
 	}
-	return find
+	return out
 }
 
 // hosts are those of all vCenters; flags is the URL of the one that the flags describe.

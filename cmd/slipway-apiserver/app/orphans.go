@@ -5,6 +5,7 @@ package app
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -13,11 +14,15 @@ import (
 	"sync/atomic"
 
 	"github.com/emicklei/go-restful/v3"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/endpoints/request"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/klog/v2"
 
 	"github.com/slipway-dev/slipway/pkg/apis/vm/orphans"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/pkg/provider/engine"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
@@ -28,6 +33,10 @@ type orphanReport struct {
 	// find tells how to find those of each vCenter, by its host; nil stands for one that
 	// another replica takes care of.
 	find atomic.Pointer[func() map[string]engine.FindOrphans]
+	// keep tells the same of what VMs keep of their objects. It is there before find is.
+	keep atomic.Pointer[func() map[string]*keeper]
+	// privileged tells who may read what objects of all namespaces say.
+	privileged func(user.Info) bool
 }
 
 // Why a report does not cover a vCenter.
@@ -57,7 +66,18 @@ func (o *orphanReport) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		later(w, "the controllers do not run in this replica of the server yet")
 		return
 	}
-	report, known := reportOf((*find)())
+	var report orphans.Report
+	var known bool
+	if r.URL.Query().Has(orphans.ParamRecords) {
+		p, err := o.allowed(r)
+		if err != nil {
+			refuseWith(w, err)
+			return
+		}
+		report, known = keptReport((*o.keep.Load())(), p)
+	} else {
+		report, known = reportOf((*find)())
+	}
 	if !known {
 		why := "there is no vCenter, or which there are is not known yet"
 		if len(report.Unknown) > 0 {
@@ -88,13 +108,43 @@ func reportOf(all map[string]engine.FindOrphans) (report orphans.Report, known b
 		}
 		covered = append(covered, host)
 		for _, f := range found {
-			report.Orphans = append(report.Orphans, orphans.Orphan{
-				Namespace: f.Key.Namespace, Name: f.Key.Name, UID: string(f.UID), VCenter: host, UniqueID: f.UniqueID, VSphereName: f.Name,
-			})
+			report.Orphans = append(report.Orphans, orphanOf(host, &f))
 		}
 	}
 	report.VCenter = strings.Join(covered, ", ")
 	return report, len(covered) > 0
+}
+
+// allowed is the page that a request asks for, if who asks may have any.
+func (o *orphanReport) allowed(r *http.Request) (page, error) {
+	who, ok := request.UserFrom(r.Context())
+	if !ok || !o.privileged(who) {
+		return page{}, apierrors.NewForbidden(vmv1alpha1.Resource(orphans.Resource), "",
+			errors.New("only privileged users may read what VMs keep of objects, for these are of all namespaces"))
+	}
+	p, err := pageOf(r.URL.Query())
+	if err != nil {
+		return page{}, apierrors.NewBadRequest(err.Error())
+	}
+	return p, nil
+}
+
+// refuseWith answers with an error of the API.
+func refuseWith(w http.ResponseWriter, err error) {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	answer := status.Status()
+	answer.Kind, answer.APIVersion = "Status", "v1" // else clients do not take it for one
+	w.Header().Set("Content-Type", restful.MIME_JSON)
+	w.WriteHeader(int(answer.Code))
+	_ = json.NewEncoder(w).Encode(&answer)
+}
+
+func orphanOf(host string, o *driver.Owned) orphans.Orphan {
+	return orphans.Orphan{Namespace: o.Key.Namespace, Name: o.Key.Name, UID: string(o.UID), VCenter: host, UniqueID: o.UniqueID, VSphereName: o.Name}
 }
 
 // later refuses for the moment; clients of Kubernetes come again by themselves.

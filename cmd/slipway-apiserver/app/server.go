@@ -19,6 +19,7 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
 
+	"github.com/slipway-dev/slipway/pkg/admission/protectedkeys"
 	"github.com/slipway-dev/slipway/pkg/apiserver"
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 	"github.com/slipway-dev/slipway/pkg/storeidentity"
@@ -142,7 +143,7 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 	d := &controllerDeps{
 		options: o, loopback: s.generic.LoopbackClientConfig, hostConfig: c.hostConfig, host: c.host,
 		charges: c.charges, hostInformers: c.hostInformers,
-		health: c.health, store: c.store, mux: s.generic.Handler.NonGoRestfulMux, orphans: &orphanReport{},
+		health: c.health, store: c.store, mux: s.generic.Handler.NonGoRestfulMux, orphans: &orphanReport{privileged: protectedkeys.New(o.PrivilegedUsers...).Privileged},
 	}
 	if s.etcd != nil {
 		d.dataDir, d.alone = o.DataDir, s.etcd.Since()

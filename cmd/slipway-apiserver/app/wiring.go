@@ -223,6 +223,8 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	}
 	d.health.set(informersSynced(informers), used.sessions)
 	orphans := func() map[string]engine.FindOrphans { return used.orphans(informers) }
+	keepers := func() map[string]*keeper { return used.keepers(informers) }
+	d.orphans.keep.Store(&keepers)
 	d.orphans.find.Store(&orphans)
 	machines := newMachineCollector(d.options.VMMetrics, informers, shares{d.leases, zones.vcenterOf})
 	expose(d.mux, all, append(probes.Collectors(), &fleetCollector{used, informers}, used.told.told, used.took.calls, used.took.operations, machines)...)

@@ -21,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/orphans"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
@@ -49,7 +50,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	if r.Method == http.MethodPost || r.Method == http.MethodPatch {
 		body, _ := io.ReadAll(r.Body)
-		s.requests = append(s.requests, r.URL.RequestURI()+" "+string(body))
+		s.requests = append(s.requests, r.URL.RequestURI()+" "+asJSON(body))
 	}
 	if s.absent {
 		w.Header().Set("Content-Type", "text/plain")
@@ -58,6 +59,10 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.URL.Path == orphans.Path {
 		_ = json.NewEncoder(w).Encode(s.orphans)
+		return
+	}
+	if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/controllerrevisions") {
+		_, _ = io.WriteString(w, `{"metadata":{"name":"made"}}`)
 		return
 	}
 	if r.URL.Path == "/api/v1/namespaces" {
@@ -105,6 +110,19 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotFound)
 	_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Reason: metav1.StatusReasonNotFound, Code: 404,
 		Message: fmt.Sprintf("%q not found", path.Base(r.URL.Path))})
+}
+
+// asJSON is what was sent, which an object may be in protobuf.
+func asJSON(body []byte) string {
+	obj, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+	if err != nil {
+		return string(body)
+	}
+	out, err := json.Marshal(obj)
+	if err != nil {
+		return err.Error()
+	}
+	return string(out)
 }
 
 // run starts virtctl with args against s and returns what it printed.
