@@ -1,0 +1,260 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package recovery
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/test/catalogue"
+)
+
+const (
+	teamA, teamB = "team-a", "team-b"
+	// each is how many virtual machines a namespace has.
+	each = 50
+)
+
+func TestAStoreThatIsLostIsMadeAgainFromVSphere(t *testing.T) {
+	s := start(t)
+	s.fill(teamA, each)
+	s.fill(teamB, each)
+	s.ready(2*each, teamA, teamB)
+	// What they have captured stays, although the source has changed.
+	types := s.api.InstancetypeV1alpha1().VirtualMachineInstancetypes(teamA)
+	small, err := types.Get(t.Context(), catalogue.Small, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	small.Spec.CPU.Guest = 4
+	if _, err := types.Update(t.Context(), small, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := s.virtctl("", "-n", teamB, "stop", "web-07", "--mode", "Hard"); err != nil {
+		t.Fatal(out, err)
+	}
+	s.eventually("web-07 is off", func(ctx context.Context) error {
+		vm, err := s.api.VmV1alpha1().VirtualMachines(teamB).Get(ctx, "web-07", metav1.GetOptions{})
+		if err == nil && vm.Status.PowerState != vmv1alpha1.PoweredOff {
+			err = fmt.Errorf("it is %s", vm.Status.PowerState)
+		}
+		return err
+	})
+	objects, machines := s.ready(2*each, teamA, teamB), s.inventory()
+
+	s.lose()
+	if list, err := s.api.VmV1alpha1().VirtualMachines("").List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) != 0 {
+		t.Fatalf("%d virtual machines in an empty store, error %v", len(list.Items), err)
+	}
+	s.eventually("all are listed as missing", func(context.Context) error {
+		out, err := s.virtctl("", "recover", "-A")
+		if n := strings.Count(out, " Missing "); err == nil && n != 2*each {
+			err = fmt.Errorf("%d are missing: %s", n, out)
+		}
+		return err
+	})
+	s.forbidden()
+	if out, err := s.virtctl("", "recover", "--all", "-A", "--dry-run"); err != nil || strings.Count(out, "created (server dry run)") != 2*each {
+		t.Fatalf("dry run: %v\n%s", err, out)
+	}
+	if list, err := s.api.VmV1alpha1().VirtualMachines("").List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) != 0 {
+		t.Fatalf("%d virtual machines after a dry run, error %v", len(list.Items), err)
+	}
+
+	// Killed in the middle: virtctl in one namespace, the server in the other.
+	s.killed(func(cmd *exec.Cmd) error { return cmd.Process.Kill() }, "recover", "--all", "-n", teamA)
+	s.killed(func(*exec.Cmd) error { return s.KillSlipway() }, "recover", "--all", "-n", teamB)
+	if err := s.RestartSlipway(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("the rest is recovered", func(context.Context) error {
+		_, err := s.virtctl("", "recover", "--all", "-A")
+		return err
+	})
+
+	if diff := cmp.Diff(objects, s.ready(2*each, teamA, teamB)); diff != "" {
+		t.Errorf("virtual machines (-before +after):\n%s", diff)
+	}
+	s.restart() // Nothing is left of what was remembered, and all is looked at anew.
+	s.ready(2*each, teamA, teamB)
+	if diff := cmp.Diff(machines, s.inventory()); diff != "" {
+		t.Errorf("VMs of vCenter (-before +after):\n%s", diff)
+	}
+	if out, err := s.virtctl("", "recover", "-A"); err != nil || !strings.Contains(out, "nothing to recover") {
+		t.Errorf("after all: %v\n%s", err, out)
+	}
+	// They are managed as before.
+	if out, err := s.virtctl("", "-n", teamA, "stop", "web-00", "--mode", "Hard"); err != nil {
+		t.Fatal(out, err)
+	}
+	s.eventually("web-00 is off", func(context.Context) error {
+		if m := s.inventory()[objects[teamA+"/web-00"].UniqueID]; m.Power != "poweredOff" {
+			return fmt.Errorf("it is %s", m.Power)
+		}
+		return nil
+	})
+}
+
+// lose kills the server, removes its data and serves an empty store.
+func (s *scene) lose() {
+	s.Helper()
+	if err := s.KillSlipway(); err != nil {
+		s.Fatal(err)
+	}
+	if err := os.RemoveAll(s.SlipwayDataDir()); err != nil {
+		s.Fatal(err)
+	}
+	restarted := make(chan error, 1)
+	go func() { restarted <- s.RestartSlipway(s.Context()) }()
+	s.accept()
+	if err := <-restarted; err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *scene) restart() {
+	s.Helper()
+	if err := s.KillSlipway(); err != nil {
+		s.Fatal(err)
+	}
+	if err := s.RestartSlipway(s.Context()); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// forbidden wants that ordinary users read no records, also with the right to list orphans.
+func (s *scene) forbidden() {
+	s.Helper()
+	const binding = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: alice-orphans}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: slipway-orphan-report}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]
+`
+	if err := s.Apply(s.Context(), []byte(binding)); err != nil {
+		s.Fatal(err)
+	}
+	alice, err := s.UserKubeconfig("alice")
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.eventually("alice may list orphans", func(context.Context) error {
+		_, err := s.virtctl(alice, "orphans")
+		return err
+	})
+	if out, err := s.virtctl(alice, "recover", "-A"); err == nil || !strings.Contains(err.Error(), "only privileged users") {
+		s.Errorf("alice reads records: %v\n%s", err, out)
+	}
+}
+
+// killed runs virtctl and kills something when it has recovered some virtual machines.
+func (s *scene) killed(kill func(*exec.Cmd) error, args ...string) {
+	s.Helper()
+	const some = 5
+	cmd := s.command("", args...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		s.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		s.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for n := 0; n < some && lines.Scan(); n++ {
+	}
+	if err := kill(cmd); err != nil {
+		s.Fatal(err)
+	}
+	for lines.Scan() {
+	}
+	if err := cmd.Wait(); err == nil {
+		s.Log("it was done before it was killed")
+	}
+}
+
+func TestARestoredStoreIsBroughtUpToDate(t *testing.T) {
+	s := start(t)
+	const machines = 3
+	s.fill(teamA, machines)
+	s.ready(machines, teamA)
+	snapshot := filepath.Join(s.dir, "snapshot.db")
+	s.etcd("snapshot", snapshot)
+	vms := s.api.VmV1alpha1().VirtualMachines(teamA)
+	// Each of these changes the generation.
+	for _, args := range [][]string{{"stop", "web-00", "--mode", "Hard"}, {"stop", "web-01", "--mode", "Hard"}} {
+		if out, err := s.virtctl("", append([]string{"-n", teamA}, args...)...); err != nil {
+			t.Fatal(out, err)
+		}
+	}
+	s.eventually("two are off", func(ctx context.Context) error {
+		for _, name := range []string{"web-00", "web-01"} {
+			vm, err := vms.Get(ctx, name, metav1.GetOptions{})
+			if err != nil || vm.Status.PowerState != vmv1alpha1.PoweredOff {
+				return fmt.Errorf("%s: %v", name, err)
+			}
+		}
+		return nil
+	})
+	objects, before := s.ready(machines, teamA), s.inventory()
+
+	if err := s.KillSlipway(); err != nil {
+		t.Fatal(err)
+	}
+	s.etcd("restore", snapshot)
+	s.etcd("release")
+	if err := s.RestartSlipway(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("two are older than their records", func(ctx context.Context) error {
+		for _, name := range []string{"web-00", "web-01"} {
+			vm, err := vms.Get(ctx, name, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			if c := conditions.Find(vm.Status.Conditions, vmv1alpha1.ConditionBackupUpToDate); c == nil || c.Reason != vmv1alpha1.ReasonRecordNewer {
+				return fmt.Errorf("%s: %+v", name, c)
+			}
+		}
+		return nil
+	})
+	if diff := cmp.Diff(before, s.inventory()); diff != "" {
+		t.Errorf("an older store has changed VMs (-before +after):\n%s", diff)
+	}
+	if out, err := s.virtctl("", "recover", "-A"); err != nil || strings.Count(out, " Older ") != 2 {
+		t.Errorf("listed: %v\n%s", err, out)
+	}
+	if out, err := s.virtctl("", "recover", "--all", "-A"); err != nil || strings.Count(out, " updated\n") != 2 {
+		t.Errorf("recovered: %v\n%s", err, out)
+	}
+	if diff := cmp.Diff(objects, s.ready(machines, teamA)); diff != "" {
+		t.Errorf("virtual machines (-before +after):\n%s", diff)
+	}
+	after := s.inventory()
+	for id, m := range before {
+		if m.Power != after[id].Power || m.Booted != after[id].Booted {
+			t.Errorf("%s was %+v, and is %+v", id, m, after[id])
+		}
+	}
+}
+
+// etcd runs slipway-apiserver etcd on the data of the server.
+func (s *scene) etcd(args ...string) {
+	s.Helper()
+	args = append([]string{"etcd", "--data-dir=" + s.SlipwayDataDir()}, args...)
+	if out, err := exec.CommandContext(s.Context(), filepath.Join(s.bin, "slipway-apiserver"), args...).CombinedOutput(); err != nil {
+		s.Fatalf("slipway-apiserver %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}

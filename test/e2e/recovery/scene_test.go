@@ -1,0 +1,234 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package recovery
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/view"
+	"github.com/vmware/govmomi/vim25/mo"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	"github.com/slipway-dev/slipway/test/catalogue"
+	"github.com/slipway-dev/slipway/test/localcluster"
+	"github.com/slipway-dev/slipway/test/vsphereclient"
+)
+
+// deadline is many times what an idle machine needs.
+const deadline = 5 * time.Minute
+
+// scene is an environment of a test's own.
+type scene struct {
+	*testing.T
+	*localcluster.Cluster
+	bin, dir string
+	api      versioned.Interface
+	host     kubernetes.Interface
+}
+
+func start(t *testing.T) *scene {
+	t.Helper()
+	bin, err := filepath.Abs("../../../bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scene{T: t, bin: bin, dir: t.TempDir()}
+	s.Cluster, err = localcluster.Start(t.Context(), localcluster.Options{
+		DataDir: s.dir, BinDir: bin, UnsafeNoFsync: true, GuestBootDelay: 100 * time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			log, _ := os.ReadFile(filepath.Join(localcluster.LogDir(s.dir), "slipway-apiserver.log"))
+			t.Logf("the end of the log:\n%s", log[max(0, len(log)-8000):])
+		}
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	if s.api, err = versioned.NewForConfig(s.RestConfig()); err != nil {
+		t.Fatal(err)
+	}
+	if s.host, err = kubernetes.NewForConfig(s.RestConfig()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// eventually waits until check returns nil.
+func (s *scene) eventually(what string, check func(ctx context.Context) error) {
+	s.Helper()
+	var last error
+	err := wait.PollUntilContextTimeout(s.Context(), 200*time.Millisecond, deadline, true, func(ctx context.Context) (bool, error) {
+		last = check(ctx)
+		return last == nil, nil
+	})
+	if err != nil {
+		s.Fatalf("%s: %v; last: %v", what, err, last)
+	}
+}
+
+// fill makes virtual machines in a namespace with instance types.
+func (s *scene) fill(namespace string, machines int) {
+	s.Helper()
+	if err := s.Apply(s.Context(), catalogue.Manifests(namespace)); err != nil {
+		s.Fatal(err)
+	}
+	for i := range machines {
+		vm := &vmv1alpha1.VirtualMachine{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("web-%02d", i), Labels: map[string]string{"app": "web"}},
+			Spec: vmv1alpha1.VirtualMachineSpec{
+				Instancetype: &vmv1alpha1.InstancetypeMatcher{Name: catalogue.Small, Kind: "VirtualMachineInstancetype"},
+				Preference:   &vmv1alpha1.PreferenceMatcher{Name: catalogue.Linux, Kind: "VirtualMachinePreference"},
+				Image:        &vmv1alpha1.VirtualMachineImageRef{Name: catalogue.Item},
+			},
+		}
+		if _, err := s.api.VmV1alpha1().VirtualMachines(namespace).Create(s.Context(), vm, metav1.CreateOptions{}); err != nil {
+			s.Fatal(err)
+		}
+	}
+}
+
+// object is what of a virtual machine must be the same afterwards.
+type object struct {
+	UID, Instancetype, Preference, UniqueID, InstanceUUID, Zone string
+	Generation                                                  int64
+	Labels                                                      map[string]string
+	Spec                                                        vmv1alpha1.VirtualMachineSpec
+}
+
+// ready waits until all virtual machines of the namespaces are ready and recorded, and
+// returns them by namespace and name.
+func (s *scene) ready(machines int, namespaces ...string) map[string]object {
+	s.Helper()
+	out := map[string]object{}
+	s.eventually(fmt.Sprintf("%d virtual machines are ready and recorded", machines), func(ctx context.Context) error {
+		clear(out)
+		for _, namespace := range namespaces {
+			list, err := s.api.VmV1alpha1().VirtualMachines(namespace).List(ctx, metav1.ListOptions{})
+			if err != nil {
+				return err
+			}
+			for i := range list.Items {
+				vm := &list.Items[i]
+				for _, kind := range []string{vmv1alpha1.ConditionReady, vmv1alpha1.ConditionBackupUpToDate} {
+					if c := conditions.Find(vm.Status.Conditions, kind); c == nil || c.Status != metav1.ConditionTrue {
+						return fmt.Errorf("%s/%s: %s is %+v", namespace, vm.Name, kind, c)
+					}
+				}
+				it, preference := vm.Status.InstancetypeRef, vm.Status.PreferenceRef
+				if it == nil || preference == nil || it.ControllerRevisionRef == nil || preference.ControllerRevisionRef == nil {
+					return fmt.Errorf("%s/%s has captured nothing", namespace, vm.Name)
+				}
+				out[namespace+"/"+vm.Name] = object{
+					UID: string(vm.UID), Instancetype: it.ControllerRevisionRef.Name, Preference: preference.ControllerRevisionRef.Name,
+					UniqueID: vm.Status.UniqueID, InstanceUUID: vm.Status.InstanceUUID, Zone: vm.Status.Zone,
+					Generation: vm.Generation, Labels: vm.Labels, Spec: vm.Spec,
+				}
+			}
+		}
+		if len(out) != machines {
+			return fmt.Errorf("there are %d", len(out))
+		}
+		return nil
+	})
+	return out
+}
+
+// machine is what vCenter has of a VM: a reconfiguration changes the version, and a power on
+// the time.
+type machine struct{ InstanceUUID, ChangeVersion, Booted, Power string }
+
+// inventory lists the VMs of vCenter by managed object ID.
+func (s *scene) inventory() map[string]machine {
+	s.Helper()
+	vc := s.VCenter()
+	client, err := vsphereclient.Login(s.Context(), vc.URL, vc.CAFile, vc.Username, vc.Password)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer func() { _ = client.Logout(context.WithoutCancel(s.Context())) }()
+	all, err := view.NewManager(client.Client).CreateContainerView(s.Context(), client.ServiceContent.RootFolder, []string{"VirtualMachine"}, true)
+	if err != nil {
+		s.Fatal(err)
+	}
+	var vms []mo.VirtualMachine
+	if err := all.Retrieve(s.Context(), []string{"VirtualMachine"}, []string{"config.instanceUuid", "config.changeVersion", "runtime.bootTime", "runtime.powerState"}, &vms); err != nil {
+		s.Fatal(err)
+	}
+	out := map[string]machine{}
+	for _, vm := range vms {
+		m := machine{Power: string(vm.Runtime.PowerState)}
+		if vm.Config != nil {
+			m.InstanceUUID, m.ChangeVersion = vm.Config.InstanceUuid, vm.Config.ChangeVersion
+		}
+		if vm.Runtime.BootTime != nil {
+			m.Booted = vm.Runtime.BootTime.Format(time.RFC3339Nano)
+		}
+		out[vm.Self.Value] = m
+	}
+	return out
+}
+
+// virtctl runs the program as an administrator, or with a kubeconfig.
+func (s *scene) virtctl(kubeconfig string, args ...string) (out string, err error) {
+	s.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := s.command(kubeconfig, args...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err = cmd.Run(); err != nil {
+		err = fmt.Errorf("virtctl %s: %w: %s", strings.Join(args, " "), err, stderr.String())
+	}
+	return stdout.String(), err
+}
+
+func (s *scene) command(kubeconfig string, args ...string) *exec.Cmd {
+	if kubeconfig == "" {
+		kubeconfig = s.AdminKubeconfig
+	}
+	cmd := exec.CommandContext(s.Context(), filepath.Join(s.bin, "virtctl"), append([]string{"--kubeconfig", kubeconfig}, args...)...)
+	cmd.Env = append(os.Environ(), "HOME="+s.TempDir())
+	return cmd
+}
+
+// accept waits until the server refuses its store, and says that this is the one.
+func (s *scene) accept() {
+	s.Helper()
+	const namespace, name, order = "slipway-system", "slipway-store", "slipway.dev/accept-store="
+	s.eventually("the store is accepted", func(ctx context.Context) error {
+		_, err := s.api.VmV1alpha1().VirtualMachines("default").List(ctx, metav1.ListOptions{})
+		if err == nil {
+			return nil
+		}
+		_, id, refused := strings.Cut(err.Error(), order)
+		if !refused {
+			return err
+		}
+		var known *corev1.ConfigMap
+		if known, err = s.host.CoreV1().ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{}); err != nil {
+			return err
+		}
+		metav1.SetMetaDataAnnotation(&known.ObjectMeta, strings.TrimSuffix(order, "="), strings.Fields(id)[0])
+		if _, err = s.host.CoreV1().ConfigMaps(namespace).Update(ctx, known, metav1.UpdateOptions{}); err != nil {
+			return err
+		}
+		return fmt.Errorf("it was accepted and is not served yet")
+	})
+}
