@@ -64,7 +64,8 @@ func (s *Server) endpoints(address string) (_ http.Handler, err error) {
 	}
 	s.deployer.DisksOnly(true)
 	s.updates = &contentlibrary.Updates{Next: s.deployer, Deployer: s.deployer}
-	s.captures = &contentlibrary.Captures{Next: s.updates, Registry: registry, Source: s.gate}
+	s.captures = &contentlibrary.Captures{Next: s.updates, Registry: registry, Source: s.gate,
+		Allowed: func(privilege string) bool { return s.onRoot(s.options.Username, privilege) }}
 	s.screens = &screen.Screens{Next: s.captures, Registry: registry, Gate: s.gate, Sight: s.sight}
 	return s.screens, nil
 }

@@ -31,6 +31,8 @@ import (
 
 const (
 	capturePath = "/rest/com/vmware/vcenter/ovf/library-item"
+	// subscribedItemPath is that of an item of a subscribed library.
+	subscribedItemPath = "/rest/com/vmware/content/library/subscribed-item"
 	// activationHeader has the activation ID of the task that a call makes. VM Operator
 	// finds its captures by it.
 	activationHeader = "vapi-ctx-actid"
@@ -56,6 +58,8 @@ type Captures struct {
 	Next     http.Handler
 	Registry *simulator.Registry
 	Source   Source
+	// Allowed tells whether the account has a privilege on content libraries.
+	Allowed func(privilege string) bool
 
 	mu sync.Mutex
 	// fail is what captures fail with; nothing is removed then if remains.
@@ -82,8 +86,26 @@ func (c *Captures) Routes(mux *http.ServeMux) {
 	})
 }
 
+// privilege is what a change of an item takes (vSphere Automation API, Content Library Item,
+// "requires" of its operations); empty for any other call.
+func privilege(r *http.Request) string {
+	switch item := strings.HasPrefix(r.URL.Path, libraryItemPath+"/id:"); {
+	case item && r.Method == http.MethodPatch:
+		return "ContentLibrary.UpdateLibraryItem"
+	case item && r.Method == http.MethodDelete:
+		return "ContentLibrary.DeleteLibraryItem"
+	case strings.HasPrefix(r.URL.Path, subscribedItemPath+"/id:") && r.URL.Query().Get("~action") == "sync":
+		return "ContentLibrary.SyncLibraryItem"
+	}
+	return ""
+}
+
 // ServeHTTP answers captures, and passes everything else on.
 func (c *Captures) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if id := privilege(r); id != "" && !c.Allowed(id) {
+		w.WriteHeader(http.StatusForbidden)
+		return
+	}
 	action := r.URL.Query().Get("~action")
 	if r.URL.Path != capturePath || r.Method != http.MethodPost || action != "" && action != "create" {
 		c.Next.ServeHTTP(w, r)
@@ -104,6 +126,10 @@ func (c *Captures) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		vapi.ApiErrorNotFound(w)
 		return
 	}
+	if req.Target.LibraryItemID == "" && !c.Allowed("ContentLibrary.AddLibraryItem") {
+		w.WriteHeader(http.StatusForbidden)
+		return
+	}
 	id, err := c.capture(r.Context(), client, vm.Self, &req, r.Header.Get(activationHeader))
 	switch {
 	case err == nil:
@@ -114,6 +140,8 @@ func (c *Captures) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		vapi.ApiErrorAlreadyExists(w)
 	case fault.Is(err, &types.InvalidPowerState{}):
 		vapi.ApiErrorNotAllowedInCurrentState(w)
+	case fault.Is(err, &types.NoPermission{}):
+		w.WriteHeader(http.StatusForbidden)
 	case fault.Is(err, &types.TaskInProgress{}):
 		vapi.ApiErrorResourceInUse(w)
 	default:

@@ -58,6 +58,45 @@ func Add(ctx context.Context, client *rest.Client, name string) error {
 	return addItem(ctx, client, m, l.ID, name, []byte(strings.ReplaceAll(string(descriptor), Item, name)))
 }
 
+// NVRAM is what AddWithNVRAM takes for the variables of a firmware.
+const NVRAM = "BootOrder=0003"
+
+// AddWithNVRAM adds an item like Item that brings the variables of its firmware along, in the
+// way of vSphere's export with "Include image files".
+func AddWithNVRAM(ctx context.Context, client *rest.Client, name string) error {
+	m := library.NewManager(client)
+	l, err := m.GetLibraryByName(ctx, Library)
+	if err != nil {
+		return fmt.Errorf("find content library %s: %w", Library, err)
+	}
+	text := strings.NewReplacer(
+		"  </References>", `    <File ovf:href="`+Item+`.nvram" ovf:id="file2" ovf:size="`+fmt.Sprint(len(NVRAM))+`"/>
+  </References>`,
+		"    </VirtualHardwareSection>", `      <vmw:ExtraConfig ovf:required="false" vmw:key="nvram" vmw:value="ovf:/file/file2"/>
+    </VirtualHardwareSection>`).Replace(string(descriptor))
+	return addItem(ctx, client, m, l.ID, name, []byte(strings.ReplaceAll(text, Item, name)), part{name + ".nvram", []byte(NVRAM)})
+}
+
+// Update uploads the content of an item anew, which makes another version of it.
+func Update(ctx context.Context, client *rest.Client, name string) error {
+	m := library.NewManager(client)
+	l, err := m.GetLibraryByName(ctx, Library)
+	if err != nil {
+		return fmt.Errorf("find content library %s: %w", Library, err)
+	}
+	found, err := m.FindLibraryItems(ctx, library.FindItem{LibraryID: l.ID, Name: name})
+	if err != nil || len(found) != 1 {
+		return fmt.Errorf("find library item %s: there are %d: %w", name, len(found), err)
+	}
+	return fill(ctx, client, m, found[0], name, []byte(strings.ReplaceAll(string(descriptor), Item, name)))
+}
+
+// part is a file of an item.
+type part struct {
+	name string
+	data []byte
+}
+
 // appliance is the descriptor with properties, which the guest gets through guestinfo
 // or a CD-ROM.
 func appliance() []byte {
@@ -73,16 +112,16 @@ func appliance() []byte {
   </VirtualSystem>`, 1))
 }
 
-func addItem(ctx context.Context, client *rest.Client, m *library.Manager, id, name string, descriptor []byte) error {
+func addItem(ctx context.Context, client *rest.Client, m *library.Manager, id, name string, descriptor []byte, more ...part) error {
 	item, err := m.CreateLibraryItem(ctx, library.Item{Name: name, Type: library.ItemTypeOVF, LibraryID: id})
 	if err != nil {
 		return fmt.Errorf("create library item %s: %w", name, err)
 	}
-	return fill(ctx, client, m, item, name, descriptor)
+	return fill(ctx, client, m, item, name, descriptor, more...)
 }
 
 // fill uploads the content of an item.
-func fill(ctx context.Context, client *rest.Client, m *library.Manager, item, name string, descriptor []byte) error {
+func fill(ctx context.Context, client *rest.Client, m *library.Manager, item, name string, descriptor []byte, more ...part) error {
 	session, err := m.CreateLibraryItemUpdateSession(ctx, library.Session{LibraryItemID: item})
 	if err != nil {
 		return fmt.Errorf("open an update of library item %s: %w", name, err)
@@ -91,11 +130,8 @@ func fill(ctx context.Context, client *rest.Client, m *library.Manager, item, na
 	if err != nil {
 		return fmt.Errorf("make the disk of library item %s: %w", name, err)
 	}
-	for _, file := range []struct {
-		name    string
-		content []byte
-	}{{name + ".ovf", descriptor}, {name + "-disk1.vmdk", disk}} {
-		if err := upload(ctx, client, m, session, file.name, file.content); err != nil {
+	for _, file := range append([]part{{name + ".ovf", descriptor}, {name + "-disk1.vmdk", disk}}, more...) {
+		if err := upload(ctx, client, m, session, file.name, file.data); err != nil {
 			return fmt.Errorf("upload %s to library item %s: %w", file.name, name, err)
 		}
 	}

@@ -24,13 +24,17 @@ func (g *Gate) SetCaptureTime(d time.Duration) {
 // Capture carries out do on the configuration of a virtual machine that is off, as a task
 // that clients find by its activation ID and can cancel, and that goes on when they do not
 // wait. The virtual machine takes no other operation meanwhile (judgement: its disks are
-// read).
+// read). It takes the privilege VApp.Export on it (vSphere Automation API, Vcenter Ovf
+// LibraryItem create).
 func (g *Gate) Capture(ctx context.Context, registry *simulator.Registry, ref types.ManagedObjectReference, activation string,
 	do func(*types.VirtualMachineConfigInfo) error,
 ) error {
 	vm, ok := registry.Get(ref).(*simulator.VirtualMachine)
 	if !ok {
 		return Failed("capture "+ref.Value, &types.ManagedObjectNotFound{Obj: ref})
+	}
+	if fault := g.lacking(g.Importer, []need{{ref, "VApp.Export"}}); fault != nil {
+		return Failed("capture "+ref.Value, fault)
 	}
 	sim := Acting(registry)
 	var source *mo.VirtualMachine

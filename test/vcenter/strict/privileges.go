@@ -53,13 +53,13 @@ func (g *Gate) lacking(account string, needs []need) types.BaseMethodFault {
 
 // needs lists the privileges that a call takes.
 func needs(ctx *simulator.Context, method *simulator.Method) []need {
-	var all []need
+	all := datastoreNeeds(ctx, method)
 	if id := onTarget[method.Name]; id != "" {
 		all = append(all, need{method.This, id})
 	}
 	switch body := method.Body.(type) {
 	case *types.CreateVM_Task:
-		return append(creationNeeds(ctx, body), need{body.This, "VirtualMachine.Inventory.Create"})
+		return append(append(creationNeeds(ctx, body), diskNeeds(ctx, body)...), need{body.This, "VirtualMachine.Inventory.Create"})
 	case *types.RegisterVM_Task:
 		all = append(all, need{body.This, "VirtualMachine.Inventory.Register"})
 		if body.Pool != nil {

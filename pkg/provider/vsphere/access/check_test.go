@@ -72,6 +72,11 @@ storage policies: ok, vCenter has 7
 encryption: vCenter has no default key provider, so that policies which encrypt cannot be used
 claims: ok, to one virtual machine at a time, at places that vCenter chooses: its API is older than 9.1
 CD-ROM drives: ok
+fast deploy: ok
+fast deploy on vSAN: ok
+fast deploy from subscribed libraries: ok
+clones: ok
+publishing: ok
 `
 	if diff := cmp.Diff(want, out); diff != "" || r.OK() {
 		t.Errorf("report, said to be complete %v (-want +got):\n%s", r.OK(), diff)
@@ -127,17 +132,28 @@ func TestWhatFeaturesOfStorageLackIsReportedByTheirNames(t *testing.T) {
 		t.Errorf("with one of the privileges to list key providers:\n%s", got)
 	}
 	order("/permissions", url.Values{"entity": {"/"}, "without": {"Cryptographer.ReadKeyServersInfo"}})
-	order("/permissions", url.Values{"entity": {"/DC0/vm/slipway"}, "without": {"Cryptographer.Encrypt,VirtualMachine.Interact.SetCDMedia"}})
-	order("/permissions", url.Values{"entity": {"/DC0/datastore/LocalDS_0"}, "without": {"Datastore.FileManagement"}})
+	order("/permissions", url.Values{"entity": {"/"}, "without": {"ContentLibrary.SyncLibraryItem,ContentLibrary.DeleteLibraryItem"}})
+	order("/permissions", url.Values{"entity": {"/DC0/vm/slipway"}, "without": {"Cryptographer.Encrypt,VirtualMachine.Interact.SetCDMedia,VirtualMachine.Provisioning.Clone,VApp.Export"}})
+	order("/permissions", url.Values{"entity": {"/DC0/datastore/LocalDS_0"}, "without": {"Datastore.FileManagement,Datastore.Config"}})
 	want := `storage policies: vCenter /: missing privilege StorageProfile.View
 encryption: vCenter /: missing privilege Cryptographer.ManageKeyServers or Cryptographer.ReadKeyServersInfo
 encryption: folder /DC0/vm/slipway: missing privilege Cryptographer.Encrypt
 claims: vCenter /: missing privilege Cns.Searchable
 claims: datastore /DC0/datastore/LocalDS_0: missing privilege Datastore.FileManagement
 CD-ROM drives: folder /DC0/vm/slipway: missing privilege VirtualMachine.Interact.SetCDMedia
+fast deploy: datastore /DC0/datastore/LocalDS_0: missing privilege Datastore.FileManagement
+fast deploy on vSAN: ok
+fast deploy from subscribed libraries: vCenter /: missing privilege ContentLibrary.SyncLibraryItem
+clones: folder /DC0/vm/slipway: missing privilege VirtualMachine.Provisioning.Clone
+publishing: vCenter /: missing privilege ContentLibrary.DeleteLibraryItem
+publishing: folder /DC0/vm/slipway: missing privilege VApp.Export
 `
 	if diff := cmp.Diff(want, features()); diff != "" {
 		t.Errorf("features (-want +got):\n%s", diff)
+	}
+	order("/datastores/toplevel", url.Values{"datastore": {"LocalDS_0"}, "allowed": {"false"}})
+	if got := features(); !strings.Contains(got, "fast deploy on vSAN: datastore /DC0/datastore/LocalDS_0: missing privilege Datastore.Config\n") {
+		t.Errorf("on a datastore without directories at its top:\n%s", got)
 	}
 }
 
@@ -172,18 +188,22 @@ func TestTheDocumentationNamesEveryPrivilege(t *testing.T) {
 			}
 		}
 	}
-	storage, err := os.ReadFile("../../../../docs/storage.md")
-	if err != nil {
-		t.Fatal(err)
+	optional := ""
+	for _, name := range []string{"storage", "images"} {
+		text, err := os.ReadFile("../../../../docs/" + name + ".md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rows, _ := strings.Cut(string(text), "## Privileges")
+		optional += rows
 	}
-	_, optional, _ := strings.Cut(string(storage), "## Privileges")
 	for _, f := range Features {
 		_, rows, found := strings.Cut(optional, "\n| "+f.Name+" |")
 		row, _, _ := strings.Cut(rows, "\n")
 		for kind, ids := range f.Privileges {
 			for _, id := range strings.Split(strings.Join(ids, Or), Or) {
 				if !found || !strings.Contains(row, "`"+id+"`") {
-					t.Errorf("%s on the %s: %s is not in the table of docs/storage.md", f.Name, kind, id)
+					t.Errorf("%s on the %s: %s is in the table of neither docs/storage.md nor docs/images.md", f.Name, kind, id)
 				}
 			}
 		}

@@ -13,8 +13,10 @@ import (
 	cnsmethods "github.com/vmware/govmomi/cns/methods"
 	cnstypes "github.com/vmware/govmomi/cns/types"
 	pbmtypes "github.com/vmware/govmomi/pbm/types"
+	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/configspec"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/datastore"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
 )
@@ -27,6 +29,8 @@ type Feature struct {
 	// joins one is enough.
 	Privileges map[string][]string
 
+	// only is true of the objects that the privileges are needed on; nil is all.
+	only func(context.Context, *session.Session, types.ManagedObjectReference) (bool, error)
 	// ask asks vCenter itself for what is needed besides privileges. What it says goes
 	// behind "ok"; an error is why the feature cannot be used.
 	ask func(context.Context, *session.Session, *placement.Resolver) (string, error)
@@ -35,7 +39,9 @@ type Feature struct {
 // Or joins privileges of which one is enough.
 const Or = " or "
 
-// Features are those that take privileges of their own, or a service of vCenter.
+// Features are those that take privileges of their own, or a service of vCenter. Beside the
+// source of Required: "Requires" of the methods of FileManager, VirtualDiskManager and
+// HostDatastoreBrowser, and, of libraries, the operations of the vSphere Automation API.
 var Features = []Feature{
 	{Name: "storage policies", Privileges: map[string][]string{Root: {"StorageProfile.View"}}, ask: askPolicies},
 	{Name: "encryption", Privileges: map[string][]string{
@@ -47,6 +53,16 @@ var Features = []Feature{
 	}, ask: askVolumes},
 	{Name: "CD-ROM drives", Privileges: map[string][]string{
 		placement.WhatFolder: {"VirtualMachine.Interact.DeviceConnection", "VirtualMachine.Interact.SetCDMedia"},
+	}},
+	{Name: "fast deploy", Privileges: map[string][]string{
+		placement.WhatFolder: {"VirtualMachine.Provisioning.PromoteDisks"}, placement.WhatDatastore: {"Datastore.Browse", "Datastore.FileManagement"},
+	}},
+	{Name: "fast deploy on vSAN", Privileges: map[string][]string{placement.WhatDatastore: {"Datastore.Config"}}, only: namespaced},
+	{Name: "fast deploy from subscribed libraries", Privileges: map[string][]string{Root: {"ContentLibrary.SyncLibraryItem"}}},
+	{Name: "clones", Privileges: map[string][]string{placement.WhatFolder: {"VirtualMachine.Provisioning.Clone"}}},
+	{Name: "publishing", Privileges: map[string][]string{
+		Root:                 {"ContentLibrary.AddLibraryItem", "ContentLibrary.DeleteLibraryItem", "ContentLibrary.UpdateLibraryItem"},
+		placement.WhatFolder: {"VApp.Export"},
 	}},
 }
 
@@ -94,6 +110,15 @@ func (c *checker) checkFeature(ctx context.Context, f *Feature) FeatureReport {
 			continue
 		}
 		o := Object{Zone: at.Zone, Kind: at.What, Name: at.Path}
+		if f.only != nil {
+			needed, err := f.only(ctx, c.session, at.Ref)
+			if o.Err = err; err != nil {
+				r.Objects = append(r.Objects, o)
+			}
+			if err != nil || !needed {
+				continue
+			}
+		}
 		if o.Missing, o.Err = c.lacking(ctx, at.Ref, ids); o.Err != nil || len(o.Missing) > 0 {
 			r.Objects = append(r.Objects, o)
 		}
@@ -102,6 +127,13 @@ func (c *checker) checkFeature(ctx context.Context, f *Feature) FeatureReport {
 		r.Says, r.Err = f.ask(ctx, c.session, c.places)
 	}
 	return r
+}
+
+// namespaced is true of a datastore that takes directories at its top from the namespace
+// manager alone.
+func namespaced(ctx context.Context, s *session.Session, ref types.ManagedObjectReference) (bool, error) {
+	at, err := datastore.Locate(ctx, s, types.ManagedObjectReference{}, ref)
+	return at.Namespaced, err
 }
 
 func askPolicies(ctx context.Context, s *session.Session, _ *placement.Resolver) (string, error) {
