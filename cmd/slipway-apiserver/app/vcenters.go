@@ -125,7 +125,7 @@ func (v *vcenters) open(name string, obj *vmv1alpha1.VCenter) (*member, error) {
 	}
 	fence := v.deps.leases.Fence(leaseOf(name))
 	config.Name, config.ReadAfter, config.Permit = name, v.readAfter, fence
-	config.ImageOwner, config.MaxImageCopies = v.deps.store.ID(), o.Controllers.ConcurrentImageCopies
+	config.Owner, config.MaxImageCopies = v.deps.store.ID(), o.Controllers.ConcurrentImageCopies
 	config.Happened, config.Called = v.told.of(fence.Check), v.took.called(hostOf(config.URL))
 	driver, err := vsphere.New(config)
 	if err != nil {

@@ -55,9 +55,9 @@ type Config struct {
 	// operation may make several. Calls that only read are made without it.
 	Permit session.Permit
 
-	// ImageOwner tells the copies of images that this server keeps from those of others.
-	// Without one none are made.
-	ImageOwner string
+	// Owner tells the copies of images that this server keeps, and the items that it has
+	// published, from those of others. Without one there are none.
+	Owner string
 	// MaxImageCopies bounds the files of images that are copied at the same time. Defaults
 	// to 4.
 	MaxImageCopies int

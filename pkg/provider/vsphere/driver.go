@@ -74,10 +74,10 @@ func New(c Config) (*Driver, error) {
 	}
 	d.actor = &action.Actor{Session: s, Inventory: d.inventory, GracePeriod: c.GracePeriod}
 	d.images = &catalogue.Catalogue{Session: s, Places: d.anyPlaces, Descriptors: d.descriptors}
-	d.publisher = &publish.Publisher{Session: s, Inventory: d.inventory}
+	d.publisher = &publish.Publisher{Session: s, Inventory: d.inventory, Owner: c.Owner}
 	began := time.Now()
 	d.files = imagefiles.New(imagefiles.Options{
-		Session: s, Inventory: d.inventory, Descriptors: d.descriptors, Owner: c.ImageOwner, MaxCopies: c.MaxImageCopies,
+		Session: s, Inventory: d.inventory, Descriptors: d.descriptors, Owner: c.Owner, MaxCopies: c.MaxImageCopies,
 		Making: func(ctx context.Context) (string, error) { return d.creator("").Making(ctx, began) },
 	})
 	d.SetZones(map[string]*vmv1alpha1.ZoneSpec{vmv1alpha1.DefaultZone: nil})
@@ -305,7 +305,7 @@ func (d *Driver) Create(w *driver.Want, checked func(driver.Report)) driver.Oper
 		creator := d.creator(w.Identity.Zone)
 		fast, note, done, err := d.fast(ctx, w, want, rep)
 		defer done()
-		if fast != nil {
+		if fast != nil || note != nil {
 			rep.Failures[vmv1alpha1.ConditionImageCacheReady] = note
 		}
 		checked(rep.Failures)

@@ -27,7 +27,7 @@ var (
 // startFiles starts a provider that copies images.
 func startFiles(t *testing.T, ready vcenter.Ready) *Provider {
 	t.Helper()
-	p, _ := startProvider(t, ready, func(s *settings) { s.ImageOwner = "a" })
+	p, _ := startProvider(t, ready, nil)
 	simulated.Eventually(t, "the inventory is read", p.driver.Synced)
 	return p
 }

@@ -74,7 +74,7 @@ func startProvider(t *testing.T, ready vcenter.Ready, change func(*settings)) (*
 		URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials,
 		Datastore: "LocalDS_0", Network: "VM Network", Folder: "/DC0/vm/slipway",
 		Networks: []string{Any}, HostDevices: []string{Any},
-		OnCall: counted.count, MaxWait: 5,
+		OnCall: counted.count, MaxWait: 5, Owner: "a",
 	}, Options: engine.Options{MissingGrace: 300 * time.Millisecond}}
 	if change != nil {
 		change(&s)

@@ -121,7 +121,7 @@ func TestAVMIsPublishedOnceAndVMsOfTheItemAreTheirOwn(t *testing.T) {
 		t.Errorf("%d captures, want one", n)
 	}
 	items := itemsOf(t, ready)["golden"]
-	want := "for people\nslipway.vm.publish: namespace=team-a request=" + string(pub.UID)
+	want := "for people\nslipway.vm.publish: server=a namespace=team-a request=" + string(pub.UID)
 	if len(items) != 1 || items[0].ID != made.ItemID || *items[0].Description != want {
 		t.Fatalf("items %+v, want one that says %q", items, want)
 	}
@@ -258,7 +258,7 @@ func TestAnItemGetsANewVersionOfItsNamespaceAlone(t *testing.T) {
 	if len(items) != 1 || second.ItemID != first.ItemID || second.Version == first.Version {
 		t.Fatalf("items %+v, want one of two versions", items)
 	}
-	if diff := cmp.Diff("better\nslipway.vm.publish: namespace=team-a request="+string(pub.UID), *items[0].Description); diff != "" {
+	if diff := cmp.Diff("better\nslipway.vm.publish: server=a namespace=team-a request="+string(pub.UID), *items[0].Description); diff != "" {
 		t.Errorf("description (-want +got):\n%s", diff)
 	}
 }

@@ -6,7 +6,6 @@ package imagecache
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -47,6 +46,10 @@ type world struct {
 	host   *hostfake.Clientset
 	ready  vcenter.Ready
 	events *journal
+	// datastore is what the replicas that are started from then on are told to use.
+	datastore string
+	// more are other vCenters than the default one, by the names of their VCenters.
+	more map[string]vcenter.Ready
 	// policy is that of the replicas that are started from then on.
 	policy virtualmachineimagecache.Policy
 }
@@ -55,7 +58,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	host := hostfake.NewClientset()
 	server := framework.StartStandaloneIn(t, t.TempDir(), func(o *app.Options) { o.Host = host })
-	return &world{Interface: server.Client(t), t: t, server: server, host: host, ready: simulated.Start(t), events: &journal{}}
+	return &world{Interface: server.Client(t), t: t, server: server, host: host, ready: simulated.Start(t), events: &journal{}, datastore: "LocalDS_0"}
 }
 
 // replica is a process that takes care of the vCenter.
@@ -66,38 +69,29 @@ type replica struct {
 }
 
 // vcenters are what a replica holds.
-type vcenters struct {
-	mu    sync.Mutex
-	held  bool
-	files func() provider.ImageFiles
-}
+type vcenters map[string]*vsphere.Driver
 
-func (v *vcenters) Bind(ctx context.Context, vcenter string) (context.Context, error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if !v.held {
-		return nil, errors.New("another one holds it")
-	}
-	return ctx, nil
-}
+func (v vcenters) Bind(ctx context.Context, _ string) (context.Context, error) { return ctx, nil }
 
-func (v *vcenters) Files(vcenter string) (provider.ImageFiles, error) {
-	if vcenter != vmv1alpha1.DefaultVCenter {
+func (v vcenters) Files(vcenter string) (provider.ImageFiles, error) {
+	if v[vcenter] == nil {
 		return nil, &provider.NotUsableError{Message: "there is no VCenter " + vcenter, Missing: true}
 	}
-	return v.files(), nil
+	return v[vcenter].ImageFiles(), nil
 }
 
-func (v *vcenters) Watch(ctx context.Context, gained func(string)) {
-	gained(vmv1alpha1.DefaultVCenter)
+func (v vcenters) Watch(ctx context.Context, gained func(string)) {
+	for name := range v {
+		gained(name)
+	}
 	<-ctx.Done()
 }
 
-// start starts a replica of the server of owner.
-func (w *world) start(owner string) *replica {
+// connect makes the connection to a vCenter.
+func (w *world) connect(ready vcenter.Ready, owner string) *vsphere.Driver {
 	w.t.Helper()
 	d, err := vsphere.New(vsphere.Config{
-		URL: w.ready.URL, CAFile: w.ready.CAFile, Datastore: "LocalDS_0", Network: "VM Network", Folder: "/DC0/vm/slipway", MaxWait: 5, ImageOwner: owner,
+		URL: ready.URL, CAFile: ready.CAFile, Datastore: w.datastore, Network: "VM Network", Folder: "/DC0/vm/slipway", MaxWait: 5, Owner: owner,
 		Credentials: func(context.Context) (string, string, error) {
 			return vcenter.DefaultUsername, vcenter.DefaultPassword, nil
 		},
@@ -105,12 +99,24 @@ func (w *world) start(owner string) *replica {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	return d
+}
+
+// start starts a replica of the server of owner.
+func (w *world) start(owner string) *replica {
+	w.t.Helper()
+	d := w.connect(w.ready, owner)
 	platform := engine.New(engine.Options{Driver: d, MissingGrace: time.Second})
+	platforms, all := []*engine.Engine{platform}, vcenters{vmv1alpha1.DefaultVCenter: d}
+	for name, ready := range w.more {
+		all[name] = w.connect(ready, owner)
+		platforms = append(platforms, engine.New(engine.Options{Driver: all[name], MissingGrace: time.Second}))
+	}
 	client := framework.Client(w.t, w.server.Config())
 	informers := externalversions.NewSharedInformerFactory(client, 0)
 	c, err := virtualmachineimagecache.New(virtualmachineimagecache.Deps{
 		Client: client, Informers: informers, Recorder: w.events, Policy: w.policy,
-		VCenters: &vcenters{held: true, files: d.ImageFiles},
+		VCenters: all,
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -122,21 +128,23 @@ func (w *world) start(owner string) *replica {
 		w.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
-	var all sync.WaitGroup
-	all.Go(func() { platform.Run(ctx) })
-	all.Go(func() {
+	var running sync.WaitGroup
+	for _, p := range platforms {
+		running.Go(func() { p.Run(ctx) })
+	}
+	running.Go(func() {
 		if err := c.Run(ctx); err != nil && ctx.Err() == nil {
 			w.t.Errorf("the controller ended with: %v", err)
 		}
 	})
-	all.Go(func() {
+	running.Go(func() {
 		if err := machines.Run(ctx); err != nil && ctx.Err() == nil {
 			w.t.Errorf("the controller of virtual machines ended with: %v", err)
 		}
 	})
 	r := &replica{driver: d}
-	r.stop = sync.OnceFunc(func() { cancel(nil); all.Wait() })
-	r.kill = func() { cancel(driver.ErrLeave); all.Wait() }
+	r.stop = sync.OnceFunc(func() { cancel(nil); running.Wait() })
+	r.kill = func() { cancel(driver.ErrLeave); running.Wait() }
 	w.t.Cleanup(r.stop)
 	return r
 }
@@ -172,11 +180,14 @@ func (w *world) create(name string, at ...vmv1alpha1.VirtualMachineImageCacheLoc
 	w.createOf(name, "photon-5", at...)
 }
 
-// createOf makes a cache of an item.
+// createOf makes a cache of an item, which may have the name of its library before it.
 func (w *world) createOf(name, item string, at ...vmv1alpha1.VirtualMachineImageCacheLocation) {
 	w.t.Helper()
 	c := &vmv1alpha1.VirtualMachineImageCache{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	c.Spec.ContentLibrary = vmv1alpha1.ContentLibraryImageSource{Library: "slipway", Item: item}
+	if library, name, ok := strings.Cut(item, "/"); ok {
+		c.Spec.ContentLibrary = vmv1alpha1.ContentLibraryImageSource{Library: library, Item: name}
+	}
 	c.Spec.Locations = at
 	if _, err := w.VmV1alpha1().VirtualMachineImageCaches().Create(w.t.Context(), c, metav1.CreateOptions{}); err != nil {
 		w.t.Fatal(err)

@@ -5,9 +5,9 @@
 //
 // Guarantees:
 //
-//  1. An item says in the last line of its description from which namespace and for which
-//     request it was published. Only such of the same namespace get new versions or are
-//     deleted; any other is left alone.
+//  1. An item says in the last line of its description by which server, from which namespace
+//     and for which request it was published. Only such of the same server and namespace get
+//     new versions or are deleted; any other is left alone.
 //  2. For one request there is one item, or one new version, however often it is tried: what
 //     an earlier process has begun is found by the activation ID of its task, and awaited;
 //     what it has ended, by the item.

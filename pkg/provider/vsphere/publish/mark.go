@@ -21,6 +21,9 @@ const (
 
 // mark is what an item says of who has published it.
 type mark struct {
+	// server is the ID of the store of the server that has published it, for several may
+	// use a library and have namespaces of the same names.
+	server string
 	// namespace and UID of the request that made the content, or is about to.
 	namespace, request string
 	// replaces is the version of the content that is about to be replaced; empty when
@@ -29,7 +32,7 @@ type mark struct {
 }
 
 func (m mark) String() string {
-	text := fmt.Sprintf("%s namespace=%s request=%s", marked, m.namespace, m.request)
+	text := fmt.Sprintf("%s server=%s namespace=%s request=%s", marked, m.server, m.namespace, m.request)
 	if m.replaces != "" {
 		text += " replaces=" + m.replaces
 	}
@@ -46,6 +49,8 @@ func markOf(description string) (m mark, ok bool) {
 	for _, f := range fields[1:] {
 		key, value, _ := strings.Cut(f, "=")
 		switch key {
+		case "server":
+			m.server = value
 		case "namespace":
 			m.namespace = value
 		case "request":
@@ -54,11 +59,11 @@ func markOf(description string) (m mark, ok bool) {
 			m.replaces = value
 		}
 	}
-	return m, m.namespace != "" && m.request != ""
+	return m, m.server != "" && m.namespace != "" && m.request != ""
 }
 
-// describe is the description of the item of a publication.
-func describe(p *provider.Publication, replaces string) string {
+// describe is the description of the item of a publication by a server.
+func describe(server string, p *provider.Publication, replaces string) string {
 	text := p.Description
 	if len(text) > maxDescription {
 		text = text[:maxDescription]
@@ -69,7 +74,7 @@ func describe(p *provider.Publication, replaces string) string {
 	if text != "" {
 		text += "\n"
 	}
-	return text + mark{namespace: p.Namespace, request: string(p.UID), replaces: replaces}.String()
+	return text + mark{server: server, namespace: p.Namespace, request: string(p.UID), replaces: replaces}.String()
 }
 
 // step is what is to be done with the item of the name.
@@ -99,13 +104,13 @@ type state struct {
 	whole bool
 }
 
-// next decides. Nothing runs any more that was begun for the request.
-func next(p *provider.Publication, s state) step {
+// next decides. Nothing runs any more that was begun for the request by the server.
+func next(server string, p *provider.Publication, s state) step {
 	m, ok := markOf(s.description)
 	switch {
 	case !s.exists:
 		return makeNew
-	case !ok || m.namespace != p.Namespace:
+	case !ok || m.server != server || m.namespace != p.Namespace:
 		return taken
 	case m.request != string(p.UID):
 		return makeVersion

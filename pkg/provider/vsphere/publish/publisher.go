@@ -34,6 +34,9 @@ type Publisher struct {
 	// Session is the connection, and Inventory waits for tasks.
 	Session   *session.Session
 	Inventory *inventory.Inventory
+	// Owner tells this server from others that publish in the same libraries. Without one
+	// nothing is published.
+	Owner string
 
 	// items are those that somebody works on, by library and name. Of one vCenter one
 	// process takes care.
@@ -57,6 +60,9 @@ func (p *Publisher) Publish(ctx context.Context, pub *provider.Publication, vm t
 
 func (p *Publisher) publish(ctx context.Context, pub *provider.Publication, vm types.ManagedObjectReference, still func(context.Context) error) (provider.Published, error) {
 	none := provider.Published{}
+	if p.Owner == "" {
+		return none, errors.New("this server has no identity to mark what it publishes with")
+	}
 	lib, err := p.library(ctx, pub)
 	if err != nil {
 		return none, err
@@ -73,7 +79,7 @@ func (p *Publisher) publish(ctx context.Context, pub *provider.Publication, vm t
 	if err != nil {
 		return none, err
 	}
-	step := next(pub, s)
+	step := next(p.Owner, pub, s)
 	if step == makeNew || step == makeAnew || step == makeVersion {
 		if err := still(ctx); err != nil {
 			return none, err
@@ -81,14 +87,14 @@ func (p *Publisher) publish(ctx context.Context, pub *provider.Publication, vm t
 	}
 	switch step {
 	case taken:
-		return none, p.refused(vmv1alpha1.ReasonNameTaken, "library %q has an item %q that was not published from namespace %q: choose another name", pub.Library, pub.Item, pub.Namespace)
+		return none, p.refused(vmv1alpha1.ReasonNameTaken, "library %q has an item %q that was not published from namespace %q of this server: choose another name", pub.Library, pub.Item, pub.Namespace)
 	case makeAnew:
 		if err := p.delete(ctx, item); err != nil {
 			return none, err
 		}
 		item = nil
 	case makeVersion:
-		if err := p.describe(ctx, item, describe(pub, s.version)); err != nil {
+		if err := p.describe(ctx, item, describe(p.Owner, pub, s.version)); err != nil {
 			return none, err
 		}
 	case makeNew, finish, done:
@@ -99,7 +105,7 @@ func (p *Publisher) publish(ctx context.Context, pub *provider.Publication, vm t
 		}
 	}
 	if step == makeVersion || step == finish {
-		if err := p.describe(ctx, item, describe(pub, "")); err != nil {
+		if err := p.describe(ctx, item, describe(p.Owner, pub, "")); err != nil {
 			return none, err
 		}
 	}
@@ -109,7 +115,7 @@ func (p *Publisher) publish(ctx context.Context, pub *provider.Publication, vm t
 // capture makes item, or a new one when it is nil, and returns it as it is then.
 func (p *Publisher) capture(ctx context.Context, lib string, item *library.Item, pub *provider.Publication, vm types.ManagedObjectReference) (*library.Item, error) {
 	req := vcenter.OVF{
-		Spec:   vcenter.CreateSpec{Name: pub.Item, Description: describe(pub, "")},
+		Spec:   vcenter.CreateSpec{Name: pub.Item, Description: describe(p.Owner, pub, "")},
 		Source: vcenter.ResourceID{Type: vm.Type, Value: vm.Value},
 		Target: vcenter.LibraryTarget{LibraryID: lib},
 	}
@@ -169,12 +175,12 @@ func (p *Publisher) tidy(ctx context.Context, pub *provider.Publication, again b
 	switch {
 	case err != nil:
 		return err
-	case item == nil || m.namespace != pub.Namespace || m.request != string(pub.UID):
+	case item == nil || m.server != p.Owner || m.namespace != pub.Namespace || m.request != string(pub.UID):
 		return nil
 	case m.replaces != "" && again:
 		return nil
 	case m.replaces != "":
-		return p.describe(ctx, item, describe(pub, "")) // It has its old content, or the new one.
+		return p.describe(ctx, item, describe(p.Owner, pub, "")) // It has its old content, or the new one.
 	case !s.whole:
 		return p.delete(ctx, item)
 	}
