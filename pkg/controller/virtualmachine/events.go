@@ -71,7 +71,7 @@ func transitions(old, now *vmv1alpha1.VirtualMachine) []event {
 	events = append(events, probeEvents(old, now)...)
 	events = append(events, question(old, now)...)
 	if c, was := findCondition(now, vmv1alpha1.ConditionImageCacheReady), findCondition(old, vmv1alpha1.ConditionImageCacheReady); c != nil &&
-		c.Reason == vmv1alpha1.ReasonDirectInstead && (was == nil || was.Reason != c.Reason) {
+		(c.Reason == vmv1alpha1.ReasonDirectInstead || c.Reason == vmv1alpha1.ReasonDeployedInstead) && (was == nil || was.Reason != c.Reason) {
 		normal(c.Reason, c.Message)
 	}
 	events = append(events, missing(old, now)...)

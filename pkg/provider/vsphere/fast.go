@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/klog/v2"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
@@ -31,9 +30,8 @@ func (d *Driver) fast(ctx context.Context, w *driver.Want, want configspec.Want,
 	if err != nil {
 		return nil, nil, done, err
 	}
-	if !image.Copyable() {
-		klog.FromContext(ctx).V(2).Info("The image cannot be copied disk by disk, and is deployed by vSphere", "virtualMachine", w.Identity.Key, "cause", image.Hardware.Err)
-		return nil, nil, done, nil
+	if why := image.NotCopyable(); why != nil {
+		return nil, &driver.NoteError{Reason: vmv1alpha1.ReasonDeployedInstead, Message: "vSphere deploys the image, and no copies of it are used: " + why.Error()}, done, nil
 	}
 	home, err := d.places(w.Identity.Zone).Home(ctx, rep.Datastore)
 	if err != nil {
@@ -73,12 +71,10 @@ func (d *Driver) fast(ctx context.Context, w *driver.Want, want configspec.Want,
 	for _, f := range at.Files {
 		fast.Files[f.ID] = f.Path
 	}
-	for i := range image.Hardware.Disks {
-		if disk := &image.Hardware.Disks[i]; disk.File != "" {
-			if _, err := disk.Cached(fast.Files); err != nil {
-				lacks.Stale, lacks.Reason = true, err.Error()
-				return nil, nil, done, lacks
-			}
+	for _, file := range image.Hardware.References() {
+		if _, err := file.Cached(fast.Files); err != nil {
+			lacks.Stale, lacks.Reason = true, err.Error()
+			return nil, nil, done, lacks
 		}
 	}
 	if w.FastDeploy == vmv1alpha1.FastDeployLinked {

@@ -153,6 +153,9 @@ const (
 	// ReasonDirectInstead accompanies ImageCacheReady: the disks could not depend on those
 	// of the image, as was asked for, and are copies.
 	ReasonDirectInstead = "DirectInstead"
+	// ReasonDeployedInstead accompanies ImageCacheReady: vSphere deploys the image, of whose
+	// copies no virtual machine can be made.
+	ReasonDeployedInstead = "DeployedInstead"
 	// ReasonSucceeded accompanies most True conditions.
 	ReasonSucceeded = "Succeeded"
 	// ReasonNotFound means that a referenced object does not exist.

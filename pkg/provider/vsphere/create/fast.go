@@ -61,7 +61,7 @@ func (c *Creator) buildFast(ctx context.Context, want configspec.Want, rep *plac
 func (c *Creator) fill(ctx context.Context, want configspec.Want, rep *placement.Report, folder types.ManagedObjectReference,
 	spec types.VirtualMachineConfigSpec, hw *descriptor.Hardware, fast *Fast, dir string,
 ) (types.ManagedObjectReference, error) {
-	devices, copies, err := storageOf(hw, fast, dir)
+	devices, disks, err := storageOf(hw, fast, dir)
 	if err != nil {
 		return types.ManagedObjectReference{}, err
 	}
@@ -76,7 +76,18 @@ func (c *Creator) fill(ctx context.Context, want configspec.Want, rep *placement
 	spec.Files = &types.VirtualMachineFileInfo{VmPathName: dir + "/" + want.Name + ".vmx"}
 	if fast.Linked {
 		spec.ExtraConfig = append(spec.ExtraConfig, keep(devices), &types.OptionValue{Key: observe.LinkedKey, Value: "TRUE"})
-	} else if err := c.copyAll(ctx, fast.Home, copies, diskSpec(want.Effective.BootDisk, profile)); err != nil {
+	}
+	copies := copiesOf(disks, diskSpec(want.Effective.BootDisk, profile))
+	if hw.NVRAM.File != "" { // It is of one virtual machine alone, which writes to it.
+		from, err := hw.NVRAM.Cached(fast.Files)
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		name := want.Name + ".nvram"
+		copies = append(copies, datastore.Transfer{From: from, To: dir + "/" + name})
+		spec.ExtraConfig = append(spec.ExtraConfig, &types.OptionValue{Key: descriptor.NVRAMKey, Value: name})
+	}
+	if err := c.copyAll(ctx, fast.Home, copies); err != nil {
 		return types.ManagedObjectReference{}, err
 	}
 	return c.createVM(ctx, folder, rep.Pool, spec)
@@ -94,14 +105,23 @@ func keep(devices []*types.VirtualDeviceConfigSpec) *types.OptionValue {
 	return &types.OptionValue{Key: observe.KeepDisksKey, Value: strings.Join(names, ",")}
 }
 
+// copiesOf are the copies of disks: from where by where to.
+func copiesOf(disks map[string]string, spec types.BaseVirtualDiskSpec) (all []datastore.Transfer) {
+	for to, from := range disks {
+		all = append(all, datastore.Transfer{From: from, To: to, Disk: true, Spec: spec})
+	}
+	return all
+}
+
 // copyAll makes all copies at the same time, and waits for all of them.
-func (c *Creator) copyAll(ctx context.Context, home datastore.Place, copies map[string]string, spec types.BaseVirtualDiskSpec) error {
+func (c *Creator) copyAll(ctx context.Context, home datastore.Place, copies []datastore.Transfer) error {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var errs []error
-	for to, from := range copies {
+	for _, t := range copies {
 		wg.Go(func() {
-			if err := c.files().CopyDisk(ctx, home.Datacenter, from, to, spec); err != nil {
+			t.FromDatacenter, t.ToDatacenter = home.Datacenter, home.Datacenter
+			if err := c.files().Copy(ctx, t); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
 				errs = append(errs, err)

@@ -147,15 +147,14 @@ func (s *Store) removeNamespace(ctx context.Context, p Place, dir string) error 
 	return err
 }
 
-// CopyDisk copies a virtual disk within a datacenter and waits for the copy, which is made
-// by spec.
-func (s *Store) CopyDisk(ctx context.Context, datacenter types.ManagedObjectReference, from, to string, spec types.BaseVirtualDiskSpec) error {
-	task, err := s.Begin(ctx, Transfer{From: from, FromDatacenter: datacenter, To: to, ToDatacenter: datacenter, Disk: true, Spec: spec})
+// Copy copies a file to a path that is free, and waits for the copy.
+func (s *Store) Copy(ctx context.Context, t Transfer) error {
+	task, err := s.Begin(ctx, t)
 	if err != nil {
 		return err
 	}
 	if _, err := s.Inventory.WaitTask(ctx, task); err != nil {
-		return fmt.Errorf("copying disk %s to %s: %w", from, to, err)
+		return fmt.Errorf("copying %s to %s: %w", t.From, t.To, err)
 	}
 	return nil
 }

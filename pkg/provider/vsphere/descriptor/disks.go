@@ -13,13 +13,18 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
+// Reference is to a file that a descriptor brings along.
+type Reference struct {
+	// FileID is the ID of the file in the descriptor, and File its name; empty for none.
+	FileID, File string
+}
+
 // Disk is a virtual disk of a descriptor.
 type Disk struct {
 	// Device has a temporary key and no file.
 	Device *types.VirtualDisk
-	// FileID is the ID of its file in the descriptor, and File the name of that; empty for
-	// an empty disk.
-	FileID, File string
+	// Reference to its content; none of an empty disk.
+	Reference
 }
 
 // Hardware are the disks of a descriptor and the controllers that they hang on: what a
@@ -29,7 +34,10 @@ type Hardware struct {
 	Controllers []types.BaseVirtualDevice
 	// Disks in the order of the descriptor.
 	Disks []Disk
-	// Err is why they cannot be told, nil if they can.
+	// NVRAM are the variables of the firmware, such as what it boots from; none if a new
+	// virtual machine gets those of its firmware.
+	NVRAM Reference
+	// Err is why these cannot be told, nil if they can.
 	Err error
 }
 
@@ -66,6 +74,9 @@ func readHardware(envelope *ovf.Envelope, system *ovf.VirtualSystem) Hardware {
 			out.Controllers = append(out.Controllers, device)
 		}
 	}
+	if out.NVRAM, err = nvramOf(envelope, spec.ExtraConfig); err != nil {
+		return Hardware{Err: err}
+	}
 	for _, d := range out.Disks {
 		if key, ok := ide[d.Device.ControllerKey]; ok {
 			d.Device.ControllerKey = key
@@ -93,19 +104,56 @@ func diskOf(envelope *ovf.Envelope, device *types.VirtualDisk) Disk {
 	return disk
 }
 
-// Copyable is true of an image whose virtual machines are made of copies of its disks: one
-// that brings the variables of its firmware along needs a deployment.
-func (i *Image) Copyable() bool {
-	return i.Hardware.Err == nil && len(i.Hardware.Disks) > 0 &&
-		!slices.ContainsFunc(i.Config.ExtraConfig, func(o types.BaseOptionValue) bool { return strings.EqualFold(o.GetOptionValue().Key, "nvram") })
+// NVRAMKey is the key of extraConfig that names the file with the variables of the firmware.
+const NVRAMKey = "nvram"
+
+// nvramOf is the file that a descriptor names by ovf:/file/ID. A name without that prefix is
+// one that the file had in the virtual machine that was exported, and that is not brought
+// along (both kinds are among the descriptors of vSphere that govmomi has for its tests).
+func nvramOf(envelope *ovf.Envelope, options []types.BaseOptionValue) (Reference, error) {
+	at := slices.IndexFunc(options, isNVRAM)
+	if at < 0 {
+		return Reference{}, nil
+	}
+	id, brought := strings.CutPrefix(fmt.Sprint(options[at].GetOptionValue().Value), "ovf:/file/")
+	if !brought {
+		return Reference{}, nil
+	}
+	for _, f := range envelope.References {
+		if f.ID == id {
+			return Reference{FileID: id, File: path.Base(f.Href)}, nil
+		}
+	}
+	return Reference{}, &UnusableError{Message: fmt.Sprintf("the OVF descriptor cannot be used: its NVRAM is file %q, which it does not have", id)}
 }
 
-// Cached returns the copy of the file of a disk, as a datastore path.
-func (d *Disk) Cached(files map[string]string) (string, error) {
-	for _, id := range []string{d.FileID, d.File} {
+func isNVRAM(o types.BaseOptionValue) bool {
+	return strings.EqualFold(o.GetOptionValue().Key, NVRAMKey)
+}
+
+// NotCopyable is why virtual machines of the image cannot be made of copies of its files, nil
+// if they can.
+func (i *Image) NotCopyable() error {
+	if i.Hardware.Err == nil && len(i.Hardware.Disks) == 0 {
+		return &UnusableError{Message: "the image has no disks"}
+	}
+	return i.Hardware.Err
+}
+
+// References are the files of which a virtual machine is made.
+func (h *Hardware) References() (all []Reference) {
+	for i := range h.Disks {
+		all = append(all, h.Disks[i].Reference)
+	}
+	return slices.DeleteFunc(append(all, h.NVRAM), func(r Reference) bool { return r.File == "" })
+}
+
+// Cached returns the copy of the file, as a datastore path.
+func (r Reference) Cached(files map[string]string) (string, error) {
+	for _, id := range []string{r.FileID, r.File} {
 		if p := files[id]; p != "" && id != "" {
 			return p, nil
 		}
 	}
-	return "", fmt.Errorf("the image has no copy of file %q", d.File)
+	return "", fmt.Errorf("the image has no copy of file %q", r.File)
 }

@@ -75,7 +75,7 @@ func TestTheDisksOfADescriptorHangOnItsControllers(t *testing.T) {
 }
 
 func TestACopyIsFoundByTheIDOfItsFileOrByItsName(t *testing.T) {
-	d := Disk{FileID: "file1", File: "boot.vmdk"}
+	d := Reference{FileID: "file1", File: "boot.vmdk"}
 	for name, files := range map[string]map[string]string{"ID": {"file1": "[ssd] a"}, "name": {"boot.vmdk": "[ssd] a"}} {
 		if got, err := d.Cached(files); err != nil || got != "[ssd] a" {
 			t.Errorf("by %s: %q, %v", name, got, err)
@@ -88,22 +88,35 @@ func TestACopyIsFoundByTheIDOfItsFileOrByItsName(t *testing.T) {
 
 func TestAnImageThatCannotBeCopiedDiskByDiskIsDeployed(t *testing.T) {
 	const disk = `<References><File ovf:id="file1" ovf:href="boot.vmdk"/></References><DiskSection><Info/><Disk ovf:diskId="boot" ovf:fileRef="file1" ovf:capacity="1024"/></DiskSection>`
+	withNVRAM := strings.Replace(disk, "</References>", `<File ovf:id="file2" ovf:href="boot.nvram"/></References>`, 1)
+	nvram := func(key, value string) string {
+		return fmt.Sprintf(`<vmw:ExtraConfig ovf:required="false" vmw:key="%s" vmw:value="%s"/>`, key, value)
+	}
 	scsi := device(6, 3, "ResourceSubType=VirtualSCSI") + device(17, 4, "AddressOnParent=0 HostResource=ovf:/disk/boot Parent=3")
 	for name, tc := range map[string]struct {
 		sections, hardware string
-		want               bool
+		want, nvram        string
 	}{
-		"a disk":                    {disk, scsi, true},
-		"no disk":                   {"", "", false},
-		"a disk that is nowhere":    {disk, device(17, 4, "HostResource=ovf:/disk/other"), false},
-		"variables of its firmware": {disk, scsi + `<vmw:ExtraConfig vmw:key="nvram" vmw:value="ovf:/file/file2"/>`, false},
+		"a disk":                                 {disk, scsi, "", ""},
+		"no disk":                                {"", "", "the image has no disks", ""},
+		"a disk that is nowhere":                 {disk, device(17, 4, "HostResource=ovf:/disk/other"), "the disks of the OVF descriptor cannot be used: ", ""},
+		"variables of its firmware":              {withNVRAM, scsi + nvram("nvram", "ovf:/file/file2"), "", "file2 boot.nvram"},
+		"variables, with the key in upper case":  {withNVRAM, scsi + nvram("NVRAM", "ovf:/file/file2"), "", "file2 boot.nvram"},
+		"variables that it does not bring along": {disk, scsi + nvram("nvram", "boot.nvram"), "", ""},
+		"variables that are nowhere":             {disk, scsi + nvram("nvram", "ovf:/file/file2"), `its NVRAM is file "file2", which it does not have`, ""},
 	} {
 		image, err := parse(strings.NewReader(envelope(tc.sections + `<VirtualSystem ovf:id="a"><Info/><VirtualHardwareSection><Info/>` + tc.hardware + `</VirtualHardwareSection></VirtualSystem>`)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := image.Copyable(); got != tc.want {
-			t.Errorf("%s: copyable = %v, want %v", name, got, tc.want)
+		if err := image.NotCopyable(); (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: not copyable: %v, want %q", name, err, tc.want)
+		}
+		if got := strings.TrimSpace(image.Hardware.NVRAM.FileID + " " + image.Hardware.NVRAM.File); got != tc.nvram {
+			t.Errorf("%s: NVRAM %q, want %q", name, got, tc.nvram)
+		}
+		if len(image.Config.ExtraConfig) != 0 {
+			t.Errorf("%s: a deployment is told of %v", name, image.Config.ExtraConfig)
 		}
 	}
 }

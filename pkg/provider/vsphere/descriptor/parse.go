@@ -81,7 +81,8 @@ func parse(r io.Reader) (*Image, error) {
 	c := &image.Config
 	c.Name, c.Files, c.DeviceChange, c.VAppConfig = "", nil, nil, nil
 	c.Version = newest(c.Version)
-	c.ExtraConfig = slices.DeleteFunc(c.ExtraConfig, func(o types.BaseOptionValue) bool { return observe.Ours(o.GetOptionValue().Key) })
+	// The path in it is of the descriptor, and none of a datastore.
+	c.ExtraConfig = slices.DeleteFunc(c.ExtraConfig, func(o types.BaseOptionValue) bool { return observe.Ours(o.GetOptionValue().Key) || isNVRAM(o) })
 	return image, nil
 }
 

@@ -82,13 +82,18 @@ func ordered(files map[string]source, image *descriptor.Image) ([]source, error)
 		}
 		s, ok := files[d.File]
 		if !ok {
-			return nil, &provider.NotUsableError{Message: fmt.Sprintf("the descriptor of the item names file %q, and the library does not have it on a datastore", d.File), Missing: true}
+			return nil, lacks(d.File)
 		}
 		if s.kind = vmv1alpha1.CachedFileDisk; d.FileID != "" {
 			s.id = d.FileID
 		}
 		out = append(out, s)
 		delete(files, d.File)
+	}
+	if n := image.Hardware.NVRAM; n.File != "" {
+		if _, ok := files[n.File]; !ok {
+			return nil, lacks(n.File)
+		}
 	}
 	disks := len(out)
 	for _, s := range files {
@@ -99,6 +104,10 @@ func ordered(files map[string]source, image *descriptor.Image) ([]source, error)
 	}
 	slices.SortFunc(out[disks:], func(a, b source) int { return strings.Compare(a.name, b.name) })
 	return out, nil
+}
+
+func lacks(file string) error {
+	return &provider.NotUsableError{Message: fmt.Sprintf("the descriptor of the item names file %q, and the library does not have it on a datastore", file), Missing: true}
 }
 
 // stored are the files of an item with where they are, all of them on a datastore.
