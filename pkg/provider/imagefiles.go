@@ -17,8 +17,9 @@ import (
 // not: then nothing is known.
 type ImageFiles interface {
 	// Locate finds what a cache names: the item, with a descriptor that can be used, and the
-	// place for its copies.
-	Locate(ctx context.Context, source vmv1alpha1.ContentLibraryImageSource, location vmv1alpha1.VirtualMachineImageCacheLocation) (ImagePlace, error)
+	// place for its copies. A name that nothing has any more leads to what it has led to
+	// before, which was renamed if it is still there.
+	Locate(ctx context.Context, source vmv1alpha1.ContentLibraryImageSource, location vmv1alpha1.VirtualMachineImageCacheLocation, before CachePlace) (ImagePlace, error)
 	// Copy makes a directory, which must not be there, and copies the files of the image to
 	// it. It returns when all are complete; until then none may be used. It tells how far it
 	// is, in percent. A file of the image that the hypervisor has not got yet it gets first.

@@ -35,7 +35,8 @@ func (p *pass) keep(ctx context.Context, at spot, asked location, l *locationSta
 	}
 	reading, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	place, err := p.files.Locate(reading, p.cache.Spec.ContentLibrary, asked)
+	before := provider.CachePlace{VCenter: at.vcenter, DatastoreID: l.DatastoreID, ProfileID: l.ProfileID}
+	place, err := p.files.Locate(reading, p.cache.Spec.ContentLibrary, asked, before)
 	if err != nil {
 		if ctx.Err() == nil {
 			p.unready(l, err)

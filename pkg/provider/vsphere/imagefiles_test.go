@@ -45,7 +45,7 @@ func filesBelow(t *testing.T, ready vcenter.Ready) []string {
 // locate finds the place of copies.
 func locate(t *testing.T, p *Provider, at vmv1alpha1.VirtualMachineImageCacheLocation) provider.ImagePlace {
 	t.Helper()
-	place, err := p.driver.ImageFiles().Locate(t.Context(), copied, at)
+	place, err := p.driver.ImageFiles().Locate(t.Context(), copied, at, provider.CachePlace{})
 	if err != nil {
 		t.Fatal(err)
 	}

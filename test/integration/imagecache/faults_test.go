@@ -8,10 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vmware/govmomi/vapi/library"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/test/simulated"
+	"github.com/slipway-dev/slipway/test/vcenter/contentlibrary"
 )
 
 // What names nothing is said, with what was named.
@@ -19,12 +21,26 @@ func TestALocationThatCannotBeUsedSaysWhy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.start("a")
+	m := library.NewManager(w.library())
+	l, err := m.GetLibraryByName(t.Context(), contentlibrary.Library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, kind := range map[string]string{"disc": library.ItemTypeISO, "empty": library.ItemTypeOVF, "notes": "text"} {
+		if _, err := m.CreateLibraryItem(t.Context(), library.Item{Name: name, Type: kind, LibraryID: l.ID}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, test := range []struct {
 		name, item    string
 		at            vmv1alpha1.VirtualMachineImageCacheLocation
 		reason, named string
 	}{
 		{"no item", "none", on("LocalDS_0"), vmv1alpha1.ReasonNotFound, `no item "none"`},
+		{"no library", "none/photon-5", on("LocalDS_0"), vmv1alpha1.ReasonNotFound, `no content library "none"`},
+		{"an ISO", "disc", on("LocalDS_0"), vmv1alpha1.ReasonInvalid, `has type "iso"`},
+		{"a text", "notes", on("LocalDS_0"), vmv1alpha1.ReasonInvalid, `has type "text"`},
+		{"no content", "empty", on("LocalDS_0"), vmv1alpha1.ReasonInvalid, "descriptor"},
 		{"no datastore", "photon-5", on("none"), vmv1alpha1.ReasonNotFound, `no datastore "none"`},
 		{"no datastore at a path", "photon-5", on("/DC0/datastore/none"), vmv1alpha1.ReasonNotFound, `no datastore "/DC0/datastore/none"`},
 		{"a path of something else", "photon-5", on("/DC0/vm/slipway"), vmv1alpha1.ReasonNotFound, `no datastore "/DC0/vm/slipway"`},
@@ -76,6 +92,28 @@ func TestACopyThatFailsIsMadeAgain(t *testing.T) {
 			w.gone("photon")
 		})
 	}
+}
+
+// Half of the files would be of one version, and half of another.
+func TestAnItemThatChangesWhileItIsCopiedIsCopiedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.start("a")
+	w.order(http.MethodPut, "/datastores/disksize", "bytes", "10485760")
+	w.order(http.MethodPut, "/datastores/rate", "bytes", "1048576")
+	w.create("photon", on("LocalDS_0"))
+	before := w.until("photon", "is being copied", func(*vmv1alpha1.VirtualMachineImageCache) bool {
+		return len(w.below("LocalDS_0")) > len(w.directories("LocalDS_0"))
+	}).Status.Locations[0]
+	if err := contentlibrary.Update(t.Context(), w.library(), contentlibrary.Item); err != nil {
+		t.Fatal(err)
+	}
+	w.order(http.MethodPut, "/datastores/rate", "bytes", "0")
+	now := w.until("photon", "is ready", ready).Status.Locations[0]
+	if now.ContentVersion == before.ContentVersion || now.Directory == before.Directory {
+		t.Errorf("version %s is in %s, and version %s was to be in %s", now.ContentVersion, now.Directory, before.ContentVersion, before.Directory)
+	}
+	w.settled()
 }
 
 func TestAFileThatIsGoneIsCopiedAgain(t *testing.T) {

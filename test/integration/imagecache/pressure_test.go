@@ -26,14 +26,20 @@ import (
 
 const namespace = "team-a"
 
+// library is an administrator's client of the content library.
+func (w *world) library() *rest.Client {
+	w.t.Helper()
+	c := rest.NewClient(simulated.Operator(w.t, w.ready).Client)
+	if err := c.Login(w.t.Context(), url.UserPassword(vcenter.OperatorUsername, vcenter.DefaultPassword)); err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
+
 // images adds items to the library, and an image for each.
 func (w *world) images(n int) (names []string) {
 	w.t.Helper()
-	ctx := w.t.Context()
-	c := rest.NewClient(simulated.Operator(w.t, w.ready).Client)
-	if err := c.Login(ctx, url.UserPassword(vcenter.OperatorUsername, vcenter.DefaultPassword)); err != nil {
-		w.t.Fatal(err)
-	}
+	ctx, c := w.t.Context(), w.library()
 	for i := range n {
 		name := fmt.Sprintf("image-%d", i)
 		if err := contentlibrary.Add(ctx, c, name); err != nil {

@@ -51,13 +51,23 @@ type versioned struct {
 // Read returns what the descriptor of the library item says, as of the item's content a
 // second ago or later. The error is an UnusableError when nothing can be made from it.
 func (r *Reader) Read(ctx context.Context, s *session.Session, item string) (*Image, error) {
-	return r.read(ctx, item,
+	return r.read(ctx, item, time.Now().Add(-versionAge),
 		func(ctx context.Context) (string, error) { return contentVersion(ctx, s, item) },
 		func(ctx context.Context) (*Image, error) { return fetch(ctx, s, item) })
 }
 
-func (r *Reader) read(ctx context.Context, item string, version func(context.Context) (string, error), fetch func(context.Context) (*Image, error)) (*Image, error) {
-	if v := r.remembered(item); v.image != nil && time.Since(v.at) < versionAge {
+// Now is Read as of the item's content now: what was looked up before does not count.
+func (r *Reader) Now(ctx context.Context, s *session.Session, item string) (*Image, error) {
+	now := time.Now()
+	r.flights.Forget(item) // whose look may have been before
+	return r.read(ctx, item, now,
+		func(ctx context.Context) (string, error) { return contentVersion(ctx, s, item) },
+		func(ctx context.Context) (*Image, error) { return fetch(ctx, s, item) })
+}
+
+// read looks for the version of the content, unless that was done since a time.
+func (r *Reader) read(ctx context.Context, item string, since time.Time, version func(context.Context) (string, error), fetch func(context.Context) (*Image, error)) (*Image, error) {
+	if v := r.remembered(item); v.image != nil && v.at.After(since) {
 		return v.image, nil
 	}
 	flight := r.flights.DoChan(item, func() (any, error) {

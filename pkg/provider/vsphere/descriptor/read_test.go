@@ -38,7 +38,7 @@ func (i *item) fetch(context.Context) (*Image, error) {
 
 func (i *item) read(t *testing.T, r *Reader) *Image {
 	t.Helper()
-	image, err := r.read(t.Context(), "item", i.version, i.fetch)
+	image, err := r.read(t.Context(), "item", time.Now().Add(-versionAge), i.version, i.fetch)
 	if err != nil {
 		t.Error(err)
 	}
@@ -87,11 +87,25 @@ func TestAnImageThatWasReplacedIsReadAnew(t *testing.T) {
 	})
 }
 
+func TestWhoHasToKnowTheContentOfNowLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r Reader
+		i := &item{content: "1"}
+		i.read(t, &r)
+		i.content = "2"
+		image, err := r.read(t.Context(), "item", time.Now(), i.version, i.fetch)
+		if err != nil || image.Version != "2" {
+			t.Errorf("%+v, %v; want version 2", image, err)
+		}
+		i.expect(t, "a moment later", 2, 2)
+	})
+}
+
 func TestAFailureToLookIsNotRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r Reader
 		i := &item{content: "1", err: errors.New("vapi-endpoint starts")}
-		if _, err := r.read(t.Context(), "item", i.version, i.fetch); !errors.Is(err, i.err) {
+		if _, err := r.read(t.Context(), "item", time.Now().Add(-versionAge), i.version, i.fetch); !errors.Is(err, i.err) {
 			t.Errorf("reading = %v, want %v", err, i.err)
 		}
 		i.err = nil

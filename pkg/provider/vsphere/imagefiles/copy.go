@@ -51,7 +51,7 @@ func (f *Files) Copy(ctx context.Context, place provider.ImagePlace, directory s
 
 // complete tells of copies that are of one version, with their sizes.
 func (f *Files) complete(ctx context.Context, place provider.ImagePlace, image *descriptor.Image, at datastore.Place, directory string, files []vmv1alpha1.VirtualMachineImageCacheFile) ([]vmv1alpha1.VirtualMachineImageCacheFile, error) {
-	after, err := f.opts.Descriptors.Read(ctx, f.opts.Session, place.ItemID)
+	after, err := f.opts.Descriptors.Now(ctx, f.opts.Session, place.ItemID)
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ func New(o Options) *Files {
 }
 
 // Locate implements provider.ImageFiles.
-func (f *Files) Locate(ctx context.Context, source vmv1alpha1.ContentLibraryImageSource, location vmv1alpha1.VirtualMachineImageCacheLocation) (provider.ImagePlace, error) {
+func (f *Files) Locate(ctx context.Context, source vmv1alpha1.ContentLibraryImageSource, location vmv1alpha1.VirtualMachineImageCacheLocation, before provider.CachePlace) (provider.ImagePlace, error) {
 	if f.opts.Owner == "" {
 		return provider.ImagePlace{}, errors.New("this server has no identity to mark its copies with")
 	}
@@ -81,11 +81,11 @@ func (f *Files) Locate(ctx context.Context, source vmv1alpha1.ContentLibraryImag
 	if err := image.Hardware.Err; err != nil {
 		return provider.ImagePlace{}, err
 	}
-	at, err := f.datastore(ctx, location.Datastore)
+	at, err := f.datastore(ctx, location.Datastore, before.DatastoreID)
 	if err != nil {
 		return provider.ImagePlace{}, err
 	}
-	profile, err := f.profile(ctx, location.StoragePolicy)
+	profile, err := f.profile(ctx, location.StoragePolicy, before.ProfileID)
 	if err != nil {
 		return provider.ImagePlace{}, err
 	}

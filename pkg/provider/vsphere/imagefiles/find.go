@@ -5,6 +5,7 @@ package imagefiles
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -17,11 +18,27 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/datastore"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
 )
 
-// datastore finds the one that a location names by its inventory path, or by its name where
-// only one has it.
-func (f *Files) datastore(ctx context.Context, name string) (datastore.Place, error) {
+// datastore finds the one that a location names, or the one with the managed object ID before,
+// which may be empty, if none has the name.
+func (f *Files) datastore(ctx context.Context, name, before string) (datastore.Place, error) {
+	at, err := f.datastoreNamed(ctx, name)
+	var unusable *provider.NotUsableError
+	if before == "" || !errors.As(err, &unusable) || !unusable.Missing {
+		return at, err
+	}
+	ref := types.ManagedObjectReference{Type: "Datastore", Value: before}
+	at, lookErr := f.lookUp(ctx, ref)
+	if vimfault.Gone(lookErr, ref) {
+		return at, err
+	}
+	return at, lookErr
+}
+
+// datastoreNamed finds the one of an inventory path, or of a name that only one has.
+func (f *Files) datastoreNamed(ctx context.Context, name string) (datastore.Place, error) {
 	c, err := f.opts.Session.Vim(ctx)
 	if err != nil {
 		return datastore.Place{}, err
@@ -96,8 +113,9 @@ func (f *Files) datacenterOf(ctx context.Context, ref types.ManagedObjectReferen
 	return types.ManagedObjectReference{}, fmt.Errorf("looking for the datacenter of %s: it is in none", ref.Value)
 }
 
-// profile is the ID of a storage policy that is named by its name or by its ID.
-func (f *Files) profile(ctx context.Context, policy string) (string, error) {
+// profile is the ID of a storage policy that is named by its name or by its ID, or the ID
+// before, which may be empty, if none has the name and this one is there.
+func (f *Files) profile(ctx context.Context, policy, before string) (string, error) {
 	if policy == "" {
 		return "", nil
 	}
@@ -109,10 +127,15 @@ func (f *Files) profile(ctx context.Context, policy string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	renamed := false
 	for name, id := range profiles {
 		if name == policy || id == policy {
 			return id, nil
 		}
+		renamed = renamed || id == before
+	}
+	if renamed {
+		return before, nil
 	}
 	return "", &provider.NotUsableError{Message: fmt.Sprintf("vCenter has no storage policy %q", policy), Missing: true}
 }

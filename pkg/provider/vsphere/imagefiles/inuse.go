@@ -103,13 +103,21 @@ func usersAmong(ctx context.Context, c *vim25.Client, refs []types.ManagedObject
 		}
 		for _, file := range append(files, snapshots...) {
 			for _, dir := range directories {
-				if strings.HasPrefix(file, dir+"/") {
+				if within(file, dir) {
 					used[dir] = fmt.Sprintf("virtual machine %s (%s)", vm.Name, vm.Self.Value)
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// within is true of the datastore path of a file in a directory of copies, whose name no other
+// has: what datastores were called when the path was written does not matter.
+func within(file, dir string) bool {
+	_, file, _ = strings.Cut(file, "] ")
+	_, dir, _ = strings.Cut(dir, "] ")
+	return dir != "" && strings.HasPrefix(file, dir+"/")
 }
 
 // chains are the files of disks and of all that these are made from.

@@ -1,0 +1,274 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vapi/library"
+	vimtypes "github.com/vmware/govmomi/vim25/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+	"github.com/slipway-dev/slipway/test/vcenter"
+	"github.com/slipway-dev/slipway/test/vcenter/policies"
+)
+
+// copiesAt has the files of an item copied to a place, and returns the cache that has them.
+func copiesAt(t *testing.T, p *Provider, item vmv1alpha1.ContentLibraryImageSource, at vmv1alpha1.VirtualMachineImageCacheLocation) *vmv1alpha1.VirtualMachineImageCache {
+	t.Helper()
+	place, err := p.driver.ImageFiles().Locate(t.Context(), item, at, provider.CachePlace{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	directory := place.Directory + "-aaaaaaaa"
+	files, err := p.driver.ImageFiles().Copy(t.Context(), place, directory, func(int32) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &vmv1alpha1.VirtualMachineImageCache{ObjectMeta: metav1.ObjectMeta{Name: "copies", UID: "cache", ResourceVersion: "1"}}
+	c.Spec.ContentLibrary = item
+	c.Status.Locations = []vmv1alpha1.VirtualMachineImageCacheLocationStatus{{
+		VCenter: vmv1alpha1.DefaultVCenter, DatastoreID: place.DatastoreID, ProfileID: place.ProfileID, ItemID: place.ItemID, ContentVersion: place.ContentVersion,
+		Directory: directory, Files: files, Conditions: []metav1.Condition{{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionTrue}},
+	}}
+	return c
+}
+
+// do waits for a task of an administrator.
+func do(t *testing.T, task *object.Task, err error) {
+	t.Helper()
+	if err == nil {
+		err = task.Wait(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// usedBy says who uses the copies of a cache; empty for nobody.
+func usedBy(t *testing.T, p *Provider, at provider.ImagePlace, directory string) string {
+	t.Helper()
+	used, err := p.driver.ImageFiles().InUse(t.Context(), at.DatastoreID, []string{directory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return used[directory]
+}
+
+// An administrator may take a disk from a virtual machine and leave it to its snapshot.
+func TestCopiesStayOnWhichOnlyASnapshotDepends(t *testing.T) {
+	ready := startVCenter(t)
+	p := startFiles(t, ready)
+	cache := copiesAt(t, p, copied, ssd)
+	at := &cache.Status.Locations[0]
+	l := newLoop(t, p)
+	req := fastRequest("web", vmv1alpha1.FastDeployLinked, cache)
+	off(l, req)
+	vm := objectOf(t, ready, req)
+	task, err := vm.CreateSnapshot(t.Context(), "before", "", false, false)
+	do(t, task, err)
+	devices, err := vm.Device(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := vm.RemoveDevice(t.Context(), true, devices.SelectByType((*vimtypes.VirtualDisk)(nil))...); err != nil {
+		t.Fatal(err)
+	}
+	if disks, parents := parentsOf(t, ready, req.VM.Status.UniqueID); len(disks)+len(parents) != 0 {
+		t.Fatalf("the VM still has the disks %q on %q", disks, parents)
+	}
+	place := provider.ImagePlace{DatastoreID: at.DatastoreID}
+	if got := usedBy(t, p, place, at.Directory); !strings.Contains(got, "web") {
+		t.Errorf("the copies are used by %q, want the VM that has a snapshot on them", got)
+	}
+	var inUse *provider.ImageInUseError
+	if err := p.driver.ImageFiles().Remove(t.Context(), at.DatastoreID, at.Directory); !errors.As(err, &inUse) {
+		t.Errorf("removing them: %v, want that they are in use", err)
+	}
+	// What a snapshot has written down need not be rewritten when the datastore is renamed.
+	control(t, ready, http.MethodPost, "/datastore/rename?from=LocalDS_0&to=ssd")
+	renamed := strings.Replace(at.Directory, "[LocalDS_0]", "[ssd]", 1)
+	if got := usedBy(t, p, place, renamed); !strings.Contains(got, "web") {
+		t.Errorf("after their datastore was renamed the copies are used by %q, want the VM that has a snapshot on them", got)
+	}
+	task, err = vm.RemoveAllSnapshot(t.Context(), nil)
+	do(t, task, err)
+	if err := p.driver.ImageFiles().Remove(t.Context(), at.DatastoreID, renamed); err != nil {
+		t.Errorf("removing them without the snapshot: %v", err)
+	}
+}
+
+func TestCopiesAreFoundWhenTheirDatastoreOrPolicyIsRenamed(t *testing.T) {
+	ready := startVCenter(t)
+	p := startFiles(t, ready)
+	cache := copiesAt(t, p, copied, ssd)
+	at := &cache.Status.Locations[0]
+	l := newLoop(t, p)
+	req := fastRequest("web", vmv1alpha1.FastDeployLinked, cache)
+	l.until("it runs", running(req), req)
+	control(t, ready, http.MethodPost, "/datastore/rename?from=LocalDS_0&to=renamed")
+	files := p.driver.ImageFiles()
+	for _, location := range []vmv1alpha1.VirtualMachineImageCacheLocation{ssd, {Datastore: "/DC0/datastore/LocalDS_0"}, {Datastore: "LocalDS_0", StoragePolicy: "Bronze"}} {
+		before := provider.CachePlace{VCenter: vmv1alpha1.DefaultVCenter, DatastoreID: at.DatastoreID}
+		if location.StoragePolicy != "" {
+			before.ProfileID = policyID(t, p, policies.Silver)
+		}
+		place, err := files.Locate(t.Context(), copied, location, before)
+		if err != nil {
+			t.Fatalf("%+v: %v", location, err)
+		}
+		if place.DatastoreID != at.DatastoreID || place.ProfileID != before.ProfileID || !strings.HasPrefix(place.Directory, "[renamed] ") {
+			t.Errorf("%+v is at %+v, want the place of before with the name that it has now", location, place)
+		}
+		if location.StoragePolicy != "" {
+			continue // of which there are no copies
+		}
+		for i := range at.Files {
+			at.Files[i].Path = place.Present(at.Files[i].Path)
+		}
+		if missing, err := files.Missing(t.Context(), place, place.Present(at.Directory), at.Files); err != nil || len(missing) > 0 {
+			t.Errorf("%+v: of the copies %q are missing, %v", location, missing, err)
+		}
+		if got := usedBy(t, p, place, place.Present(at.Directory)); !strings.Contains(got, "web") {
+			t.Errorf("%+v: the copies are used by %q, want the VM that depends on them", location, got)
+		}
+	}
+	for _, before := range []provider.CachePlace{{}, {DatastoreID: "datastore-none"}} {
+		var unusable *provider.NotUsableError
+		if _, err := files.Locate(t.Context(), copied, ssd, before); !errors.As(err, &unusable) || !unusable.Missing || !strings.Contains(err.Error(), `no datastore "LocalDS_0"`) {
+			t.Errorf("after %+v: %v, want that there is no such datastore", before, err)
+		}
+	}
+}
+
+// policyID is the ID of a storage policy.
+func policyID(t *testing.T, p *Provider, name string) string {
+	t.Helper()
+	place, err := p.driver.ImageFiles().Locate(t.Context(), copied, vmv1alpha1.VirtualMachineImageCacheLocation{Datastore: "LocalDS_1", StoragePolicy: name}, provider.CachePlace{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return place.ProfileID
+}
+
+// Each policy has copies of its own, but for one that encrypts: nobody could read them.
+func TestVMsOfCopiesAreUnderTheirStoragePolicies(t *testing.T) {
+	ready := startVCenter(t)
+	registerKeyProvider(t, ready)
+	p := startFiles(t, ready)
+	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
+	l := newLoop(t, p)
+	for name, tc := range map[string]struct {
+		class, image string
+		// of is the policy that the copies are asked for.
+		of     string
+		linked bool
+	}{
+		"gold":      {class: "gold", of: policies.Gold, linked: true},
+		"encrypted": {class: "encrypted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &loop{t: t, p: l.p, wake: l.wake}
+			req := ofClass("web-"+name, libraryImage(), tc.class)
+			req.FastDeploy = vmv1alpha1.FastDeployLinked
+			req.VM.Spec.PromoteDisksMode = vmv1alpha1.PromoteDisksModeDisabled
+			var lacks *provider.ImageCacheNotReadyError
+			eventually(t, "it says what it lacks", func() bool {
+				_, err := p.CreateOrUpdateVirtualMachineAsync(t.Context(), req)
+				return errors.As(err, &lacks)
+			})
+			if lacks.Location.StoragePolicy != tc.of || (lacks.ProfileID != "") != (tc.of != "") {
+				t.Errorf("copies are asked for at %+v with profile %q, want policy %q", lacks.Location, lacks.ProfileID, tc.of)
+			}
+			req.ImageCache = copiesAt(t, p, lacks.Source, lacks.Location)
+			if got := req.ImageCache.Status.Locations[0].ProfileID; got != lacks.ProfileID {
+				t.Errorf("the copies have profile %q, and the VM wants %q", got, lacks.ProfileID)
+			}
+			l.until("the VM runs, and complies", func() bool {
+				return synced(req)() && reason(&req.VM.Status, vmv1alpha1.ConditionStorageCompliant) == "True Succeeded"
+			}, req)
+			vm := inVCenter(t, ready)["team-a/web-"+name]
+			if encrypted := vm.Config.KeyId != nil; encrypted != (tc.class == "encrypted") {
+				t.Errorf("the VM is encrypted: %t", encrypted)
+			}
+			_, parents := parentsOf(t, ready, req.VM.Status.UniqueID)
+			want, why := "True Succeeded", ""
+			if !tc.linked {
+				want, why = "True DirectInstead", `storage policy "`+policies.Encryption+`" encrypts`
+			}
+			if got := reason(&req.VM.Status, vmv1alpha1.ConditionImageCacheReady); got != want || (len(parents) > 0) != tc.linked ||
+				!strings.Contains(message(&req.VM.Status, vmv1alpha1.ConditionImageCacheReady), why) {
+				t.Errorf("ImageCacheReady is %q, and the disks depend on %q; want %q", got, parents, want)
+			}
+			if observe.Linked(&vm) != tc.linked {
+				t.Errorf("the VM says of itself that it is linked: %t", observe.Linked(&vm))
+			}
+			nothingToDo(t, p, req)
+			l.remove(req)
+		})
+	}
+}
+
+// subscribe makes a library of the vCenter that has fetched nothing but the descriptors of
+// the one of the tests.
+func subscribe(t *testing.T, ready vcenter.Ready, name string) {
+	t.Helper()
+	m := libraries(t, ready)
+	published, err := m.GetLibraryByName(t.Context(), "slipway")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.CreateLibrary(t.Context(), library.Library{
+		Name: name, Type: "SUBSCRIBED", Storage: published.Storage,
+		Subscription: &library.Subscription{
+			SubscriptionURL: "https://" + strings.TrimPrefix(m.URL().Host, "https://") + "/cls/vcsp/lib/" + published.ID, OnDemand: vimtypes.NewBool(true),
+			AutomaticSyncEnabled: vimtypes.NewBool(false), AuthenticationMethod: "NONE",
+		},
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatASubscribedLibraryHasNotFetchedIsFetchedBeforeItIsCopied(t *testing.T) {
+	ready := startVCenter(t)
+	subscribe(t, ready, "mirror")
+	p, counted := startProvider(t, ready, nil)
+	eventually(t, "the inventory is read", p.inventory.Synced)
+	item := vmv1alpha1.ContentLibraryImageSource{Library: "mirror", Item: "photon-5"}
+	grantRoot(t, ready, "ContentLibrary.SyncLibraryItem")
+	place, err := p.driver.ImageFiles().Locate(t.Context(), item, ssd, provider.CachePlace{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.driver.ImageFiles().Copy(t.Context(), place, place.Directory+"-bbbbbbbb", func(int32) {}); err == nil || !strings.Contains(err.Error(), "403") {
+		t.Errorf("without the privilege: %v, want that it is forbidden", err)
+	}
+	control(t, ready, http.MethodDelete, "/permissions?entity=%2F")
+	cache := copiesAt(t, p, item, ssd)
+	if n := counted.snapshot()["rest.SyncLibraryItem"]; n != 2 {
+		t.Errorf("the item was fetched %d times, want once without the privilege and once with it", n)
+	}
+	l := newLoop(t, p)
+	req := fastRequest("web", vmv1alpha1.FastDeployLinked, cache)
+	req.Image.Spec.ContentLibrary = item.DeepCopy()
+	l.until("it runs", running(req), req)
+	copiesAt(t, p, item, vmv1alpha1.VirtualMachineImageCacheLocation{Datastore: "LocalDS_1"})
+	if n := counted.snapshot()["rest.SyncLibraryItem"]; n != 2 {
+		t.Errorf("the item was fetched %d times, though it had been before", n)
+	}
+}
+
+// grantRoot leaves the account all privileges on the root but one.
+func grantRoot(t *testing.T, ready vcenter.Ready, without string) {
+	t.Helper()
+	control(t, ready, http.MethodPut, "/permissions?"+url.Values{"entity": {"/"}, "without": {without}}.Encode())
+}
