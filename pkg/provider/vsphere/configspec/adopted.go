@@ -79,6 +79,62 @@ func (c *comparison) adoptedNetwork(spec *vmv1alpha1.VirtualMachineNetworkSpec) 
 	}
 }
 
+// attached are the disks of the volumes, by name; nil for one that somebody took away. A
+// volume of an adopted VM that names the whole of its place is the disk that is there.
+func (c *comparison) attached() map[string]*types.VirtualDisk {
+	out := observe.Volumes(c.vm)
+	if !c.adopted {
+		return out
+	}
+	var free map[string]*types.VirtualDisk
+	for i := range c.want.Effective.Volumes {
+		v := &c.want.Effective.Volumes[i]
+		if _, recorded := out[v.Name]; recorded || v.Disk == nil || v.ControllerBusNumber == nil || v.UnitNumber == nil {
+			continue
+		}
+		if free == nil {
+			free = c.unrecorded(out)
+		}
+		at := observe.Controller{Kind: bus(v), Bus: *v.ControllerBusNumber}
+		if disk := free[at.Slot(*v.UnitNumber)]; disk != nil {
+			if out == nil {
+				out = map[string]*types.VirtualDisk{}
+			}
+			out[v.Name] = disk
+		}
+	}
+	return out
+}
+
+// unrecorded are the disks that are none of a volume, nor the boot disk, nor first class, by
+// the places that they are at.
+func (c *comparison) unrecorded(volumes map[string]*types.VirtualDisk) map[string]*types.VirtualDisk {
+	taken := map[string]bool{extra(c, observe.BootDiskKey): true}
+	for _, disk := range volumes {
+		if disk != nil {
+			taken[observe.SlotOf(c.vm, disk)] = true
+		}
+	}
+	out := map[string]*types.VirtualDisk{}
+	for _, d := range c.have.Hardware.Device {
+		disk, ok := d.(*types.VirtualDisk)
+		if !ok || observe.FirstClassID(disk) != "" {
+			continue
+		}
+		if slot := observe.SlotOf(c.vm, disk); slot != "" && !taken[slot] {
+			out[slot] = disk
+		}
+	}
+	return out
+}
+
+// takeDisk records that a disk of an adopted VM is that of a volume.
+func (c *comparison) takeDisk(v *vmv1alpha1.VirtualMachineVolume, disk *types.VirtualDisk) {
+	if c.adopted && extra(c, observe.VolumeKey(v.Name)) == "" {
+		c.extraConfig("metadata.volumes", observe.VolumeKey(v.Name), observe.SlotOf(c.vm, disk), true, false)
+	}
+}
+
 // like copies an adapter with all that the API says of it.
 func like(nic types.BaseVirtualEthernetCard) types.BaseVirtualEthernetCard {
 	out := reflect.New(reflect.TypeOf(nic).Elem())
@@ -101,7 +157,7 @@ func (c *comparison) unappliedAdopted(say func(format string, args ...any)) {
 			say("firmware.bootloader %s (%s, and was installed for %s)", fw.Bootloader, why, c.have.Firmware)
 		}
 	}
-	if b := e.Bootstrap; b != nil && (b.CloudInit != nil || b.LinuxPrep != nil || b.VAppConfig != nil) {
+	if b := e.Bootstrap; b != nil && (b.CloudInit != nil || b.LinuxPrep != nil || b.VAppConfig != nil || b.Sysprep != nil || b.Ignition != nil) {
 		say("bootstrap (%s, and has started before)", why)
 	}
 	have := observe.Assign(c.vm, interfacesOf(e), c.want.Adapters)

@@ -4,6 +4,8 @@
 package configspec
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +14,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/hardware"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 )
 
@@ -125,4 +128,81 @@ func TestWhatAnAdoptedVMDoesNotGetIsSaid(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("not applied (-want +got):\n%s", diff)
 	}
+}
+
+// A volume that names bus, controller and unit is the disk that is there: nothing is added,
+// and it is recorded with what says whose the VM is.
+func TestAVolumeOfAnAdoptedVMIsTheDiskThatIsThere(t *testing.T) {
+	at := func(name, size string, number, unit int32) vmv1alpha1.VirtualMachineVolume {
+		v := volume(name, size, "pvscsi")
+		v.ControllerBusNumber, v.UnitNumber = &number, &unit
+		return v
+	}
+	for _, tc := range []struct {
+		name    string
+		volume  vmv1alpha1.VirtualMachineVolume
+		change  func(*mo.VirtualMachine)
+		want    []string
+		refused string
+	}{
+		{"as it is", at("data", "2Gi", 0, 1), nil, []string{"slipway.volume.data=scsi0:1"}, ""},
+		{"larger", at("data", "3Gi", 0, 1), nil, []string{"slipway.volume.data=scsi0:1", "edit 3Gi"}, ""},
+		{"smaller", at("data", "1Gi", 0, 1), nil, nil, "volumes[data].disk.size: 1Gi is less than the 2Gi of the disk, and vSphere cannot shrink one"},
+		{"where there is none", at("data", "2Gi", 0, 5), nil, []string{"add 2Gi", "slipway.volume.data=scsi0:5"}, ""},
+		{"without a unit", volume("data", "2Gi", "pvscsi"), nil, []string{"add 2Gi", "slipway.volume.data=scsi0:2"}, ""},
+		{"a first class disk", at("data", "2Gi", 0, 1), func(vm *mo.VirtualMachine) {
+			disksOf(vm)[1].VDiskId = &types.ID{Id: "fcd"}
+		}, nil, "volumes[data].unitNumber: scsi0:1 is taken by another device"},
+		{"that of another volume", at("data", "2Gi", 0, 1), func(vm *mo.VirtualMachine) {
+			with(vm, observe.VolumeKey("other"), "scsi0:1")
+		}, nil, "volumes[data].unitNumber: scsi0:1 is taken by another device"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w, vm := wantAdopted(), byHand()
+			withTwoDisks(vm)
+			with(vm, observe.OwnerKey, "ns/web/uid", observe.AdoptedKey, "uid", observe.AdaptersKey, "eth0=4000")
+			if tc.change != nil {
+				tc.change(vm)
+			}
+			w.Effective.Volumes = []vmv1alpha1.VirtualMachineVolume{tc.volume}
+			w.Effective.BootDisk = &vmv1alpha1.VirtualMachineBootDisk{Capacity: quantity("16Gi")}
+			refused := strings.Join(Refused(w, vm), "; ")
+			if !strings.Contains(refused, tc.refused) || tc.refused == "" && tc.want[0] == "slipway.volume.data=scsi0:1" && refused != "" {
+				t.Errorf("refused = %q, want %q", refused, tc.refused)
+			}
+			if tc.refused != "" {
+				return
+			}
+			spec := Spec(Differences(w, vm))
+			var got []string
+			for _, c := range spec.DeviceChange {
+				change := c.GetVirtualDeviceConfigSpec()
+				got = append(got, string(change.Operation)+" "+hardware.Bytes(change.Device.(*types.VirtualDisk).CapacityInBytes))
+			}
+			for _, o := range spec.ExtraConfig {
+				got = append(got, o.GetOptionValue().Key+"="+o.GetOptionValue().Value.(string))
+			}
+			slices.Sort(got)
+			slices.Sort(tc.want)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("changes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func disksOf(vm *mo.VirtualMachine) (out []*types.VirtualDisk) {
+	for _, d := range vm.Config.Hardware.Device {
+		if disk, ok := d.(*types.VirtualDisk); ok {
+			out = append(out, disk)
+		}
+	}
+	return out
+}
+
+// withTwoDisks gives a VM the disk that it boots from and another one.
+func withTwoDisks(vm *mo.VirtualMachine) {
+	scsi := &types.ParaVirtualSCSIController{}
+	scsi.Key = 1000
+	vm.Config.Hardware.Device = append(vm.Config.Hardware.Device, scsi, diskAt(2000, 1000, 0, 16<<30), diskAt(2001, 1000, 1, 2<<30))
 }

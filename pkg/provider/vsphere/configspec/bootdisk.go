@@ -13,7 +13,7 @@ import (
 // bootDisk compares the first disk of the image. Which one that is is recorded while a
 // new VM has no other: later nobody could tell.
 func (c *comparison) bootDisk() {
-	disk, _ := observe.BootDisk(c.vm)
+	disk, _ := observe.BootDiskBeside(c.vm, c.attached())
 	if disk == nil {
 		return
 	}
@@ -46,7 +46,7 @@ func (c *comparison) refusedBootDisk(say func(format string, args ...any)) {
 		}
 		return
 	}
-	switch disk, several := observe.BootDisk(c.vm); {
+	switch disk, several := observe.BootDiskBeside(c.vm, c.attached()); {
 	case disk != nil:
 		refusedSize(hardware.BootDiskSize, want.Capacity, disk, say)
 	case several:
@@ -57,7 +57,7 @@ func (c *comparison) refusedBootDisk(say func(format string, args ...any)) {
 }
 
 func (c *comparison) unappliedBootDisk(say func(format string, args ...any)) {
-	if disk, _ := observe.BootDisk(c.vm); disk != nil && c.want.Effective.BootDisk != nil {
+	if disk, _ := observe.BootDiskBeside(c.vm, c.attached()); disk != nil && c.want.Effective.BootDisk != nil {
 		unappliedProvisioning("bootDisk", c.want.Effective.BootDisk.Provisioning, disk, say)
 	}
 }

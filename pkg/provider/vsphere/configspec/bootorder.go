@@ -59,9 +59,9 @@ func (c *comparison) bootDevice(d vmv1alpha1.VirtualMachineBootDevice) types.Bas
 	case vmv1alpha1.BootDeviceCDROM:
 		return &types.VirtualMachineBootOptionsBootableCdromDevice{}
 	case vmv1alpha1.BootDeviceDisk:
-		disk, _ := observe.BootDisk(c.vm)
+		disk, _ := observe.BootDiskBeside(c.vm, c.attached())
 		if d.Name != "" {
-			disk = observe.Volumes(c.vm)[d.Name]
+			disk = c.attached()[d.Name]
 		}
 		if disk != nil {
 			return &types.VirtualMachineBootOptionsBootableDiskDevice{DeviceKey: disk.Key}

@@ -128,13 +128,13 @@ func (c *comparison) refusedPolicies(say func(format string, args ...any)) {
 		return
 	}
 	encrypts(hardware.StorageClass, "", nil)
-	attached := observe.Volumes(c.vm)
+	attached := c.attached()
 	for i := range c.want.Effective.Volumes {
 		if v := &c.want.Effective.Volumes[i]; v.Disk != nil {
 			encrypts(hardware.Volume(v.Name), v.Disk.StorageClass, attached[v.Name])
 		}
 	}
-	if disk, _ := observe.BootDisk(c.vm); disk != nil && c.want.Effective.BootDisk != nil {
+	if disk, _ := observe.BootDiskBeside(c.vm, c.attached()); disk != nil && c.want.Effective.BootDisk != nil {
 		encrypts(hardware.BootDiskStorageClass, c.want.Effective.BootDisk.StorageClass, disk)
 	}
 }

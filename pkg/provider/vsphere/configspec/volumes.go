@@ -33,7 +33,7 @@ func (c *comparison) volumes() {
 		return
 	}
 	volumes := c.want.Effective.Volumes
-	attached := observe.Volumes(c.vm)
+	attached := c.attached()
 	c.removed(attached)
 	places, _ := c.slots(c.unplaced())
 	for i := range volumes {
@@ -43,6 +43,7 @@ func (c *comparison) volumes() {
 			c.drive(v, places, int32(i))
 		case v.Disk == nil || v.Disk.Capacity == nil:
 		case disk != nil:
+			c.takeDisk(v, disk)
 			c.disk(v, disk)
 		case recorded: // One that somebody took away is not replaced by an empty one.
 		default:
@@ -57,7 +58,7 @@ func (c *comparison) volumes() {
 // unplaced are the volumes that the virtual machine has no device of.
 func (c *comparison) unplaced() []*vmv1alpha1.VirtualMachineVolume {
 	var out []*vmv1alpha1.VirtualMachineVolume
-	attached, drives := observe.Volumes(c.vm), observe.Drives(c.vm)
+	attached, drives := c.attached(), observe.Drives(c.vm)
 	for i := range c.want.Effective.Volumes {
 		v := &c.want.Effective.Volumes[i]
 		if c.unplacedClaim(v) {
@@ -160,7 +161,7 @@ func (c *comparison) refusedVolumes(say func(format string, args ...any)) {
 	if len(c.want.Effective.Volumes) == 0 {
 		return
 	}
-	attached := observe.Volumes(c.vm)
+	attached := c.attached()
 	var problems map[string]string
 	if c.vm.Config != nil {
 		_, problems = c.slots(c.unplaced())
@@ -198,7 +199,7 @@ func refusedSize(path string, capacity *resource.Quantity, disk *types.VirtualDi
 
 // unappliedVolumes says what of the volumes is not as asked, and why.
 func (c *comparison) unappliedVolumes(say func(format string, args ...any)) {
-	attached := observe.Volumes(c.vm)
+	attached := c.attached()
 	if len(attached) == 0 && len(c.want.Effective.Volumes) == 0 {
 		return
 	}

@@ -196,6 +196,11 @@ func slotOf(controllers []Controller, device types.BaseVirtualDevice) string {
 // one that is no volume. While the VM is new it is the first, as in the image. several is
 // true when it cannot be told.
 func BootDisk(vm *mo.VirtualMachine) (disk *types.VirtualDisk, several bool) {
+	return BootDiskBeside(vm, Volumes(vm))
+}
+
+// BootDiskBeside is BootDisk of a VM whose volumes are these.
+func BootDiskBeside(vm *mo.VirtualMachine, volumes map[string]*types.VirtualDisk) (disk *types.VirtualDisk, several bool) {
 	if vm == nil || vm.Config == nil {
 		return nil, false
 	}
@@ -203,7 +208,6 @@ func BootDisk(vm *mo.VirtualMachine) (disk *types.VirtualDisk, several bool) {
 		disk, _ = bySlot(vm)[slot].(*types.VirtualDisk)
 		return disk, false
 	}
-	volumes := Volumes(vm)
 	var all []*types.VirtualDisk
 	for _, d := range vm.Config.Hardware.Device {
 		own, ok := d.(*types.VirtualDisk)
