@@ -144,13 +144,22 @@ var table = []rule{
 		why: "it puts the parts together; what is for development and tests stays out of the product",
 	},
 	{
-		tree: "cmd/virtctl", ours: []string{"cmd/virtctl", "pkg/apis", "pkg/hardware", "pkg/generated", "pkg/instancetype"}, single: []string{"pkg/provider/record"}, neverDirect: []string{govmomi},
-		why: "the command line is a client",
+		tree: "cmd/virtctl", ours: []string{"cmd/virtctl", "pkg/apis", "pkg/hardware", "pkg/generated", "pkg/instancetype"},
+		single: []string{
+			"pkg/provider", "pkg/provider/engine/driver", "pkg/provider/record", "pkg/provider/vsphere/configspec", "pkg/provider/vsphere/observe",
+			"pkg/provider/vsphere/storage", "pkg/provider/vsphere/vimfault",
+		},
+		neverDirect: []string{govmomi}, why: "the command line is a client, and says by the provider's own comparison what an object would change",
 	},
 	{tree: "cmd/virtctl/imagefile", ours: only, never: []string{govmomi, clientGo}, why: "what an image on the disk is does not depend on where it goes"},
 	{
-		tree: "cmd/virtctl/upload", ours: []string{"cmd/virtctl/imagefile"},
+		tree: "cmd/virtctl/upload", ours: []string{"cmd/virtctl/imagefile", "cmd/virtctl/login"},
 		why: "images of many GB go to vCenter with the account of who brings them, not through the server",
+	},
+	{tree: "cmd/virtctl/login", ours: only, never: []string{clientGo}, why: "who goes to vCenter by himself goes with his own account"},
+	{
+		tree: "cmd/virtctl/foreign", ours: []string{"cmd/virtctl/login", "pkg/apis", "pkg/hardware", "pkg/instancetype/apply", "pkg/provider"},
+		why: "what can be taken over is what the account of the caller sees, and what that would change is what the provider says",
 	},
 }
 

@@ -40,6 +40,10 @@ type apiServer struct {
 	refresh  vmv1alpha1.RefreshResult
 	// orphans is the report of them.
 	orphans orphans.Report
+	// uniqueIDs are those of VMs that are taken over, by instance UUID.
+	uniqueIDs map[string]string
+	vcenters  []vmv1alpha1.VCenter
+	zones     []vmv1alpha1.Zone
 	// absent is a cluster without slipway-apiserver.
 	absent bool
 }
@@ -73,7 +77,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, `{"metadata":{"name":"u1.small"},"spec":{"cpu":{"guest":2},"memory":{"guest":"3Gi"}}}`)
 		return
 	}
-	if s.serveImages(w, r.URL.Path) {
+	if s.serveImages(w, r.URL.Path) || s.serveAdoption(w, r) {
 		return
 	}
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, apiPrefix), "/") // namespace, virtualmachines, name, subresource

@@ -8,8 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -24,12 +22,10 @@ const maxItemName = 255
 
 // imageImport is an import as the flags describe it.
 type imageImport struct {
-	library, name                       string
-	update, wait                        bool
-	timeout                             time.Duration
-	url, username, passwordFile, caFile string
-	thumbprint                          string
-	insecure                            bool
+	library, name string
+	update, wait  bool
+	timeout       time.Duration
+	vcenter       vcenterFlags
 }
 
 func newImageImportCommand(f *Factory) *cobra.Command {
@@ -65,53 +61,14 @@ func newImageImportCommand(f *Factory) *cobra.Command {
 	flags.BoolVar(&o.update, "update", false, "Make it the new version of the item of that name, if there is one")
 	flags.BoolVar(&o.wait, "wait", false, "Wait until an image of it is ready")
 	flags.DurationVar(&o.timeout, "timeout", 15*time.Minute, "How long --wait waits")
-	flags.StringVar(&o.url, "vcenter-url", "", "Address of vCenter (default: $GOVC_URL)")
-	flags.StringVar(&o.username, "vcenter-username", "", "Account (default: $GOVC_USERNAME)")
-	flags.StringVar(&o.passwordFile, "vcenter-password-file", "", "File with its password, - for standard input (default: $GOVC_PASSWORD)")
-	flags.StringVar(&o.caFile, "vcenter-ca-file", "", "PEM file of authorities that are trusted instead of those of the system (default: $GOVC_TLS_CA_CERTS)")
-	flags.StringVar(&o.thumbprint, "vcenter-thumbprint", "", "SHA-1 or SHA-256 of the certificate to trust")
-	flags.BoolVar(&o.insecure, "vcenter-insecure", false, "Trust any certificate (default: $GOVC_INSECURE)")
+	o.vcenter.addFlags(flags)
 	_ = cmd.MarkFlagRequired("library")
 	_ = cmd.RegisterFlagCompletionFunc("library", f.completeLibraries)
 	return cmd
 }
 
-// server is the vCenter that flags and environment name.
-func (o *imageImport) server(f *Factory) (upload.Server, error) {
-	text := cmp.Or(o.url, os.Getenv("GOVC_URL"))
-	if text == "" {
-		return upload.Server{}, errors.New("no vCenter is named: use --vcenter-url or GOVC_URL")
-	}
-	if !strings.Contains(text, "://") {
-		text = "https://" + text
-	}
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "https" || u.Host == "" {
-		return upload.Server{}, fmt.Errorf("--vcenter-url or GOVC_URL is no address of a vCenter: want a host name or https://HOST")
-	}
-	password, _ := u.User.Password()
-	password = cmp.Or(password, os.Getenv("GOVC_PASSWORD"))
-	if o.passwordFile != "" {
-		data, err := f.readFile(o.passwordFile)
-		if err != nil {
-			return upload.Server{}, fmt.Errorf("reading --vcenter-password-file: %w", err)
-		}
-		password = strings.TrimRight(string(data), "\r\n")
-	}
-	username := cmp.Or(o.username, u.User.Username(), os.Getenv("GOVC_USERNAME"))
-	if username == "" || password == "" {
-		return upload.Server{}, errors.New("user name and password are needed: use --vcenter-username and --vcenter-password-file, or GOVC_USERNAME and GOVC_PASSWORD")
-	}
-	u.User = nil
-	insecure := os.Getenv("GOVC_INSECURE")
-	return upload.Server{
-		URL: u, User: url.UserPassword(username, password), CAFile: cmp.Or(o.caFile, os.Getenv("GOVC_TLS_CA_CERTS")), Thumbprint: o.thumbprint,
-		Insecure: o.insecure || insecure == "1" || strings.EqualFold(insecure, "true"),
-	}, nil
-}
-
 func (f *Factory) importImage(ctx context.Context, o *imageImport, path string) error {
-	server, err := o.server(f)
+	server, err := o.vcenter.server(f)
 	if err != nil {
 		return err
 	}
@@ -139,7 +96,7 @@ func (f *Factory) importImage(ctx context.Context, o *imageImport, path string) 
 		return err
 	}
 	u := &upload.Upload{
-		Server: server, Library: o.library, Item: o.name, Image: image, Update: o.update, Say: p.say,
+		Server: *server, Library: o.library, Item: o.name, Image: image, Update: o.update, Say: p.say,
 		Sent: func(n int64) { p.at("uploading", n, image.Size()) },
 	}
 	defer u.Close()

@@ -18,6 +18,7 @@ import (
 	"github.com/vmware/govmomi/vapi/library"
 
 	"github.com/slipway-dev/slipway/cmd/virtctl/imagefile"
+	"github.com/slipway-dev/slipway/cmd/virtctl/login"
 )
 
 // States of files.
@@ -152,7 +153,7 @@ func (u *Upload) keepAlive(ctx context.Context, cancel context.CancelCauseFunc, 
 			return
 		}
 		last = now
-		call, done := context.WithTimeout(ctx, callTimeout)
+		call, done := context.WithTimeout(ctx, login.CallTimeout)
 		_ = m.KeepAliveLibraryItemUpdateSession(call, u.session) // the upload tells
 		done()
 	}

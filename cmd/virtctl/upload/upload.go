@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/slipway-dev/slipway/cmd/virtctl/imagefile"
+	"github.com/slipway-dev/slipway/cmd/virtctl/login"
 )
 
 const (
@@ -28,7 +29,7 @@ const (
 // Upload is an image on its way into a library. It is used once.
 type Upload struct {
 	// Server is where the library is.
-	Server Server
+	Server login.Server
 	// Library and Item are the names of the library, which must be the only one, and of
 	// the item.
 	Library, Item string

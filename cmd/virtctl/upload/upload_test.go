@@ -18,6 +18,7 @@ import (
 	"github.com/vmware/govmomi/vapi/library"
 
 	"github.com/slipway-dev/slipway/cmd/virtctl/imagefile"
+	"github.com/slipway-dev/slipway/cmd/virtctl/login"
 	"github.com/slipway-dev/slipway/test/vcenter"
 	"github.com/slipway-dev/slipway/test/vcenter/contentlibrary"
 )
@@ -73,7 +74,7 @@ func image(t *testing.T, disks ...string) *imagefile.Image {
 
 func (w *world) upload(i *imagefile.Image, change func(*Upload)) *Upload {
 	u := &Upload{
-		Server:  Server{URL: w.url, User: url.UserPassword(vcenter.DefaultUsername, vcenter.DefaultPassword), Thumbprint: w.vc.Ready().Thumbprint},
+		Server:  login.Server{URL: w.url, User: url.UserPassword(vcenter.DefaultUsername, vcenter.DefaultPassword), Thumbprint: w.vc.Ready().Thumbprint},
 		Library: contentlibrary.Library, Item: "mine", Image: i, Sent: func(int64) {},
 		Say: func(format string, args ...any) { w.said = append(w.said, fmt.Sprintf(format, args...)) },
 	}

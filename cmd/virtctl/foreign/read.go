@@ -1,0 +1,188 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package foreign
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/vmware/govmomi"
+	"github.com/vmware/govmomi/find"
+	"github.com/vmware/govmomi/property"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/cmd/virtctl/login"
+)
+
+// Most is how many VMs are read at once.
+const Most = 1000
+
+// properties are what is read of a VM.
+var properties = []string{"name", "parent", "resourcePool", "config", "runtime", "snapshot", "guest.toolsRunningStatus"}
+
+// Machine is a VM of vSphere and where it is.
+type Machine struct {
+	// VM as it was read.
+	VM *mo.VirtualMachine
+	// Path in the inventory.
+	Path string
+	// Datacenter and Cluster are inventory paths; the cluster may be a host without one.
+	Datacenter, Cluster string
+	// Folders and Pools are the inventory paths of all that it is in, the innermost first.
+	Folders, Pools []string
+	// Networks are the inventory paths of networks by managed object ID, and by the name
+	// that standard ones are known by.
+	Networks map[string]string
+}
+
+// Inventory is what was read of a vCenter.
+type Inventory struct {
+	// InstanceUUID of the vCenter.
+	InstanceUUID string
+	// Machines in the order of their paths.
+	Machines []*Machine
+}
+
+// Read reads the VMs at paths, and all below folders. A path that names none is an error.
+func Read(ctx context.Context, server *login.Server, paths, folders []string) (*Inventory, error) {
+	c, err := server.Vim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = c.Logout(context.WithoutCancel(ctx)) }() // the session ends by itself
+	refs, err := selected(ctx, c, paths, folders)
+	if err != nil {
+		return nil, err
+	}
+	out := &Inventory{InstanceUUID: c.ServiceContent.About.InstanceUuid}
+	if len(refs) == 0 {
+		return out, nil
+	}
+	t, err := readTree(ctx, c.Client)
+	if err != nil {
+		return nil, err
+	}
+	var vms []mo.VirtualMachine
+	if err := property.DefaultCollector(c.Client).Retrieve(ctx, refs, properties, &vms); err != nil {
+		return nil, fmt.Errorf("reading the virtual machines: %w", err)
+	}
+	networks := t.networks()
+	for i := range vms {
+		m := t.locate(&vms[i])
+		m.Networks = networks[m.Datacenter]
+		out.Machines = append(out.Machines, m)
+	}
+	slices.SortFunc(out.Machines, func(a, b *Machine) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.VM.Self.Value, b.VM.Self.Value))
+	})
+	return out, nil
+}
+
+// selected are the VMs that are asked for, each once.
+func selected(ctx context.Context, c *govmomi.Client, paths, folders []string) ([]types.ManagedObjectReference, error) {
+	finder := find.NewFinder(c.Client, false)
+	if dc, err := finder.DefaultDatacenter(ctx); err == nil {
+		finder.SetDatacenter(dc) // names without a path are in the only one
+	}
+	seen := map[types.ManagedObjectReference]bool{}
+	for _, p := range paths {
+		vms, err := finder.VirtualMachineList(ctx, p)
+		if err != nil {
+			return nil, fmt.Errorf("looking for %q: %w", p, explain(err))
+		}
+		for _, vm := range vms {
+			seen[vm.Reference()] = true
+		}
+	}
+	for _, p := range folders {
+		folder, err := finder.Folder(ctx, p)
+		if err != nil {
+			return nil, fmt.Errorf("--folder %q: %w", p, explain(err))
+		}
+		below, err := readBelow(ctx, c.Client, folder.Reference(), []string{"VirtualMachine"})
+		if err != nil {
+			return nil, fmt.Errorf("--folder %q: %w", p, err)
+		}
+		for _, vm := range below {
+			seen[vm.Obj] = true
+		}
+	}
+	if len(seen) > Most {
+		return nil, fmt.Errorf("%d virtual machines are selected, and at most %d are read at once: name fewer", len(seen), Most)
+	}
+	refs := make([]types.ManagedObjectReference, 0, len(seen))
+	for ref := range seen {
+		refs = append(refs, ref)
+	}
+	return refs, nil
+}
+
+// explain says what an account that does not see everything cannot tell apart.
+func explain(err error) error {
+	var none *find.NotFoundError
+	if errors.As(err, &none) {
+		return errors.New("there is none that the account may see")
+	}
+	return err
+}
+
+// locate says where a VM is.
+func (t tree) locate(vm *mo.VirtualMachine) *Machine {
+	m := &Machine{VM: vm}
+	if vm.Parent != nil {
+		for _, at := range t.above(*vm.Parent) {
+			switch at.Type {
+			case "Folder":
+				m.Folders = append(m.Folders, t.path(at))
+			case "Datacenter":
+				m.Datacenter = cmp.Or(m.Datacenter, t.path(at))
+			}
+		}
+		m.Path = t.path(*vm.Parent)
+	}
+	m.Path += "/" + vm.Name
+	if vm.ResourcePool != nil {
+		for _, at := range t.above(*vm.ResourcePool) {
+			switch at.Type {
+			case "ResourcePool", "VirtualApp":
+				m.Pools = append(m.Pools, t.path(at))
+			case "ComputeResource", "ClusterComputeResource":
+				m.Cluster = cmp.Or(m.Cluster, t.path(at))
+			}
+		}
+	}
+	return m
+}
+
+// networks are the inventory paths of networks by managed object ID, and by name for those
+// that adapters know by it, of each datacenter.
+func (t tree) networks() map[string]map[string]string {
+	out := map[string]map[string]string{}
+	for ref, n := range t {
+		switch ref.Type {
+		case "Network", "DistributedVirtualPortgroup", "OpaqueNetwork":
+		default:
+			continue
+		}
+		for _, at := range t.above(ref) {
+			if at.Type != "Datacenter" {
+				continue
+			}
+			dc := t.path(at)
+			if out[dc] == nil {
+				out[dc] = map[string]string{}
+			}
+			out[dc][ref.Value] = t.path(ref)
+			if ref.Type == "Network" {
+				out[dc][n.name] = t.path(ref)
+			}
+		}
+	}
+	return out
+}

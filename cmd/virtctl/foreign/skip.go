@@ -1,0 +1,66 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package foreign
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+)
+
+// clusterServicesPrefix begins the names of the VMs that vSphere Cluster Services makes
+// (VMware KB 80472).
+const clusterServicesPrefix = "vCLS"
+
+// Skip says why a VM is not taken over; empty if it can be.
+func Skip(m *Machine) string {
+	vm := m.VM
+	switch {
+	case vm.Config == nil:
+		return "its configuration cannot be read"
+	case strings.HasPrefix(vm.Name, clusterServicesPrefix):
+		return "it is a system VM of vSphere Cluster Services"
+	case vm.Config.Template:
+		return "it is a template: offer it as a VirtualMachineImage"
+	case vm.Runtime.ConnectionState != types.VirtualMachineConnectionStateConnected:
+		return "it is " + string(vm.Runtime.ConnectionState)
+	case vm.Config.InstanceUuid == "":
+		return "it has no instance UUID"
+	case vm.Config.FtInfo != nil:
+		return "it has fault tolerance, which Slipway does not know"
+	}
+	if owner, ok := observe.OwnerOf(vm); ok {
+		return fmt.Sprintf("it belongs to VirtualMachine %s already", owner.Key)
+	}
+	if observe.ExtraConfig(vm, observe.OwnerKey) != "" {
+		return "its setting " + observe.OwnerKey + " names another owner"
+	}
+	if by := vm.Config.ManagedBy; by != nil {
+		return "another product manages it: " + by.ExtensionKey
+	}
+	return ""
+}
+
+// Twins are VMs that have the instance UUID of another one among them, and why they are not
+// taken over: it names one of them.
+func Twins(machines []*Machine) map[*Machine]string {
+	first, out := map[string]*Machine{}, map[*Machine]string{}
+	for _, m := range machines {
+		if m.VM.Config == nil || m.VM.Config.InstanceUuid == "" {
+			continue
+		}
+		id := strings.ToLower(m.VM.Config.InstanceUuid)
+		other := first[id]
+		if other == nil {
+			first[id] = m
+			continue
+		}
+		out[m] = fmt.Sprintf("it has the instance UUID of %s", other.Path)
+		out[other] = fmt.Sprintf("it has the instance UUID of %s", m.Path)
+	}
+	return out
+}

@@ -1,0 +1,86 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package foreign
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// Place is where Slipway would have a VM.
+type Place struct {
+	// Zone is the zone, nil if nothing is known of zones of the vCenter.
+	Zone *vmv1alpha1.Zone
+	// Others are zones that have it too.
+	Others []string
+}
+
+// VCenterOf is the name of the VCenter with the instance UUID. Without any the server's
+// flags describe the only one.
+func VCenterOf(instanceUUID string, all []vmv1alpha1.VCenter) (string, error) {
+	if len(all) == 0 {
+		return vmv1alpha1.DefaultVCenter, nil
+	}
+	var names []string
+	for i := range all {
+		if strings.EqualFold(all[i].Status.InstanceUUID, instanceUUID) {
+			return all[i].Name, nil
+		}
+		names = append(names, all[i].Name)
+	}
+	return "", fmt.Errorf("the vCenter with instance UUID %s is none of the VCenters of Slipway: %s", instanceUUID, strings.Join(names, ", "))
+}
+
+// PlaceOf finds the zone that a VM is in, by its folder and by its cluster or resource pool.
+// The error says what keeps it from being in any.
+func PlaceOf(m *Machine, vcenter string, zones []vmv1alpha1.Zone) (Place, error) {
+	var place Place
+	var folders []string
+	known := false
+	for i := range zones {
+		z := &zones[i]
+		if cmp.Or(z.Spec.VCenter, vmv1alpha1.DefaultVCenter) != vcenter || z.Spec.Datacenter != "" && !names(z.Spec.Datacenter, m.Datacenter) {
+			continue
+		}
+		known = true
+		if !slices.ContainsFunc(m.Folders, func(f string) bool { return names(z.Spec.Folder, f) }) {
+			folders = append(folders, fmt.Sprintf("%s (zone %s)", z.Spec.Folder, z.Name))
+			continue
+		}
+		inPool := func(given string) bool {
+			return slices.ContainsFunc(m.Pools, func(p string) bool { return names(given, p) })
+		}
+		switch {
+		case z.Spec.Cluster != "" && !names(z.Spec.Cluster, m.Cluster), z.Spec.Cluster == "" && !slices.ContainsFunc(z.Spec.ResourcePools, inPool):
+		case place.Zone == nil:
+			place.Zone = z
+		default:
+			place.Others = append(place.Others, z.Name)
+		}
+	}
+	switch {
+	case place.Zone != nil || !known:
+		return place, nil
+	case len(folders) > 0:
+		return place, fmt.Errorf("it is in no zone: move it below the folder %s", strings.Join(folders, " or "))
+	}
+	return place, fmt.Errorf("it is in no zone: %s belongs to none", m.Cluster)
+}
+
+// network is the name that the zone has for a network of vSphere, empty for none.
+func (p *Place) network(inventoryPath string) string {
+	if p.Zone == nil || inventoryPath == "" {
+		return ""
+	}
+	for _, n := range p.Zone.Spec.Networks {
+		if names(n.Network, inventoryPath) {
+			return n.Name
+		}
+	}
+	return ""
+}
