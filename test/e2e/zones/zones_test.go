@@ -266,6 +266,7 @@ func TestVirtualMachinesAreSpreadOverZonesOfSeveralVCenters(t *testing.T) {
 	}
 
 	s.imageOf("photon-5", "default", "vcenter-2")
+	s.grouped()
 	s.asked()
 	s.full()
 	s.missing()
