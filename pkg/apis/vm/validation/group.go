@@ -21,7 +21,7 @@ func ValidateVirtualMachineGroup(obj *vmv1alpha1.VirtualMachineGroup) field.Erro
 	if spec.GroupName != "" && spec.GroupName == obj.Name {
 		errs = append(errs, field.Invalid(path.Child("groupName"), spec.GroupName, "a group cannot be in itself"))
 	}
-	errs = append(errs, validateEnum(spec.PowerState, path.Child("powerState"), vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, vmv1alpha1.Suspended)...)
+	errs = append(errs, validateEnum(spec.PowerState, path.Child("powerState"), powerStates...)...)
 	errs = append(errs, validateGroupSteps(obj, path.Child("bootOrder"))...)
 	return append(errs, validateGroupPlacement(spec.Placement, path.Child("placement"))...)
 }
@@ -36,12 +36,16 @@ func ValidateVirtualMachineGroupStatusUpdate(obj, old *vmv1alpha1.VirtualMachine
 	errs := validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta)
 	path := field.NewPath("status")
 	errs = append(errs, validateConditions(obj.Status.Conditions, path.Child("conditions"))...)
+	errs = append(errs, validateEnum(obj.Status.PowerState, path.Child("powerState"), powerStates...)...)
 	members := path.Child("members")
 	if n := len(obj.Status.Members); n > vmv1alpha1.MaxGroupMembers {
 		return append(errs, field.TooMany(members, n, vmv1alpha1.MaxGroupMembers))
 	}
 	for i := range obj.Status.Members {
-		errs = append(errs, validateConditions(obj.Status.Members[i].Conditions, members.Index(i).Child("conditions"))...)
+		m, at := &obj.Status.Members[i], members.Index(i)
+		errs = append(errs, validateEnum(m.PowerState, at.Child("powerState"), powerStates...)...)
+		errs = append(errs, validateEnum(m.DesiredPowerState, at.Child("desiredPowerState"), powerStates...)...)
+		errs = append(errs, validateConditions(m.Conditions, at.Child("conditions"))...)
 	}
 	return errs
 }

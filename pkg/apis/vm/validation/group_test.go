@@ -101,3 +101,22 @@ func TestPlacementByHostIsRefusedWithTheReason(t *testing.T) {
 		t.Errorf("errors %v, want why hosts are not for Slipway to choose", errs)
 	}
 }
+
+func TestTheStatusOfAGroupHasPowerStatesThatThereAre(t *testing.T) {
+	g := &vmv1alpha1.VirtualMachineGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "shop", ResourceVersion: "1"}}
+	g.Status.PowerState = "On"
+	g.Status.Members = []vmv1alpha1.VirtualMachineGroupMemberStatus{{PowerState: vmv1alpha1.PoweredOn, DesiredPowerState: "Off"}, {PowerState: "standBy"}}
+	want := []string{"FieldValueNotSupported status.powerState", "FieldValueNotSupported status.members[0].desiredPowerState", "FieldValueNotSupported status.members[1].powerState"}
+	if diff := cmp.Diff(want, fieldsOf(ValidateVirtualMachineGroupStatusUpdate(g, g))); diff != "" {
+		t.Errorf("errors (-want +got):\n%s", diff)
+	}
+	g.Status = vmv1alpha1.VirtualMachineGroupStatus{Members: make([]vmv1alpha1.VirtualMachineGroupMemberStatus, 100_000)}
+	if diff := cmp.Diff([]string{"FieldValueTooMany status.members"}, fieldsOf(ValidateVirtualMachineGroupStatusUpdate(g, g))); diff != "" {
+		t.Errorf("errors of a long list (-want +got):\n%s", diff)
+	}
+	vm := &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "db", ResourceVersion: "1"}}
+	vm.Status.InheritedPowerState = "On"
+	if diff := cmp.Diff([]string{"FieldValueNotSupported status.inheritedPowerState"}, fieldsOf(ValidateVirtualMachineStatusUpdate(vm, vm))); diff != "" {
+		t.Errorf("errors of a virtual machine (-want +got):\n%s", diff)
+	}
+}

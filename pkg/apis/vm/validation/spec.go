@@ -22,6 +22,9 @@ const maxDeletionTimeout = 24 * 60 * 60
 // powerOpModes are the ways of a power operation.
 var powerOpModes = []vmv1alpha1.PowerOpMode{vmv1alpha1.PowerOpModeHard, vmv1alpha1.PowerOpModeSoft, vmv1alpha1.PowerOpModeTrySoft}
 
+// powerStates are those that there are.
+var powerStates = []vmv1alpha1.PowerState{vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, vmv1alpha1.Suspended}
+
 // validateSizeSource checks that exactly one source gives the size: className,
 // instancetype, or cpu and memory.
 func validateSizeSource(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) field.ErrorList {
@@ -94,7 +97,7 @@ func validateInlineSize(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) f
 
 // validatePower checks power state, modes, restart and strategies.
 func validatePower(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) field.ErrorList {
-	errs := validateEnum(spec.PowerState, path.Child("powerState"), vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, vmv1alpha1.Suspended)
+	errs := validateEnum(spec.PowerState, path.Child("powerState"), powerStates...)
 	errs = append(errs, validateEnum(spec.PowerOffMode, path.Child("powerOffMode"), powerOpModes...)...)
 	errs = append(errs, validateEnum(spec.SuspendMode, path.Child("suspendMode"), powerOpModes...)...)
 	errs = append(errs, validateEnum(spec.RestartMode, path.Child("restartMode"), powerOpModes...)...)

@@ -53,7 +53,8 @@ func ValidateVirtualMachineUpdate(obj, old *vmv1alpha1.VirtualMachine) field.Err
 func ValidateVirtualMachineStatusUpdate(obj, old *vmv1alpha1.VirtualMachine) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata"))
 	path := field.NewPath("status")
-	errs = append(errs, validateEnum(obj.Status.PowerState, path.Child("powerState"), vmv1alpha1.PoweredOn, vmv1alpha1.PoweredOff, vmv1alpha1.Suspended)...)
+	errs = append(errs, validateEnum(obj.Status.PowerState, path.Child("powerState"), powerStates...)...)
+	errs = append(errs, validateEnum(obj.Status.InheritedPowerState, path.Child("inheritedPowerState"), powerStates...)...)
 	errs = append(errs, validateEnum(obj.Status.Phase, path.Child("phase"),
 		vmv1alpha1.PhasePending, vmv1alpha1.PhaseCreating, vmv1alpha1.PhaseStarting, vmv1alpha1.PhaseRunning, vmv1alpha1.PhaseStopping,
 		vmv1alpha1.PhaseStopped, vmv1alpha1.PhaseSuspended, vmv1alpha1.PhaseDeleting, vmv1alpha1.PhaseFailed, vmv1alpha1.PhaseUnknown)...)

@@ -41,6 +41,8 @@ func newTable() *table.Convertor[*vmv1alpha1.VirtualMachine] {
 			Value: func(v *vmv1alpha1.VirtualMachine) any { return imageName(v) }},
 		column{Name: "Zone", Type: "string", Wide: true, Description: "Failure domain.",
 			Value: func(v *vmv1alpha1.VirtualMachine) any { return v.Status.Zone }},
+		column{Name: "Group", Type: "string", Wide: true, Description: "Group that the VM is in.",
+			Value: func(v *vmv1alpha1.VirtualMachine) any { return v.Spec.GroupName }},
 		column{Name: "UUID", Type: "string", Wide: true, Description: "Instance UUID in vSphere.",
 			Value: func(v *vmv1alpha1.VirtualMachine) any { return v.Status.InstanceUUID }},
 	)
