@@ -29,22 +29,66 @@ func (d *Datastores) SearchDatastoreTask(ctx *simulator.Context, req *types.Sear
 }
 
 func (d *Datastores) search(ctx *simulator.Context, req *types.SearchDatastore_Task) (types.AnyType, types.BaseMethodFault) {
-	dc := d.registry.Any("Datacenter").Reference()
-	f, fault := d.resolve(ctx, &dc, req.DatastorePath)
+	f, fault := d.resolveAny(ctx, req.DatastorePath)
 	if fault != nil {
 		return nil, fault
 	}
-	entries, err := os.ReadDir(f.disk)
+	res, err := d.directory(f, req.DatastorePath, req.SearchSpec)
 	if err != nil {
 		return nil, &types.FileNotFound{FileFault: f.fault()}
 	}
-	res := types.HostDatastoreBrowserSearchResults{Datastore: &f.on.Self, FolderPath: req.DatastorePath}
+	return res, nil
+}
+
+// resolveAny resolves a path of the one datacenter there is.
+func (d *Datastores) resolveAny(ctx *simulator.Context, name string) (file, types.BaseMethodFault) {
+	dc := d.registry.Any("Datacenter").Reference()
+	return d.resolve(ctx, &dc, name)
+}
+
+// SearchDatastoreSubFoldersTask lists a directory and all below. What goes meanwhile is left
+// out, where the simulator's own panics.
+func (d *Datastores) SearchDatastoreSubFoldersTask(ctx *simulator.Context, req *types.SearchDatastoreSubFolders_Task) soap.HasFault {
+	of := types.ManagedObjectReference{Type: "SlipwayFile", Value: req.DatastorePath}
+	task := simulator.CreateTask(of, "SearchDatastoreSubFolders_Task", func(*simulator.Task) (types.AnyType, types.BaseMethodFault) {
+		f, fault := d.resolveAny(ctx, req.DatastorePath)
+		if fault != nil {
+			return nil, fault
+		}
+		if !f.there() {
+			return nil, &types.FileNotFound{FileFault: f.fault()}
+		}
+		var all types.ArrayOfHostDatastoreBrowserSearchResults
+		_ = filepath.WalkDir(f.disk, func(p string, entry os.DirEntry, err error) error {
+			if err != nil || !entry.IsDir() {
+				return nil // it has gone
+			}
+			below := strings.TrimPrefix(strings.TrimPrefix(p, f.disk), "/")
+			one := file{name: f.name, on: f.on, path: path.Join(f.path, below), disk: p}
+			if res, err := d.directory(one, path.Join(req.DatastorePath, below), req.SearchSpec); err == nil {
+				all.HostDatastoreBrowserSearchResults = append(all.HostDatastoreBrowserSearchResults, res)
+			}
+			return nil
+		})
+		return all, nil
+	})
+	task.Info.Name, task.Info.DescriptionId = "SearchDatastoreSubFolders_Task", "HostDatastoreBrowser.searchDatastoreSubFolders"
+	return &methods.SearchDatastoreSubFolders_TaskBody{Res: &types.SearchDatastoreSubFolders_TaskResponse{Returnval: task.Run(ctx)}}
+}
+
+// directory lists a directory, which is told of by its path as it was asked for.
+func (d *Datastores) directory(f file, folder string, spec *types.HostDatastoreBrowserSearchSpec) (types.HostDatastoreBrowserSearchResults, error) {
+	res := types.HostDatastoreBrowserSearchResults{Datastore: &f.on.Self, FolderPath: folder}
+	entries, err := os.ReadDir(f.disk)
+	if err != nil {
+		return res, err
+	}
 	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), ".") || !matches(req.SearchSpec, entry.Name()) {
+		if strings.HasPrefix(entry.Name(), ".") || !matches(spec, entry.Name()) {
 			continue
 		}
-		one := file{name: req.DatastorePath, on: f.on, path: path.Join(f.path, entry.Name()), disk: filepath.Join(f.disk, entry.Name())}
-		res.File = append(res.File, d.info(one, entry, req.SearchSpec))
+		one := file{name: f.name, on: f.on, path: path.Join(f.path, entry.Name()), disk: filepath.Join(f.disk, entry.Name())}
+		res.File = append(res.File, d.info(one, entry, spec))
 	}
 	return res, nil
 }
