@@ -45,6 +45,8 @@ var most = map[string]int{
 	"virtualmachines spec.network.searchDomains":                    32,
 	"virtualmachines spec.readinessProbe.guestInfo":                 16,
 	"virtualmachines spec.bootstrap.vAppConfig.properties":          256,
+	"virtualmachines spec.bootstrap.cloudInit.sshAuthorizedKeys":    16,
+	"virtualmachines spec.bootstrap.sysprep.answers.runOnce":        64,
 	"contentlibraries spec.defaults":                                64, "contentlibraries spec.exclude": 64, "contentlibraries spec.include": 64,
 	"contentlibraries spec.publishFrom.matchExpressions": 64, "contentlibraries spec.publishFrom.matchExpressions[0].values": 64,
 	"contentlibraries spec.publishFrom.matchLabels": 64, "virtualmachineimagecaches spec.locations": 64,
