@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-dev/slipway/cmd/slipway-apiserver/app"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
@@ -59,6 +60,25 @@ func TestProtectedKeysAreForPrivilegedUsers(t *testing.T) {
 		vms := framework.Client(t, s.ConfigFor("alice")).VmV1alpha1().VirtualMachines(namespace)
 		if _, err := vms.Patch(t.Context(), "stays", types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{}); err != nil {
 			t.Error(err)
+		}
+	})
+	t.Run("a lost virtual machine is made again", func(t *testing.T) {
+		const lost = "6d0c1e5c-8a3f-4f0e-9b1a-1f0a2c9d7e55"
+		again := func(user string) (*vmv1alpha1.VirtualMachine, error) {
+			vm := inlineVM("lost")
+			vm.Generation, vm.Annotations = 7, map[string]string{vmv1alpha1.AnnotationRecovered: lost}
+			vm.Status.UniqueID, vm.Status.Zone, vm.Status.Phase = "vm-7", "east", vmv1alpha1.PhaseRunning
+			return framework.Client(t, s.ConfigFor(user)).VmV1alpha1().VirtualMachines(namespace).Create(t.Context(), vm, metav1.CreateOptions{})
+		}
+		if _, err := again("alice"); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), vmv1alpha1.AnnotationRecovered) {
+			t.Errorf("by an ordinary user: %v, want Forbidden that names the annotation", err)
+		}
+		vm, err := again("operator")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st := vm.Status; vm.UID != lost || vm.Generation != 7 || st.UniqueID != "vm-7" || st.Zone != "east" || st.Phase != "" {
+			t.Errorf("UID %s, generation %d, status %+v; want those of the lost one, and of status what names its VM", vm.UID, vm.Generation, st)
 		}
 	})
 	t.Run("creation by an ordinary user", func(t *testing.T) {
