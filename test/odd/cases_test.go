@@ -58,7 +58,12 @@ var beside = []struct {
 	{".spec.instancetype", []put{{".spec.cpu", "null"}, {".spec.memory", "null"}, {".spec.instancetype", `{"name":"small","kind":"VirtualMachineInstancetype"}`}}},
 	{".spec.preference", []put{{".spec.preference", `{"name":"plain","kind":"VirtualMachinePreference"}`}}},
 	{".spec.bootstrap.cloudInit", []put{{".spec.bootstrap.cloudInit", `{"rawCloudConfig":{"name":"data","key":"good"}}`}}},
+	{".spec.bootstrap.cloudInit.cloudConfig", []put{{".spec.bootstrap.cloudInit", `{}`}}},
+	{".spec.bootstrap.removeAfterFirstBoot", []put{{".spec.bootstrap.cloudInit", `{"rawCloudConfig":{"name":"data","key":"good"}}`}}},
+	{".spec.bootstrap.ignition", []put{{".spec.bootstrap.ignition", `{"rawConfig":{"name":"data","key":"ignition"}}`}}},
 	{".spec.bootstrap.sysprep", []put{{".spec.bootstrap.sysprep", `{"rawSysprep":{"name":"data","key":"good"}}`}}},
+	{".spec.bootstrap.sysprep.answers", []put{{".spec.bootstrap.sysprep", `{"answers":{"fullName":"a","organization":"a","administratorPassword":{"name":"data","key":"word"}}}`}}},
+	{".spec.bootstrap.sysprep.answers.domain", []put{{".spec.bootstrap.sysprep.answers.domain", `{"name":"a","user":"a","password":{"name":"data","key":"word"}}`}}},
 	{".spec.bootstrap.vAppConfig", []put{{".spec.image.name", `"appliance"`}, {".spec.bootstrap.vAppConfig", `{"properties":{"hostname":"x"}}`}}},
 	{".spec.bootstrap.vAppConfig.rawProperties", []put{{".spec.bootstrap.vAppConfig", `{"rawProperties":"data"}`}}},
 	{".spec.devices.gpus", []put{{".spec.devices.gpus", `[{"name":"a","deviceName":"grid_t4-8q"}]`}}},
@@ -139,9 +144,13 @@ func oddities(k schema.Kind, all schema.Schemas) []oddity {
 		}
 	}
 	for key := range secret {
-		for _, place := range []string{".spec.bootstrap.cloudInit.rawCloudConfig.key", ".spec.bootstrap.sysprep.rawSysprep.key"} {
+		for _, place := range []string{
+			".spec.bootstrap.cloudInit.rawCloudConfig.key", ".spec.bootstrap.ignition.rawConfig.key",
+			".spec.bootstrap.sysprep.rawSysprep.key", ".spec.bootstrap.sysprep.answers.administratorPassword.key",
+		} {
 			found = append(found, oddity{k, place, fmt.Sprintf("%q", key)})
 		}
+		found = append(found, oddity{k, ".spec.bootstrap.cloudInit.rawNetworkConfig", fmt.Sprintf(`{"name":"data","key":%q}`, key)})
 		found = append(found, oddity{k, ".spec.bootstrap.vAppConfig.rawProperties", fmt.Sprintf("%q", "data-"+key)})
 	}
 	return found
@@ -152,7 +161,7 @@ var annotations = []string{vmv1alpha1.AnnotationPaused, vmv1alpha1.AnnotationDel
 
 // secret has odd data.
 var secret = map[string]string{
-	"good": "#cloud-config\nhostname: x\n", "empty": "", "nul": "a\x00b", "escape": "\x1b]0;x\x07", "no-utf8": "\xff\xfe\x00", "bidi": "\u202ex",
+	"good": "#cloud-config\nhostname: x\n", "ignition": `{"ignition":{"version":"3.4.0"}}`, "word": "x", "empty": "", "nul": "a\x00b", "escape": "\x1b]0;x\x07", "no-utf8": "\xff\xfe\x00", "bidi": "\u202ex",
 	"lines": "a\r\nb\u0085c\u2028d", "blanks": "  \t\n ", "markup": "]]></x>&<!--${x}{{.x}}%s", "nested": strings.Repeat("[", 5_000),
 	"long": strings.Repeat("x", 900_000), "yaml": "a: &a [*a]", "mime": "Content-Type: multipart/mixed; boundary=\"\"\n\n--\n",
 }
