@@ -98,7 +98,9 @@ var handled = map[string]map[string]bool{
 		"Destroy_Task": true, "AttachDisk_Task": true, "DetachDisk_Task": true,
 		"PromoteDisks_Task": true, "AcquireTicket": true,
 		"MarkAsTemplate": true, "MarkAsVirtualMachine": true,
+		"CreateSnapshot_Task": true, "CreateSnapshotEx_Task": true,
 	},
+	"VirtualMachineSnapshot": {"RemoveSnapshot_Task": true, "RevertToSnapshot_Task": true},
 }
 
 // Handlers are objects that answer all calls that they know of a kind of target.

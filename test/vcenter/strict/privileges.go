@@ -29,6 +29,8 @@ var onTarget = map[string]string{
 	"UpgradeVM_Task": "VirtualMachine.Config.UpgradeVirtualHardware", "CreateFolder": "Folder.Create",
 	"RelocateVM_Task": "Resource.ColdMigrate", "ImportVApp": "VApp.Import",
 	"CreateSnapshot_Task": "VirtualMachine.State.CreateSnapshot", "RevertToCurrentSnapshot_Task": "VirtualMachine.State.RevertToSnapshot",
+	"CreateSnapshotEx_Task": "VirtualMachine.State.CreateSnapshot", "RemoveAllSnapshots_Task": "VirtualMachine.State.RemoveSnapshot",
+	"ConsolidateVMDisks_Task": "VirtualMachine.State.RemoveSnapshot",
 }
 
 // permitted refuses a call that the account of the session lacks a privilege for.
@@ -80,6 +82,10 @@ func needs(ctx *simulator.Context, method *simulator.Method) []need {
 		if body.This.Type == "Folder" {
 			return []need{{body.This, "Folder.Delete"}}
 		}
+	case *types.RevertToSnapshot_Task:
+		return snapshotNeeds(ctx, body.This, "VirtualMachine.State.RevertToSnapshot")
+	case *types.RemoveSnapshot_Task:
+		return snapshotNeeds(ctx, body.This, "VirtualMachine.State.RemoveSnapshot")
 	case *types.UnregisterVM:
 		return withParent(ctx, body.This, "VirtualMachine.Inventory.Unregister")
 	case *types.Rename_Task:
@@ -95,6 +101,15 @@ func needs(ctx *simulator.Context, method *simulator.Method) []need {
 		}
 	}
 	return all
+}
+
+// snapshotNeeds is a privilege that is needed on the virtual machine of a snapshot.
+func snapshotNeeds(ctx *simulator.Context, ref types.ManagedObjectReference, id string) []need {
+	snapshot, ok := ctx.Map.Get(ref).(*simulator.VirtualMachineSnapshot)
+	if !ok {
+		return nil
+	}
+	return []need{{snapshot.Vm, id}}
 }
 
 // withParent is a privilege that is needed "in both the object and its parent object"

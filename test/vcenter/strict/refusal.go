@@ -83,6 +83,9 @@ var taskAnswers = map[string]func(types.ManagedObjectReference) soap.HasFault{
 	"CreateSnapshot_Task": func(ref types.ManagedObjectReference) soap.HasFault {
 		return &methods.CreateSnapshot_TaskBody{Res: &types.CreateSnapshot_TaskResponse{Returnval: ref}}
 	},
+	"CreateSnapshotEx_Task": func(ref types.ManagedObjectReference) soap.HasFault {
+		return &methods.CreateSnapshotEx_TaskBody{Res: &types.CreateSnapshotEx_TaskResponse{Returnval: ref}}
+	},
 	"RevertToCurrentSnapshot_Task": func(ref types.ManagedObjectReference) soap.HasFault {
 		return &methods.RevertToCurrentSnapshot_TaskBody{Res: &types.RevertToCurrentSnapshot_TaskResponse{Returnval: ref}}
 	},
