@@ -38,7 +38,7 @@ func TestKubectlKnowsTheKinds(t *testing.T) {
 		"vm.slipway.dev": {
 			"clustervirtualmachineimages.vm.slipway.dev", "contentlibraries.vm.slipway.dev", "vcenters.vm.slipway.dev", "virtualmachineclasses.vm.slipway.dev",
 			"virtualmachinegroups.vm.slipway.dev", "virtualmachineimagecaches.vm.slipway.dev", "virtualmachineimages.vm.slipway.dev", "virtualmachineinstances.vm.slipway.dev",
-			"virtualmachinepublishrequests.vm.slipway.dev", "virtualmachines.vm.slipway.dev", "zones.vm.slipway.dev",
+			"virtualmachinepublishrequests.vm.slipway.dev", "virtualmachines.vm.slipway.dev", "virtualmachinesnapshots.vm.slipway.dev", "zones.vm.slipway.dev",
 		},
 		"instancetype.slipway.dev": {
 			"controllerrevisions.instancetype.slipway.dev",

@@ -108,6 +108,7 @@ func among(o oddity, of int) bool {
 var unused = []string{
 	"VCenter", "Zone", "ContentLibrary", "ControllerRevision", "VirtualMachineInstance", "VirtualMachineImageCache", "VirtualMachinePublishRequest",
 	"VirtualMachineGroup",
+	"VirtualMachineSnapshot",
 }
 
 // effect is what an accepted object asks for.

@@ -54,6 +54,7 @@ var Kinds = []Kind{
 	{Group: machines, Name: "VirtualMachineImageCache", Resource: "virtualmachineimagecaches", Cluster: true, Status: true, Valid: `"spec":{"contentLibrary":{"library":"a","item":"a"},"locations":[{"datastore":"a"}]}`},
 	{Group: machines, Name: "VirtualMachinePublishRequest", Resource: "virtualmachinepublishrequests", Status: true, Valid: `"spec":{"source":{"name":"a"},"target":{"contentLibrary":"a"}}`},
 	{Group: machines, Name: "VirtualMachineGroup", Resource: "virtualmachinegroups", Status: true, Valid: `"spec":{"bootOrder":[{"members":[{"name":"a"}]}],"placement":{"policy":"Apart","topology":"Zone"}}`},
+	{Group: machines, Name: "VirtualMachineSnapshot", Resource: "virtualmachinesnapshots", Status: true, Valid: `"spec":{"vmName":"a"}`},
 	{Group: machines, Name: "Zone", Resource: "zones", Cluster: true, Status: true, Valid: `"spec":` + zone},
 	{Group: machines, Name: "VirtualMachineInstance", Resource: "virtualmachineinstances", Status: true, Valid: `"spec":` + size},
 	{Group: types, Name: "VirtualMachineInstancetype", Resource: "virtualmachineinstancetypes", Valid: `"spec":{"cpu":{"guest":1},"memory":{"guest":"1Gi"}}`},

@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package copying is the admission check for what copies a virtual machine: another one
-// that is cloned from it, and a request to publish it.
+// that is cloned from it, a request to publish it, and a snapshot of it.
 //
 // Guarantee: only who may update a virtual machine may have a copy of it made. A copy gives
 // away all that is on its disks, which may be what a Secret held that the guest was told.
 // Who may update it can have its guest told anything, and so learns what is there anyway;
-// the right to create virtual machines beside it must not give more than that.
+// the right to create virtual machines beside it must not give more than that. A snapshot
+// stops the guest for a moment and slows its disks down, besides.
 package copying
 
 import (
@@ -69,6 +70,10 @@ func copied(obj any) (source, field string) {
 	case *vmv1alpha1.VirtualMachinePublishRequest:
 		if o != nil {
 			return o.SourceName(), "spec.source"
+		}
+	case *vmv1alpha1.VirtualMachineSnapshot:
+		if o != nil {
+			return o.Spec.VMName, "spec.vmName"
 		}
 	}
 	return "", ""

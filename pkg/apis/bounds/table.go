@@ -96,6 +96,7 @@ var table = map[string]bound{
 	"VirtualMachineImageRef.snapshot":                {text: maxName},
 	"VirtualMachinePublishTarget.item":               {text: maxName},
 	"VirtualMachinePublishTarget.description":        {text: 2048, lines: true},
+	"VirtualMachineSnapshotSpec.description":         {text: 2048, lines: true},
 	"VAppConfigBootstrap.properties":                 {items: 256, text: MaxProperty, lines: true},
 	"VirtualMachineDevice.deviceName":                {text: maxName},
 	"GPU.deviceName":                                 {text: maxName},

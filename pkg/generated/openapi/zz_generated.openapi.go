@@ -8206,7 +8206,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshot(ref common.ReferenceCall
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Spec says what is kept. Immutable but for the description.",
+							Description: "Spec says what is kept. Immutable.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachineSnapshotSpec{}.OpenAPIModelName()),
 						},
@@ -8689,7 +8689,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 					},
 					"currentSnapshotName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "CurrentSnapshotName names the VirtualMachineSnapshot to revert to.",
+							Description: "CurrentSnapshotName asks to revert to the VirtualMachineSnapshot of the name: the virtual machine becomes what it was then, and so do labels, annotations and spec of the object, with which this field is empty again. What happened since is lost.",
 							Type:        []string{"string"},
 							Format:      "",
 						},

@@ -28,6 +28,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineimage"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineimagecache"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachinepublishrequest"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachinesnapshot"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/zone"
 )
 
@@ -115,6 +116,7 @@ func everyKind(t *testing.T, j judge) {
 	walkKind(t, j, virtualmachineimagecache.Kind())
 	walkKind(t, j, virtualmachinepublishrequest.Kind())
 	walkKind(t, j, virtualmachinegroup.Kind())
+	walkKind(t, j, virtualmachinesnapshot.Kind())
 	walkKind(t, j, virtualmachineimage.Namespaced())
 	walkKind(t, j, virtualmachineimage.Cluster())
 	walkKind(t, j, instancetype.Namespaced())

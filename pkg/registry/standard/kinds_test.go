@@ -25,6 +25,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineimagecache"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineinstance"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachinepublishrequest"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachinesnapshot"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/zone"
 )
 
@@ -39,6 +40,7 @@ func TestEveryKindKeepsTheConventions(t *testing.T) {
 	keepsConventions(t, short, virtualmachineimagecache.Kind())
 	keepsConventions(t, short, virtualmachinepublishrequest.Kind())
 	keepsConventions(t, short, virtualmachinegroup.Kind())
+	keepsConventions(t, short, virtualmachinesnapshot.Kind())
 	keepsConventions(t, short, virtualmachineimage.Namespaced())
 	keepsConventions(t, short, virtualmachineimage.Cluster())
 	keepsConventions(t, short, instancetype.Namespaced())

@@ -74,8 +74,8 @@ const (
 	// ConditionSynchronized is False when a synchronizer failed; the message
 	// holds every failure.
 	ConditionSynchronized = "Synchronized"
-	// ConditionSnapshotSynced is True when the VM runs on the snapshot that its spec names.
-	// It is there only if the spec names one.
+	// ConditionSnapshotSynced is False while the VM is not what it was at the snapshot that
+	// its spec names, and True since it was last reverted to one.
 	ConditionSnapshotSynced = "SnapshotSynced"
 	// ConditionGroupLinked is True when a VM, or a group, and the group that its spec names
 	// name each other. It is there only if the spec names one.
@@ -170,6 +170,9 @@ const (
 	ReasonSourceBusy = "SourceBusy"
 	// ReasonNotReady means that a referenced object is not usable yet.
 	ReasonNotReady = "NotReady"
+	// ReasonReverting means that the VM is being reverted to a snapshot, or was and its
+	// object is being restored.
+	ReasonReverting = "Reverting"
 	// ReasonError means that an operation failed; the message says which.
 	ReasonError = "Error"
 	// ReasonInvalid means that a value cannot be used.

@@ -11,9 +11,12 @@ import (
 const (
 	// SnapshotFinalizer keeps a VirtualMachineSnapshot until vSphere has none of it.
 	SnapshotFinalizer = "vm.slipway.dev/snapshot"
-	// LabelSnapshotVM on a VirtualMachineSnapshot is the name of its virtual machine; the
-	// server sets it.
+	// LabelSnapshotVM on a VirtualMachineSnapshot is the name of its virtual machine, unless
+	// that is too long for a label; the server sets it.
 	LabelSnapshotVM = "snapshot.vm.slipway.dev/vm-name"
+	// LabelSnapshotMadeBy says what made a VirtualMachineSnapshot: virtctl removes old ones
+	// only of those that it made.
+	LabelSnapshotMadeBy = "snapshot.vm.slipway.dev/made-by"
 )
 
 // VirtualMachineSnapshot is a snapshot of a virtual machine: its disks, its configuration
@@ -27,7 +30,7 @@ type VirtualMachineSnapshot struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// Spec says what is kept. Immutable but for the description.
+	// Spec says what is kept. Immutable.
 	// +optional
 	Spec VirtualMachineSnapshotSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 	// Status is the observed state.

@@ -196,7 +196,9 @@ type VirtualMachineSpec struct {
 	// a member of. It is when the group names it too.
 	// +optional
 	GroupName string `json:"groupName,omitempty" protobuf:"bytes,22,opt,name=groupName"`
-	// CurrentSnapshotName names the VirtualMachineSnapshot to revert to.
+	// CurrentSnapshotName asks to revert to the VirtualMachineSnapshot of the name: the
+	// virtual machine becomes what it was then, and so do labels, annotations and spec of
+	// the object, with which this field is empty again. What happened since is lost.
 	// +optional
 	CurrentSnapshotName string `json:"currentSnapshotName,omitempty" protobuf:"bytes,23,opt,name=currentSnapshotName"`
 	// UpdateStrategy says what happens to a running VM when its effective spec

@@ -141,12 +141,10 @@ func TestVirtualMachineWarnings(t *testing.T) {
 	spec := inlineSpec(func(s *vmv1alpha1.VirtualMachineSpec) {
 		s.Preference = &vmv1alpha1.PreferenceMatcher{Name: "a", RevisionName: "r"}
 		s.CPU.Model = "host"
-		s.CurrentSnapshotName = "before"
 		s.Devices = &vmv1alpha1.VirtualMachineDevices{Video: &vmv1alpha1.VirtualMachineVideo{Type: "vga"}, TPM: &vmv1alpha1.VirtualMachineTPM{Persistent: ptr.To(false)}}
 	})
 	want := []string{
 		"spec.preference.revisionName: deprecated; use controllerRevisionRef",
-		"spec.currentSnapshotName: this version does not support it; it is stored and not applied",
 		"spec.cpu.model: has no meaning on vSphere; it is stored and not applied",
 		"spec.devices.video.type: vSphere has svga only; another type is stored and not applied",
 		"spec.devices.tpm.persistent: vSphere always keeps the state of a TPM; false is stored and not applied",

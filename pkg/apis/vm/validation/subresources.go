@@ -52,7 +52,6 @@ func validateBodyName(meta *metav1.ObjectMeta, name string) field.ErrorList {
 func VirtualMachineWarnings(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) []string {
 	const noMeaning = "has no meaning on vSphere; it is stored and not applied"
 	const deprecated = "deprecated; use controllerRevisionRef"
-	const unsupported = "this version does not support it; it is stored and not applied"
 	devices := spec.Devices
 	if devices == nil {
 		devices = &vmv1alpha1.VirtualMachineDevices{}
@@ -65,7 +64,6 @@ func VirtualMachineWarnings(spec *vmv1alpha1.VirtualMachineSpec, path *field.Pat
 	}{
 		{spec.Instancetype != nil && spec.Instancetype.RevisionName != "", path.Child("instancetype", "revisionName"), deprecated},
 		{spec.Preference != nil && spec.Preference.RevisionName != "", path.Child("preference", "revisionName"), deprecated},
-		{spec.CurrentSnapshotName != "", path.Child("currentSnapshotName"), unsupported},
 		{spec.CPU != nil && spec.CPU.Model != "", path.Child("cpu", "model"), noMeaning},
 		{devices.Video != nil && !sets.New("", "svga").Has(devices.Video.Type), path.Child("devices", "video", "type"),
 			"vSphere has svga only; another type is stored and not applied"},

@@ -45,6 +45,11 @@ func ValidateVirtualMachineUpdate(obj, old *vmv1alpha1.VirtualMachine) field.Err
 	errs = append(errs, ValidateVirtualMachineSpec(&obj.Spec, path)...)
 	errs = append(errs, validateNotItself(obj, path)...)
 	errs = append(errs, validateZoneOf(obj, old)...)
+	if old.Spec.CurrentSnapshotName != "" && obj.Spec.CurrentSnapshotName == "" {
+		// What a revert restores was valid when it was written, and vSphere has it again: disks
+		// may have been smaller then.
+		return append(errs, validateIdentity(&obj.Spec, &old.Spec, path)...)
+	}
 	errs = append(errs, validateStorageUpdate(obj, old, path)...)
 	return append(errs, validateSpecUpdate(&obj.Spec, &old.Spec, path)...)
 }
@@ -172,6 +177,14 @@ func imageText(ref *vmv1alpha1.VirtualMachineImageRef) string {
 
 // validateSpecUpdate checks what may not change.
 func validateSpecUpdate(spec, old *vmv1alpha1.VirtualMachineSpec, path *field.Path) field.ErrorList {
+	errs := validateIdentity(spec, old, path)
+	errs = append(errs, validateMatcherUpdate(instancetypeMatcher(spec.Instancetype), instancetypeMatcher(old.Instancetype), path.Child("instancetype"))...)
+	return append(errs, validateMatcherUpdate(preferenceMatcher(spec.Preference), preferenceMatcher(old.Preference), path.Child("preference"))...)
+}
+
+// validateIdentity refuses changes of what says which virtual machine it is, and what it was
+// made from.
+func validateIdentity(spec, old *vmv1alpha1.VirtualMachineSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if old.Image != nil && !apiequality.Semantic.DeepEqual(spec.Image, old.Image) {
 		given := "nothing"
@@ -191,7 +204,5 @@ func validateSpecUpdate(spec, old *vmv1alpha1.VirtualMachineSpec, path *field.Pa
 		errs = append(errs, field.Invalid(path.Child("instanceUUID"), spec.InstanceUUID,
 			fmt.Sprintf("is immutable; must stay %q", old.InstanceUUID)))
 	}
-	errs = append(errs, validateImmutable(spec.ProviderID, old.ProviderID, path.Child("providerID"))...)
-	errs = append(errs, validateMatcherUpdate(instancetypeMatcher(spec.Instancetype), instancetypeMatcher(old.Instancetype), path.Child("instancetype"))...)
-	return append(errs, validateMatcherUpdate(preferenceMatcher(spec.Preference), preferenceMatcher(old.Preference), path.Child("preference"))...)
+	return append(errs, validateImmutable(spec.ProviderID, old.ProviderID, path.Child("providerID"))...)
 }

@@ -33,6 +33,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineimagecache"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineinstance"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachinepublishrequest"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachinesnapshot"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/zone"
 )
 
@@ -84,6 +85,7 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 	add(s, virtualmachineimagecache.Kind())
 	add(s, virtualmachinepublishrequest.Kind())
 	add(s, virtualmachinegroup.Kind())
+	add(s, virtualmachinesnapshot.Kind())
 	if s.err != nil {
 		return nil, nil, s.err
 	}

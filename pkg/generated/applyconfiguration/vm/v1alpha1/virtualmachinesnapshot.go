@@ -23,7 +23,7 @@ type VirtualMachineSnapshotApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// Spec says what is kept. Immutable but for the description.
+	// Spec says what is kept. Immutable.
 	Spec *VirtualMachineSnapshotSpecApplyConfiguration `json:"spec,omitempty"`
 	// Status is the observed state.
 	Status *VirtualMachineSnapshotStatusApplyConfiguration `json:"status,omitempty"`

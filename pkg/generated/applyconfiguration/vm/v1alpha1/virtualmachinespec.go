@@ -71,7 +71,9 @@ type VirtualMachineSpecApplyConfiguration struct {
 	// GroupName names the VirtualMachineGroup of the namespace that this virtual machine is
 	// a member of. It is when the group names it too.
 	GroupName *string `json:"groupName,omitempty"`
-	// CurrentSnapshotName names the VirtualMachineSnapshot to revert to.
+	// CurrentSnapshotName asks to revert to the VirtualMachineSnapshot of the name: the
+	// virtual machine becomes what it was then, and so do labels, annotations and spec of
+	// the object, with which this field is empty again. What happened since is lost.
 	CurrentSnapshotName *string `json:"currentSnapshotName,omitempty"`
 	// UpdateStrategy says what happens to a running VM when its effective spec
 	// changes. Defaults to LiveUpdate.
