@@ -47,6 +47,9 @@ type Request struct {
 	// Claims are those of the volumes of Effective that have one, by the name of the
 	// volume. A volume whose claim is not here is left as it is.
 	Claims map[string]Claim
+	// Revert is the snapshot that the spec names to revert to; nil for none, or if it cannot
+	// be reverted to yet.
+	Revert *RevertTarget
 	// PrerequisitesReady is false when the caller has set a condition that
 	// forbids creation. The provider then checks and reports its own
 	// prerequisites, but starts no create.

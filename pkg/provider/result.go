@@ -48,6 +48,8 @@ type Facts struct {
 	// those without parent.
 	CurrentSnapshot string
 	RootSnapshots   []string
+	// Snapshots is the tree of them, a parent before its children, cut where status ends.
+	Snapshots []vmv1alpha1.VirtualMachineSnapshotNode
 }
 
 // Result is what a call found and did. It changes nothing of the caller's; Apply puts
@@ -79,6 +81,9 @@ type Result struct {
 	// seen and nothing runs or was started that changes them.
 	Attached      []string
 	AttachedKnown bool
+	// Reverted is the record of the snapshot that the virtual machine was reverted to and its
+	// object was not yet; nil but then.
+	Reverted *Kept
 	// Settled is true when the virtual machine is as the effective spec wants it, but
 	// for RestartRequired, and nothing was started for its configuration.
 	Settled bool
@@ -124,7 +129,7 @@ func (r *Result) Apply(st *vmv1alpha1.VirtualMachineStatus, generation int64, no
 		st.PowerState, st.UniqueID, st.BiosUUID, st.InstanceUUID = f.PowerState, f.UniqueID, f.BiosUUID, f.InstanceUUID
 		st.HardwareVersion, st.Guest, st.Network, st.Storage = f.HardwareVersion, f.Guest, f.Network, f.Storage
 		st.Volumes, st.NodeName, st.Bootstrap = f.Volumes, f.NodeName, f.Bootstrap
-		st.CurrentSnapshot, st.RootSnapshots = f.CurrentSnapshot, f.RootSnapshots
+		st.CurrentSnapshot, st.RootSnapshots, st.Snapshots = f.CurrentSnapshot, f.RootSnapshots, f.Snapshots
 		if f.LastRestart != nil {
 			st.LastRestartTime = &metav1.Time{Time: f.LastRestart.Truncate(time.Second)}
 		}

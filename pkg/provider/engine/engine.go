@@ -38,6 +38,9 @@ type Limits struct {
 	// Promotions of disks copy whole disks while their virtual machines run, so that few at
 	// once are best for these. Defaults to 4 (judgement).
 	Promotions int
+	// Snapshots that are taken, removed or reverted to write memory and disks. Defaults to 8
+	// (judgement).
+	Snapshots int
 }
 
 // Options configure an Engine.

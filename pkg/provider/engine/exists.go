@@ -85,6 +85,8 @@ func (p *pass) waitForPlace(kind driver.Kind) {
 	case driver.KindPromote:
 		p.False(vmv1alpha1.ConditionDiskPromotionSynced, vmv1alpha1.ReasonPromotionPending, "the disks of others are promoted first")
 		return
+	case driver.KindRevert:
+		condition = vmv1alpha1.ConditionSnapshotSynced
 	default:
 	}
 	p.False(condition, vmv1alpha1.ReasonTooManyOperations, "others come first: to "+string(kind)+" waits for its turn")
@@ -106,7 +108,7 @@ func (p *pass) complete(ctx context.Context, m driver.Machine) error {
 
 // merge adds a result to that of the pass.
 func (p *pass) merge(r provider.Result) {
-	p.Facts, p.Compared, p.RestartRequired, p.Settled = r.Facts, r.Compared, r.RestartRequired, r.Settled
+	p.Facts, p.Compared, p.RestartRequired, p.Settled, p.Reverted = r.Facts, r.Compared, r.RestartRequired, r.Settled, r.Reverted
 	p.Withdrawn = append(p.Withdrawn, r.Withdrawn...)
 	for _, c := range r.Conditions {
 		p.Set(c.Type, c.Status, c.Reason, c.Message)

@@ -102,6 +102,7 @@ func want(req *provider.Request) *driver.Want {
 		Claims:          req.Claims,
 		Adapters:        adapters(vm),
 		GuestInfo:       guestInfo(vm),
+		Revert:          req.Revert,
 		NoPromotion:     vm.Spec.PromoteDisksMode == vmv1alpha1.PromoteDisksModeDisabled,
 	}
 	fast := req.FastDeploy != "" && req.FastDeploy != vmv1alpha1.FastDeployOff

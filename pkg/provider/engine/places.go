@@ -21,6 +21,7 @@ const (
 	deletes          class = "deletes"
 	publishes        class = "publishes"
 	promotions       class = "promotions"
+	snapshots        class = "snapshots"
 )
 
 // classOf is empty for what is not bounded: what only asks, or waits for a guest.
@@ -40,6 +41,8 @@ func classOf(op *driver.Operation) class {
 		}
 	case driver.KindPublish:
 		return publishes
+	case driver.KindSnapshot, driver.KindUnsnapshot, driver.KindRevert:
+		return snapshots
 	case driver.KindCheck, driver.KindSearch, driver.KindWithdraw:
 	}
 	return ""
@@ -69,6 +72,7 @@ func newPlaces(l Limits, timeout time.Duration) map[class]*places {
 		{deletes, l.Deletes, 32},
 		{publishes, l.Publishes, 4},
 		{promotions, l.Promotions, 4},
+		{snapshots, l.Snapshots, 8},
 	} {
 		if c.limit <= 0 {
 			c.limit = c.byDefault

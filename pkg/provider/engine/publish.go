@@ -5,7 +5,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -22,29 +21,18 @@ var _ provider.Publisher = (*Engine)(nil)
 // request, whose place it takes.
 func (e *Engine) Publish(ctx context.Context, pub *provider.Publication) (*provider.Published, error) {
 	defer e.passed(pub.Key())
-	own := e.snapshot(pub.Key(), pub.UID)
-	if own.published != nil {
+	if own := e.snapshot(pub.Key(), pub.UID); own.published != nil {
 		return own.published, nil
 	}
-	p := e.newPass(&provider.Request{VM: pub.VM, Now: pub.Now})
-	p.of, p.ofUID = pub.Key(), pub.UID
-	switch run := p.rec.running; {
-	case run != nil && run.of == p.of:
-		return nil, provider.ErrReconcileInProgress
-	case run != nil:
-		return nil, fmt.Errorf("%w: %s", provider.ErrSourceBusy, run.op.Kind)
+	p, own, err := e.passFor(pub.Key(), pub.UID, pub.VM, pub.Now)
+	if err != nil {
+		return nil, err
 	}
 	op, err := p.publish(e.driver.Look(p.want.Identity), pub)
 	if err != nil {
 		return nil, err
 	}
-	if hold := own.last.Held(op, pub.Now); hold != nil {
-		return nil, errors.Join(hold.Err, &provider.RequeueError{After: hold.Wait, Reason: "publishing is tried again"})
-	}
-	if err := p.start(ctx, op); err != nil {
-		return nil, err
-	}
-	return nil, provider.ErrReconcileInProgress
+	return nil, p.startFor(ctx, own, op, "publishing is tried again")
 }
 
 // publish makes the operation, if the virtual machine is as it has to be.
@@ -98,14 +86,7 @@ func (e *Engine) Withdraw(ctx context.Context, pub *provider.Publication) error 
 	p := &pass{engine: e, req: &provider.Request{Now: pub.Now}, key: key, rec: own, of: key, ofUID: pub.UID}
 	kept := *pub
 	kept.VM = nil
-	op := p.ending(e.driver.Withdraw(kept))
-	if hold := own.last.Held(op, pub.Now); hold != nil {
-		return errors.Join(hold.Err, &provider.RequeueError{After: hold.Wait, Reason: "what is half made is looked for again"})
-	}
-	if err := p.start(ctx, op); err != nil {
-		return err
-	}
-	return provider.ErrReconcileInProgress
+	return p.startFor(ctx, own, p.ending(e.driver.Withdraw(kept)), "what is half made is looked for again")
 }
 
 // runningOf is what runs for an object, whichever of its name it is.

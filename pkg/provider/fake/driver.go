@@ -44,10 +44,25 @@ type VM struct {
 	Paused bool
 	// Trouble says why nobody can change the VM.
 	Trouble string
+	// Snapshots of the VM, and Kept what it has itself of one.
+	Snapshots []Snapshot
+	Kept      *provider.Kept
 	// Hidden: the hypervisor does not show it.
 	Hidden bool
 	// Stubborn: its configuration stays as it is, whatever is set.
 	Stubborn bool
+}
+
+// Snapshot is one of a VM.
+type Snapshot struct {
+	// UID of its object.
+	UID types.UID
+	// UniqueID is snapshot- and the UID.
+	UniqueID string
+	// Record that it carries.
+	Record string
+	// PowerState that the VM had.
+	PowerState vmv1alpha1.PowerState
 }
 
 // Driver is a hypervisor in memory.

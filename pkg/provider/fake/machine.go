@@ -5,6 +5,7 @@ package fake
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -38,6 +39,12 @@ func (m machine) Facts(*driver.Want) driver.Facts {
 		tools.Status, tools.Reason = metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded
 	}
 	f.Conditions = append(f.Conditions, tools)
+	f.Kept = m.vm.Kept
+	for _, s := range m.vm.Snapshots {
+		f.Snapshots = append(f.Snapshots, provider.SnapshotFacts{
+			VirtualMachineSnapshotNode: vmv1alpha1.VirtualMachineSnapshotNode{UniqueID: s.UniqueID, PowerState: s.PowerState}, UID: s.UID,
+		})
+	}
 	return f
 }
 
@@ -143,6 +150,38 @@ func (m machine) Destroy(driver.Identity) driver.Operation {
 // Publish implements driver.Machine.
 func (m machine) Publish(_ driver.Identity, pub provider.Publication, made func(provider.Published)) (driver.Operation, error) {
 	return m.operation(driver.KindPublish, func(*VM) { made(provider.Published{ItemID: "item-" + string(pub.UID), Version: "1"}) }), nil
+}
+
+// Snapshot implements driver.Machine: a snapshot is one step.
+func (m machine) Snapshot(_ driver.Identity, s provider.Snapshot) (driver.Operation, error) {
+	return m.operation(driver.KindSnapshot, func(v *VM) {
+		v.Snapshots = append(v.Snapshots, Snapshot{UID: s.UID, UniqueID: "snapshot-" + string(s.UID), Record: s.Record, PowerState: v.PowerState})
+	}), nil
+}
+
+// RemoveSnapshot implements driver.Machine.
+func (m machine) RemoveSnapshot(_ driver.Identity, s provider.Snapshot) driver.Operation {
+	return m.operation(driver.KindUnsnapshot, func(v *VM) {
+		v.Snapshots = slices.DeleteFunc(slices.Clone(v.Snapshots), func(o Snapshot) bool { return o.UID == s.UID })
+	})
+}
+
+// Revert implements driver.Machine.
+func (m machine) Revert(_ driver.Identity, to provider.RevertTarget) driver.Operation {
+	return m.operation(driver.KindRevert, func(v *VM) {
+		for _, s := range v.Snapshots {
+			if s.UID == to.UID {
+				v.PowerState, v.Kept = s.PowerState, &provider.Kept{UID: s.UID, Record: s.Record}
+			}
+		}
+	})
+}
+
+// DropKept implements driver.Machine.
+func (m machine) DropKept() driver.Operation {
+	op := m.operation(driver.KindReconfigure, func(v *VM) { v.Kept = nil })
+	op.Detail = "drop what is kept"
+	return op
 }
 
 // Unregister implements driver.Machine.

@@ -16,6 +16,7 @@ import (
 type Member interface {
 	provider.Provider
 	provider.Publisher
+	provider.Snapshotter
 	// Run keeps it until ctx is done, and returns when all that it started has ended.
 	Run(ctx context.Context)
 }

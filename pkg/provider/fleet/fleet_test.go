@@ -275,6 +275,7 @@ func TestWhatTheNextProviderHasYetToReadIsNotHintedAt(t *testing.T) {
 // member ends when it is told that it may, and has not read the virtual machine of a name.
 type member struct {
 	provider.Publisher
+	provider.Snapshotter
 	provider.Provider
 	ending chan struct{}
 	unread string

@@ -22,7 +22,7 @@ func (f *Fleet[M]) Publish(ctx context.Context, p *provider.Publication) (*provi
 			Message: fmt.Sprintf("the library is in vCenter %q, and VirtualMachine %q in %q: it can be published only in a library of its own vCenter", p.VCenter, p.Source.Name, in),
 		}
 	}
-	m, err := f.publisher(p)
+	m, err := f.inUse(p.VCenter)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (f *Fleet[M]) Publish(ctx context.Context, p *provider.Publication) (*provi
 
 // Withdraw implements provider.Publisher.
 func (f *Fleet[M]) Withdraw(ctx context.Context, p *provider.Publication) error {
-	m, err := f.publisher(p)
+	m, err := f.inUse(p.VCenter)
 	if err != nil {
 		return err
 	}
@@ -44,15 +44,4 @@ func (f *Fleet[M]) ForgetPublication(key types.NamespacedName) {
 	for _, m := range members {
 		m.ForgetPublication(key)
 	}
-}
-
-// publisher is the member of the vCenter of a publication. While there is none nothing is
-// known of what was published.
-func (f *Fleet[M]) publisher(p *provider.Publication) (m M, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if b := f.berth(p.VCenter); b.there {
-		return b.member, nil
-	}
-	return m, fmt.Errorf("%w: vCenter %q is not in use", provider.ErrNotInUse, p.VCenter)
 }

@@ -33,6 +33,9 @@ type Provider struct {
 	driver    *Driver
 	inventory *inventory.Inventory
 	places    *placement.Resolver
+	// restore makes an object what it was at the snapshot that its VM was reverted to, as the
+	// controller does; nil leaves it.
+	restore func(*provider.Request, *provider.Kept)
 }
 
 // newProvider returns a provider that does nothing before it is run.
@@ -51,6 +54,9 @@ func newProvider(t *testing.T, s settings) *Provider {
 func (p *Provider) CreateOrUpdateVirtualMachineAsync(ctx context.Context, req *provider.Request) (<-chan error, error) {
 	r, err := p.Engine.CreateOrUpdateVirtualMachineAsync(ctx, req)
 	r.Apply(&req.VM.Status, req.VM.Generation, req.Now)
+	if r.Reverted != nil && p.restore != nil {
+		p.restore(req, r.Reverted)
+	}
 	return r.Ended, err
 }
 

@@ -137,6 +137,8 @@ type Want struct {
 	TPMPreferred bool
 	// GuestInfo are the names, without prefix, of the guestinfo variables to report.
 	GuestInfo []string
+	// Revert is the snapshot to revert to, nil for none.
+	Revert *provider.RevertTarget
 	// NoPromotion is true when nobody wants to hear of disks that depend on others.
 	NoPromotion bool
 	// Record is what a new machine keeps of the object; empty for nothing.

@@ -56,6 +56,16 @@ type Machine interface {
 	// same request, and tells it. The error says why the machine must not be published as
 	// it is.
 	Publish(id Identity, p provider.Publication, made func(provider.Published)) (Operation, error)
+	// Snapshot makes the snapshot with what keeps the object, or finishes what an earlier
+	// operation began. The error says why the machine cannot have it.
+	Snapshot(id Identity, s provider.Snapshot) (Operation, error)
+	// RemoveSnapshot removes the snapshot, and ends nothing else.
+	RemoveSnapshot(id Identity, s provider.Snapshot) Operation
+	// Revert makes the machine what it was at the snapshot. It is Kept then, until
+	// DropKept.
+	Revert(id Identity, to provider.RevertTarget) Operation
+	// DropKept removes what Facts say is Kept.
+	DropKept() Operation
 	// Unregister takes it out of the inventory and leaves its files.
 	Unregister(id Identity) Operation
 }
@@ -81,6 +91,12 @@ type Facts struct {
 	Unpromotable string
 	// Recorded says what record it keeps.
 	Recorded record.Head
+	// Snapshots that it has, a parent before its children.
+	Snapshots []provider.SnapshotFacts
+	// Kept is the record of a snapshot that it has itself, nil for none.
+	Kept *provider.Kept
+	// Customizing is true while its guest is being customized, or will be at its start.
+	Customizing bool
 	// Paused is true when an administrator paused it in the hypervisor.
 	Paused bool
 	// Conditions that the driver observes, without times; Withdrawn are the types of

@@ -24,12 +24,15 @@ const (
 	KindDelete      Kind = "delete"
 	KindPublish     Kind = "publish"
 	KindWithdraw    Kind = "withdraw what is half published"
+	KindSnapshot    Kind = "take a snapshot"
+	KindUnsnapshot  Kind = "remove a snapshot"
+	KindRevert      Kind = "revert to a snapshot"
 )
 
 // Kinds are all of them.
 var Kinds = []Kind{
 	KindCreate, KindCheck, KindSearch, KindReconfigure, KindPowerOn, KindPowerOff, KindSuspend, KindRestart, KindPromote, KindDelete,
-	KindPublish, KindWithdraw,
+	KindPublish, KindWithdraw, KindSnapshot, KindUnsnapshot, KindRevert,
 }
 
 // Operation is one change of one virtual machine, ready to run.

@@ -101,7 +101,7 @@ func (in *Input) counts() error {
 
 // keep writes what is to be kept with the machine by itself, where the configuration did not.
 func (in *Input) keep(p *Plan) error {
-	if p.Operation != nil || len(p.kept) == 0 || in.Facts.Trouble != "" || !in.Owned {
+	if p.Operation != nil || p.Reverted != nil || len(p.kept) == 0 || in.Facts.Trouble != "" || !in.Owned {
 		return nil
 	}
 	if in.Facts.PowerState == vmv1alpha1.Suspended {

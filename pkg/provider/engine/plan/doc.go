@@ -9,7 +9,9 @@
 //  1. Every function is pure: what was observed, how the last operation ended and the
 //     time are part of the input.
 //  2. The steps run in the order of the specification: schema upgrade, status, backup,
-//     configuration, power state, disk promotion, snapshot. The first operation ends the plan.
+//     configuration, power state, disk promotion; a revert to a snapshot comes after the
+//     backup. The first operation ends the plan, and so does a revert whose object is not
+//     restored yet.
 //  3. A NoRequeueError ends the plan, except one of the configuration of a virtual
 //     machine that is being powered off. Other errors are collected.
 //  4. Nothing loops: an operation that has failed is tried again after a pause that

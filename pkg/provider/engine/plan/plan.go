@@ -57,21 +57,21 @@ type Plan struct {
 type step struct {
 	name string
 	run  func(in *Input, p *Plan) error
-	// ends: any error ends the plan.
-	ends bool
 	// goesOn: a NoRequeueError does not end the plan of what is being powered off.
 	goesOn bool
 }
 
-// steps in the specification's order.
+// steps in the specification's order, but for the revert to a snapshot: what it brings back
+// is configuration and power state, which must not be changed by a spec that is about to be
+// replaced. Taking snapshots is asked for by objects of their own (Engine.Snapshot).
 var steps = []step{
 	{name: "schema upgrade", run: reconcileSchema},
 	{name: "status", run: reconcileStatus},
 	{name: "backup", run: reconcileBackup},
+	{name: "revert", run: reconcileRevert},
 	{name: "config", run: reconcileConfig, goesOn: true},
 	{name: "power state", run: reconcilePower},
 	{name: "disk promotion", run: reconcilePromotion},
-	{name: "snapshot", run: reconcileSnapshot, ends: true},
 }
 
 // Make makes the plan. The error tells when to look again, or that it is no use.
@@ -82,11 +82,11 @@ func Make(in Input) (Plan, error) {
 		err := s.run(&in, &p)
 		if err != nil {
 			failures = append(failures, err)
-			if s.ends || provider.IsNoRequeue(err) && (!s.goesOn || !in.poweringOff()) {
+			if provider.IsNoRequeue(err) && (!s.goesOn || !in.poweringOff()) {
 				break
 			}
 		}
-		if p.Operation != nil {
+		if p.Operation != nil || p.Reverted != nil {
 			break
 		}
 	}
@@ -109,12 +109,4 @@ func (in *Input) desired() vmv1alpha1.PowerState { return in.VM.DesiredPowerStat
 // poweringOff is true when the VM runs or is suspended and shall be off.
 func (in *Input) poweringOff() bool {
 	return in.Facts.PowerState != vmv1alpha1.PoweredOff && in.desired() == vmv1alpha1.PoweredOff
-}
-
-// reconcileSnapshot refuses what no driver can do yet, rather than ignore it.
-func reconcileSnapshot(in *Input, _ *Plan) error {
-	if in.VM.Spec.CurrentSnapshotName == "" {
-		return nil
-	}
-	return &provider.NoRequeueError{Err: errors.New("spec.currentSnapshotName: reverting to a snapshot is not supported by this version")}
 }

@@ -17,19 +17,21 @@ import (
 
 var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-func TestStepsComeInTheOrderOfTheSpecification(t *testing.T) {
+// A revert brings configuration and power state back, which the steps behind it would change
+// by a spec that is about to be replaced.
+func TestStepsComeInTheOrderOfTheSpecificationButForARevert(t *testing.T) {
 	var got []string
 	for _, s := range steps {
 		got = append(got, s.name)
 	}
-	if diff := cmp.Diff([]string{"schema upgrade", "status", "backup", "config", "power state", "disk promotion", "snapshot"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"schema upgrade", "status", "backup", "revert", "config", "power state", "disk promotion"}, got); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}
 }
 
 func TestEachErrorFollowsItsRule(t *testing.T) {
 	retry, stop := errors.New("again"), &provider.NoRequeueError{Err: errors.New("never")}
-	all := []string{"schema upgrade", "status", "backup", "config", "power state", "disk promotion", "snapshot"}
+	all := []string{"schema upgrade", "status", "backup", "revert", "config", "power state", "disk promotion"}
 	saved := steps
 	defer func() { steps = saved }()
 	for _, tc := range []struct {
@@ -41,19 +43,20 @@ func TestEachErrorFollowsItsRule(t *testing.T) {
 	}{
 		{"schema upgrade fails, the rest goes on", "schema upgrade", retry, false, all},
 		{"schema upgrade ends", "schema upgrade", stop, false, all[:1]},
-		{"backup fails, the rest goes on", "backup", retry, false, all},
-		{"backup ends", "backup", stop, false, all[:3]},
-		{"backup ends, also of what is powered off", "backup", stop, true, all[:3]},
 		{"status fails, the rest goes on", "status", retry, false, all},
 		{"status ends", "status", stop, false, all[:2]},
 		{"status ends, also of what is powered off", "status", stop, true, all[:2]},
+		{"a revert is tried again, the rest goes on", "revert", retry, false, all},
+		{"backup fails, the rest goes on", "backup", retry, false, all},
+		{"backup ends", "backup", stop, false, all[:3]},
+		{"backup ends, also of what is powered off", "backup", stop, true, all[:3]},
 		{"config fails, the rest goes on", "config", retry, false, all},
-		{"config ends", "config", stop, false, all[:4]},
+		{"config ends", "config", stop, false, all[:5]},
 		{"config ends nothing of what is powered off", "config", stop, true, all},
 		{"power fails, the rest goes on", "power state", retry, false, all},
-		{"power ends", "power state", stop, false, all[:5]},
-		{"power ends, also of what is powered off", "power state", stop, true, all[:5]},
-		{"snapshot is the last", "snapshot", retry, false, all},
+		{"power ends", "power state", stop, false, all[:6]},
+		{"power ends, also of what is powered off", "power state", stop, true, all[:6]},
+		{"promotion is the last", "disk promotion", retry, false, all},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var ran []string

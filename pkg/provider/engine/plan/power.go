@@ -147,7 +147,7 @@ func Outdated(op driver.Operation, vm *vmv1alpha1.VirtualMachine) bool {
 	case driver.KindRestart:
 		return in.desired() != vmv1alpha1.PoweredOn || vm.Spec.RestartMode == vmv1alpha1.PowerOpModeHard
 	case driver.KindCreate, driver.KindCheck, driver.KindSearch, driver.KindReconfigure, driver.KindPowerOn, driver.KindPromote, driver.KindDelete,
-		driver.KindPublish, driver.KindWithdraw:
+		driver.KindPublish, driver.KindWithdraw, driver.KindSnapshot, driver.KindUnsnapshot, driver.KindRevert:
 	}
 	return false
 }

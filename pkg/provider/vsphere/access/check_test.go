@@ -71,6 +71,7 @@ network /DC0/network/VM Network: ok
 storage policies: ok, vCenter has 7
 encryption: vCenter has no default key provider, so that policies which encrypt cannot be used
 claims: ok, to one virtual machine at a time, at places that vCenter chooses: its API is older than 9.1
+snapshots: ok
 CD-ROM drives: ok
 fast deploy: ok
 fast deploy on vSAN: ok
@@ -140,6 +141,7 @@ encryption: vCenter /: missing privilege Cryptographer.ManageKeyServers or Crypt
 encryption: folder /DC0/vm/slipway: missing privilege Cryptographer.Encrypt
 claims: vCenter /: missing privilege Cns.Searchable
 claims: datastore /DC0/datastore/LocalDS_0: missing privilege Datastore.FileManagement
+snapshots: ok
 CD-ROM drives: folder /DC0/vm/slipway: missing privilege VirtualMachine.Interact.SetCDMedia
 fast deploy: datastore /DC0/datastore/LocalDS_0: missing privilege Datastore.FileManagement
 fast deploy on vSAN: ok

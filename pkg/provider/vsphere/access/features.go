@@ -51,6 +51,9 @@ var Features = []Feature{
 	{Name: "claims", Privileges: map[string][]string{
 		Root: {"Cns.Searchable"}, placement.WhatDatastore: {"Datastore.FileManagement"},
 	}, ask: askVolumes},
+	{Name: "snapshots", Privileges: map[string][]string{
+		placement.WhatFolder: {"VirtualMachine.State.CreateSnapshot", "VirtualMachine.State.RemoveSnapshot", "VirtualMachine.State.RevertToSnapshot"},
+	}},
 	{Name: "CD-ROM drives", Privileges: map[string][]string{
 		placement.WhatFolder: {"VirtualMachine.Interact.DeviceConnection", "VirtualMachine.Interact.SetCDMedia"},
 	}},

@@ -5,6 +5,7 @@ package inventory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/vmware/govmomi/property"
@@ -65,7 +66,7 @@ func (i *Inventory) update(ctx context.Context, c *vim25.Client, updates []types
 			delete(pending, ref)
 		}
 	}
-	if err := i.learnHosts(ctx, c, pending); err != nil {
+	if err := errors.Join(i.learnHosts(ctx, c, pending), i.learnLayouts(ctx, c, pending)); err != nil {
 		return err
 	}
 	for _, ref := range order {

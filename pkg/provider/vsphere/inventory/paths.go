@@ -20,7 +20,7 @@ var streamPaths = []string{
 	"name", "parent", "resourcePool",
 	changeVersionPath, "config.instanceUuid",
 	"runtime.powerState", "runtime.connectionState", "runtime.host", "runtime.bootTime",
-	"runtime.question", "runtime.consolidationNeeded", "rootSnapshot", "guest.customizationInfo",
+	"runtime.question", "runtime.consolidationNeeded", "rootSnapshot", "snapshot", "guest.customizationInfo",
 	"guest.net", "guest.ipAddress", "guest.hostName", "guest.toolsRunningStatus",
 	"guest.toolsVersion", "guest.guestId", "guest.guestFullName", "guestHeartbeatStatus",
 }

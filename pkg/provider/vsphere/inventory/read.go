@@ -5,6 +5,7 @@ package inventory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -30,7 +31,7 @@ func (i *Inventory) Refresh(ctx context.Context, ref types.ManagedObjectReferenc
 	}
 	vms, err := read(ctx, c, []types.ManagedObjectReference{ref})
 	if err == nil {
-		err = i.learnHosts(ctx, c, vms)
+		err = errors.Join(i.learnHosts(ctx, c, vms), i.learnLayouts(ctx, c, vms))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading virtual machine %s: %w", ref.Value, err)

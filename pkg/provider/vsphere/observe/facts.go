@@ -60,6 +60,8 @@ type Facts struct {
 	CustomizationError string
 	// ConsolidationNeeded is true when a disk has files of a snapshot that is gone.
 	ConsolidationNeeded bool
+	// Snapshots that it has, a parent before its children.
+	Snapshots []Snapshot
 	// NICs are the device keys of the network adapters in order.
 	NICs []int32
 }
@@ -94,7 +96,7 @@ func Of(vm *mo.VirtualMachine, hostName func(types.ManagedObjectReference) strin
 		f.Resources.VCPUs = c.Hardware.NumCPU
 		f.Resources.Memory = resource.NewQuantity(int64(c.Hardware.MemoryMB)<<20, resource.BinarySI)
 	}
-	f.NICs = nicKeys(vm)
+	f.NICs, f.Snapshots = nicKeys(vm), Snapshots(vm)
 	f.Network = networkOf(vm, f.NICs)
 	if t, err := time.Parse(time.RFC3339Nano, ExtraConfig(vm, LastRestartKey)); err == nil {
 		f.LastRestart = &metav1.Time{Time: t}

@@ -32,6 +32,7 @@ func Facts(vm *mo.VirtualMachine, w *driver.Want, hostName func(vimtypes.Managed
 		HardwareVersion: f.HardwareVersion, Resources: &f.Resources, Guest: f.Guest, Storage: f.Storage,
 		Network: nameInterfaces(vm, f, w), Volumes: volumes(vm, w), NodeName: f.NodeName, LastRestart: f.LastRestart,
 	}
+	snapshots(&out, f)
 	for _, name := range w.GuestInfo {
 		if value := observe.ExtraConfig(vm, guestInfoPrefix+name); value != "" {
 			if out.GuestInfo == nil {
@@ -45,6 +46,7 @@ func Facts(vm *mo.VirtualMachine, w *driver.Want, hostName func(vimtypes.Managed
 	}
 	out.Bootstrap = observe.BootstrapStatus(vm)
 	out.Depending, out.Unpromotable = len(observe.Depending(vm)), Unpromotable(vm)
+	out.Kept, out.Customizing = observe.Kept(vm), observe.Customizing(vm)
 	out.Attached = slices.Sorted(maps.Keys(observe.FirstClass(vm)))
 	out.Conditions, out.Withdrawn = observe.Conditions(f)
 	out.Conditions = append(out.Conditions, tools(f))

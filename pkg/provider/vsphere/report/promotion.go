@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/vmware/govmomi/vim25/mo"
-	"github.com/vmware/govmomi/vim25/types"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -28,11 +27,8 @@ func Unpromotable(vm *mo.VirtualMachine) string {
 	if len(vm.RootSnapshot) > 0 {
 		return "it has snapshots, with which vSphere does not promote the disks of a virtual machine that runs"
 	}
-	if g := vm.Guest; g != nil && g.CustomizationInfo != nil {
-		switch types.GuestInfoCustomizationStatus(g.CustomizationInfo.CustomizationStatus) {
-		case types.GuestInfoCustomizationStatusTOOLSDEPLOYPKG_PENDING, types.GuestInfoCustomizationStatusTOOLSDEPLOYPKG_RUNNING:
-			return "its guest is being customized"
-		}
+	if observe.Customizing(vm) {
+		return "its guest is being customized"
 	}
 	return ""
 }

@@ -1,0 +1,57 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+)
+
+// passFor is a pass about vm for another object, and the record of that object. The error
+// tells of an operation that runs already.
+func (e *Engine) passFor(key provider.Key, uid types.UID, vm *vmv1alpha1.VirtualMachine, now time.Time) (*pass, record, error) {
+	own := e.snapshot(key, uid)
+	p := e.newPass(&provider.Request{VM: vm, Now: now})
+	p.of, p.ofUID = key, uid
+	switch run := p.rec.running; {
+	case run != nil && run.of == key:
+		return nil, own, provider.ErrReconcileInProgress
+	case run != nil:
+		return nil, own, fmt.Errorf("%w: %s", provider.ErrSourceBusy, run.op.Kind)
+	}
+	return p, own, nil
+}
+
+// startFor starts an operation for another object, whose record is own, unless the same has
+// failed a moment ago.
+func (p *pass) startFor(ctx context.Context, own record, op driver.Operation, again string) error {
+	if hold := own.last.Held(op, p.req.Now); hold != nil {
+		return errors.Join(hold.Err, &provider.RequeueError{After: hold.Wait, Reason: again})
+	}
+	if err := p.start(ctx, op); err != nil {
+		return err
+	}
+	return provider.ErrReconcileInProgress
+}
+
+// endingFor makes the end of op the end of what the other object stands for.
+func (p *pass) endingFor(op driver.Operation) driver.Operation {
+	run := op.Run
+	op.Run = func(ctx context.Context) error {
+		if err := run(ctx); err != nil {
+			return err
+		}
+		p.engine.change(p.of, p.ofUID, func(r *record) { r.gone = true })
+		return nil
+	}
+	return op
+}

@@ -1,0 +1,135 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/plan"
+)
+
+var _ provider.Snapshotter = (*Engine)(nil)
+
+// Snapshot implements provider.Snapshotter. What it starts is the operation of the virtual
+// machine, so that nothing else changes that meanwhile.
+func (e *Engine) Snapshot(ctx context.Context, s *provider.Snapshot) (*provider.SnapshotFacts, error) {
+	defer e.passed(s.Key())
+	p, own, err := e.passFor(s.Key(), s.UID, s.VM, s.Now)
+	if err != nil {
+		return nil, err
+	}
+	seen := e.driver.Look(p.want.Identity)
+	facts, err := p.snapshotted(seen, s)
+	if err != nil {
+		return nil, err
+	}
+	made := madeFor(facts.Snapshots, s)
+	switch {
+	case made != nil && (facts.Kept == nil || facts.Kept.UID != s.UID):
+		if own.last != nil {
+			e.change(s.Key(), s.UID, func(r *record) { r.last = nil })
+		}
+		return made, nil
+	case made == nil && s.UniqueID != "":
+		return nil, provider.ErrSnapshotMissing
+	case facts.Kept != nil && facts.Kept.UID != s.UID:
+		return nil, &provider.SnapshotRefusedError{Reason: vmv1alpha1.ReasonWaitingForPrerequisites, Message: "what the virtual machine was reverted to is restored first"}
+	case made == nil:
+		if err := first(facts, s.VM); err != nil {
+			return nil, err
+		}
+	}
+	kept := *s
+	kept.VM = nil
+	op, err := seen.Machine.Snapshot(p.want.Identity, kept)
+	if err != nil {
+		return nil, err
+	}
+	return nil, p.startFor(ctx, own, op, "the snapshot is tried again")
+}
+
+// snapshotted are the facts of a virtual machine whose snapshots can be told.
+func (p *pass) snapshotted(seen driver.Sighting, s *provider.Snapshot) (driver.Facts, error) {
+	refuse := func(reason, format string, args ...any) (driver.Facts, error) {
+		return driver.Facts{}, &provider.SnapshotRefusedError{Reason: reason, Message: fmt.Sprintf("VirtualMachine %q ", s.Source.Name) + fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case seen.State == driver.Unknown:
+		p.engine.await(p.key, p.uid())
+		return driver.Facts{}, provider.ErrUnknownState
+	case seen.State == driver.Absent || seen.Ownership != driver.Own:
+		return refuse(vmv1alpha1.ReasonNotFound, "is not in vSphere")
+	}
+	facts := seen.Machine.Facts(p.want)
+	switch {
+	case facts.Trouble != "" || !facts.Readable:
+		return refuse(vmv1alpha1.ReasonNotReady, "cannot be read: %s", facts.Trouble)
+	case facts.Paused:
+		return refuse(vmv1alpha1.ReasonNotReady, "is paused by an administrator")
+	case facts.Unfinished:
+		return refuse(vmv1alpha1.ReasonNotReady, "is not created")
+	}
+	return facts, nil
+}
+
+// first says what comes before a snapshot: what would not be possible with one.
+func first(facts driver.Facts, vm *vmv1alpha1.VirtualMachine) error {
+	wait := func(format string, args ...any) error {
+		return &provider.SnapshotRefusedError{Reason: vmv1alpha1.ReasonWaitingForPrerequisites, Message: fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case facts.Customizing:
+		return wait("the guest is being customized, or will be at its next start")
+	case facts.Depending > 0 && vm.Spec.PromoteDisksMode != vmv1alpha1.PromoteDisksModeDisabled:
+		return wait("%d disks depend on disks elsewhere and are made independent first (spec.promoteDisksMode)", facts.Depending)
+	}
+	return nil
+}
+
+// madeFor is the snapshot that was made for an object, nil if there is none.
+func madeFor(all []provider.SnapshotFacts, s *provider.Snapshot) *provider.SnapshotFacts {
+	for i := range all {
+		if all[i].UID == s.UID || s.UniqueID != "" && all[i].UniqueID == s.UniqueID {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+// RemoveSnapshot implements provider.Snapshotter.
+func (e *Engine) RemoveSnapshot(ctx context.Context, s *provider.Snapshot) error {
+	defer e.passed(s.Key())
+	if own := e.snapshot(s.Key(), s.UID); own.gone {
+		e.forget(s.Key())
+		return nil
+	}
+	p, own, err := e.passFor(s.Key(), s.UID, s.VM, s.Now)
+	if err != nil {
+		return err
+	}
+	seen := e.driver.Look(p.want.Identity)
+	facts, err := p.snapshotted(seen, s)
+	switch {
+	case err != nil:
+		return err
+	case facts.Kept != nil && (facts.Kept.UID != s.UID || plan.Reverting(s.VM)):
+		return &provider.SnapshotRefusedError{Reason: vmv1alpha1.ReasonWaitingForPrerequisites, Message: "the virtual machine was reverted, and its object is restored first"}
+	}
+	kept := *s
+	kept.VM = nil
+	op := p.endingFor(seen.Machine.RemoveSnapshot(p.want.Identity, kept))
+	op.Detail = string(s.UID)
+	return p.startFor(ctx, own, op, "the snapshot is removed again")
+}
+
+// ForgetSnapshot implements provider.Snapshotter.
+func (e *Engine) ForgetSnapshot(key types.NamespacedName) {
+	e.forget(provider.Key{Kind: provider.KindSnapshot, NamespacedName: key})
+}

@@ -1,0 +1,54 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// Snapshot implements provider.Snapshotter.
+func (f *Fleet[M]) Snapshot(ctx context.Context, s *provider.Snapshot) (*provider.SnapshotFacts, error) {
+	m, err := f.snapshotter(s)
+	if err != nil {
+		return nil, err
+	}
+	return m.Snapshot(ctx, s)
+}
+
+// RemoveSnapshot implements provider.Snapshotter.
+func (f *Fleet[M]) RemoveSnapshot(ctx context.Context, s *provider.Snapshot) error {
+	m, err := f.snapshotter(s)
+	if err != nil {
+		return err
+	}
+	return m.RemoveSnapshot(ctx, s)
+}
+
+// ForgetSnapshot implements provider.Snapshotter.
+func (f *Fleet[M]) ForgetSnapshot(key types.NamespacedName) {
+	members, _ := f.Members()
+	for _, m := range members {
+		m.ForgetSnapshot(key)
+	}
+}
+
+// snapshotter is the member of the vCenter that has the virtual machine.
+func (f *Fleet[M]) snapshotter(s *provider.Snapshot) (m M, err error) {
+	return f.inUse(f.of(s.VM))
+}
+
+// inUse is the member of a vCenter. While there is none nothing is known of what is there.
+func (f *Fleet[M]) inUse(vcenter string) (m M, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if b := f.berth(vcenter); b.there {
+		return b.member, nil
+	}
+	return m, fmt.Errorf("%w: vCenter %q is not in use", provider.ErrNotInUse, vcenter)
+}

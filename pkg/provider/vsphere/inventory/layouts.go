@@ -1,0 +1,70 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// layoutPath is what says how large the files of snapshots are. It is large itself, and
+// changes whenever one of them grows: it is read of those that have snapshots, when these or
+// their configuration have changed.
+const layoutPath = "layoutEx"
+
+// learnLayouts reads the files of the virtual machines whose snapshots have changed.
+func (i *Inventory) learnLayouts(ctx context.Context, c *vim25.Client, vms map[types.ManagedObjectReference]*mo.VirtualMachine) error {
+	var refs []types.ManagedObjectReference
+	for ref, vm := range vms {
+		switch {
+		case vm == nil:
+		case vm.Snapshot == nil:
+			vm.LayoutEx = nil
+		case !laidOut(vm):
+			refs = append(refs, ref)
+		}
+	}
+	if len(refs) == 0 {
+		return nil
+	}
+	properties, err := readPaths(ctx, c, refs, []string{layoutPath})
+	if err != nil {
+		return fmt.Errorf("reading the files of snapshots: %w", err)
+	}
+	for ref, set := range properties {
+		for _, p := range set {
+			if layout, ok := p.Val.(types.VirtualMachineFileLayoutEx); ok && p.Name == layoutPath {
+				vms[ref].LayoutEx = &layout
+			}
+		}
+	}
+	return nil
+}
+
+// laidOut is true when the files of all snapshots are known, and of no others.
+func laidOut(vm *mo.VirtualMachine) bool {
+	if vm.LayoutEx == nil {
+		return false
+	}
+	known := make(map[types.ManagedObjectReference]bool, len(vm.LayoutEx.Snapshot))
+	for _, s := range vm.LayoutEx.Snapshot {
+		known[s.Key] = true
+	}
+	count := 0
+	var walk func([]types.VirtualMachineSnapshotTree) bool
+	walk = func(list []types.VirtualMachineSnapshotTree) bool {
+		for i := range list {
+			count++
+			if !known[list[i].Snapshot] || !walk(list[i].ChildSnapshotList) {
+				return false
+			}
+		}
+		return true
+	}
+	return walk(vm.Snapshot.RootSnapshotList) && count == len(known)
+}

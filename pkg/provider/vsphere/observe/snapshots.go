@@ -1,0 +1,166 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ktypes "k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+)
+
+// SnapshotRecordKey holds the UID of a VirtualMachineSnapshot, a slash, and the record of the
+// object of the VM. It is set while the snapshot is made, which so has it among its own
+// configuration, and comes back with a revert.
+const SnapshotRecordKey = "slipway.snapshot"
+
+// Snapshot is one of a VM.
+type Snapshot struct {
+	provider.SnapshotFacts
+	// Ref is the managed object.
+	Ref types.ManagedObjectReference
+	// Depth is 1 for a root.
+	Depth int
+}
+
+// snapshotMark is in the description of a snapshot of ours: the name and the UID of its
+// object. Its configuration says so too, but would have to be read for each.
+var snapshotMark = regexp.MustCompile(`\[VirtualMachineSnapshot ([a-z0-9.-]+) ([A-Za-z0-9-]+)\]`)
+
+// DescribeSnapshot is the description of a snapshot of an object.
+func DescribeSnapshot(text, name string, uid ktypes.UID) string {
+	mark := "[VirtualMachineSnapshot " + name + " " + string(uid) + "]"
+	if text == "" {
+		return mark
+	}
+	return text + "\n" + mark
+}
+
+// Snapshots are those of the VM, a parent before its children.
+func Snapshots(vm *mo.VirtualMachine) []Snapshot {
+	if vm == nil || vm.Snapshot == nil {
+		return nil
+	}
+	var out []Snapshot
+	var walk func(list []types.VirtualMachineSnapshotTree, parent *types.ManagedObjectReference, depth int)
+	walk = func(list []types.VirtualMachineSnapshotTree, parent *types.ManagedObjectReference, depth int) {
+		for i := range list {
+			s := snapshotOf(vm, &list[i], parent)
+			s.Depth = depth
+			out = append(out, s)
+			walk(list[i].ChildSnapshotList, &list[i].Snapshot, depth+1)
+		}
+	}
+	walk(vm.Snapshot.RootSnapshotList, nil, 1)
+	return out
+}
+
+func snapshotOf(vm *mo.VirtualMachine, t *types.VirtualMachineSnapshotTree, parent *types.ManagedObjectReference) Snapshot {
+	current := vm.Snapshot.CurrentSnapshot != nil && *vm.Snapshot.CurrentSnapshot == t.Snapshot
+	s := Snapshot{Ref: t.Snapshot, SnapshotFacts: provider.SnapshotFacts{
+		VirtualMachineSnapshotNode: vmv1alpha1.VirtualMachineSnapshotNode{
+			UniqueID: t.Snapshot.Value, Name: t.Name, CreationTime: &metav1.Time{Time: t.CreateTime.UTC().Truncate(time.Second)},
+			PowerState: powerStates[t.State], Occupied: occupied(vm, t.Snapshot, parent, current),
+		},
+		Quiesced: t.Quiesced, Current: current,
+	}}
+	if parent != nil {
+		s.Parent = parent.Value
+	}
+	if m := snapshotMark.FindAllStringSubmatch(t.Description, -1); len(m) > 0 {
+		last := m[len(m)-1]
+		s.SnapshotName, s.UID = last[1], ktypes.UID(last[2])
+	}
+	for _, child := range t.ChildSnapshotList {
+		s.Children = append(s.Children, child.Snapshot.Value)
+	}
+	return s
+}
+
+var powerStates = map[types.VirtualMachinePowerState]vmv1alpha1.PowerState{
+	types.VirtualMachinePowerStatePoweredOn: vmv1alpha1.PoweredOn, types.VirtualMachinePowerStatePoweredOff: vmv1alpha1.PoweredOff,
+	types.VirtualMachinePowerStateSuspended: vmv1alpha1.Suspended,
+}
+
+// occupied is the size of the files that only this snapshot has, with the memory that is in a
+// file of its own; nil while they are not known.
+func occupied(vm *mo.VirtualMachine, ref types.ManagedObjectReference, parent *types.ManagedObjectReference, current bool) *resource.Quantity {
+	if vm.LayoutEx == nil {
+		return nil
+	}
+	at := slices.IndexFunc(vm.LayoutEx.Snapshot, func(l types.VirtualMachineFileLayoutExSnapshotLayout) bool { return l.Key == ref })
+	if at < 0 {
+		return nil
+	}
+	size := int64(object.SnapshotSize(ref, parent, vm.LayoutEx, current))
+	layout := vm.LayoutEx.Snapshot[at]
+	for _, f := range vm.LayoutEx.File {
+		if f.Key == layout.MemoryKey && layout.MemoryKey != layout.DataKey {
+			size += f.Size
+		}
+	}
+	return resource.NewQuantity(size, resource.BinarySI)
+}
+
+// FindSnapshot is the snapshot of an object, by the ID that it had, or else by its mark; nil
+// if there is none.
+func FindSnapshot(vm *mo.VirtualMachine, uid ktypes.UID, id string) *Snapshot {
+	all := Snapshots(vm)
+	for _, is := range []func(*Snapshot) bool{
+		func(s *Snapshot) bool { return id != "" && s.UniqueID == id },
+		func(s *Snapshot) bool { return uid != "" && s.UID == uid },
+	} {
+		for i := range all {
+			if is(&all[i]) {
+				return &all[i]
+			}
+		}
+	}
+	return nil
+}
+
+// KeptOf is the record of a snapshot in a configuration, nil for none.
+func KeptOf(extra []types.BaseOptionValue) *provider.Kept {
+	for _, o := range extra {
+		v := o.GetOptionValue()
+		if v == nil || v.Key != SnapshotRecordKey {
+			continue
+		}
+		text, _ := v.Value.(string)
+		if uid, record, ok := strings.Cut(text, "/"); ok && uid != "" {
+			return &provider.Kept{UID: ktypes.UID(uid), Record: record}
+		}
+	}
+	return nil
+}
+
+// Kept is the record of a snapshot that the VM itself has, nil for none.
+func Kept(vm *mo.VirtualMachine) *provider.Kept {
+	if vm == nil || vm.Config == nil {
+		return nil
+	}
+	return KeptOf(vm.Config.ExtraConfig)
+}
+
+// Customizing is true while the guest is being customized, or will be at its next start.
+func Customizing(vm *mo.VirtualMachine) bool {
+	if vm.Guest == nil || vm.Guest.CustomizationInfo == nil {
+		return false
+	}
+	switch types.GuestInfoCustomizationStatus(vm.Guest.CustomizationInfo.CustomizationStatus) {
+	case types.GuestInfoCustomizationStatusTOOLSDEPLOYPKG_PENDING, types.GuestInfoCustomizationStatusTOOLSDEPLOYPKG_RUNNING:
+		return true
+	}
+	return false
+}

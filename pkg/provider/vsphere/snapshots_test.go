@@ -1,0 +1,345 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ktypes "k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+	"github.com/slipway-dev/slipway/test/vcenter"
+)
+
+// snapshotOf is a snapshot of the VM of a request. Its record is the name of it: what is in a
+// record is nothing to a driver.
+func snapshotOf(of *provider.Request, name string) *provider.Snapshot {
+	return &provider.Snapshot{
+		NamespacedName: ktypes.NamespacedName{Namespace: "team-a", Name: name}, UID: ktypes.UID(uuid.NewString()),
+		Source: keyOf(of), VM: of.VM, Record: "record-of-" + name,
+	}
+}
+
+// take passes over a snapshot, again whenever a hint comes, until it is there or cannot be.
+func (l *loop) take(s *provider.Snapshot) (*provider.SnapshotFacts, error) {
+	l.t.Helper()
+	return eventual(l, func(ctx context.Context) (*provider.SnapshotFacts, error) {
+		s.Now = time.Now()
+		return l.p.Snapshot(ctx, s)
+	})
+}
+
+// untake passes over a snapshot that is deleted until there is none.
+func (l *loop) untake(s *provider.Snapshot) {
+	l.t.Helper()
+	_, err := eventual(l, func(ctx context.Context) (struct{}, error) {
+		s.Now = time.Now()
+		return struct{}{}, l.p.RemoveSnapshot(ctx, s)
+	})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// eventual asks again whenever a hint comes, until there is an answer.
+func eventual[T any](l *loop, ask func(context.Context) (T, error)) (T, error) {
+	l.t.Helper()
+	ctx, cancel := context.WithTimeout(l.t.Context(), testTimeout)
+	defer cancel()
+	for {
+		got, err := ask(ctx)
+		var refused *provider.SnapshotRefusedError
+		if err == nil || errors.As(err, &refused) || errors.Is(err, provider.ErrSnapshotMissing) {
+			return got, err
+		}
+		after, ok := provider.AsRequeue(err)
+		if !ok {
+			after = -1
+		}
+		if !l.wait(ctx, after) {
+			l.t.Fatalf("timed out; last error: %v", err)
+		}
+	}
+}
+
+// taken is a snapshot that is there.
+func (l *loop) taken(of *provider.Request, name string, change ...func(*provider.Snapshot)) *provider.Snapshot {
+	l.t.Helper()
+	s := snapshotOf(of, name)
+	for _, f := range change {
+		f(s)
+	}
+	made, err := l.take(s)
+	if err != nil {
+		l.t.Fatalf("snapshot %s: %v", name, err)
+	}
+	s.UniqueID = made.UniqueID
+	return s
+}
+
+// revertible lets the loop do what the controller does of a revert: the record says how many
+// CPUs there were.
+func (l *loop) revertible(sockets map[string]int32) (restored *[]string) {
+	restored = &[]string{}
+	l.p.restore = func(req *provider.Request, kept *provider.Kept) {
+		name := strings.TrimPrefix(kept.Record, "record-of-")
+		*restored = append(*restored, name)
+		req.VM.Spec.CurrentSnapshotName, req.VM.Spec.PowerState = "", req.VM.Status.PowerState
+		req.Effective.CPU.Sockets, req.Revert = sockets[name], nil
+		meta.SetStatusCondition(&req.VM.Status.Conditions, metav1.Condition{Type: vmv1alpha1.ConditionSnapshotSynced, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded})
+		l.hint(provider.Hint{}) // A controller whose write has succeeded looks again.
+	}
+	return restored
+}
+
+func revertTo(req *provider.Request, s *provider.Snapshot) {
+	req.VM.Spec.CurrentSnapshotName = s.Name
+	req.Revert = &provider.RevertTarget{Name: s.Name, UID: s.UID, UniqueID: s.UniqueID}
+}
+
+// quiet passes over a request until there is nothing to do.
+func (l *loop) quiet(req *provider.Request) {
+	l.t.Helper()
+	_, err := eventual(l, func(ctx context.Context) (struct{}, error) {
+		req.Now = time.Now()
+		ch, err := l.p.CreateOrUpdateVirtualMachineAsync(ctx, req)
+		if ch != nil {
+			err = provider.ErrReconcileInProgress
+		}
+		return struct{}{}, err
+	})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// stands is what vSphere has of a VM: its power state, CPUs, and the record of a snapshot.
+func stands(t *testing.T, ready vcenter.Ready, req *provider.Request) string {
+	t.Helper()
+	var vm mo.VirtualMachine
+	if err := objectOf(t, ready, req).Properties(t.Context(), objectOf(t, ready, req).Reference(), []string{"config", "runtime", "snapshot"}, &vm); err != nil {
+		t.Fatal(err)
+	}
+	out := string(vm.Runtime.PowerState) + " " + string(rune('0'+vm.Config.Hardware.NumCPU))
+	if observe.Kept(&vm) != nil {
+		out += " with a record"
+	}
+	return out
+}
+
+func tree(req *provider.Request) []string {
+	var out []string
+	names := map[string]string{}
+	for _, n := range req.VM.Status.Snapshots {
+		names[n.UniqueID] = n.Name
+	}
+	for _, n := range req.VM.Status.Snapshots {
+		line := n.Name
+		if n.SnapshotName == "" {
+			line = "foreign " + line
+		}
+		if n.Parent != "" {
+			line += " after " + names[n.Parent]
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func TestAVMIsRevertedToWhatItWasWithItsObject(t *testing.T) {
+	ready := startVCenter(t)
+	for name, tc := range map[string]struct {
+		memory bool
+		want   string
+	}{
+		"without memory": {false, "poweredOff 2"},
+		"with memory":    {true, "poweredOn 2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, counted := startProvider(t, ready, nil)
+			l := newLoop(t, p)
+			req := newRequest("web-"+string(name[5]), templateImage())
+			l.until("the VM runs", running(req), req)
+			s := l.taken(req, "before", func(s *provider.Snapshot) { s.Memory = tc.memory })
+			if got := stands(t, ready, req); got != "poweredOn 2" {
+				t.Errorf("after the snapshot the VM is %s, want that it has no record", got)
+			}
+			l.quiet(req)
+			nothingToDo(t, p, req)
+			if n := counted.snapshot()["CreateSnapshotEx_Task"]; n != 1 {
+				t.Errorf("%d snapshots taken", n)
+			}
+			req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+			req.Effective.CPU.Sockets = 4
+			l.until("it has 4 CPUs", func() bool { return stands(t, ready, req) == "poweredOff 4" }, req)
+
+			restored := l.revertible(map[string]int32{"before": 2})
+			revertTo(req, s)
+			l.until("it is reverted", func() bool { return req.VM.Spec.CurrentSnapshotName == "" && stands(t, ready, req) == tc.want }, req)
+			if diff := cmp.Diff([]string{"before"}, *restored); diff != "" {
+				t.Errorf("restored (-want +got):\n%s", diff)
+			}
+			l.quiet(req)
+			nothingToDo(t, p, req)
+			if got := stands(t, ready, req); got != tc.want {
+				t.Errorf("the VM is %s, want %s", got, tc.want)
+			}
+			if n := req.VM.Status.Snapshots[0]; n.Occupied == nil || n.Occupied.IsZero() {
+				t.Errorf("after the revert the snapshot occupies %v", n.Occupied)
+			}
+			if n := counted.snapshot()["RevertToSnapshot_Task"]; n != 1 {
+				t.Errorf("reverted %d times", n)
+			}
+			l.remove(req)
+		})
+	}
+}
+
+func TestTheTreeOfSnapshotsIsReported(t *testing.T) {
+	t.Parallel()
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("web", templateImage())
+	l.until("the VM runs", running(req), req)
+	l.taken(req, "one", func(s *provider.Snapshot) { s.Description = "before\nthe upgrade" })
+	two := l.taken(req, "two", func(s *provider.Snapshot) { s.Memory = true })
+	snapshot(t, objectOf(t, ready, req), "by hand")
+	l.until("the tree is reported", func() bool { return len(req.VM.Status.Snapshots) == 3 && req.VM.Status.CurrentSnapshot == "by hand" }, req)
+	if diff := cmp.Diff([]string{"one", "two after one", "foreign by hand after two"}, tree(req)); diff != "" {
+		t.Errorf("tree (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"one"}, req.VM.Status.RootSnapshots); diff != "" {
+		t.Errorf("roots (-want +got):\n%s", diff)
+	}
+	for i, least := range []int64{30 << 10, 1 << 30, 30 << 10} {
+		n := req.VM.Status.Snapshots[i]
+		if n.Occupied == nil || n.Occupied.Value() < least || n.CreationTime.IsZero() {
+			t.Errorf("%s occupies %v since %v, want at least %d", n.Name, n.Occupied, n.CreationTime, least)
+		}
+	}
+	if got := req.VM.Status.Snapshots[1].PowerState; got != vmv1alpha1.PoweredOn {
+		t.Errorf("two keeps %s, want its memory", got)
+	}
+	l.quiet(req)
+	nothingToDo(t, p, req)
+
+	l.untake(two)
+	l.until("it is gone", func() bool { return len(req.VM.Status.Snapshots) == 2 }, req)
+	if diff := cmp.Diff([]string{"one", "foreign by hand after one"}, tree(req)); diff != "" {
+		t.Errorf("tree after two was removed (-want +got):\n%s", diff)
+	}
+	if _, err := l.take(two); !errors.Is(err, provider.ErrSnapshotMissing) {
+		t.Errorf("a snapshot that was there and is gone: %v, want that it is missing", err)
+	}
+	task, err := objectOf(t, ready, req).RemoveAllSnapshot(t.Context(), nil)
+	if err == nil {
+		err = task.Wait(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.until("there is none", func() bool { return len(req.VM.Status.Snapshots) == 0 && req.VM.Status.CurrentSnapshot == "" }, req)
+	l.remove(req)
+}
+
+func TestASnapshotWaitsForWhatItWouldPrevent(t *testing.T) {
+	t.Parallel()
+	ready := startVCenter(t)
+	f := datastoreOf(t, ready)
+	f.makeDisk(cachedDisk)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := linkedRequest("web", vmv1alpha1.PromoteDisksModeOffline, f)
+	l.until("the VM runs", running(req), req)
+	_, err := l.take(snapshotOf(req, "early"))
+	var refused *provider.SnapshotRefusedError
+	if !errors.As(err, &refused) || refused.Reason != vmv1alpha1.ReasonWaitingForPrerequisites || !strings.Contains(refused.Message, "made independent first") {
+		t.Errorf("a snapshot before the disks are promoted: %v", err)
+	}
+	req.VM.Spec.PromoteDisksMode = vmv1alpha1.PromoteDisksModeDisabled
+	l.taken(req, "late")
+	l.remove(req)
+}
+
+func TestASnapshotThatIsTakenInTheMeantimeIsNotTakenTwice(t *testing.T) {
+	t.Parallel()
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("web", templateImage())
+	l.until("the VM runs", running(req), req)
+	s := l.taken(req, "before")
+	p.ForgetSnapshot(s.NamespacedName)
+	s.UniqueID = "" // as an object says that was restored from a backup
+	if _, err := l.take(s); err != nil || counted.snapshot()["CreateSnapshotEx_Task"] != 1 {
+		t.Errorf("taken again: %v, %d times", err, counted.snapshot()["CreateSnapshotEx_Task"])
+	}
+	l.remove(req)
+}
+
+func TestASnapshotWithoutRecordIsNotRevertedTo(t *testing.T) {
+	t.Parallel()
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("web", templateImage())
+	l.until("the VM runs", running(req), req)
+	snapshot(t, objectOf(t, ready, req), "by hand")
+	l.until("it is seen", func() bool { return len(req.VM.Status.Snapshots) == 1 }, req)
+	revertTo(req, &provider.Snapshot{NamespacedName: ktypes.NamespacedName{Name: "by-hand"}, UID: "of-nobody", UniqueID: req.VM.Status.Snapshots[0].UniqueID})
+	l.until("it is refused", func() bool {
+		return strings.Contains(message(&req.VM.Status, vmv1alpha1.ConditionSnapshotSynced), "carries no record")
+	}, req)
+	if n := counted.snapshot()["RevertToSnapshot_Task"]; n != 0 {
+		t.Errorf("reverted %d times", n)
+	}
+	req.VM.Spec.CurrentSnapshotName, req.Revert = "", nil
+	l.until("nobody asks any more", func() bool { return reason(&req.VM.Status, vmv1alpha1.ConditionSnapshotSynced) == "" }, req)
+	l.remove(req)
+}
+
+func TestWhatVSphereWouldRefuseIsSaidBefore(t *testing.T) {
+	t.Parallel()
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("web", templateImage())
+	l.until("the VM runs", running(req), req)
+	vm := objectOf(t, ready, req)
+	devices, err := vm.Device(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range devices {
+		if disk, ok := d.(*types.VirtualDisk); ok {
+			disk.Backing.(*types.VirtualDiskFlatVer2BackingInfo).DiskMode = string(types.VirtualDiskModeIndependent_persistent)
+			reconfigure(t, vm, types.VirtualMachineConfigSpec{DeviceChange: []types.BaseVirtualDeviceConfigSpec{
+				&types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationEdit, Device: disk},
+			}})
+		}
+	}
+	eventually(t, "the change is seen", func() bool {
+		_, err := l.take(snapshotOf(req, "before"))
+		var refused *provider.SnapshotRefusedError
+		return errors.As(err, &refused) && refused.Reason == vmv1alpha1.ReasonInvalid && strings.Contains(refused.Message, "independent")
+	})
+	before := counted.snapshot()["CreateSnapshotEx_Task"]
+	if _, err := l.take(snapshotOf(req, "again")); err == nil || counted.snapshot()["CreateSnapshotEx_Task"] != before {
+		t.Errorf("%v, and vSphere was asked %d times", err, counted.snapshot()["CreateSnapshotEx_Task"]-before)
+	}
+	l.remove(req)
+}
