@@ -34,25 +34,36 @@ func NamedByInstance(vmi *vmv1alpha1.VirtualMachineInstance) []string {
 	return names
 }
 
+// NamedBySnapshot returns the revisions that a snapshot needs to be reverted to.
+func NamedBySnapshot(s *vmv1alpha1.VirtualMachineSnapshot) []string {
+	names := []string{s.Status.InstancetypeRevision, s.Status.PreferenceRevision}
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
+}
+
 // Awaits reports whether vm has let go of the revision of an object that it has yet to
 // capture anew.
 func Awaits(vm *vmv1alpha1.VirtualMachine) bool {
 	return slices.ContainsFunc(roles, func(role Role) bool { return awaited(vm, role) != nil })
 }
 
-// Keeps returns why a revision has to stay, empty when nothing needs it: vms and vmis
-// are the virtual machines and the instances of its namespace, revisions all that the
-// namespace has.
+// Users are what may name the revisions of a namespace, all of it: its virtual machines,
+// their instances and their snapshots.
+type Users struct {
+	Machines  []vmv1alpha1.VirtualMachine
+	Instances []vmv1alpha1.VirtualMachineInstance
+	Snapshots []vmv1alpha1.VirtualMachineSnapshot
+}
+
+// Keeps returns why a revision has to stay, empty when nothing needs it: users are those of
+// its namespace, revisions all that the namespace has.
 //
-// What is collected cannot be captured again when its source has changed since. So all
-// three must have been read from the API, completely; who cannot read them does not
+// What is collected cannot be captured again when its source has changed since. So all of
+// them must have been read from the API, completely; who cannot read them does not
 // ask. Nothing may go while a virtual machine has captured what is not there, as in a
 // store that was restored: what is left may be the last copy of what it runs with. Nor
 // may a revision of the object that a virtual machine is about to capture anew.
-func Keeps(
-	revision *itv1alpha1.ControllerRevision,
-	vms []vmv1alpha1.VirtualMachine, vmis []vmv1alpha1.VirtualMachineInstance, revisions []itv1alpha1.ControllerRevision,
-) string {
+func Keeps(revision *itv1alpha1.ControllerRevision, users Users, revisions []itv1alpha1.ControllerRevision) string {
+	vms, vmis := users.Machines, users.Instances
 	held, err := decodeAny(revision)
 	if err != nil {
 		held = nil // of no use to anybody, but not to be lost while it is named
@@ -80,6 +91,11 @@ func Keeps(
 	for i := range vmis {
 		if slices.Contains(NamedByInstance(&vmis[i]), revision.Name) {
 			return fmt.Sprintf("virtual machine instance %s runs with it", vmis[i].Name)
+		}
+	}
+	for i := range users.Snapshots {
+		if slices.Contains(NamedBySnapshot(&users.Snapshots[i]), revision.Name) {
+			return fmt.Sprintf("snapshot %s needs it", users.Snapshots[i].Name)
 		}
 	}
 	return ""

@@ -20,6 +20,7 @@ type shared struct {
 	old, current *itv1alpha1.ControllerRevision
 	vms          []vmv1alpha1.VirtualMachine
 	vmis         []vmv1alpha1.VirtualMachineInstance
+	snapshots    []vmv1alpha1.VirtualMachineSnapshot
 	revisions    []itv1alpha1.ControllerRevision
 }
 
@@ -44,7 +45,7 @@ func (s *shared) another(t *testing.T, spec string) *vmv1alpha1.VirtualMachine {
 }
 
 func (s *shared) keeps(revision *itv1alpha1.ControllerRevision) string {
-	return instancetype.Keeps(revision, s.vms, s.vmis, s.revisions)
+	return instancetype.Keeps(revision, instancetype.Users{Machines: s.vms, Instances: s.vmis, Snapshots: s.snapshots}, s.revisions)
 }
 
 func TestARevisionStaysWhileSomethingNeedsIt(t *testing.T) {
@@ -55,6 +56,21 @@ func TestARevisionStaysWhileSomethingNeedsIt(t *testing.T) {
 		old string
 	}{
 		{"F48 a superseded one goes", func(*testing.T, *shared) {}, ""},
+		{"not while a snapshot needs it as the size", func(_ *testing.T, s *shared) {
+			snapshot := vmv1alpha1.VirtualMachineSnapshot{ObjectMeta: metav1.ObjectMeta{Name: "before"}}
+			snapshot.Status.InstancetypeRevision = s.old.Name
+			s.snapshots = append(s.snapshots, snapshot)
+		}, "snapshot before needs it"},
+		{"not while a snapshot needs it as the preference", func(_ *testing.T, s *shared) {
+			snapshot := vmv1alpha1.VirtualMachineSnapshot{ObjectMeta: metav1.ObjectMeta{Name: "before"}}
+			snapshot.Status.PreferenceRevision = s.old.Name
+			s.snapshots = append(s.snapshots, snapshot)
+		}, "snapshot before needs it"},
+		{"a snapshot that needs another", func(_ *testing.T, s *shared) {
+			snapshot := vmv1alpha1.VirtualMachineSnapshot{}
+			snapshot.Status.InstancetypeRevision = s.current.Name
+			s.snapshots = append(s.snapshots, snapshot)
+		}, ""},
 		{"F48 F141 not while an instance runs with it", func(_ *testing.T, s *shared) {
 			vmi := vmv1alpha1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Name: "vm"}}
 			vmi.Spec.Instancetype = &vmv1alpha1.AppliedRevision{RevisionName: s.old.Name}

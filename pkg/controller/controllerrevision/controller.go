@@ -41,8 +41,8 @@ type loop = controller.Loop[types.NamespacedName]
 type Controller struct {
 	loop
 	deps Deps
-	// vms, vmis and revisions are the informers.
-	vms, vmis, revisions cache.SharedIndexInformer
+	// vms, vmis, snapshots and revisions are the informers.
+	vms, vmis, snapshots, revisions cache.SharedIndexInformer
 }
 
 // New makes a controller that does nothing until Run, and registers the informers and
@@ -55,16 +55,17 @@ func New(d Deps) (*Controller, error) {
 	revisions := d.Informers.Instancetype().V1alpha1().ControllerRevisions()
 	c := &Controller{
 		deps: d,
-		vms:  vm.VirtualMachines().Informer(), vmis: vm.VirtualMachineInstances().Informer(), revisions: revisions.Informer(),
+		vms:  vm.VirtualMachines().Informer(), vmis: vm.VirtualMachineInstances().Informer(), snapshots: vm.VirtualMachineSnapshots().Informer(),
+		revisions: revisions.Informer(),
 	}
-	for _, informer := range []cache.SharedIndexInformer{c.vms, c.vmis} {
+	for _, informer := range []cache.SharedIndexInformer{c.vms, c.vmis, c.snapshots} {
 		if err := informer.AddIndexers(cache.Indexers{indexByRevision: named}); err != nil {
 			return nil, fmt.Errorf("indexing what names revisions: %w", err)
 		}
 	}
 	c.loop = controller.NewLoop(controller.NewQueue(Name, controller.QueueOptions{}), controller.Options[types.NamespacedName]{Name: Name, Reconciler: &reconciler{
 		client: d.Client, revisions: itlisters.NewControllerRevisionLister(c.revisions.GetIndexer()),
-		users: []cache.Indexer{c.vms.GetIndexer(), c.vmis.GetIndexer()},
+		users: []cache.Indexer{c.vms.GetIndexer(), c.vmis.GetIndexer(), c.snapshots.GetIndexer()},
 	}})
 	return c, nil
 }
@@ -76,6 +77,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	err := controller.Fill(ctx, Name, c.deps.Informers,
 		controller.Source{Informer: c.vms, Handler: c.users()},
 		controller.Source{Informer: c.vmis, Handler: c.users()},
+		controller.Source{Informer: c.snapshots, Handler: c.users()},
 		controller.Source{Informer: c.revisions, Handler: c.made()},
 	)
 	if err != nil {

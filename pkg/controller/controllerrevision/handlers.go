@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// indexByRevision finds virtual machines and instances by namespace/name of the
+// indexByRevision finds virtual machines, instances and snapshots by namespace/name of the
 // revisions that they name.
 const indexByRevision = "revision"
 
@@ -30,7 +30,7 @@ func named(obj any) ([]string, error) {
 	return keys, nil
 }
 
-// namedKeys are the revisions that a virtual machine or an instance names.
+// namedKeys are the revisions that a virtual machine, an instance or a snapshot names.
 func namedKeys(obj any) []types.NamespacedName {
 	var names []string
 	switch o := obj.(type) {
@@ -38,6 +38,8 @@ func namedKeys(obj any) []types.NamespacedName {
 		names = instancetype.NamedBy(o)
 	case *vmv1alpha1.VirtualMachineInstance:
 		names = instancetype.NamedByInstance(o)
+	case *vmv1alpha1.VirtualMachineSnapshot:
+		names = instancetype.NamedBySnapshot(o)
 	default:
 		return nil
 	}

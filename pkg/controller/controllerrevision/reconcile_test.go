@@ -98,7 +98,7 @@ func TestARevisionThatNothingNeedsIsMarkedThenDeletedAsItWasMarked(t *testing.T)
 			}
 		}
 	}
-	if got := strings.Join(verbs[:5], " "); got != "update list list list delete" {
+	if got := strings.Join(verbs[:6], " "); got != "update list list list list delete" {
 		t.Errorf("calls %q, want the mark before everything is read", got)
 	}
 }
