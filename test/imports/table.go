@@ -101,6 +101,10 @@ var table = []rule{
 		never: []string{govmomi}, why: "what members are asked for follows from objects and the time; vSphere knows nothing of it",
 	},
 	{
+		tree: "pkg/controller/virtualmachinesnapshot", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/provider", "pkg/generated", "pkg/controller"},
+		never: []string{govmomi}, why: "snapshots are taken by the provider's interface alone",
+	},
+	{
 		tree: "pkg/controller/virtualmachineimage", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller"},
 		never: []string{govmomi}, why: "what an image is made of, vSphere tells by the provider's interface alone",
 	},
@@ -116,8 +120,8 @@ var table = []rule{
 		tree: "pkg/controller/virtualmachine/synchronizer", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/provider"},
 		never: []string{govmomi}, neverDirect: []string{"k8s.io/utils/clock"}, why: "a pass may be repeated at any time with the same result",
 	},
-	{tree: "pkg/provider", ours: []string{"pkg/apis", "pkg/hardware"}, never: []string{govmomi, clientGo}, why: "the contract between controllers and a hypervisor, in our words"},
 	{tree: "pkg/provider/record", ours: []string{"pkg/apis"}, never: []string{govmomi, clientGo}, neverDirect: []string{"context", "time"}, why: "an object in, a text out"},
+	{tree: "pkg/provider", ours: []string{"pkg/apis", "pkg/hardware"}, never: []string{govmomi, clientGo}, why: "the contract between controllers and a hypervisor, in our words"},
 	{
 		tree: "pkg/provider/engine", ours: []string{"pkg/apis", "pkg/hardware", "pkg/controller/priorityqueue", "pkg/provider/engine"}, single: []string{"pkg/provider", "pkg/provider/record"},
 		never: []string{govmomi, clientGo + "/kubernetes", clientGo + "/rest", clientGo + "/tools"},

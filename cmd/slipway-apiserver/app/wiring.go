@@ -35,6 +35,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachineimage"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachineimagecache"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachinepublishrequest"
+	"github.com/slipway-dev/slipway/pkg/controller/virtualmachinesnapshot"
 	"github.com/slipway-dev/slipway/pkg/controller/zone"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	clientscheme "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/scheme"
@@ -65,6 +66,7 @@ type shared struct {
 	addresses *addressclaim.Claims
 	provider  provider.Provider
 	publisher virtualmachinepublishrequest.Provider
+	snapshots virtualmachinesnapshot.Provider
 	shares    virtualmachine.Shares
 	vcenters  vcenter.VCenters
 	zones     zone.Zones
@@ -96,6 +98,7 @@ var makers = []maker{
 	{make: newResourceQuotas, lease: controllersLease},
 	{make: newPublishRequests},
 	{make: newVirtualMachineGroups, lease: controllersLease},
+	{make: newSnapshots},
 }
 
 // maker makes a controller, which runs from when a Lease is held on, and if none is named in
@@ -132,6 +135,12 @@ func newPublishRequests(s *shared) (runnable, error) {
 			return s.leases.Bind(ctx, leaseOf(vcenter))
 		},
 		Gained: s.vcenters.Watch,
+	})
+}
+
+func newSnapshots(s *shared) (runnable, error) {
+	return virtualmachinesnapshot.New(virtualmachinesnapshot.Deps{
+		Client: s.client, Informers: s.informers, Provider: s.snapshots, Shares: s.shares, Recorder: s.recorder,
 	})
 }
 
@@ -214,7 +223,7 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	all, err := makeControllers(&shared{
 		options: d.options, leases: d.leases, client: client, informers: informers, host: host, addresses: addressclaim.New(pools, host.Discovery()),
 		hostInformers: d.hostInformers, charges: d.charges,
-		provider: used.fleet, publisher: used.fleet, shares: shares{d.leases, zones.vcenterOf}, vcenters: used, zones: zoneStates{used}, images: used.images(), copies: copies{used},
+		provider: used.fleet, publisher: used.fleet, snapshots: used.fleet, shares: shares{d.leases, zones.vcenterOf}, vcenters: used, zones: zoneStates{used}, images: used.images(), copies: copies{used},
 		recorder: broadcaster.NewRecorder(clientscheme.Scheme, serverName),
 		prober:   probes,
 	})
@@ -297,6 +306,7 @@ func informersSynced(f externalversions.SharedInformerFactory) func() bool {
 		vm.VirtualMachineClasses().Informer().HasSynced,
 		vm.VirtualMachineImages().Informer().HasSynced,
 		vm.ClusterVirtualMachineImages().Informer().HasSynced,
+		vm.VirtualMachineSnapshots().Informer().HasSynced,
 		vm.Zones().Informer().HasSynced,
 		f.Instancetype().V1alpha1().ControllerRevisions().Informer().HasSynced,
 	}

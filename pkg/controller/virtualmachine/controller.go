@@ -53,6 +53,7 @@ type reconciler struct {
 	cachesOf  func(item string) ([]*vmv1alpha1.VirtualMachineImageCache, error)
 	groups    vmlisters.VirtualMachineGroupLister
 	revisions *revisionStore
+	snapshots vmlisters.VirtualMachineSnapshotLister
 	reader    instancetype.Reader
 	chain     chain
 	provider  provider.Provider
@@ -118,6 +119,7 @@ func New(d Deps) (*Controller, error) {
 		cachesOf:  cachesOf(cacheInformer.GetIndexer(), caches),
 		groups:    informers.VirtualMachineGroups().Lister(),
 		revisions: revisions,
+		snapshots: informers.VirtualMachineSnapshots().Lister(),
 		reader:    reader,
 		chain: synchronizer.New(synchronizer.Options{
 			Reader:    reader,
@@ -211,6 +213,7 @@ func (c *Controller) register() ([]cache.InformerSynced, error) {
 		{Informer: vm.VirtualMachineImageCaches().Informer(), Handler: c.caches.Handler()},
 		{Informer: vm.VirtualMachineImageCaches().Informer(), Handler: e.caches()},
 		{Informer: vm.VirtualMachineGroups().Informer(), Handler: e.groups(vm.VirtualMachines().Informer().GetIndexer())},
+		{Informer: vm.VirtualMachineSnapshots().Informer(), Handler: e.Related(indexBySnapshot, byName)},
 		{Informer: vm.Zones().Informer(), Handler: e.zones()},
 		{Informer: vm.VCenters().Informer(), Handler: e.zones()},
 		{Informer: it.VirtualMachineInstancetypes().Informer(), Handler: e.Related(indexBySource, bySource(instancetype.KindInstancetype))},

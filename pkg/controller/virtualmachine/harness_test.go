@@ -83,6 +83,7 @@ type scripted struct {
 	update   func(*provider.Request) (<-chan error, error)
 	remove   func(*provider.Request) error
 	requests []*provider.Request
+	reverted *provider.Kept
 	deletes  int
 	blocked  int
 	forgot   []types.NamespacedName
@@ -98,7 +99,7 @@ func (s *scripted) CreateOrUpdateVirtualMachineAsync(_ context.Context, req *pro
 	kept.VM = req.VM.DeepCopy()
 	s.requests = append(s.requests, &kept)
 	if s.update == nil {
-		return provider.Result{Settled: true}, nil
+		return provider.Result{Settled: true, Reverted: s.reverted}, nil
 	}
 	return resultOf(req, s.update)
 }
@@ -223,6 +224,7 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		"virtualmachineimages":        vms.VirtualMachineImages().Informer().GetIndexer(),
 		"clustervirtualmachineimages": vms.ClusterVirtualMachineImages().Informer().GetIndexer(),
 		"virtualmachineclasses":       vms.VirtualMachineClasses().Informer().GetIndexer(),
+		"virtualmachinesnapshots":     vms.VirtualMachineSnapshots().Informer().GetIndexer(),
 		"virtualmachineimagecaches":   vms.VirtualMachineImageCaches().Informer().GetIndexer(),
 		"virtualmachinegroups":        vms.VirtualMachineGroups().Informer().GetIndexer(),
 	}
@@ -249,6 +251,7 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		client:    h.api.VmV1alpha1(),
 		secrets:   secretsOf(h.host),
 		revisions: revisions,
+		snapshots: vms.VirtualMachineSnapshots().Lister(),
 		reader:    newObjectReader(h.api.InstancetypeV1alpha1(), informers, revisions, h.host.CoreV1()),
 		provider:  h.provider,
 		addresses: h.pools,
@@ -273,7 +276,8 @@ func (h *harness) refresh() {
 	for name, indexer := range h.caches {
 		kind := map[string]string{"virtualmachines": "VirtualMachine", "virtualmachineinstances": "VirtualMachineInstance",
 			"virtualmachineimages": "VirtualMachineImage", "clustervirtualmachineimages": "ClusterVirtualMachineImage", "virtualmachineclasses": "VirtualMachineClass",
-			"virtualmachineimagecaches": "VirtualMachineImageCache", "virtualmachinegroups": "VirtualMachineGroup"}[name]
+			"virtualmachineimagecaches": "VirtualMachineImageCache", "virtualmachinegroups": "VirtualMachineGroup",
+			"virtualmachinesnapshots": "VirtualMachineSnapshot"}[name]
 		list, err := h.api.Tracker().List(vmv1alpha1.SchemeGroupVersion.WithResource(name), vmv1alpha1.SchemeGroupVersion.WithKind(kind), "")
 		if err != nil {
 			h.t.Fatalf("listing %s: %v", name, err)
@@ -294,6 +298,10 @@ func (h *harness) refresh() {
 				add(&list.Items[i])
 			}
 		case *vmv1alpha1.ClusterVirtualMachineImageList:
+			for i := range list.Items {
+				add(&list.Items[i])
+			}
+		case *vmv1alpha1.VirtualMachineSnapshotList:
 			for i := range list.Items {
 				add(&list.Items[i])
 			}

@@ -19,6 +19,8 @@ const (
 	indexByOrigin = "origin"
 	indexByClaim  = "claim"
 	indexBySource = "source"
+	// indexBySnapshot has those that are to be reverted, by the snapshot.
+	indexBySnapshot = "snapshot"
 	// indexUnplaced has those that are in no zone, under one value.
 	indexUnplaced = "unplaced"
 )
@@ -62,6 +64,12 @@ var indexers = cache.Indexers{
 		return provider.StorageClassesOf(vm.Spec.StorageClass, vm.Spec.BootDisk, vm.Spec.Volumes)
 	}),
 	indexBySource: byVM(sources),
+	indexBySnapshot: byVM(func(vm *vmv1alpha1.VirtualMachine) []string {
+		if vm.Spec.CurrentSnapshotName == "" {
+			return nil
+		}
+		return []string{vm.Namespace + "/" + vm.Spec.CurrentSnapshotName}
+	}),
 	indexByClaim: byVM(func(vm *vmv1alpha1.VirtualMachine) []string {
 		var keys []string
 		for _, name := range claimNames(vm) {

@@ -45,6 +45,8 @@ type pass struct {
 	started bool
 	// passing is true when all that the provider has to tell is that it finds something out.
 	passing bool
+	// restoring is true when the object was made what it was at a snapshot.
+	restoring bool
 	// now is the time of the pass.
 	now time.Time
 	// result is what the loop shall do next when the pass has no error.

@@ -24,6 +24,9 @@ import (
 // writing.
 func (r *reconciler) persist(ctx context.Context, p *pass) error {
 	stored, err := r.writeMain(ctx, p.original, p.vm)
+	if r.restoreRefused(p, err) {
+		stored, err = p.original, nil
+	}
 	if err != nil {
 		return ignoreGone(err)
 	}

@@ -38,20 +38,6 @@ func setProgress(vm *vmv1alpha1.VirtualMachine, now time.Time) {
 	show(vmv1alpha1.ConditionReconciling, unfinished)
 }
 
-// refuse says of what spec asks for and this version does not do that it is not done.
-// The virtual machine runs all the same.
-func refuse(vm *vmv1alpha1.VirtualMachine, now time.Time) {
-	for _, c := range []struct{ conditionType, asked, what string }{
-		{vmv1alpha1.ConditionSnapshotSynced, vm.Spec.CurrentSnapshotName, "spec.currentSnapshotName: this version does not revert to snapshots"},
-	} {
-		if c.asked == "" {
-			meta.RemoveStatusCondition(&vm.Status.Conditions, c.conditionType)
-			continue
-		}
-		setFalse(vm, now, c.conditionType, vmv1alpha1.ReasonUnsupported, c.what)
-	}
-}
-
 // stalls returns a condition that no retry makes true, because somebody has to change an
 // object first. What does not exist may be about to be made, and what failed is retried:
 // neither stalls.

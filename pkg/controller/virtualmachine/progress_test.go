@@ -14,7 +14,6 @@ import (
 	kstatus "sigs.k8s.io/cli-utils/pkg/kstatus/status"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
 // computed is what tools that use the kstatus library make of vm.
@@ -55,7 +54,7 @@ func TestKstatusUnderstandsTheStatus(t *testing.T) {
 		"size is being changed":     {[]change{failing(configured, vmv1alpha1.ReasonInProgress)}, kstatus.InProgressStatus, "why"},
 		"size change is retried":    {[]change{failing(configured, vmv1alpha1.ReasonError)}, kstatus.InProgressStatus, "why"},
 		"size is refused":           {[]change{failing(configured, vmv1alpha1.ReasonInvalid)}, kstatus.FailedStatus, "ConfigurationSynced is False: why"},
-		"snapshot to revert to":     {[]change{func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.CurrentSnapshotName = "before" }}, kstatus.FailedStatus, "SnapshotSynced is False: spec.currentSnapshotName"},
+		"snapshot of another VM":    {[]change{failing(vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonInvalid)}, kstatus.FailedStatus, "SnapshotSynced is False: why"},
 		"member of a group":         {[]change{func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.GroupName = "all" }}, kstatus.CurrentStatus, ""},
 		"paused":                    {[]change{paused}, kstatus.CurrentStatus, ""},
 		"deleting":                  {[]change{deleting}, kstatus.TerminatingStatus, ""},
@@ -65,7 +64,6 @@ func TestKstatusUnderstandsTheStatus(t *testing.T) {
 			vm := stable(test.changes...)
 			vm.Status.ObservedGeneration = 1
 			setReady(vm, (&reconciler{}).probe(&pass{vm: vm}), time.Unix(0, 0))
-			refuse(vm, time.Unix(0, 0))
 			setProgress(vm, time.Unix(0, 0))
 			got := computed(t, vm)
 			if got.Status != test.want || !strings.Contains(got.Message, test.message) {
@@ -96,31 +94,5 @@ func TestProgressIsShownOnlyWhileThereIsAny(t *testing.T) {
 				t.Errorf("with ConfigurationSynced %s/%s: %s is %q, want %q", step.status, step.reason, conditionType, got, want)
 			}
 		}
-	}
-}
-
-func TestWhatThisVersionDoesNotDoIsSaid(t *testing.T) {
-	h := newHarness(t, running(), photon())
-	h.provider.update = func(*provider.Request) (<-chan error, error) {
-		return nil, &provider.NoRequeueError{Err: errTest} // as providers answer to a snapshot
-	}
-	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) {
-		vm.Spec.CurrentSnapshotName = "before"
-	})
-	h.pass()
-	if got := h.condition(vmv1alpha1.ConditionSnapshotSynced); got != "False/Unsupported" {
-		t.Errorf("SnapshotSynced is %q, want False/Unsupported", got)
-	}
-	if got, want := strings.Join(h.events.take(), "\n"), "Warning SnapshotFailed: spec.currentSnapshotName"; !strings.Contains(got, want) {
-		t.Errorf("events %q, want %q", got, want)
-	}
-	h.pass()
-	if got := h.events.take(); len(got) != 0 {
-		t.Errorf("the same was told again: %q", got)
-	}
-	h.api.edit("vm", func(vm *vmv1alpha1.VirtualMachine) { vm.Spec.CurrentSnapshotName = "" })
-	h.pass()
-	if got := h.condition(vmv1alpha1.ConditionSnapshotSynced); got != "" {
-		t.Errorf("condition %q of what is not asked for any more", got)
 	}
 }

@@ -48,6 +48,11 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 	req.CloneOf = ready.cloneOf
 	req.PrerequisitesReady, req.CompletionReady = ready.ready, ready.rest
 
+	var refused func()
+	if req.Revert, refused, err = r.revertTarget(p); err != nil {
+		return err
+	}
+
 	call := r.provider.CreateOrUpdateVirtualMachineAsync
 	if r.blocking {
 		call = r.provider.CreateOrUpdateVirtualMachine
@@ -71,6 +76,12 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 	}
 	if r.prober != nil {
 		r.prober.Add(p.vm)
+	}
+	switch {
+	case result.Reverted != nil:
+		return errors.Join(p.outcome(err, "reverting"), r.restore(ctx, p, result.Reverted))
+	case refused != nil:
+		refused()
 	}
 	var lacks *provider.ImageCacheNotReadyError
 	if errors.As(err, &lacks) {

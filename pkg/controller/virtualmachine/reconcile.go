@@ -117,6 +117,11 @@ func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
 	ready, err := r.gather(ctx, p)
 	errs = append(errs, err)
 	errs = append(errs, r.callProvider(ctx, p, ready))
+	if p.restoring {
+		// All that follows is for the spec of the next pass.
+		r.finish(p)
+		return errors.Join(errs...)
+	}
 	errs = append(errs, r.releaseClaims(ctx, p))
 	r.finish(p)
 	errs = append(errs, r.reconcileInstance(ctx, p, vmi))

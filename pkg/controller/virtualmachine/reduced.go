@@ -21,6 +21,7 @@ import (
 func reduced(st *vmv1alpha1.VirtualMachineStatus) *vmv1alpha1.VirtualMachineStatus {
 	out := st.DeepCopy()
 	out.Network, out.Guest, out.Storage = nil, nil, nil
+	out.Snapshots, out.RootSnapshots = nil, nil
 	out.Volumes, out.Addresses, out.RestartRequired = nil, nil, nil
 	out.Conditions = nil
 	for _, c := range st.Conditions {

@@ -24,7 +24,6 @@ func (r *reconciler) finish(p *pass) {
 	showSize(p)
 	derive(p.vm)
 	setReady(p.vm, setProbed(p.vm, r.probe(p), p.now), p.now)
-	refuse(p.vm, p.now)
 	setProgress(p.vm, p.now)
 	// Every condition carries the generation that it was evaluated for; those that
 	// this pass did not look at keep an earlier one. What is paused by an administrator
