@@ -44,7 +44,8 @@ func (f *Factory) waitForImage(ctx context.Context, o *imageImport, made upload.
 	}
 	p.say("waiting for an image of it")
 	last := "there is none"
-	err = wait.PollUntilContextTimeout(ctx, waitInterval, o.timeout, true, func(ctx context.Context) (bool, error) {
+	// The timeout bounds the wait and not a look: there is one in any case.
+	err = wait.PollUntilContextTimeout(ctx, waitInterval, o.timeout, true, func(context.Context) (bool, error) {
 		images, err := listImages(ctx, client, metav1.NamespaceAll)
 		if err != nil {
 			last = err.Error() // it may pass
