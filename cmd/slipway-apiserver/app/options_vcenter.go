@@ -70,7 +70,7 @@ func (o *VCenterOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.ResourcePool, "vcenter-resource-pool", o.ResourcePool, "Resource pool of the virtual machines. Empty: the only one.")
 	fs.StringVar(&o.Folder, "vcenter-folder", o.Folder, "Folder below which each namespace gets a folder of its own. Empty: slipway, in the VM folder of the datacenter, made if missing.")
 	fs.StringVar(&o.Datastore, "vcenter-datastore", o.Datastore, "Datastore of the virtual machines. Empty: the only one.")
-	fs.BoolVar(&o.Check, "check-vcenter", o.Check, "Connect to vCenter as the other flags say, report each privilege that is missing by object, and end: with 0 when nothing is missing but for storage policies, encryption, claims, snapshots and CD-ROM drives, which are reported too. Nothing is changed.")
+	fs.BoolVar(&o.Check, "check-vcenter", o.Check, "Connect to vCenter as the other flags say, report each privilege that is missing by object, and end: with 0 when nothing is missing but for storage policies, encryption, claims, snapshots, CD-ROM drives, consoles and screenshots, which are reported too. Nothing is changed.")
 	fs.StringVar(&o.CheckZones, "check-vcenter-zones", o.CheckZones, "YAML file with Zones, for example of kubectl get zones -o yaml, at most 1 MiB: --check-vcenter looks for their folders, resource pools, datastores, networks and storage policies in this vCenter, instead of for the places of the other flags.")
 	fs.IntVar(&o.MaxCalls, "vcenter-max-calls", o.MaxCalls, "Number of calls to vCenter at the same time. Waits for changes and deployments of images are not among them.")
 	fs.StringVar(&o.Network, "vcenter-network", o.Network, "Network of interfaces that name none. Empty: the only one.")

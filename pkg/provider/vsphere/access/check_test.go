@@ -59,7 +59,7 @@ func TestEveryMissingPrivilegeIsReportedWithItsObject(t *testing.T) {
 		q := url.Values{"entity": {path}, "without": {ids}}
 		simulated.Control(t, ready, http.MethodPut, "/permissions?"+q.Encode())
 	}
-	withhold("/DC0/vm/slipway", "VirtualMachine.Config.Memory,Folder.Create")
+	withhold("/DC0/vm/slipway", "VirtualMachine.Config.Memory,Folder.Create,VirtualMachine.Interact.ConsoleInteract")
 	withhold("/DC0/datastore/LocalDS_0", "Datastore.AllocateSpace")
 	r, out := check(places)
 	want := `vCenter /: ok
@@ -78,6 +78,8 @@ fast deploy on vSAN: ok
 fast deploy from subscribed libraries: ok
 clones: ok
 publishing: ok
+consoles: folder /DC0/vm/slipway: missing privilege VirtualMachine.Interact.ConsoleInteract
+screenshots: ok
 `
 	if diff := cmp.Diff(want, out); diff != "" || r.OK() {
 		t.Errorf("report, said to be complete %v (-want +got):\n%s", r.OK(), diff)

@@ -67,6 +67,10 @@ var Features = []Feature{
 		Root:                 {"ContentLibrary.AddLibraryItem", "ContentLibrary.DeleteLibraryItem", "ContentLibrary.UpdateLibraryItem"},
 		placement.WhatFolder: {"VApp.Export"},
 	}},
+	{Name: "consoles", Privileges: map[string][]string{placement.WhatFolder: {"VirtualMachine.Interact.ConsoleInteract"}}},
+	// Which one a picture takes, VMware does not say of the path it comes from: that of the
+	// method which makes the same.
+	{Name: "screenshots", Privileges: map[string][]string{placement.WhatFolder: {"VirtualMachine.Interact.CreateScreenshot"}}},
 }
 
 // FeatureReport says whether a feature can be used.

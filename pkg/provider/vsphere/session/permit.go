@@ -36,6 +36,7 @@ var ownMethods = map[string]bool{
 	"WaitForUpdatesEx": true, "CancelWaitForUpdates": true,
 	"CreatePropertyCollector": true, "DestroyPropertyCollector": true, "CreateFilter": true, "DestroyPropertyFilter": true,
 	"CreateContainerView": true, "CreateListView": true, "ModifyListView": true, "ResetListView": true, "DestroyView": true,
+	"AcquireTicket":          true, // good for one connection to a console, and changes no VM
 	"HasPrivilegeOnEntities": true, "Login": true, "Logout": true,
 }
 

@@ -1,0 +1,162 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"errors"
+	"image/png"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/console"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/vimfault"
+	"github.com/slipway-dev/slipway/test/simulated"
+	"github.com/slipway-dev/slipway/test/vcenter"
+)
+
+// asker is a driver that takes care of nothing, as that of another replica.
+func asker(t *testing.T, ready vcenter.Ready, counted *calls) *Driver {
+	t.Helper()
+	d, err := New(Config{
+		URL: ready.URL, CAFile: ready.CAFile, Credentials: credentials,
+		Datastore: "LocalDS_0", Network: "VM Network", Folder: "/DC0/vm/slipway", OnCall: counted.count,
+		Permit: refusing{},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.session.Close)
+	return d
+}
+
+// refusing permits no change, as without a Lease.
+type refusing struct{ session.Permit }
+
+func (refusing) Check() error { return errors.New("no change is permitted") }
+
+func identityOf(req *provider.Request) driver.Identity { return engine.Want(req).Identity }
+
+func TestAConsoleIsThatOfARunningVirtualMachineOfTheObject(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req, other := newRequest("web", libraryImage()), newRequest("other", libraryImage())
+	l.until("both VMs run", func() bool { return running(req)() && running(other)() }, req, other)
+	counted := &calls{}
+	d := asker(t, ready, counted)
+
+	ticket, err := d.Console(t.Context(), identityOf(req))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "wss://" + ticket.Host + ":443/ticket/" + ticket.Ticket; ticket.URL != want || ticket.Ticket == "" || ticket.Host != req.VM.Status.NodeName {
+		t.Errorf("URL %q with host %q, want %q at the host %q of the VM", ticket.URL, ticket.Host, want, req.VM.Status.NodeName)
+	}
+	if len(ticket.Thumbprint) != 59 || len(ticket.ThumbprintSHA256) != 95 {
+		t.Errorf("thumbprints %q and %q, want both", ticket.Thumbprint, ticket.ThumbprintSHA256)
+	}
+	if want := "vmrc://127.0.0.1/?moid=" + req.VM.Status.UniqueID; ticket.RemoteConsoleURL != want {
+		t.Errorf("link %q, want %q without the ticket", ticket.RemoteConsoleURL, want)
+	}
+	picture, err := d.Picture(t.Context(), identityOf(req))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := png.Decode(strings.NewReader(string(picture))); err != nil {
+		t.Errorf("the picture of %d bytes is no PNG: %v", len(picture), err)
+	}
+	if n := counted.snapshot(); n["AcquireTicket"] != 1 || n["Fetch /screen"] != 1 || n["CreateScreenshot_Task"] != 0 {
+		t.Errorf("calls = %v, want one for the ticket and one for the picture", n)
+	}
+
+	// Who can write a status names the VM of another namespace in it.
+	forged := identityOf(req)
+	forged.UniqueID = other.VM.Status.UniqueID
+	if got, err := d.Console(t.Context(), forged); err != nil || !strings.Contains(got.RemoteConsoleURL, req.VM.Status.UniqueID) {
+		t.Errorf("with the ID of another VM: %+v, %v; want the own one, found by its UUID", got, err)
+	}
+	forged.UID, forged.InstanceUUID = "other-uid", "00000000-0000-0000-0000-000000000000"
+	for what, ask := range map[string]func() error{
+		"console": func() error { _, err := d.Console(t.Context(), forged); return err },
+		"picture": func() error { _, err := d.Picture(t.Context(), forged); return err },
+	} {
+		var unusable *provider.NotUsableError
+		if err := ask(); !errors.As(err, &unusable) || !unusable.Missing {
+			t.Errorf("%s of the VM of another object: %v, want that there is none", what, err)
+		}
+	}
+	// What is looked up may be unreadable then, and another's by the time that it is shown.
+	ref := types.ManagedObjectReference{Type: "VirtualMachine", Value: other.VM.Status.UniqueID}
+	mine := &console.Machine{Session: d.session, Ref: &ref, Owner: ownerOf(identityOf(req))}
+	var unusable *provider.NotUsableError
+	if _, err := mine.Ticket(t.Context()); !errors.As(err, &unusable) {
+		t.Errorf("a ticket for what was looked up and is another's: %v, want that there is none", err)
+	}
+	l.remove(req)
+	l.remove(other)
+}
+
+func TestWhatHasNoConsoleSaysWhy(t *testing.T) {
+	ready := startVCenter(t)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("web", libraryImage())
+	l.until("the VM runs", running(req), req)
+	d := asker(t, ready, &calls{})
+	id, vm := identityOf(req), url.QueryEscape(req.VM.Status.UniqueID)
+	order := func(method, path string) { t.Helper(); simulated.Control(t, ready, method, path) }
+	refused := func(what string, is func(error) bool) {
+		t.Helper()
+		_, err := d.Console(t.Context(), id)
+		if err == nil || !is(err) {
+			t.Errorf("%s: a ticket: %v", what, err)
+		}
+		if _, err = d.Picture(t.Context(), id); err == nil || !is(err) {
+			t.Errorf("%s: a picture: %v", what, err)
+		}
+	}
+
+	order(http.MethodPost, "/vm/hide?state=disconnected&vm="+vm)
+	refused("host away", func(err error) bool { return errors.Is(err, provider.ErrUnknownState) })
+	order(http.MethodPost, "/vm/show?vm="+vm)
+
+	order(http.MethodPut, "/permissions?without=VirtualMachine.Interact.ConsoleInteract,VirtualMachine.Interact.CreateScreenshot&entity="+vm)
+	if _, err := d.Console(t.Context(), id); vimfault.KindOf(err) != vimfault.Denied || !strings.Contains(err.Error(), "VirtualMachine.Interact.ConsoleInteract") {
+		t.Errorf("without the privilege, a ticket: %v, want a refusal that names it", err)
+	}
+	var status *session.StatusError
+	if _, err := d.Picture(t.Context(), id); !errors.As(err, &status) || status.StatusCode != http.StatusForbidden {
+		t.Errorf("without the privilege, a picture: %v, want status 403", err)
+	}
+	order(http.MethodDelete, "/permissions?entity="+vm)
+
+	order(http.MethodPut, "/screen?bytes=1000")
+	if _, err := d.Picture(t.Context(), id); err == nil || !strings.Contains(err.Error(), "no PNG") {
+		t.Errorf("an answer that is no picture: %v", err)
+	}
+	order(http.MethodPut, "/screen?bytes=33554433")
+	if _, err := d.Picture(t.Context(), id); err == nil || !strings.Contains(err.Error(), "more than 33554432 bytes") {
+		t.Errorf("an answer that is too large: %v", err)
+	}
+	order(http.MethodPut, "/screen?bytes=0")
+	order(http.MethodPost, "/sessions/drop")
+	if _, err := d.Picture(t.Context(), id); err != nil {
+		t.Errorf("after the end of the session: %v, want another login", err)
+	}
+
+	req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeHard
+	l.until("the VM is off", func() bool { return req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, req)
+	refused("powered off", func(err error) bool { return errors.Is(err, provider.ErrNotPoweredOn) })
+	l.remove(req)
+	refused("gone", func(err error) bool { var none *provider.NotUsableError; return errors.As(err, &none) && none.Missing })
+}

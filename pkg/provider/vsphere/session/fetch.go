@@ -1,0 +1,81 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/vmware/govmomi/vim25/soap"
+)
+
+// StatusError is an answer of vCenter, to what is no call of its APIs, that is no success.
+type StatusError struct {
+	// StatusCode is the HTTP status.
+	StatusCode int
+}
+
+// Error implements error.
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("vCenter answered with HTTP status %d %s", e.StatusCode, http.StatusText(e.StatusCode))
+}
+
+// Fetch gets what vCenter serves beside its APIs to who has a session over SOAP, within
+// Options.CallTimeout. More than so many bytes are an error. When the session turns out to be
+// gone, it logs in and tries once more.
+func (s *Session) Fetch(ctx context.Context, path string, query url.Values, most int64) ([]byte, error) {
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
+	defer cancel()
+	for try := 0; ; try++ {
+		if _, err := s.Vim(ctx); err != nil {
+			return nil, err
+		}
+		seen := s.loginNumber()
+		data, status, err := s.fetch(ctx, path, query, most)
+		if err != nil || status == http.StatusOK {
+			return data, err
+		}
+		if status != http.StatusUnauthorized || try > 0 {
+			return nil, &StatusError{StatusCode: status}
+		}
+		if err := s.login(ctx, seen); err != nil {
+			return nil, fmt.Errorf("the session with vCenter has ended: %w", err)
+		}
+	}
+}
+
+func (s *Session) fetch(ctx context.Context, path string, query url.Values, most int64) ([]byte, int, error) {
+	if s.opts.OnCall != nil {
+		s.opts.OnCall("Fetch " + path)
+	}
+	u := *s.url
+	u.Path, u.RawQuery = path, query.Encode()
+	param := soap.DefaultDownload
+	res, err := s.soap.DownloadRequest(ctx, &u, &param)
+	if err != nil {
+		if ctx.Err() == nil {
+			_ = s.note(err)
+		}
+		return nil, 0, err
+	}
+	_ = s.note(nil)
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode != http.StatusOK {
+		return nil, res.StatusCode, nil
+	}
+	data, err := io.ReadAll(io.LimitReader(res.Body, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("the answer of vCenter has more than %d bytes", most)
+	}
+	return data, res.StatusCode, err
+}
