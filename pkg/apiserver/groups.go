@@ -12,12 +12,14 @@ import (
 	instancetyperest "github.com/slipway-dev/slipway/pkg/registry/instancetype/rest"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/references"
 	vmrest "github.com/slipway-dev/slipway/pkg/registry/vm/rest"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine/storage"
 )
 
 // InstallGroups serves all API groups of Slipway from server, which was made from c.
-// Revisions and claims are read from host, which may be nil: then they are unknown.
+// Revisions and claims are read from host, which may be nil: then they are unknown. screens
+// show what virtual machines show.
 // The readers read the objects that are served.
-func InstallGroups(server *genericapiserver.GenericAPIServer, c genericapiserver.CompletedConfig, host kubernetes.Interface) (*references.Readers, error) {
+func InstallGroups(server *genericapiserver.GenericAPIServer, c genericapiserver.CompletedConfig, host kubernetes.Interface, screens storage.Screens) (*references.Readers, error) {
 	owners, err := newMachineOwners(c)
 	if err != nil {
 		return nil, err
@@ -31,6 +33,7 @@ func InstallGroups(server *genericapiserver.GenericAPIServer, c genericapiserver
 		Instancetypes: instancetypeStores,
 		Host:          host,
 		Admission:     c.AdmissionControl,
+		Screens:       screens,
 	})
 	if err != nil {
 		return nil, err

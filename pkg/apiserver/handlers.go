@@ -17,5 +17,5 @@ func BuildHandlerChain(api http.Handler, c *genericapiserver.Config) http.Handle
 	withAgent := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		api.ServeHTTP(w, r.WithContext(storage.WithUserAgent(r.Context(), r.UserAgent())))
 	})
-	return genericapiserver.DefaultBuildHandlerChain(withChecks(withAgent), c)
+	return genericapiserver.DefaultBuildHandlerChain(withChecks(withoutCopies(withAgent)), c)
 }

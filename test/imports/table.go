@@ -45,7 +45,7 @@ var table = []rule{
 	{tree: "pkg/hardware", ours: []string{"pkg/apis"}, never: []string{clientGo, govmomi}, neverDirect: []string{"context", "time"}, why: "one table of fields, for previews and for vSphere"},
 	{
 		tree: "pkg/registry", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/generated/openapi"}, never: []string{govmomi},
-		why: "strategies decide over objects; no request waits for vSphere or a controller",
+		why: "strategies decide over objects; no request waits for a controller, and what asks vSphere for a console comes by an interface",
 	},
 	{
 		tree: "pkg/apiserver", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/registry", "pkg/generated"}, never: []string{govmomi},

@@ -152,7 +152,7 @@ func TestDiscoveryNamesEverything(t *testing.T) {
 		}
 	}
 	slices.Sort(subresources)
-	if diff := cmp.Diff([]string{"expand-spec", "refresh-instancetype", "refresh-preference", "restart", "start", "status", "stop", "suspend"}, subresources); diff != "" {
+	if diff := cmp.Diff([]string{"console", "expand-spec", "refresh-instancetype", "refresh-preference", "restart", "screenshot", "start", "status", "stop", "suspend"}, subresources); diff != "" {
 		t.Errorf("subresources (-want +got):\n%s", diff)
 	}
 	wantShort := map[string]string{"virtualmachines": "vm", "virtualmachineinstances": "vmi", "virtualmachineclasses": "vmclass", "virtualmachineimages": "vmimage", "clustervirtualmachineimages": "cvmimage"}

@@ -40,10 +40,11 @@ const zone = `{"cluster":"a","folder":"a","storage":{"datastores":["a"],"classes
 // Kinds are all that are served.
 var Kinds = []Kind{
 	{
-		Group: machines, Name: "VirtualMachine", Resource: "virtualmachines", Status: true, Valid: `"spec":` + machine, Read: []string{"expand-spec"},
+		Group: machines, Name: "VirtualMachine", Resource: "virtualmachines", Status: true, Valid: `"spec":` + machine, Read: []string{"expand-spec", "screenshot"},
 		Actions: map[string]string{
 			"start": "PowerOptions", "stop": "PowerOptions", "restart": "PowerOptions", "suspend": "PowerOptions",
 			"refresh-instancetype": "RefreshOptions", "refresh-preference": "RefreshOptions",
+			"console": "VirtualMachineConsole",
 		},
 	},
 	{Group: machines, Name: "VirtualMachineClass", Resource: "virtualmachineclasses", Valid: `"spec":` + size},

@@ -15,7 +15,8 @@ import (
 )
 
 // askers are connections to vCenters that other replicas take care of. The replica that
-// chooses zones, and describes images, asks by them what there is; nothing is changed by them.
+// chooses zones, and describes images, asks by them what there is, and each asks for
+// consoles; nothing is changed by them.
 type askers struct {
 	used *vcenters
 

@@ -72,6 +72,9 @@ func newConfig(o *Options, etcd *embeddedetcd.Server, i *identities) (*config, e
 		return nil, fmt.Errorf("applying the options: %w", err)
 	}
 	i.prime(&recommended.Config)
+	if audited := recommended.AuditPolicyRuleEvaluator; audited != nil {
+		recommended.AuditPolicyRuleEvaluator = apiserver.WithoutTickets(audited)
+	}
 	if o.AnyNameFirst {
 		recommended.Authorization.Authorizer = apiserver.AnyNameFirst(recommended.Authorization.Authorizer)
 	}

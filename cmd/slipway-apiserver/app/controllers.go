@@ -51,6 +51,8 @@ type controllerDeps struct {
 	mux *mux.PathRecorderMux
 	// orphans is told how to find them.
 	orphans *orphanReport
+	// consoles are told what vCenters there are.
+	consoles *consoles
 }
 
 // controllersHook is the name of what runs the controllers, in health checks and logs.

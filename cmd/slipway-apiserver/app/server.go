@@ -135,7 +135,8 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 	if err != nil {
 		return fmt.Errorf("making the server: %w", err)
 	}
-	readers, err := apiserver.InstallGroups(s.generic, c.generic, c.host)
+	shown := &consoles{}
+	readers, err := apiserver.InstallGroups(s.generic, c.generic, c.host, shown)
 	if err != nil {
 		return err
 	}
@@ -144,6 +145,7 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 		options: o, loopback: s.generic.LoopbackClientConfig, hostConfig: c.hostConfig, host: c.host,
 		charges: c.charges, hostInformers: c.hostInformers,
 		health: c.health, store: c.store, mux: s.generic.Handler.NonGoRestfulMux, orphans: &orphanReport{privileged: protectedkeys.New(o.PrivilegedUsers...).Privileged},
+		consoles: shown,
 	}
 	if s.etcd != nil {
 		d.dataDir, d.alone = o.DataDir, s.etcd.Since()

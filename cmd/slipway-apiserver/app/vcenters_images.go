@@ -15,6 +15,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/fleet"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere"
 )
 
 // settling is the time in which a replica that has just started does not ask vCenters that
@@ -27,20 +28,28 @@ func (v *vcenters) images() provider.Images { return fleet.Images{Sources: v.sou
 
 // sources are the vCenters in the order of their names, the default one first.
 func (v *vcenters) sources(ctx context.Context) (all []fleet.Source) {
-	members, _ := v.fleet.Members()
 	for _, name := range v.zones.vcenterNames() {
 		s := fleet.Source{VCenter: name}
-		if m := members[name]; m != nil {
-			s.Images = m.driver.Images()
-		} else if s.Err = v.elsewhere(name); s.Err == nil {
-			driver, err := v.askers.of(ctx, name)
-			if s.Err = err; err == nil {
-				s.Images = driver.Images()
-			}
+		driver, err := v.asking(ctx, name)
+		if s.Err = err; err == nil {
+			s.Images = driver.Images()
 		}
 		all = append(all, s)
 	}
 	return all
+}
+
+// asking returns the driver to ask a vCenter by that this replica need not take care of. What
+// it opens outlives ctx.
+func (v *vcenters) asking(ctx context.Context, name string) (*vsphere.Driver, error) {
+	members, _ := v.fleet.Members()
+	if m := members[name]; m != nil {
+		return m.driver, nil
+	}
+	if err := v.elsewhere(name); err != nil {
+		return nil, err
+	}
+	return v.askers.of(ctx, name)
 }
 
 // elsewhere is nil if another replica may take care of a vCenter. It is ErrNotInUse while it

@@ -235,6 +235,7 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	keepers := func() map[string]*keeper { return used.keepers(informers) }
 	d.orphans.keep.Store(&keepers)
 	d.orphans.find.Store(&orphans)
+	d.consoles.used.Store(used)
 	machines := newMachineCollector(d.options.VMMetrics, informers, shares{d.leases, zones.vcenterOf})
 	expose(d.mux, all, append(probes.Collectors(), &fleetCollector{used, informers}, used.told.told, used.took.calls, used.took.operations, machines)...)
 	if d.options.VMMetrics == VMMetricsUsage {

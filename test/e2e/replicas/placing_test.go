@@ -60,6 +60,7 @@ func TestVirtualMachinesArePlacedInVCentersOfOtherReplicas(t *testing.T) {
 	s.fitsNowhere(client, vcenterOf)
 	for _, r := range replicas {
 		s.knowsOfOrphans(r, len(leases))
+		s.showsConsoles(s.client(r.direct), names...)
 	}
 
 	if err := replicas[chooser].kill(); err != nil {
@@ -74,6 +75,20 @@ func TestVirtualMachinesArePlacedInVCentersOfOtherReplicas(t *testing.T) {
 	s.readyOn(client, names...)
 	s.in(client, vcenterOf, names...)
 	t.Logf("replica %d chose, and %d does now", chooser, s.holds(controllersLease, left))
+}
+
+// showsConsoles wants consoles and pictures of virtual machines, whoever takes care of them.
+func (s *scene) showsConsoles(client versioned.Interface, names ...string) {
+	s.Helper()
+	for _, name := range names {
+		got, err := client.VmV1alpha1().VirtualMachines(namespace).Console(s.Context(), name, metav1.CreateOptions{})
+		if err != nil || got.Status.Ticket == "" || !strings.HasSuffix(got.Status.URL, "/ticket/"+got.Status.Ticket) {
+			s.Errorf("the console of %s: %v, URL with a ticket: %t", name, err, err == nil && got.Status.Ticket != "")
+		}
+		if picture, err := client.VmV1alpha1().VirtualMachines(namespace).Screenshot(s.Context(), name); err != nil || len(picture) == 0 {
+			s.Errorf("a picture of %s: %d bytes, %v", name, len(picture), err)
+		}
+	}
 }
 
 // in wants virtual machines in all vCenters, each made once in that of its zone.

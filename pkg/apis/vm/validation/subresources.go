@@ -33,6 +33,11 @@ func ValidatePowerOptions(options *vmv1alpha1.PowerOptions, subresource, name st
 	return append(errs, validateEnum(options.Mode, path, powerOpModes...)...)
 }
 
+// ValidateConsole checks the body of console for the virtual machine called name.
+func ValidateConsole(console *vmv1alpha1.VirtualMachineConsole, name string) field.ErrorList {
+	return validateBodyName(&console.ObjectMeta, name)
+}
+
 // ValidateExpandOptions checks the query parameters of expand-spec.
 func ValidateExpandOptions(options *vmv1alpha1.ExpandOptions) field.ErrorList {
 	return validateEnum(options.Generation, field.NewPath("generation"), "stored", "latest")

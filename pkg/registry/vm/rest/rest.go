@@ -46,6 +46,8 @@ type Dependencies struct {
 	Instancetypes *instancetyperest.Stores
 	// Host has claims. It may be nil: then they are unknown.
 	Host kubernetes.Interface
+	// Screens show what virtual machines show.
+	Screens storage.Screens
 	// Admission judges what subresources make of virtual machines. It may be nil.
 	Admission admission.Interface
 }
@@ -91,7 +93,7 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 	}
 	cached := readers.Cached()
 	machines, err := storage.New(opts, storage.Dependencies{
-		Now: time.Now, Typer: scheme.Scheme, Owners: d.Owners, Admission: d.Admission, Readers: readers, Cached: cached,
+		Now: time.Now, Typer: scheme.Scheme, Owners: d.Owners, Admission: d.Admission, Screens: d.Screens, Readers: readers, Cached: cached,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -107,6 +109,8 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 		"virtualmachines/refresh-instancetype": machines.RefreshInstancetype,
 		"virtualmachines/refresh-preference":   machines.RefreshPreference,
 		"virtualmachines/expand-spec":          machines.ExpandSpec,
+		"virtualmachines/console":              machines.Console,
+		"virtualmachines/screenshot":           machines.Screenshot,
 	})
 	info := genericapiserver.NewDefaultAPIGroupInfo(vmv1alpha1.GroupName, scheme.Scheme, scheme.ParameterCodec, scheme.Codecs)
 	info.NegotiatedSerializer = scheme.Requests

@@ -10,7 +10,8 @@
 //   - A subresource that is refused changes nothing.
 //   - What a subresource makes of a VM is admitted like an update of the VM, by policies,
 //     webhooks and quotas, beside the request itself.
-//   - No endpoint talks to vSphere.
+//   - No endpoint talks to vSphere, but for console and screenshot: what they show nobody has
+//     stored.
 package storage
 
 import (
@@ -37,6 +38,8 @@ type Storage struct {
 	RefreshInstancetype *RefreshREST
 	RefreshPreference   *RefreshREST
 	ExpandSpec          *ExpandREST
+	Console             *ConsoleREST
+	Screenshot          *ScreenshotREST
 }
 
 // Dependencies is what the endpoints need beyond their own store.
@@ -52,6 +55,8 @@ type Dependencies struct {
 	// Owners records in managed fields who set what through a subresource. Nil
 	// records nothing.
 	Owners FieldOwners
+	// Screens show what virtual machines show.
+	Screens Screens
 	// Admission judges the virtual machine that a subresource makes, like an update of
 	// it. Nil admits all.
 	Admission admission.Interface
@@ -83,6 +88,7 @@ func New(optsGetter generic.RESTOptionsGetter, d Dependencies) (*Storage, error)
 	refresh := func(role instancetype.Role) *RefreshREST {
 		return &RefreshREST{role: role, readers: d.Readers, update: part("refresh-"+string(role), virtualmachine.Refresh(role))}
 	}
+	shown := &screens{store: main.Store, screens: d.Screens, rates: newRates()}
 	return &Storage{
 		VirtualMachine:      &REST{REST: main, readers: d.Cached},
 		Status:              status,
@@ -93,6 +99,8 @@ func New(optsGetter generic.RESTOptionsGetter, d Dependencies) (*Storage, error)
 		RefreshInstancetype: refresh(instancetype.RoleInstancetype),
 		RefreshPreference:   refresh(instancetype.RolePreference),
 		ExpandSpec:          &ExpandREST{store: main.Store, readers: d.Readers},
+		Console:             &ConsoleREST{screens: shown},
+		Screenshot:          &ScreenshotREST{screens: shown},
 	}, nil
 }
 

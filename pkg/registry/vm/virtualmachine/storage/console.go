@@ -1,0 +1,68 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/util/dryrun"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/vm/validation"
+)
+
+// ConsoleREST gives tickets for consoles. Each is made for the request, and stored nowhere.
+type ConsoleREST struct{ screens *screens }
+
+var (
+	_ rest.NamedCreater    = &ConsoleREST{}
+	_ rest.StorageMetadata = &ConsoleREST{}
+)
+
+// New returns the body of a request.
+func (*ConsoleREST) New() runtime.Object { return &vmv1alpha1.VirtualMachineConsole{} }
+
+// Destroy does nothing: the main endpoint owns the store.
+func (*ConsoleREST) Destroy() {}
+
+// ProducesMIMETypes leaves the encodings to the server.
+func (*ConsoleREST) ProducesMIMETypes(string) []string { return nil }
+
+// ProducesObject is what the server documents as the answer.
+func (*ConsoleREST) ProducesObject(string) any { return &vmv1alpha1.VirtualMachineConsole{} }
+
+// Create returns a ticket for the console of the VM called name. A dry run takes none.
+func (r *ConsoleREST) Create(ctx context.Context, name string, body runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+	console, ok := body.(*vmv1alpha1.VirtualMachineConsole)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("console takes a VirtualMachineConsole, not %T", body))
+	}
+	if errs := validation.ValidateConsole(console, name); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(vmv1alpha1.Kind("VirtualMachineConsole"), name, errs)
+	}
+	if validate != nil {
+		if err := validate(ctx, console.DeepCopy()); err != nil {
+			return nil, err
+		}
+	}
+	vm, err := r.screens.machine(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	answer := &vmv1alpha1.VirtualMachineConsole{ObjectMeta: metav1.ObjectMeta{Namespace: vm.Namespace, Name: vm.Name}}
+	if dryrun.IsDryRun(options.DryRun) {
+		return answer, nil
+	}
+	status, err := r.screens.screens.Console(ctx, vm)
+	if err != nil {
+		return nil, err
+	}
+	answer.Status = *status
+	return answer, nil
+}

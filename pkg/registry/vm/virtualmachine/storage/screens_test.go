@@ -1,0 +1,36 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestEachUserHasARate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRates()
+		taken := func(user string) (n int) {
+			for r.take(user) {
+				n++
+			}
+			return n
+		}
+		if n := taken("alice"); n != burst {
+			t.Errorf("alice was given %d at once, want %d", n, burst)
+		}
+		if n := taken("bob"); n != burst {
+			t.Errorf("bob was given %d after alice had hers, want %d", n, burst)
+		}
+		time.Sleep(3 * time.Second)
+		if n := taken("alice"); n != 3*perSecond {
+			t.Errorf("alice was given %d after three seconds, want %d", n, 3*perSecond)
+		}
+		time.Sleep(time.Hour)
+		if n := taken("alice"); n != burst {
+			t.Errorf("alice was given %d after an hour, want %d", n, burst)
+		}
+	})
+}
