@@ -44,6 +44,9 @@ type apiServer struct {
 	uniqueIDs map[string]string
 	vcenters  []vmv1alpha1.VCenter
 	zones     []vmv1alpha1.Zone
+	// console is the answer to console, and picture that to screenshot.
+	console vmv1alpha1.VirtualMachineConsoleStatus
+	picture []byte
 	// absent is a cluster without slipway-apiserver.
 	absent bool
 }
@@ -107,7 +110,15 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				_ = json.NewEncoder(w).Encode(result)
 				return
 			}
-			_ = json.NewEncoder(w).Encode(vm)
+			switch {
+			case len(parts) == 4 && parts[3] == "console":
+				_ = json.NewEncoder(w).Encode(vmv1alpha1.VirtualMachineConsole{ObjectMeta: metav1.ObjectMeta{Namespace: vm.Namespace, Name: vm.Name}, Status: s.console})
+			case len(parts) == 4 && parts[3] == "screenshot":
+				w.Header().Set("Content-Type", "image/png")
+				_, _ = w.Write(s.picture)
+			default:
+				_ = json.NewEncoder(w).Encode(vm)
+			}
 			return
 		}
 	}

@@ -46,7 +46,8 @@ func newPowerCommand(f *Factory, v powerVerb) *cobra.Command {
 	var sel selection
 	var dry dryRun
 	var mode string
-	use, example := v.name+" VM...", fmt.Sprintf("  %[1]s %[2]s web-1 web-2\n  %[1]s %[2]s -l app=web --dry-run", f.program, v.name)
+	var waits powerWait
+	use, example := v.name+" VM...", fmt.Sprintf("  %[1]s %[2]s web-1 web-2\n  %[1]s %[2]s web-1 --wait --timeout 5m\n  %[1]s %[2]s -l app=web --dry-run", f.program, v.name)
 	if _, ok := groupStates[v.name]; ok {
 		use, example = v.name+" VM|group/NAME...", example+fmt.Sprintf("\n  %s %s group/shop", f.program, v.name)
 	}
@@ -60,11 +61,18 @@ func newPowerCommand(f *Factory, v powerVerb) *cobra.Command {
 			if err := sel.validate(); err != nil {
 				return err
 			}
-			err := f.powerGroups(cmd.Context(), v, sel.takeGroups(), mode, dry)
+			if err := waits.validate(dry); err != nil {
+				return err
+			}
+			groups := sel.takeGroups()
+			if len(groups) > 0 && waits.on {
+				return errors.New("--wait is for virtual machines: a group powers its members on one after the other")
+			}
+			err := f.powerGroups(cmd.Context(), v, groups, mode, dry)
 			if len(sel.names) == 0 && sel.selector == "" || err != nil && !errors.Is(err, errReported) {
 				return err
 			}
-			if failed := f.power(cmd.Context(), v, &sel, mode, dry); failed != nil {
+			if failed := f.power(cmd.Context(), v, &sel, mode, dry, &waits); failed != nil {
 				return failed
 			}
 			return err
@@ -72,6 +80,7 @@ func newPowerCommand(f *Factory, v powerVerb) *cobra.Command {
 	}
 	sel.addFlags(cmd)
 	dry.addFlag(cmd, "server: check on the server without changing anything; none. Alone it means server")
+	waits.addFlags(cmd, v)
 	if v.modes {
 		cmd.Flags().StringVar(&mode, "mode", "", "How: Hard, Soft (ask the guest) or TrySoft; the virtual machine's own setting when not given")
 		completeFixed(cmd, "mode", string(vmv1alpha1.PowerOpModeHard), string(vmv1alpha1.PowerOpModeSoft), string(vmv1alpha1.PowerOpModeTrySoft))
@@ -79,7 +88,7 @@ func newPowerCommand(f *Factory, v powerVerb) *cobra.Command {
 	return cmd
 }
 
-func (f *Factory) power(ctx context.Context, v powerVerb, sel *selection, mode string, dry dryRun) error {
+func (f *Factory) power(ctx context.Context, v powerVerb, sel *selection, mode string, dry dryRun, waits *powerWait) error {
 	client, namespace, err := f.client()
 	if err != nil {
 		return err
@@ -98,7 +107,8 @@ func (f *Factory) power(ctx context.Context, v powerVerb, sel *selection, mode s
 	if dry.on() {
 		suffix = " (dry run)"
 	}
-	return f.each(targets, client, func(c vmclient.VirtualMachineInterface, t target) error {
+	var asked []*awaited
+	err = f.each(targets, client, func(c vmclient.VirtualMachineInterface, t target) error {
 		vm, err := v.call(c, ctx, t.name, opts.DeepCopy(), create)
 		if err != nil {
 			return err
@@ -107,6 +117,12 @@ func (f *Factory) power(ctx context.Context, v powerVerb, sel *selection, mode s
 		if why := unsynchronized(vm); v.needsSize && why != "" {
 			fmt.Fprintf(f.streams.ErrOut, "warning: virtualmachine %s/%s cannot be powered on as long as this lasts%s\n", t.namespace, t.name, why)
 		}
+		asked = append(asked, &awaited{target: t, asked: vm})
 		return nil
 	})
+	if !waits.on {
+		return err
+	}
+	// Who could not be asked is told already; the others are waited for.
+	return errors.Join(f.await(ctx, client, asked, waits), err)
 }

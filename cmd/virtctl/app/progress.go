@@ -31,6 +31,8 @@ type progress struct {
 	doing   string
 	percent int64
 	shown   bool
+	// width is that of the last state, in bytes: the next one covers it.
+	width int
 }
 
 // newProgress shows progress on standard output.
@@ -73,6 +75,22 @@ func (p *progress) at(doing string, done, all int64) {
 	fmt.Fprintf(p.bar, "\r%-9s [%s%s] %3d%% of %s", doing, strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), percent, amount(all))
 }
 
+// state shows what something does, with how far all of it is on a terminal, and returns it. Where
+// there is none it is a line, unless it was told.
+func (p *progress) state(doing, told, all string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.bar != nil:
+		line := cell(doing + " (" + all + ")")
+		fmt.Fprintf(p.bar, "\r%-*s", p.width, line)
+		p.shown, p.width = true, len(line)
+	case doing != told:
+		fmt.Fprintln(p.out, doing)
+	}
+	return doing
+}
+
 // say prints a line of its own.
 func (p *progress) say(format string, args ...any) {
 	p.mu.Lock()
@@ -91,7 +109,7 @@ func (p *progress) end() {
 func (p *progress) finish() {
 	if p.shown {
 		fmt.Fprintln(p.bar)
-		p.shown, p.doing = false, ""
+		p.shown, p.doing, p.width = false, "", 0
 	}
 }
 

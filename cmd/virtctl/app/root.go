@@ -65,7 +65,7 @@ func NewCommand(program string, f *Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:           "virtctl",
 		Short:         "Control the virtual machines of Slipway",
-		Long:          "Control the virtual machines of Slipway: power, instance types and preferences.",
+		Long:          "Control the virtual machines of Slipway: power, consoles, instance types and preferences.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: program},
@@ -75,7 +75,7 @@ func NewCommand(program string, f *Factory) *cobra.Command {
 	f.flags.AddFlags(cmd.PersistentFlags())
 	f.completeGlobals(cmd)
 	cmd.AddCommand(newPowerCommands(f)...)
-	cmd.AddCommand(newRefreshCommand(f), newExpandCommand(f), newCreateCommand(f), newImportCommand(f), newImageCommand(f), newPublishCommand(f), newOrphansCommand(f), newAdoptCommand(f), newRecoverCommand(f), newVersionCommand(f))
+	cmd.AddCommand(newRefreshCommand(f), newExpandCommand(f), newCreateCommand(f), newImportCommand(f), newImageCommand(f), newPublishCommand(f), newConsoleCommand(f), newScreenshotCommand(f), newSSHCommand(f), newOrphansCommand(f), newAdoptCommand(f), newRecoverCommand(f), newVersionCommand(f))
 	cmd.InitDefaultCompletionCmd()
 	if completion, _, err := cmd.Find([]string{"completion"}); err == nil {
 		completion.RunE = helpFor

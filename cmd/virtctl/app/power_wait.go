@@ -1,0 +1,158 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/slipway-dev/slipway/pkg/apis/limits"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+)
+
+// defaultPowerTimeout is twice as long as a guest is given to shut down, by default.
+const defaultPowerTimeout = 10 * time.Minute
+
+// powerWait are the flags of a power verb about waiting.
+type powerWait struct {
+	on, ready bool
+	timeout   time.Duration
+}
+
+func (w *powerWait) addFlags(cmd *cobra.Command, v powerVerb) {
+	cmd.Flags().BoolVar(&w.on, "wait", false, "Wait until the server says that it is done; exit code 3 when --timeout is over before")
+	cmd.Flags().DurationVar(&w.timeout, "timeout", defaultPowerTimeout, "How long --wait waits, for all virtual machines together")
+	if v.needsSize {
+		cmd.Flags().BoolVar(&w.ready, "ready", false, "With --wait: until each is Ready, with an address and as its readiness probe says, and not only powered on")
+	}
+}
+
+func (w *powerWait) validate(dry dryRun) error {
+	switch {
+	case w.ready && !w.on:
+		return errors.New("--ready goes with --wait")
+	case w.on && dry.on():
+		return errors.New("--wait and --dry-run exclude each other: nothing happens that could be waited for")
+	case w.on && w.timeout <= 0:
+		return fmt.Errorf("--timeout: %s: must be more than nothing", w.timeout)
+	}
+	return nil
+}
+
+// awaited is a virtual machine that is waited for, as the server answered the request.
+type awaited struct {
+	target
+	asked *vmv1alpha1.VirtualMachine
+	// told is the line that was printed of it, and last what was seen, with a colon before.
+	told, last string
+}
+
+// await waits until all are as was asked for, and tells how far each has come.
+func (f *Factory) await(ctx context.Context, client versioned.Interface, all []*awaited, w *powerWait) error {
+	p, count, failed := f.newProgress(), len(all), false
+	defer p.end()
+	err := wait.PollUntilContextTimeout(ctx, waitInterval, w.timeout, true, func(ctx context.Context) (bool, error) {
+		all = slices.DeleteFunc(all, func(a *awaited) bool {
+			vm, err := client.VmV1alpha1().VirtualMachines(a.namespace).Get(ctx, a.name, metav1.GetOptions{})
+			done, doing := false, ""
+			switch {
+			case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
+			case ctx.Err() != nil:
+				return false
+			case err != nil: // it may pass
+				doing, err = reason(err), nil
+			default:
+				done, doing, err = settled(a.asked, vm, w.ready)
+			}
+			switch name := a.namespace + "/" + a.name; {
+			case err != nil:
+				failed = true
+				p.end()
+				fmt.Fprintf(f.streams.ErrOut, "error: virtualmachine %s: %s\n", name, reason(err))
+			case done:
+				p.say("virtualmachine %s is %s", name, doing)
+			default:
+				a.last = ": " + doing
+				a.told = p.state(fmt.Sprintf("virtualmachine %s: %s", name, doing), a.told, fmt.Sprintf("%d of %d done", count-len(all), count))
+			}
+			return done || err != nil
+		})
+		return len(all) == 0, nil
+	})
+	if err != nil {
+		p.end()
+		for _, a := range all {
+			fmt.Fprintf(f.streams.ErrOut, "error: virtualmachine %s/%s: not done within --timeout %s, and the server goes on%s\n", a.namespace, a.name, w.timeout, a.last)
+		}
+		return &exitError{code: 3, err: errReported}
+	}
+	if failed {
+		return errReported
+	}
+	return nil
+}
+
+// settled says whether vm is as asked, which is the answer to the request, and what it is or
+// does. The error is why it will not become so before somebody does something.
+func settled(asked, vm *vmv1alpha1.VirtualMachine, ready bool) (done bool, doing string, err error) {
+	switch {
+	case vm.UID != asked.UID:
+		return false, "", errors.New("it was deleted, and another one has its name")
+	case vm.DeletionTimestamp != nil:
+		return false, "", errors.New("it is being deleted")
+	case vm.Spec.PowerState != asked.Spec.PowerState:
+		return false, "", fmt.Errorf("somebody asks for another power state meanwhile: %s", vm.Spec.PowerState)
+	}
+	current := func(conditionType string) *metav1.Condition {
+		c := meta.FindStatusCondition(vm.Status.Conditions, conditionType)
+		if c == nil || c.ObservedGeneration < asked.Generation {
+			return nil // it tells of what was before
+		}
+		return c
+	}
+	for _, conditionType := range []string{vmv1alpha1.ConditionStalled, vmv1alpha1.ConditionPaused} {
+		if c := current(conditionType); c != nil && c.Status == metav1.ConditionTrue {
+			return false, "", fmt.Errorf("%s: %s", conditionType, cmp.Or(c.Message, c.Reason))
+		}
+	}
+	power := current(vmv1alpha1.ConditionPowerStateSynced)
+	switch {
+	case power == nil:
+		return false, progressOf(vm), nil
+	case power.Status == metav1.ConditionFalse && power.Reason == vmv1alpha1.ReasonError:
+		return false, "", errors.New(cmp.Or(power.Message, power.Reason) + "; the server tries again")
+	case power.Status != metav1.ConditionTrue:
+		return false, cmp.Or(power.Message, power.Reason), nil
+	case !restarted(asked, vm):
+		return false, vmv1alpha1.ReasonRestarting, nil
+	case !ready:
+		return true, string(vm.Status.PowerState), nil
+	}
+	if c := current(vmv1alpha1.ConditionReady); c == nil || c.Status != metav1.ConditionTrue {
+		return false, progressOf(vm), nil
+	}
+	return true, "Ready", nil
+}
+
+// progressOf is what is known of one that nothing else is said of yet.
+func progressOf(vm *vmv1alpha1.VirtualMachine) string {
+	return cmp.Or(vm.Status.PrintableStatus, "waiting for the server")
+}
+
+// restarted is true when the restart that was asked for was made, or none was.
+func restarted(asked, vm *vmv1alpha1.VirtualMachine) bool {
+	at, ok := limits.Time(asked.Spec.NextRestartTime)
+	return !ok || vm.Status.LastRestartTime != nil && !vm.Status.LastRestartTime.Time.Before(at.Truncate(time.Second))
+}
