@@ -150,7 +150,7 @@ func TestWhatHasNoConsoleSaysWhy(t *testing.T) {
 	}
 	order(http.MethodPut, "/screen?bytes=0")
 	order(http.MethodPost, "/sessions/drop")
-	if _, err := d.Picture(t.Context(), id); err != nil {
+	if _, err := d.session.Fetch(t.Context(), "/screen", url.Values{"id": {req.VM.Status.UniqueID}}, 1<<20); err != nil {
 		t.Errorf("after the end of the session: %v, want another login", err)
 	}
 

@@ -84,13 +84,16 @@ func (c *virtualMachines) Console(ctx context.Context, name string, opts metav1.
 }
 
 func (c *virtualMachines) Screenshot(ctx context.Context, name string) ([]byte, error) {
-	return c.GetClient().Get().
+	result := c.GetClient().Get().
 		Namespace(c.GetNamespace()).
 		Resource("virtualmachines").
 		Name(name).
 		SubResource("screenshot").
-		Do(ctx).
-		Raw()
+		Do(ctx)
+	if err := result.Error(); err != nil { // which reads what the server says, as Raw does not
+		return nil, err
+	}
+	return result.Raw()
 }
 
 // refresh posts body to one of the refresh subresources.

@@ -8,10 +8,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
@@ -157,4 +159,40 @@ func TestFakeRecordsSubresourcesAndAnswersFromReactors(t *testing.T) {
 // withoutKind compares bodies without the kind that decoding may fill in.
 var withoutKind = cmp.Options{
 	cmpopts.IgnoreTypes(metav1.TypeMeta{}),
+}
+
+func TestConsolePostsAndReadsTheTicket(t *testing.T) {
+	vms, seen := startServer(t, &vmv1alpha1.VirtualMachineConsole{Status: vmv1alpha1.VirtualMachineConsoleStatus{Ticket: "secret"}})
+	got, err := vms.Console(t.Context(), "web", metav1.CreateOptions{DryRun: []string{"All"}})
+	if err != nil || got.Status.Ticket != "secret" {
+		t.Errorf("console %+v, error %v", got, err)
+	}
+	if seen.Method != http.MethodPost || !strings.HasSuffix(seen.Path, "/namespaces/dev/virtualmachines/web/console") || seen.Query != "dryRun=All" {
+		t.Errorf("request %+v, want a POST to console", seen)
+	}
+}
+
+func TestAScreenshotIsWhatTheServerSends(t *testing.T) {
+	answer, code := "a picture", http.StatusOK
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet || !strings.HasSuffix(r.URL.Path, "/namespaces/dev/virtualmachines/web/screenshot") {
+			t.Errorf("request %s %s, want a GET of the screenshot", r.Method, r.URL.Path)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, answer)
+	}))
+	t.Cleanup(server.Close)
+	clients, err := versioned.NewForConfig(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	vms := clients.VmV1alpha1().VirtualMachines("dev")
+	if got, err := vms.Screenshot(t.Context(), "web"); err != nil || string(got) != answer {
+		t.Errorf("got %q, error %v, want %q", got, err, answer)
+	}
+	answer, code = `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"it is off","reason":"Conflict","code":409}`, http.StatusConflict
+	if _, err := vms.Screenshot(t.Context(), "web"); !apierrors.IsConflict(err) || err.Error() != "it is off" {
+		t.Errorf("error %v, want what the server says", err)
+	}
 }
