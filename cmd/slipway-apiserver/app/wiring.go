@@ -231,11 +231,7 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 		return err
 	}
 	d.health.set(informersSynced(informers), used.sessions)
-	orphans := func() map[string]engine.FindOrphans { return used.orphans(informers) }
-	keepers := func() map[string]*keeper { return used.keepers(informers) }
-	d.orphans.keep.Store(&keepers)
-	d.orphans.find.Store(&orphans)
-	d.consoles.used.Store(used)
+	d.answerBy(used, informers)
 	machines := newMachineCollector(d.options.VMMetrics, informers, shares{d.leases, zones.vcenterOf})
 	expose(d.mux, all, append(probes.Collectors(), &fleetCollector{used, informers}, used.told.told, used.took.calls, used.took.operations, machines)...)
 	if d.options.VMMetrics == VMMetricsUsage {
@@ -261,6 +257,15 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 		})
 	}
 	return running.Wait()
+}
+
+// answerBy tells the endpoints that ask vCenters which there are.
+func (d *controllerDeps) answerBy(used *vcenters, informers externalversions.SharedInformerFactory) {
+	orphans := func() map[string]engine.FindOrphans { return used.orphans(informers) }
+	keepers := func() map[string]*keeper { return used.keepers(informers) }
+	d.orphans.keep.Store(&keepers)
+	d.orphans.find.Store(&orphans)
+	d.consoles.used.Store(used)
 }
 
 func makeControllers(s *shared) ([]runnable, error) {
