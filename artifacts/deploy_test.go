@@ -54,6 +54,9 @@ func TestNoRoleOfUsersWritesWhatControllersOwn(t *testing.T) {
 	reads := []string{"get", "list", "watch"}
 	for name, rules := range roles(t) {
 		for _, rule := range rules {
+			if name == "slipway-recovery" && slices.Equal(rule.Resources, []string{"virtualmachines/status"}) {
+				continue // it is for privileged users, who bring an older object to where vSphere is
+			}
 			for _, resource := range []string{"virtualmachines/status", "virtualmachineinstances", "virtualmachineinstances/status", "virtualmachineimages/status", "clustervirtualmachineimages/status"} {
 				if slices.Contains(rule.Resources, resource) && slices.ContainsFunc(rule.Verbs, func(v string) bool { return !slices.Contains(reads, v) }) {
 					t.Errorf("role %s may %v %s", name, rule.Verbs, resource)
