@@ -51,6 +51,9 @@ func TestS4OddBodiesOfActionsAreAnsweredByNamingTheField(t *testing.T) {
 			if len(places) < 3 {
 				t.Errorf("%s has %d places in the schema", options, len(places))
 			}
+			if !slices.ContainsFunc(places, func(p schema.Place) bool { return strings.HasPrefix(p.Path, ".dryRun") }) {
+				valid = `{}` // The query says it, too.
+			}
 			for i, place := range places {
 				place := place.Path
 				for j, value := range schema.Values {
