@@ -81,13 +81,20 @@ func TestVirtualMachinesArePlacedInVCentersOfOtherReplicas(t *testing.T) {
 func (s *scene) showsConsoles(client versioned.Interface, names ...string) {
 	s.Helper()
 	for _, name := range names {
-		got, err := client.VmV1alpha1().VirtualMachines(namespace).Console(s.Context(), name, metav1.CreateOptions{})
-		if err != nil || got.Status.Ticket == "" || !strings.HasSuffix(got.Status.URL, "/ticket/"+got.Status.Ticket) {
-			s.Errorf("the console of %s: %v, URL with a ticket: %t", name, err, err == nil && got.Status.Ticket != "")
-		}
-		if picture, err := client.VmV1alpha1().VirtualMachines(namespace).Screenshot(s.Context(), name); err != nil || len(picture) == 0 {
-			s.Errorf("a picture of %s: %d bytes, %v", name, len(picture), err)
-		}
+		s.eventually("a console and a picture of "+name, func() error { // a replica that has just begun says 503
+			got, err := client.VmV1alpha1().VirtualMachines(namespace).Console(s.Context(), name, metav1.CreateOptions{})
+			if err != nil {
+				return err
+			}
+			if got.Status.Ticket == "" || !strings.HasSuffix(got.Status.URL, "/ticket/"+got.Status.Ticket) {
+				return fmt.Errorf("the URL of %s has no ticket", name)
+			}
+			picture, err := client.VmV1alpha1().VirtualMachines(namespace).Screenshot(s.Context(), name)
+			if err == nil && len(picture) == 0 {
+				err = fmt.Errorf("the picture of %s is empty", name)
+			}
+			return err
+		})
 	}
 }
 
