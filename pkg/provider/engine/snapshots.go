@@ -32,7 +32,8 @@ func (e *Engine) Snapshot(ctx context.Context, s *provider.Snapshot) (*provider.
 	}
 	made := madeFor(facts.Snapshots, s)
 	switch {
-	case made != nil && (facts.Kept == nil || facts.Kept.UID != s.UID):
+	case made != nil && (facts.Kept == nil || facts.Kept.UID != s.UID || s.UniqueID != "" || plan.Reverting(s.VM)):
+		// Whose ID is known was finished: what the virtual machine keeps is from a revert.
 		if own.last != nil {
 			e.change(s.Key(), s.UID, func(r *record) { r.last = nil })
 		}

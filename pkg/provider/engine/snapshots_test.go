@@ -1,0 +1,104 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package engine_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/fake"
+)
+
+func snapshotOf(of *provider.Request, name string) *provider.Snapshot {
+	return &provider.Snapshot{
+		NamespacedName: types.NamespacedName{Namespace: "ns", Name: name}, UID: types.UID(name), Source: provider.KeyOf(of.VM).NamespacedName, VM: of.VM,
+		Record: "record", Now: time.Now(),
+	}
+}
+
+// taken takes a snapshot and returns what the hypervisor has of it.
+func (s *scene) taken(of *provider.Request, name string) *provider.Snapshot {
+	s.t.Helper()
+	snapshot := snapshotOf(of, name)
+	if _, err := s.Snapshot(s.t.Context(), snapshot); !errors.Is(err, provider.ErrReconcileInProgress) {
+		s.t.Fatalf("taking a snapshot = %v, want that it runs", err)
+	}
+	synctest.Wait()
+	made, err := s.Snapshot(s.t.Context(), snapshot)
+	if err != nil || made.UID != snapshot.UID {
+		s.t.Fatalf("the snapshot is %+v, %v", made, err)
+	}
+	snapshot.UniqueID = made.UniqueID
+	return snapshot
+}
+
+// The record that a virtual machine has of a snapshot is what its object is restored from after a
+// revert. Who looks after the snapshot meanwhile must not take it for what was left undone.
+func TestWhatIsRevertedToIsNotTakenForASnapshotThatIsUnfinished(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		req := s.stopped("vm")
+		snapshot := s.taken(req, "before")
+		id := string(req.VM.UID)
+		s.driver.Change(id, func(vm *fake.VM) { vm.Kept = &provider.Kept{UID: snapshot.UID, Record: "record"} })
+		if made, err := s.Snapshot(t.Context(), snapshot); err != nil || made.UniqueID != snapshot.UniqueID {
+			t.Errorf("the snapshot that was reverted to = %+v, %v, want that it is there", made, err)
+		}
+		if n := s.driver.Ran(driver.KindSnapshot); n != 1 {
+			t.Errorf("%d operations, want the one that took it", n)
+		}
+		unfinished := *snapshot
+		unfinished.UniqueID = ""
+		if _, err := s.Snapshot(t.Context(), &unfinished); !errors.Is(err, provider.ErrReconcileInProgress) {
+			t.Errorf("one whose end no status tells = %v, want that it is finished", err)
+		}
+		synctest.Wait()
+	})
+}
+
+func TestASnapshotIsNeitherTakenNorRemovedBeforeWhatWasRevertedIsRestored(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		req := s.stopped("vm")
+		snapshot := s.taken(req, "before")
+		s.driver.Change(string(req.VM.UID), func(vm *fake.VM) { vm.Kept = &provider.Kept{UID: snapshot.UID, Record: "record"} })
+		var refused *provider.SnapshotRefusedError
+		if _, err := s.Snapshot(t.Context(), snapshotOf(req, "another")); !errors.As(err, &refused) || refused.Reason != vmv1alpha1.ReasonWaitingForPrerequisites {
+			t.Errorf("another snapshot = %v, want that it waits", err)
+		}
+		snapshot.VM = snapshot.VM.DeepCopy()
+		meta.SetStatusCondition(&snapshot.VM.Status.Conditions, metav1.Condition{
+			Type: vmv1alpha1.ConditionSnapshotSynced, Status: metav1.ConditionFalse, Reason: vmv1alpha1.ReasonReverting,
+		})
+		if err := s.RemoveSnapshot(t.Context(), snapshot); !errors.As(err, &refused) || refused.Reason != vmv1alpha1.ReasonWaitingForPrerequisites {
+			t.Errorf("its removal = %v, want that it waits", err)
+		}
+		if n := s.driver.Ran(driver.KindUnsnapshot); n != 0 {
+			t.Errorf("removed %d times", n)
+		}
+	})
+}
+
+func TestASnapshotIsRemovedOnceAndForgotten(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		snapshot := s.taken(s.stopped("vm"), "before")
+		if err := s.RemoveSnapshot(t.Context(), snapshot); !errors.Is(err, provider.ErrReconcileInProgress) {
+			t.Fatalf("removing = %v, want that it runs", err)
+		}
+		synctest.Wait()
+		if err := s.RemoveSnapshot(t.Context(), snapshot); err != nil || s.driver.Ran(driver.KindUnsnapshot) != 1 {
+			t.Errorf("removed = %v, %d times", err, s.driver.Ran(driver.KindUnsnapshot))
+		}
+		if _, err := s.Snapshot(t.Context(), snapshot); !errors.Is(err, provider.ErrSnapshotMissing) {
+			t.Errorf("what was removed = %v, want that it is missing", err)
+		}
+	})
+}
