@@ -135,12 +135,10 @@ func TestVirtualMachinesAreMadeWhateverCopiesHaveToGo(t *testing.T) {
 	for worker := range atOnce {
 		all.Go(func() {
 			for i := worker; i < count; i += atOnce {
-				mode := vmv1alpha1.FastDeployLinked
-				if i%3 == 1 {
-					mode = vmv1alpha1.FastDeployDirect
-				}
 				name := fmt.Sprintf("vm-%d", i)
-				w.deploy(name, images[i], mode)
+				// A disk of its own would find no room beside the copies, which go for other
+				// copies at once, and for disks when the datastore is looked at.
+				w.deploy(name, images[i], vmv1alpha1.FastDeployLinked)
 				w.created(name)
 				w.destroy(name)
 			}
