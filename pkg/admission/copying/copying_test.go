@@ -35,6 +35,10 @@ func publish(name, source string) runtime.Object {
 	}
 }
 
+func snapshot(of string) runtime.Object {
+	return &vmv1alpha1.VirtualMachineSnapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "now"}, Spec: vmv1alpha1.VirtualMachineSnapshotSpec{VMName: of}}
+}
+
 func TestOnlyWhoMayUpdateAVirtualMachineMayHaveACopyOfIt(t *testing.T) {
 	for name, tc := range map[string]struct {
 		user            string
@@ -50,6 +54,9 @@ func TestOnlyWhoMayUpdateAVirtualMachineMayHaveACopyOfIt(t *testing.T) {
 		"an image that is named at last":   {"creator", machine("VirtualMachine", "db"), machine("", ""), "spec.image"},
 		"a clone that is changed":          {"creator", machine("VirtualMachine", "db"), machine("VirtualMachine", "db"), ""},
 		"a request by who may":             {"editor", publish("now", "db"), nil, ""},
+		"a snapshot by who may":            {"editor", snapshot("db"), nil, ""},
+		"a snapshot by who may not":        {"creator", snapshot("db"), nil, "spec.vmName"},
+		"a snapshot that is labelled":      {"creator", snapshot("db"), snapshot("db"), ""},
 		"a request by who may not":         {"creator", publish("now", "db"), nil, "spec.source"},
 		"a request named like the machine": {"creator", publish("db", ""), nil, "spec.source"},
 		"a request that is kept for less":  {"creator", publish("now", "db"), publish("now", "db"), ""},

@@ -1,0 +1,68 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+func TestASnapshotSaysOfWhatAndHowItIsTaken(t *testing.T) {
+	quiesce := func(seconds int32) *vmv1alpha1.VirtualMachineSnapshotQuiesce {
+		return &vmv1alpha1.VirtualMachineSnapshotQuiesce{TimeoutSeconds: seconds}
+	}
+	for name, tc := range map[string]struct {
+		spec vmv1alpha1.VirtualMachineSnapshotSpec
+		says string
+	}{
+		"the least":               {vmv1alpha1.VirtualMachineSnapshotSpec{VMName: "web"}, ""},
+		"memory":                  {vmv1alpha1.VirtualMachineSnapshotSpec{VMName: "web", Memory: true}, ""},
+		"at rest, by default":     {vmv1alpha1.VirtualMachineSnapshotSpec{VMName: "web", Quiesce: quiesce(0)}, ""},
+		"at rest, the shortest":   {vmv1alpha1.VirtualMachineSnapshotSpec{VMName: "web", Quiesce: quiesce(300)}, ""},
+		"at rest, the longest":    {vmv1alpha1.VirtualMachineSnapshotSpec{VMName: "web", Quiesce: quiesce(14400)}, ""},
+		"of nothing":              {vmv1alpha1.VirtualMachineSnapshotSpec{}, "spec.vmName: Required"},
+		"of what can be no name":  {vmv1alpha1.VirtualMachineSnapshotSpec{VMName: "A b"}, "spec.vmName: Invalid"},
+		"at rest too short":       {vmv1alpha1.VirtualMachineSnapshotSpec{VMName: "web", Quiesce: quiesce(299)}, "spec.quiesce.timeoutSeconds: Invalid"},
+		"at rest too long":        {vmv1alpha1.VirtualMachineSnapshotSpec{VMName: "web", Quiesce: quiesce(14401)}, "spec.quiesce.timeoutSeconds: Invalid"},
+		"at rest, and the memory": {vmv1alpha1.VirtualMachineSnapshotSpec{VMName: "web", Memory: true, Quiesce: quiesce(0)}, "spec.quiesce: Forbidden"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &vmv1alpha1.VirtualMachineSnapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "now", ResourceVersion: "1"}, Spec: tc.spec}
+			errs := ValidateVirtualMachineSnapshot(s).ToAggregate()
+			if (errs == nil) != (tc.says == "") || errs != nil && !strings.Contains(errs.Error(), tc.says) {
+				t.Errorf("%v, want %q", errs, tc.says)
+			}
+			changed := s.DeepCopy()
+			changed.Spec.Description = "another"
+			if errs := ValidateVirtualMachineSnapshotUpdate(changed, s).ToAggregate(); errs == nil || !strings.Contains(errs.Error(), "spec: Forbidden") {
+				t.Errorf("a change: %v, want that it is refused", errs)
+			}
+		})
+	}
+}
+
+// Whose snapshot is reverted to gets back disks that may have been smaller than what spec says now.
+func TestARevertRestoresWhatNobodyCouldAskFor(t *testing.T) {
+	vm := func(size string, asks string) *vmv1alpha1.VirtualMachine {
+		spec := inlineSpec(func(s *vmv1alpha1.VirtualMachineSpec) {
+			s.CurrentSnapshotName, s.BootDisk = asks, &vmv1alpha1.VirtualMachineBootDisk{Capacity: quantity(size)}
+		})
+		return &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", ResourceVersion: "1"}, Spec: *spec}
+	}
+	if errs := ValidateVirtualMachineUpdate(vm("10Gi", ""), vm("20Gi", "")); len(errs) == 0 {
+		t.Error("a boot disk may be made smaller")
+	}
+	if errs := ValidateVirtualMachineUpdate(vm("10Gi", ""), vm("20Gi", "before")); len(errs) > 0 {
+		t.Errorf("what a revert restores is refused: %v", errs)
+	}
+	restored := vm("10Gi", "")
+	restored.Spec.InstanceUUID = "11111111-2222-3333-4444-555555555555"
+	if errs := ValidateVirtualMachineUpdate(restored, vm("20Gi", "before")); len(errs) == 0 {
+		t.Error("with a revert it may become another virtual machine")
+	}
+}
