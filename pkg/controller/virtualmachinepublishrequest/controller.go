@@ -163,6 +163,7 @@ func (c *Controller) hinted(h provider.Hint) {
 				c.enqueuer.Generic(controller.KeyOf(r))
 			}
 		}
+	case provider.KindSnapshot:
 	}
 }
 

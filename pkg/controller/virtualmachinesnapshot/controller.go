@@ -145,6 +145,7 @@ func (c *Controller) hinted(h provider.Hint) {
 		for _, s := range c.ofMachine(h.Key.NamespacedName) {
 			c.enqueuer.Generic(controller.KeyOf(s))
 		}
+	case provider.KindPublishRequest:
 	}
 }
 
