@@ -234,7 +234,11 @@ func TestF3TwoReplicasServeNoStoreThatIsReplacedUnderThem(t *testing.T) {
 	s.powered("kept", vimtypes.VirtualMachinePowerStatePoweredOff)
 	s.powered("since", vimtypes.VirtualMachinePowerStatePoweredOn)
 	before["PowerOffVM_Task"]++
-	if diff := cmp.Diff(before, s.effects()); diff != "" {
-		t.Errorf("more was done in vSphere than was asked for (-before +after):\n%s", diff)
-	}
+	before["ReconfigVM_Task"]++ // the record of the object
+	s.eventually("what was asked for is done in vSphere, and no more", func() error {
+		if diff := cmp.Diff(before, s.effects()); diff != "" {
+			return fmt.Errorf("(-wanted +done):\n%s", diff)
+		}
+		return nil
+	})
 }
