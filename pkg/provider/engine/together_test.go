@@ -5,6 +5,7 @@ package engine_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,43 +18,63 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/fake"
 )
 
-// begun are operations of a virtual machine that has not ended, each with the request that
-// began it.
+// begun are operations of a virtual machine that have not ended, each with the request of
+// the object, and with what begins it where that is not a pass over the object.
 var begun = []struct {
-	kind  driver.Kind
-	begin func(*scene) *provider.Request
+	kind    driver.Kind
+	request func(*scene) *provider.Request
+	begin   func(*scene, *provider.Request) error
 }{
-	{driver.KindCreate, func(*scene) *provider.Request { return newRequest("vm") }},
+	{driver.KindCreate, func(*scene) *provider.Request { return newRequest("vm") }, nil},
 	{driver.KindReconfigure, func(s *scene) *provider.Request {
 		req := s.stopped("vm")
 		resize(req)
 		return req
-	}},
+	}, nil},
 	{driver.KindPowerOn, func(s *scene) *provider.Request {
 		req := s.stopped("vm")
 		req.VM.Spec.PowerState = vmv1alpha1.PoweredOn
 		return req
-	}},
+	}, nil},
 	{driver.KindPowerOff, func(s *scene) *provider.Request {
 		req := s.running("vm")
 		req.VM.Spec.PowerState, req.VM.Spec.PowerOffMode = vmv1alpha1.PoweredOff, vmv1alpha1.PowerOpModeSoft
 		return req
-	}},
+	}, nil},
 	{driver.KindSuspend, func(s *scene) *provider.Request {
 		req := s.running("vm")
 		req.VM.Spec.PowerState, req.VM.Spec.SuspendMode = vmv1alpha1.Suspended, vmv1alpha1.PowerOpModeSoft
 		return req
-	}},
+	}, nil},
 	{driver.KindRestart, func(s *scene) *provider.Request {
 		req := s.running("vm")
 		req.VM.Spec.NextRestartTime, req.VM.Spec.RestartMode = time.Now().UTC().Format(time.RFC3339Nano), vmv1alpha1.PowerOpModeSoft
 		return req
-	}},
+	}, nil},
 	{driver.KindPromote, func(s *scene) *provider.Request {
 		req := s.running("vm")
 		s.driver.Change(string(req.VM.UID), func(v *fake.VM) { v.Depending = 1 })
 		return req
+	}, nil},
+	{driver.KindSnapshot, func(s *scene) *provider.Request { return s.running("vm") }, func(s *scene, req *provider.Request) error {
+		_, err := s.Snapshot(s.t.Context(), snapshotOf(req, "now"))
+		return err
 	}},
+	{driver.KindUnsnapshot, func(s *scene) *provider.Request {
+		req := s.running("vm")
+		s.taken(req, "before")
+		return req
+	}, func(s *scene, req *provider.Request) error {
+		snapshot := snapshotOf(req, "before")
+		snapshot.UniqueID = "snapshot-before"
+		return s.RemoveSnapshot(s.t.Context(), snapshot)
+	}},
+	{driver.KindRevert, func(s *scene) *provider.Request {
+		req := s.running("vm")
+		snapshot := s.taken(req, "before")
+		req.VM.Spec.CurrentSnapshotName, req.Revert = snapshot.Name, &provider.RevertTarget{Name: snapshot.Name, UID: snapshot.UID, UniqueID: snapshot.UniqueID}
+		return req
+	}, nil},
 }
 
 func resize(req *provider.Request) {
@@ -114,12 +135,16 @@ func TestWhatIsWishedWhileAnOperationRunsEndsItOrWaits(t *testing.T) {
 		for _, w := range wishes {
 			t.Run(string(b.kind)+", "+w.name, func(t *testing.T) {
 				inBubble(t, func(s *scene) {
-					req := b.begin(s)
-					before, release := s.driver.Calls(), s.driver.Hold()
+					req := b.request(s)
+					before, ran, release := s.driver.Calls(), s.driver.Ran(b.kind), s.driver.Hold()
 					defer release()
-					first, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync)
-					if first.Started != string(b.kind) {
-						t.Fatalf("started %q with %v, want to %s", first.Started, err, b.kind)
+					if b.begin == nil {
+						first, err := s.once(req, s.CreateOrUpdateVirtualMachineAsync)
+						if first.Started != string(b.kind) {
+							t.Fatalf("started %q with %v, want to %s", first.Started, err, b.kind)
+						}
+					} else if err := b.begin(s, req); !errors.Is(err, provider.ErrReconcileInProgress) {
+						t.Fatalf("%s = %v, want that it runs", b.kind, err)
 					}
 					w.wish(req)
 					wish := s.CreateOrUpdateVirtualMachineAsync
@@ -130,15 +155,14 @@ func TestWhatIsWishedWhileAnOperationRunsEndsItOrWaits(t *testing.T) {
 					if second.Ended != nil || !errors.Is(err, provider.ErrReconcileInProgress) {
 						t.Errorf("started %q, error %v; want nothing beside it, and ErrReconcileInProgress", second.Started, err)
 					}
-					ends := false
-					for _, kind := range w.ends {
-						ends = ends || kind == b.kind
-					}
-					if ended := len(first.Ended) == 1; ended != ends {
-						t.Errorf("it was ended: %t, want %t", ended, ends)
-					}
 					release()
 					synctest.Wait()
+					if ended, ends := s.driver.Ran(b.kind) == ran, slices.Contains(w.ends, b.kind); ended != ends {
+						t.Errorf("it was ended: %t, want %t", ended, ends)
+					}
+					if b.kind == driver.KindRevert && req.VM.DeletionTimestamp == nil {
+						return // what comes next is for the object that is restored
+					}
 					if err := w.fulfil(s, req); err != nil && !mayFail(req) {
 						t.Errorf("in the end: %v", err)
 					}
