@@ -235,8 +235,14 @@ func TestF3TwoReplicasServeNoStoreThatIsReplacedUnderThem(t *testing.T) {
 	s.powered("since", vimtypes.VirtualMachinePowerStatePoweredOn)
 	before["PowerOffVM_Task"]++
 	before["ReconfigVM_Task"]++ // the record of the object
+	s.did(before)
+}
+
+// did waits until so much was done in vSphere, and no more.
+func (s *scene) did(want map[string]int) {
+	s.Helper()
 	s.eventually("what was asked for is done in vSphere, and no more", func() error {
-		if diff := cmp.Diff(before, s.effects()); diff != "" {
+		if diff := cmp.Diff(want, s.effects()); diff != "" {
 			return fmt.Errorf("(-wanted +done):\n%s", diff)
 		}
 		return nil
