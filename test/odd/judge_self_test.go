@@ -74,7 +74,7 @@ func TestWhatIsRepeatedTooOften(t *testing.T) {
 		for _, after := range tc.after {
 			calls = append(calls, fleetcheck.Call{Operation: fleetcheck.Reconfigure, Time: time.Unix(0, 0).Add(after)})
 		}
-		if wrong := repeated(calls); (wrong != "") != tc.wrong {
+		if wrong := repeated(calls, 0); (wrong != "") != tc.wrong {
 			t.Errorf("%s: %q, want wrong %t", name, wrong, tc.wrong)
 		}
 	}

@@ -93,8 +93,9 @@ const (
 	slow = 30 * time.Second
 )
 
-// repeated says which operation was asked for too often.
-func repeated(calls []fleetcheck.Call) string {
+// repeated says which operation was asked for too often, with more that were asked for.
+func repeated(calls []fleetcheck.Call, asked int) string {
+	maxRepeats := maxRepeats + asked
 	for _, op := range fleetcheck.Operations() {
 		var first, last time.Time
 		n := 0
