@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
 	"github.com/slipway-dev/slipway/test/fleetcheck"
 	vcenterevents "github.com/slipway-dev/slipway/test/vcenter/events"
+	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
 // move takes a machine of ours out of the managed folder; the end puts it back.
@@ -57,7 +58,7 @@ func (s *storm) anyMachine(ctx context.Context) (*mo.VirtualMachine, error) {
 	}
 	defer logout()
 	var all []mo.VirtualMachine
-	if err := fleetcheck.Everything(ctx, c, "VirtualMachine", []string{"name", "parent", "config"}, &all); err != nil {
+	if err := vsphereclient.Everything(ctx, c, "VirtualMachine", []string{"name", "parent", "config"}, &all); err != nil {
 		return nil, err
 	}
 	all = slices.DeleteFunc(all, func(v mo.VirtualMachine) bool {

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/vmware/govmomi"
-	"github.com/vmware/govmomi/view"
 	"github.com/vmware/govmomi/vim25/mo"
 
 	"github.com/slipway-dev/slipway/test/vsphereclient"
@@ -24,16 +23,10 @@ func inventory(t *testing.T, namespace string) map[string]mo.VirtualMachine {
 	client := vcenterClient(ctx, t)
 	defer func() { _ = client.Logout(context.WithoutCancel(ctx)) }()
 
-	views := view.NewManager(client.Client)
-	all, err := views.CreateContainerView(ctx, client.ServiceContent.RootFolder, []string{"VirtualMachine"}, true)
-	if err != nil {
-		t.Fatalf("listing the VMs of the vCenter: %v", err)
-	}
-	defer func() { _ = all.Destroy(context.WithoutCancel(ctx)) }()
 	var vms []mo.VirtualMachine
-	if err := all.Retrieve(ctx, []string{"VirtualMachine"}, []string{"name", "parent", "runtime.powerState", "config.instanceUuid", "config.hardware",
+	if err := vsphereclient.Everything(ctx, client, "VirtualMachine", []string{"name", "parent", "runtime.powerState", "config.instanceUuid", "config.hardware",
 		"config.latencySensitivity", "config.memoryReservationLockedToMax"}, &vms); err != nil {
-		t.Fatalf("reading the VMs of the vCenter: %v", err)
+		t.Fatal(err)
 	}
 	folders := map[string]string{}
 	found := map[string]mo.VirtualMachine{}

@@ -12,11 +12,12 @@ import (
 
 	"github.com/vmware/govmomi"
 	vsphere "github.com/vmware/govmomi/object"
-	"github.com/vmware/govmomi/view"
 	"github.com/vmware/govmomi/vim25/mo"
 	vimtypes "github.com/vmware/govmomi/vim25/types"
 
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
+
+	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
 func (c *Checker) lookAtVSphere(ctx context.Context, seen *Sight) error {
@@ -26,7 +27,7 @@ func (c *Checker) lookAtVSphere(ctx context.Context, seen *Sight) error {
 	}
 	defer logout()
 	var folders []mo.Folder
-	if err := Everything(ctx, client, "Folder", []string{"name", "parent"}, &folders); err != nil {
+	if err := vsphereclient.Everything(ctx, client, "Folder", []string{"name", "parent"}, &folders); err != nil {
 		return err
 	}
 	paths := pathsOf(folders)
@@ -36,7 +37,7 @@ func (c *Checker) lookAtVSphere(ctx context.Context, seen *Sight) error {
 		}
 	}
 	var vms []mo.VirtualMachine
-	if err := Everything(ctx, client, "VirtualMachine", []string{"name", "parent", "config", "runtime.powerState", "layoutEx"}, &vms); err != nil {
+	if err := vsphereclient.Everything(ctx, client, "VirtualMachine", []string{"name", "parent", "config", "runtime.powerState", "layoutEx"}, &vms); err != nil {
 		return err
 	}
 	seen.foreign = map[string]string{}
@@ -56,19 +57,6 @@ func (c *Checker) lookAtVSphere(ctx context.Context, seen *Sight) error {
 	}
 	seen.directories, err = c.directoriesOf(ctx, client)
 	return err
-}
-
-// Everything reads all objects of a kind, wherever they are.
-func Everything(ctx context.Context, c *govmomi.Client, kind string, properties []string, into any) error {
-	v, err := view.NewManager(c.Client).CreateContainerView(ctx, c.ServiceContent.RootFolder, []string{kind}, true)
-	if err != nil {
-		return fmt.Errorf("listing each %s: %w", kind, err)
-	}
-	defer func() { _ = v.Destroy(context.WithoutCancel(ctx)) }()
-	if err := v.Retrieve(ctx, []string{kind}, properties, into); err != nil {
-		return fmt.Errorf("reading each %s: %w", kind, err)
-	}
-	return nil
 }
 
 // pathsOf are the inventory paths of folders of machines.
@@ -117,7 +105,7 @@ func fingerprint(v *mo.VirtualMachine) (string, error) {
 // directories of machines on all datastores, those that were there before left out.
 func (c *Checker) directoriesOf(ctx context.Context, client *govmomi.Client) ([]string, error) {
 	var stores []mo.Datastore
-	if err := Everything(ctx, client, "Datastore", []string{"name", "browser"}, &stores); err != nil {
+	if err := vsphereclient.Everything(ctx, client, "Datastore", []string{"name", "browser"}, &stores); err != nil {
 		return nil, err
 	}
 	var found []string

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vmware/govmomi/view"
 	"github.com/vmware/govmomi/vim25/mo"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -165,12 +164,8 @@ func (s *scene) inventory() map[string]machine {
 		s.Fatal(err)
 	}
 	defer func() { _ = client.Logout(context.WithoutCancel(s.Context())) }()
-	all, err := view.NewManager(client.Client).CreateContainerView(s.Context(), client.ServiceContent.RootFolder, []string{"VirtualMachine"}, true)
-	if err != nil {
-		s.Fatal(err)
-	}
 	var vms []mo.VirtualMachine
-	if err := all.Retrieve(s.Context(), []string{"VirtualMachine"}, []string{"config.instanceUuid", "config.changeVersion", "runtime.bootTime", "runtime.powerState"}, &vms); err != nil {
+	if err := vsphereclient.Everything(s.Context(), client, "VirtualMachine", []string{"config.instanceUuid", "config.changeVersion", "runtime.bootTime", "runtime.powerState"}, &vms); err != nil {
 		s.Fatal(err)
 	}
 	out := map[string]machine{}

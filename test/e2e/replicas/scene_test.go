@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vmware/govmomi/view"
 	"github.com/vmware/govmomi/vim25/mo"
 	vimtypes "github.com/vmware/govmomi/vim25/types"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -279,13 +278,9 @@ func (s *scene) powered(name string, state vimtypes.VirtualMachinePowerState) {
 		s.Fatal(err)
 	}
 	defer func() { _ = client.Logout(context.WithoutCancel(s.Context())) }()
-	all, err := view.NewManager(client.Client).CreateContainerView(s.Context(), client.ServiceContent.RootFolder, []string{"VirtualMachine"}, true)
-	if err != nil {
-		s.Fatal(err)
-	}
 	s.eventually(name+" is "+string(state), func() error {
 		var vms []mo.VirtualMachine
-		if err := all.Retrieve(s.Context(), []string{"VirtualMachine"}, []string{"name", "runtime.powerState"}, &vms); err != nil {
+		if err := vsphereclient.Everything(s.Context(), client, "VirtualMachine", []string{"name", "runtime.powerState"}, &vms); err != nil {
 			return err
 		}
 		for _, vm := range vms {

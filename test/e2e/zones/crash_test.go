@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vmware/govmomi/view"
 	"github.com/vmware/govmomi/vim25/mo"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -65,10 +64,8 @@ func (s *scene) machines() map[string]string {
 	client, err := vsphereclient.Login(s.Context(), v.URL, v.CAFile, v.Username, v.Password)
 	s.must(err)
 	defer func() { _ = client.Logout(s.Context()) }()
-	all, err := view.NewManager(client.Client).CreateContainerView(s.Context(), client.ServiceContent.RootFolder, []string{"VirtualMachine"}, true)
-	s.must(err)
 	var vms []mo.VirtualMachine
-	s.must(all.Retrieve(s.Context(), []string{"VirtualMachine"}, []string{"name", "config.template", "config.files.vmPathName"}, &vms))
+	s.must(vsphereclient.Everything(s.Context(), client, "VirtualMachine", []string{"name", "config.template", "config.files.vmPathName"}, &vms))
 	out := map[string]string{}
 	for _, vm := range vms {
 		if vm.Config != nil && !vm.Config.Template {

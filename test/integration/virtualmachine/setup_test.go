@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vmware/govmomi/view"
 	"github.com/vmware/govmomi/vim25/mo"
 	"k8s.io/apimachinery/pkg/runtime"
 	hostfake "k8s.io/client-go/kubernetes/fake"
@@ -125,12 +124,8 @@ func (w *world) inVCenter() []string {
 		w.t.Fatal(err)
 	}
 	defer func() { _ = client.Logout(context.WithoutCancel(w.t.Context())) }()
-	v, err := view.NewManager(client.Client).CreateContainerView(w.t.Context(), client.ServiceContent.RootFolder, []string{"VirtualMachine"}, true)
-	if err != nil {
-		w.t.Fatal(err)
-	}
 	var vms []mo.VirtualMachine
-	if err := v.Retrieve(w.t.Context(), []string{"VirtualMachine"}, []string{"name", "config.template"}, &vms); err != nil {
+	if err := vsphereclient.Everything(w.t.Context(), client, "VirtualMachine", []string{"name", "config.template"}, &vms); err != nil {
 		w.t.Fatal(err)
 	}
 	var names []string
