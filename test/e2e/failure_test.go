@@ -63,12 +63,7 @@ func TestCrowdSurvivesAKillOfTheServer(t *testing.T) {
 	u := admin(t)
 	u.apply(crowdManifest())
 	someCreated(t, u)
-	if err := cluster.KillSlipway(); err != nil {
-		t.Fatal(err)
-	}
-	if err := cluster.RestartSlipway(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	u.killSlipway()
 	allRun(t, u)
 }
 

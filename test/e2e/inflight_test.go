@@ -22,12 +22,7 @@ func TestVirtualMachineDeletedWhileItIsMadeLeavesNothingWhenTheServerIsKilled(t 
 	u.apply(vmManifest("web"))
 	u.wants("vm/web", `.status.conditions[?(@.type=="Created")].reason`, "Creating")
 	u.kubectl("delete", "vm/web", "--wait=false")
-	if err := cluster.KillSlipway(); err != nil {
-		t.Fatal(err)
-	}
-	if err := cluster.RestartSlipway(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	u.killSlipway()
 	u.wants("vm/web", ".metadata.name", "")
 	// The last that the dead server asked for has ended when a task that was begun after
 	// it, and takes as long, has.

@@ -58,20 +58,7 @@ func TestASocketOfTheGuestDecidesReadiness(t *testing.T) {
 	orderVCenter(t, http.MethodPut, "/vm/guest?"+q.Encode())
 	u.probed("web", "ProbeSucceeded", "True/Succeeded")
 	u.probed("web", "Ready", "True/Succeeded")
-	if err := cluster.KillSlipway(); err != nil {
-		t.Fatal(err)
-	}
-	if err := cluster.RestartSlipway(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	// The aggregator may have found the kinds gone while the server was away.
-	eventually(t, short, "the kinds are known again", func() error {
-		_, errOut, err := u.try("", "kubectl", "get", "vm/web")
-		if err != nil {
-			return errorf("%s", errOut)
-		}
-		return nil
-	})
+	u.killSlipway()
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -150,12 +137,7 @@ func TestWhatVSphereSaysOfAVMIsAnEventOnce(t *testing.T) {
 		}
 		return nil
 	})
-	if err := cluster.KillSlipway(); err != nil {
-		t.Fatal(err)
-	}
-	if err := cluster.RestartSlipway(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	u.killSlipway()
 	// What comes after the restart is told after what is told again.
 	q.Set("kind", "VmDasBeingResetEvent")
 	orderVCenter(t, http.MethodPost, "/vm/event?"+q.Encode())

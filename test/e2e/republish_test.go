@@ -96,17 +96,6 @@ func awaitHeld(t *testing.T, method string) {
 	})
 }
 
-// kill kills the server and starts it again.
-func kill(t *testing.T) {
-	t.Helper()
-	if err := cluster.KillSlipway(); err != nil {
-		t.Fatal(err)
-	}
-	if err := cluster.RestartSlipway(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestAServerThatIsKilledWhilePublishingPublishesOnce(t *testing.T) {
 	u := admin(t)
 	item := u.shares()
@@ -127,7 +116,7 @@ spec:
   target: {contentLibrary: %s, item: %[2]s}
 `, request, item))
 		u.wants("vmpub/"+request, `.status.conditions[?(@.type=="Uploaded")].reason`, "Publishing")
-		kill(t)
+		u.killSlipway()
 		u.kubectl("wait", "--for=condition=Complete", "vmpub/"+request, "--timeout=180s")
 		versions[u.get("vmpub/"+request, ".status.contentVersion")] = true
 	}

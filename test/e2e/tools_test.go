@@ -178,3 +178,22 @@ func (u user) restarted(vm string) {
 		return nil
 	})
 }
+
+// killSlipway kills the server, and returns when another one serves.
+func (u user) killSlipway() {
+	u.t.Helper()
+	if err := cluster.KillSlipway(); err != nil {
+		u.t.Fatal(err)
+	}
+	if err := cluster.RestartSlipway(u.t.Context()); err != nil {
+		u.t.Fatal(err)
+	}
+	// The aggregator may have found the kinds gone while the server was away.
+	eventually(u.t, long, "the kinds are known again", func() error {
+		_, errOut, err := u.try("", "kubectl", "get", "vm,vmgroup")
+		if err != nil {
+			return errorf("%s", errOut)
+		}
+		return nil
+	})
+}
