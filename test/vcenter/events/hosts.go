@@ -37,8 +37,12 @@ func (e *Events) RemoveHost(name string) ([]string, error) {
 	var ids []string
 	for _, ref := range slices.Clone(host.Vm) {
 		if vm, ok := e.registry.Get(ref).(*simulator.VirtualMachine); ok {
+			path, fault := e.gate.TakeOut(ctx, vm)
+			if fault != nil {
+				continue // destroyed meanwhile
+			}
 			ids = append(ids, ref.Value)
-			gone.vms = append(gone.vms, e.gate.TakeOut(ctx, vm))
+			gone.vms = append(gone.vms, path)
 		}
 	}
 	ctx.WithLock(cluster, func() {

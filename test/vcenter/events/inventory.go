@@ -21,7 +21,8 @@ func (e *Events) Unregister(id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return e.gate.TakeOut(strict.Acting(e.registry), vm), nil
+	path, fault := e.gate.TakeOut(strict.Acting(e.registry), vm)
+	return path, strict.Failed("unregister "+id, fault)
 }
 
 // Register puts a virtual machine back, into the folder that it was in, or into that

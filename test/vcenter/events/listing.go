@@ -64,6 +64,7 @@ func (e *Events) VMs() []VM {
 // Files lists the files and directories of all datastores as datastore paths, but
 // not those of content libraries. Directories end in a slash.
 func (e *Events) Files() ([]string, error) {
+	strict.AwaitRemovals(strict.Acting(e.registry))
 	var all []string
 	for _, entity := range e.registry.All("Datastore") {
 		ds, ok := entity.(*simulator.Datastore)

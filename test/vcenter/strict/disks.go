@@ -175,12 +175,19 @@ func (g *Gate) destroyWithDisks(ctx *simulator.Context, vm *simulator.VirtualMac
 	return fault
 }
 
+// AwaitRemovals waits until the directories of those that were destroyed are gone: the
+// simulator takes them away after the task has ended, under the lock of the file manager.
+func AwaitRemovals(ctx *simulator.Context) {
+	ctx.WithLock(ctx.Map.FileManager(), func() {})
+}
+
 // destroyMachine is Destroy_Task of a virtual machine. One without first class disks is
 // the simulator's.
 func (g *Gate) destroyMachine(ctx *simulator.Context, vm *simulator.VirtualMachine, req *types.Destroy_Task) soap.HasFault {
 	var res soap.HasFault
 	own := &simulator.Context{Context: ctx.Context, Map: ctx.Map}
 	lost, dc := g.unshared(ctx, vm), datacenterOf(ctx, vm.Self)
+	AwaitRemovals(own) // the simulator panics when files go while it lists them
 	var firstClass bool
 	own.WithLock(vm, func() {
 		firstClass = slices.ContainsFunc(disksOf(vm.Config), func(d *types.VirtualDisk) bool { return d.VDiskId != nil })

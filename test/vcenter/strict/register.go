@@ -33,15 +33,25 @@ func (g *Gate) UnregisterVM(ctx *simulator.Context, req *types.UnregisterVM) soa
 			RequestedState: types.VirtualMachinePowerStatePoweredOff, ExistingState: vm.Runtime.PowerState,
 		})}
 	}
-	g.TakeOut(ctx, vm)
+	if _, fault := g.TakeOut(ctx, vm); fault != nil {
+		return &methods.UnregisterVMBody{Fault_: simulator.Fault("", fault)}
+	}
 	return &methods.UnregisterVMBody{Res: &types.UnregisterVMResponse{}}
 }
 
 // TakeOut removes a virtual machine from the inventory, whatever its state, and
-// returns the path of its .vmx file, by which PutBack finds it.
-func (g *Gate) TakeOut(ctx *simulator.Context, vm *simulator.VirtualMachine) string {
+// returns the path of its .vmx file, by which PutBack finds it. One that was destroyed
+// while its lock was waited for is not there any more.
+func (g *Gate) TakeOut(ctx *simulator.Context, vm *simulator.VirtualMachine) (string, types.BaseMethodFault) {
 	var kept *mo.VirtualMachine
-	ctx.WithLock(vm, func() { kept, _ = simulator.Checkpoint(vm).(*mo.VirtualMachine) })
+	ctx.WithLock(vm, func() {
+		if ctx.Map.Get(vm.Self) != nil {
+			kept, _ = simulator.Checkpoint(vm).(*mo.VirtualMachine)
+		}
+	})
+	if kept == nil {
+		return "", &types.ManagedObjectNotFound{Obj: vm.Self}
+	}
 	path := kept.Config.Files.VmPathName
 	g.mu.Lock()
 	g.shelf[path] = kept
@@ -55,7 +65,7 @@ func (g *Gate) TakeOut(ctx *simulator.Context, vm *simulator.VirtualMachine) str
 		ctx.Map.RemoveReference(ctx, holder.obj, holder.field, vm.Self)
 	}
 	ctx.Map.Remove(ctx, vm.Self)
-	return path
+	return path, nil
 }
 
 // holder is a list of virtual machines that an object keeps.
