@@ -23,8 +23,10 @@ COUNT ?= 1
 ROUNDS ?= 5
 SUITES ?= unit integration e2e
 GO ?= go
-# Tests that say that they may run beside others mostly wait: more of them than there are cores.
-GOTEST ?= $(GO) test -timeout 20m -parallel=4 -shuffle=$(SEED) -count=$(COUNT)
+# Tests that say that they may run beside others mostly wait: more of them than there are
+# cores, and of unit tests, which start no programs but simulated vCenters, twice as many.
+# Informers of what they start panic when somebody has changed an object of theirs.
+GOTEST ?= KUBE_CACHE_MUTATION_DETECTOR=true $(GO) test -timeout 20m -parallel=4 -shuffle=$(SEED) -count=$(COUNT)
 
 PROGRAMS := slipway-apiserver slipway-dev virtctl
 LDFLAGS := -s -w
@@ -32,7 +34,10 @@ VERSION_LDFLAGS := $(LDFLAGS) -X k8s.io/component-base/version.gitVersion=$(VERS
 # Stamping component-base would turn off the Kubernetes features of the server that
 # are newer than our version number.
 SERVER_LDFLAGS := $(LDFLAGS) -X github.com/slipway-dev/slipway/cmd/slipway-apiserver/app.version=$(VERSION)
-UNIT := ./artifacts/... ./cmd/... ./pkg/... ./test/localcluster/... ./test/vcenter/...
+# What go build is asked for our own programs: the same flags and packages wherever they are
+# built, so that none is linked twice.
+OWN = -ldflags './cmd/...=$(SERVER_LDFLAGS)' -ldflags './cmd/virtctl=$(VERSION_LDFLAGS)' $(PROGRAMS:%=./cmd/%)
+UNIT := ./artifacts/... ./cmd/... ./hack/progress ./pkg/... ./test/localcluster/... ./test/vcenter/...
 
 ##@ Use
 
@@ -41,8 +46,8 @@ help: ## Show the targets.
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: build tools ## Run the whole environment on loopback until Ctrl-C; a second run goes on from the first.
-	@exec bin/slipway-dev run --data-dir=$(DATA_DIR)
+run: tools build ## Run the whole environment on loopback until Ctrl-C; a second run goes on from the first.
+	@exec bin/slipway-dev run '--data-dir=$(DATA_DIR)'
 
 ##@ Build
 
@@ -51,14 +56,17 @@ build: ## Build our own programs into bin/.
 	@$(GO) version >/dev/null 2>&1 || { echo "go is missing: install Go 1.26 or newer (https://go.dev/dl)" >&2; exit 1; }
 	@test -x bin/slipway-apiserver || echo "building $(PROGRAMS) into bin/: about 5 minutes the first time, seconds later"
 	@mkdir -p bin
-	@$(GO) build -ldflags '$(SERVER_LDFLAGS)' -o bin/ ./cmd/slipway-apiserver ./cmd/slipway-dev
-	@$(GO) build -ldflags '$(VERSION_LDFLAGS)' -o bin/ ./cmd/virtctl
+	@$(GO) build -o bin/ $(OWN)
 	@ln -sf virtctl bin/kubectl-virt
 	@install -m 755 hack/kubectl_complete-virt bin/
 
 .PHONY: tools
-tools: ## Build kube-apiserver, kube-controller-manager and kubectl into bin/, once.
-	@hack/build-tools.sh
+tools: ## Build kube-apiserver, kube-controller-manager and kubectl into bin/, once, and our own programs with them.
+	@hack/build-tools.sh $(OWN)
+
+.PHONY: tools-cluster-api
+tools-cluster-api: tools ## Build the manager of Cluster API into bin/, once; tests run it.
+	@hack/build-cluster-api.sh
 
 .PHONY: generate
 generate: ## Write all generated code anew; needed after a change of the API types.
@@ -66,18 +74,19 @@ generate: ## Write all generated code anew; needed after a change of the API typ
 	@hack/update-protobuf.sh
 	@hack/update-codegen.sh
 	@$(GO) run ./hack/imports-table ARCHITECTURE.md
+	@hack/update-api-docs.sh
 
 ##@ Test
 
 .PHONY: test
-test: build tools test-unit test-integration test-e2e test-chaos-short test-odd-short ## Run all tests.
+test: tools build test-unit test-integration test-e2e ## Run all tests.
 
 .PHONY: test-unit
 test-unit: ## Run the tests that need no other program.
-	$(GOTEST) $(UNIT)
+	$(GOTEST) -parallel=8 $(UNIT)
 
 .PHONY: test-integration
-test-integration: ## Run the tests against slipway-apiserver in the test process.
+test-integration: tools ## Run the tests against slipway-apiserver in the test process, and against a second kube-apiserver.
 	$(if $(wildcard test/integration),$(GOTEST) ./test/integration/...)
 
 .PHONY: test-schema
@@ -85,39 +94,48 @@ test-schema: ## Try every odd value at every place of the schema of every kind b
 	$(GO) test -timeout 4h -count=$(COUNT) -v ./test/integration/odd -long
 
 .PHONY: test-odd
-test-odd: build tools ## Make a machine of every odd value that the API accepts, change it, and look for what waits without a reason or is done again and again.
+test-odd: tools build ## Make a machine of every odd value that the API accepts, change it, and look for what waits without a reason or is done again and again.
 	$(GO) test -timeout 4h -count=$(COUNT) -v ./test/odd -long
 
 .PHONY: test-odd-short
-test-odd-short: build tools ## Run a part of test-odd.
+test-odd-short: tools build ## Run a part of test-odd.
 	$(GOTEST) ./test/odd
 
 .PHONY: test-e2e
-test-e2e: build tools ## Run the tests against the whole environment, of each package until one fails: they share it.
-	$(GOTEST) -failfast ./test/e2e/...
+test-e2e: tools build tools-cluster-api ## Run the tests against the whole environment, of each package until one fails: they share it; with them a part of test-odd and a minute of test-chaos.
+	$(GOTEST) -failfast ./test/e2e/... ./test/chaos ./test/odd
+
+.PHONY: test-dashboard
+test-dashboard: build tools ## Look at virtctl dashboard with 2,000 VMs in a headless Chromium, which is installed if it is missing, and take the pictures of the documentation.
+	@hack/install-chromium.sh
+	$(GO) test -timeout 30m -count=$(COUNT) -v ./test/dashboard -long -pictures=$(CURDIR)/docs/pictures
 
 # What goes wrong, by the names of test/chaos. Nothing means all of them in the long run,
 # and in the short one those that are survived every time.
 EVENTS ?=
 
 .PHONY: test-chaos
-test-chaos: build tools ## Let everything go wrong for 300 VMs and 20 kills of the server, and look for what is lost; SEED repeats it.
+test-chaos: tools build ## Let everything go wrong for 300 VMs and 20 kills of the server, and look for what is lost; SEED repeats it.
 	$(GO) test -timeout 2h -count=$(COUNT) -v ./test/chaos -long -seed=$(SEED) -events=$(or $(EVENTS),all)
 
 .PHONY: test-chaos-short
-test-chaos-short: build tools ## Run a minute of test-chaos.
+test-chaos-short: tools build ## Run a minute of test-chaos.
 	$(GOTEST) ./test/chaos -seed=$(SEED) -events=$(EVENTS)
 
 # What goes wrong in test-faults, by the names of its table. Nothing means all.
 FAULTS ?=
 
 .PHONY: test-faults
-test-faults: build tools ## Let each fault meet each operation at each moment, and print the table of docs/faults.md.
+test-faults: tools build ## Let each fault meet each operation at each moment, and print the table of docs/faults.md.
 	$(GO) test -timeout 2h -count=$(COUNT) -v ./test/faults -long -faults=$(FAULTS)
 
 .PHONY: test-faults-short
-test-faults-short: build tools ## Run a minute of test-faults.
+test-faults-short: tools build ## Run a minute of test-faults.
 	$(GOTEST) ./test/faults
+
+.PHONY: test-replicas
+test-replicas: build tools ## Let every fault meet three replicas with the embedded etcd, for long, and print how long nothing was served.
+	$(GO) test -timeout 1h -count=$(COUNT) -v ./test/e2e/replicas -run TestACluster -long
 
 .PHONY: test-race
 test-race: ## Run the unit tests with the race detector.
@@ -140,12 +158,20 @@ bench-queue: ## Compare the work queue with its peers.
 	$(GO) run -C test/performance/queue .
 
 .PHONY: bench-api
-bench-api: build tools ## Compare the cost of requests with that of a custom resource; API takes flags, for example API="-rounds=3".
-	$(GO) run ./test/performance/api -bin $(BIN) $(API)
+bench-api: tools build ## Compare the cost of requests with that of a custom resource; API takes flags, for example API="-rounds=3".
+	$(GO) run ./test/performance/api $(API)
+
+.PHONY: bench-memory
+bench-memory: tools build ## Measure what the server holds with 20,000 virtual machines; MEMORY takes flags, for example MEMORY="-machines=5000 -after=1m".
+	$(GO) run ./test/performance/memory $(MEMORY)
 
 .PHONY: bench-system
-bench-system: build tools ## Measure the running system; SYSTEM takes flags, for example SYSTEM="-stable=1000 -tries=3".
+bench-system: tools build ## Measure the running system; SYSTEM takes flags, for example SYSTEM="-stable=1000 -tries=3".
 	$(GO) run ./test/performance/system $(SYSTEM)
+
+.PHONY: bench-machines
+bench-machines: tools build ## Measure Machines from their creation to their Nodes; MACHINES takes flags, for example MACHINES="-machines=100 -manager=cluster-api" after hack/build-cluster-api.sh.
+	$(GO) run ./test/performance/machines $(MACHINES)
 
 ##@ Check
 

@@ -3,8 +3,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Builds kube-apiserver, kube-controller-manager and kubectl from the version of
-# k8s.io/kubernetes that hack/tools/go.mod pins, into bin/. A stamp keeps them
-# until the module or this script changes.
+# k8s.io/kubernetes that hack/tools/go.mod pins, into bin/, and in the same go what the
+# arguments say, which are those of go build: half of the packages are in both, and while
+# one program is linked the others go on. A stamp keeps them until the module or this
+# script changes.
+#
+# usage: build-tools.sh [-ldflags pattern=flags]... [package...]
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -17,7 +21,7 @@ if ! command -v go >/dev/null; then
 fi
 
 stamp="${bin}/.tools.stamp"
-want="$(cat hack/tools/go.mod hack/tools/go.sum hack/build-tools.sh | sha256sum | cut -d' ' -f1) $(go env GOVERSION GOOS GOARCH | xargs)"
+want="$(cat hack/tools/go.mod hack/tools/go.sum hack/all.work hack/build-tools.sh | sha256sum | cut -d' ' -f1) $(go env GOVERSION GOOS GOARCH | xargs)"
 present=yes
 for p in "${programs[@]}"; do
 	[[ -x "${bin}/${p}" ]] || present=no
@@ -35,14 +39,8 @@ for pkg in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
 	flags+=" -X ${pkg}.gitTreeState=clean"
 done
 
-echo "building ${programs[*]} ${version} into bin/: once, about 10 minutes on two cores, seconds when Go's build cache has them"
+echo "building all programs, with ${programs[*]} ${version}, into bin/: once, some minutes, seconds when Go's build cache has them"
 mkdir -p "${bin}"
 rm -f "${stamp}"
-start=${SECONDS}
-for p in "${programs[@]}"; do
-	begin=${SECONDS}
-	(cd hack/tools && go build -trimpath -ldflags "${flags}" -o "${bin}/${p}" "k8s.io/kubernetes/cmd/${p}")
-	echo "  ${p} ${version}: $((SECONDS - begin)) s"
-done
+go run ./hack/progress -work hack/all.work -o "${bin}/" -ldflags "k8s.io/kubernetes/cmd/...=${flags}" "$@" "${programs[@]/#/k8s.io/kubernetes/cmd/}"
 echo "${want}" >"${stamp}"
-echo "built the Kubernetes programs in $((SECONDS - start)) s"

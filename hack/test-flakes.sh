@@ -60,7 +60,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
 # Building is not what is measured: it goes before the load.
-make --no-print-directory build tools
+make --no-print-directory tools build
 for ((core = 0; core < $(nproc); core++)); do
 	busy $$ &
 	load+=($!)

@@ -22,6 +22,9 @@ VIOLATIONS="${ROOT}/hack/openapi-violations.list"
 # shellcheck source=/dev/null
 source "${CODEGEN}/kube_codegen.sh"
 
+# What our types and endpoints use of Kubernetes' own, which describes itself.
+KUBE_CODEGEN_READONLY_PKGS+=(k8s.io/api/autoscaling/v1)
+
 # kube_codegen.sh leaves files behind in the temporary directory.
 TMPDIR="$(mktemp -d)"
 export TMPDIR
@@ -34,6 +37,8 @@ kube::codegen::gen_openapi \
     --output-dir "${ROOT}/pkg/generated/openapi" \
     --output-pkg "${MODULE}/pkg/generated/openapi" \
     --output-model-name-file zz_generated.model_name.go \
+    --extra-pkgs k8s.io/api/autoscaling/v1 \
+    --extra-pkgs k8s.io/apimachinery/pkg/util/intstr \
     --report-filename "${VIOLATIONS}" --update-report \
     --boilerplate "${BOILERPLATE}" \
     "${ROOT}/pkg/apis"

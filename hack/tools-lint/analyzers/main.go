@@ -4,7 +4,8 @@
 // Command analyzers runs the checks of the house that staticcheck has not, over the
 // packages that are its arguments: errors are compared by errors.Is and errors.As,
 // switches over an enumeration have all its values or a default, no struct holds a
-// context, and a package has one alias. A line that ends in //nolint:NAME // REASON is
+// context, and a package has one alias. The types of the API are checked by kube-api-linter,
+// too. A line that ends in //nolint:NAME // REASON is
 // not reported by the check NAME.
 package main
 
@@ -56,6 +57,12 @@ func main() {
 		containedctx.Analyzer,
 		importas.Analyzer,
 	}
+	api, err := apiChecks()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "analyzers:", err)
+		os.Exit(1)
+	}
+	checks = append(checks, api...)
 	var names []string
 	for _, check := range checks {
 		check.Run = except(check.Name, check.Run)
