@@ -24,6 +24,8 @@ const (
 	// maxAnnotations is what annotations may have together in Kubernetes, in bytes
 	// (TotalAnnotationSizeLimitB); validation adds them up.
 	maxAnnotations = 256 << 10
+	// maxClusterName is the longest name of a Cluster, in bytes: it is the value of a label.
+	maxClusterName = 63
 	// maxLabels is the most labels, finalizers or owners of an object: many more than
 	// anybody needs. Kubernetes sets no limit.
 	maxLabels = 512
@@ -104,6 +106,28 @@ var table = map[string]bound{
 	"VirtualMachineClassSpec.description":            {text: 4096, lines: true},
 	// A hundred and more certificates.
 	"VCenterSpec.caBundle": {text: 256 << 10},
+	// What Cluster API's v1beta2 lets these have, so that manifests move over.
+	"MachineSpec.clusterName":                             {text: maxClusterName},
+	"MachineSetSpec.clusterName":                          {text: maxClusterName},
+	"MachineDeploymentSpec.clusterName":                   {text: maxClusterName},
+	"MachineHealthCheckSpec.clusterName":                  {text: maxClusterName},
+	"MachineSpec.providerID":                              {text: 512},
+	"MachineSpec.failureDomain":                           {text: 256},
+	"MachineSpec.version":                                 {text: 256},
+	"MachineSpec.readinessGates":                          {items: 32},
+	"MachineNamingSpec.template":                          {text: 256},
+	"MachineDrainRuleSpec.machines":                       {items: 32},
+	"MachineDrainRuleSpec.pods":                           {items: 32},
+	"MachineHealthCheckChecks.unhealthyNodeConditions":    {items: 100},
+	"MachineHealthCheckChecks.unhealthyMachineConditions": {items: 100},
+	"NetworkRanges.cidrBlocks":                            {items: 100},
+	"APIEndpoint.host":                                    {text: 512},
+	"SlipwayClusterSpec.zones":                            {items: 100},
+	"FailureDomain.name":                                  {text: 256},
+	"ObjectMeta.annotations":                              {items: maxLabels, text: maxAnnotations, lines: true},
+	"ObjectMeta.labels":                                   {items: maxLabels},
+	"TemplateMetadata.annotations":                        {items: maxLabels, text: maxAnnotations, lines: true},
+	"TemplateMetadata.labels":                             {items: maxLabels},
 	// Features of a CPU are in the hundreds.
 	"CPUPreferences.preferredCPUFeatures":        {items: 512},
 	"VirtualMachineInstancetypeSpec.annotations": {items: maxLabels, text: maxAnnotations, lines: true},

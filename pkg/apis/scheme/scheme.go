@@ -11,12 +11,14 @@
 package scheme
 
 import (
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
@@ -41,6 +43,8 @@ func Install(s *runtime.Scheme) {
 	AddVersions(s)
 	addHub(s, itv1alpha1.SchemeGroupVersion)
 	addHub(s, vmv1alpha1.SchemeGroupVersion)
+	addHub(s, clusterv1alpha1.SchemeGroupVersion)
+	addHub(s, autoscalingv1.SchemeGroupVersion)
 }
 
 // AddVersions adds what clients see to s: all groups, and what the server answers with
@@ -48,6 +52,7 @@ func Install(s *runtime.Scheme) {
 func AddVersions(s *runtime.Scheme) {
 	utilruntime.Must(itv1alpha1.AddToScheme(s))
 	utilruntime.Must(vmv1alpha1.AddToScheme(s))
+	utilruntime.Must(clusterv1alpha1.AddToScheme(s))
 
 	// Options such as ListOptions are looked up in the core group's v1, and
 	// answers such as Status are written in it.

@@ -28,14 +28,16 @@ const AnnotationRecovered = "instancetype.slipway.dev/recovered"
 // it; it cannot be changed.
 type ControllerRevision struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object metadata. Labels name what was captured.
+	// metadata is the standard object metadata. Labels name what was captured.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
 	// data is the captured object, with its apiVersion, kind and spec, and of its
 	// metadata what identifies it. It cannot be changed.
+	// +optional
 	Data runtime.RawExtension `json:"data,omitempty" protobuf:"bytes,2,opt,name=data"`
 	// revision is the generation of the captured object. It cannot be changed.
+	// +required
 	Revision int64 `json:"revision" protobuf:"varint,3,opt,name=revision"`
 }
 

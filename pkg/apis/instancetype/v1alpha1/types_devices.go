@@ -6,6 +6,7 @@ package v1alpha1
 // GPU is one GPU of a virtual machine.
 type GPU struct {
 	// name tells the GPUs of one virtual machine apart.
+	// +required
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 
 	// deviceName is the vGPU profile or the name of the passed through device.
@@ -52,6 +53,7 @@ type VGPUDisplayOptions struct {
 // HostDevice is one device of the host passed through to a virtual machine.
 type HostDevice struct {
 	// name tells the host devices of one virtual machine apart.
+	// +required
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 
 	// deviceName is the name under which the host offers the device.

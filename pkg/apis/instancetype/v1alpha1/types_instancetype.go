@@ -15,12 +15,13 @@ import (
 // names it takes these values and must not set them itself.
 type VirtualMachineInstancetype struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// metadata is the standard object metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
 	// spec is the size. It may be changed at any time: virtual machines keep the
 	// revision they captured until they are refreshed.
+	// +required
 	Spec VirtualMachineInstancetypeSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
 }
 
@@ -46,12 +47,13 @@ type VirtualMachineInstancetypeList struct {
 // namespace.
 type VirtualMachineClusterInstancetype struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// metadata is the standard object metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
 	// spec is the size. It may be changed at any time: virtual machines keep the
 	// revision they captured until they are refreshed.
+	// +required
 	Spec VirtualMachineInstancetypeSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
 }
 
@@ -84,9 +86,11 @@ type VirtualMachineInstancetypeSpec struct {
 	SchedulerName string `json:"schedulerName,omitempty" protobuf:"bytes,2,opt,name=schedulerName"`
 
 	// cpu is the number of vCPUs and how they are provided.
+	// +required
 	CPU CPUInstancetype `json:"cpu" protobuf:"bytes,3,opt,name=cpu"`
 
 	// memory is the amount of memory and how it is provided.
+	// +required
 	Memory MemoryInstancetype `json:"memory" protobuf:"bytes,4,opt,name=memory"`
 
 	// gpus are the GPUs given to the virtual machine, by profile or device name.

@@ -16,12 +16,13 @@ import (
 // virtual machine leaves unset and never overrules it.
 type VirtualMachinePreference struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// metadata is the standard object metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
 	// spec is what is preferred. It may be changed at any time: virtual machines
 	// keep the revision they captured until they are refreshed.
+	// +optional
 	Spec VirtualMachinePreferenceSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
 }
 
@@ -47,12 +48,13 @@ type VirtualMachinePreferenceList struct {
 // of every namespace.
 type VirtualMachineClusterPreference struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// metadata is the standard object metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
 	// spec is what is preferred. It may be changed at any time: virtual machines
 	// keep the revision they captured until they are refreshed.
+	// +optional
 	Spec VirtualMachinePreferenceSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
 }
 
@@ -170,11 +172,13 @@ type PreferenceRequirements struct {
 // CPUPreferenceRequirement is the number of vCPUs that is needed.
 type CPUPreferenceRequirement struct {
 	// guest is the least number of vCPUs, at least 1.
+	// +required
 	Guest int32 `json:"guest" protobuf:"varint,1,opt,name=guest"`
 }
 
 // MemoryPreferenceRequirement is the amount of memory that is needed.
 type MemoryPreferenceRequirement struct {
 	// guest is the least amount of memory, more than 0.
+	// +required
 	Guest resource.Quantity `json:"guest" protobuf:"bytes,1,opt,name=guest"`
 }

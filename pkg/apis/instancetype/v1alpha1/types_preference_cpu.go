@@ -83,6 +83,7 @@ const (
 // CPUFeature is one CPU feature and whether the guest is to have it.
 type CPUFeature struct {
 	// name is the name of the feature.
+	// +required
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 
 	// policy is one of force, require, optional, disable, forbid. Empty stands

@@ -209,9 +209,11 @@ type BlockSize struct {
 // CustomBlockSize are block sizes in bytes.
 type CustomBlockSize struct {
 	// logical is the smallest unit of access in bytes, from 512 to 2 MiB.
+	// +required
 	Logical int64 `json:"logical" protobuf:"varint,1,opt,name=logical"`
 
 	// physical is the unit of the storage in bytes, at least logical.
+	// +required
 	Physical int64 `json:"physical" protobuf:"varint,2,opt,name=physical"`
 
 	// discardGranularity is the unit of discarding in bytes, a multiple of

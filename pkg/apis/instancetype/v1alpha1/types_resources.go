@@ -11,6 +11,7 @@ import (
 type CPUInstancetype struct {
 	// guest is the number of vCPUs that the guest sees, at least 1. How they are
 	// arranged in sockets and cores is for the preference to say.
+	// +required
 	Guest int32 `json:"guest" protobuf:"varint,1,opt,name=guest"`
 
 	// model is the CPU model to present to the guest. It is stored for
@@ -65,6 +66,7 @@ type Realtime struct {
 type MemoryInstancetype struct {
 	// guest is the amount of memory that the guest sees. vSphere gives memory in
 	// multiples of 4 MiB.
+	// +required
 	Guest resource.Quantity `json:"guest" protobuf:"bytes,1,opt,name=guest"`
 
 	// hugepages backs the memory with large pages. It excludes

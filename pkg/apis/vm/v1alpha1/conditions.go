@@ -29,6 +29,10 @@ const (
 	// ConditionBootstrapDataRemoved is True when what was read from Secrets is no longer in
 	// the vSphere VM. It is absent unless that was asked for.
 	ConditionBootstrapDataRemoved = "BootstrapDataRemoved"
+	// ConditionMachineReady is True when the Machine whose infrastructure the VM is lets it be
+	// created: it names the VM, it has bootstrap data, and the infrastructure of its cluster is
+	// there. It stays as it was then. A VM of no Machine has none.
+	ConditionMachineReady = "MachineReady"
 	// ConditionStorageReady is True when datastore and storage class are usable.
 	ConditionStorageReady = "StorageReady"
 	// ConditionVolumesReady is True when every claim that the VM names is attached or can
@@ -110,6 +114,9 @@ const (
 // Condition types of a VirtualMachineGroup are ConditionGroupLinked, ConditionPowerStateSynced,
 // which is True when all members were asked for the power state of the group and have it, or
 // their own, and ConditionReady, which is True when they are also linked and Ready themselves.
+
+// Condition types of a SlipwayCluster are ConditionReady, which is True when it is provisioned and
+// all zones that it names can be used, and ConditionPaused.
 
 // Condition types of an image, beside ConditionReady, which is True when vSphere has the
 // image and virtual machines can be made from it.
@@ -213,7 +220,8 @@ const (
 	ReasonDelayed = "Delayed"
 	// ReasonHeldByCheck means that an annotation keeps the VM from being powered on or deleted.
 	ReasonHeldByCheck = "HeldByCheck"
-	// ReasonPending means that the step of a member of a group has yet to begin.
+	// ReasonPending means that the step of a member of a group has yet to begin, or that a
+	// record is not written again so soon for labels and annotations alone.
 	ReasonPending = "Pending"
 	// ReasonWaitingForMembers means that a step of a group waits for members of the one
 	// before it.
@@ -234,6 +242,17 @@ const (
 	ReasonConflict = "Conflict"
 	// ReasonRequirementsNotMet means that the size is below what the preference requires.
 	ReasonRequirementsNotMet = "RequirementsNotMet"
+	// ReasonWaitingForMachine means that no Machine owns the VM yet, which its labels or owners
+	// say that it is made for.
+	ReasonWaitingForMachine = "WaitingForMachine"
+	// ReasonWaitingForClusterInfrastructure means that the Cluster of the Machine does not say
+	// yet that its infrastructure is provisioned.
+	ReasonWaitingForClusterInfrastructure = "WaitingForClusterInfrastructureReady"
+	// ReasonWaitingForBootstrapData means that the Machine names no Secret with bootstrap data
+	// yet.
+	ReasonWaitingForBootstrapData = "WaitingForBootstrapData"
+	// ReasonWaitingForEndpoint means that it is not known where the API of a cluster is to be.
+	ReasonWaitingForEndpoint = "WaitingForControlPlaneEndpoint"
 	// ReasonPaused means that reconciling is paused.
 	ReasonPaused = "Paused"
 	// ReasonDeleting means that the VM is being deleted.
@@ -273,6 +292,6 @@ const (
 // order in which they are worth telling.
 var CreatePrerequisites = []string{
 	ConditionInstancetypeReady, ConditionPreferenceReady, ConditionClassReady,
-	ConditionImageReady, ConditionBootstrapReady, ConditionStorageReady, ConditionVolumesReady,
+	ConditionImageReady, ConditionMachineReady, ConditionBootstrapReady, ConditionStorageReady, ConditionVolumesReady,
 	ConditionNetworkReady, ConditionAddressesReady, ConditionPlacementReady, ConditionImageCacheReady,
 }

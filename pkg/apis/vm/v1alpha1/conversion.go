@@ -35,6 +35,8 @@ var selectableFields = map[string][]string{
 	"VirtualMachinePublishRequest": nil,
 	"VirtualMachineSnapshot":       {"spec.vmName"},
 	"VirtualMachineGroup":          nil,
+	"VirtualMachineTemplate":       nil,
+	"SlipwayCluster":               nil,
 	"VirtualMachineClass":          nil,
 	"VirtualMachineImage":          nil,
 	"ClusterVirtualMachineImage":   nil,

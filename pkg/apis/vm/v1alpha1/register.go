@@ -49,6 +49,8 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&VirtualMachinePublishRequest{}, &VirtualMachinePublishRequestList{},
 		&VirtualMachineSnapshot{}, &VirtualMachineSnapshotList{},
 		&VirtualMachineGroup{}, &VirtualMachineGroupList{},
+		&VirtualMachineTemplate{}, &VirtualMachineTemplateList{},
+		&SlipwayCluster{}, &SlipwayClusterList{},
 		&ClusterVirtualMachineImage{}, &ClusterVirtualMachineImageList{},
 		&RefreshOptions{}, &RefreshResult{},
 		&PowerOptions{}, &ExpandOptions{}, &VirtualMachineConsole{},

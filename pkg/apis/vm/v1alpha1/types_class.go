@@ -15,11 +15,11 @@ import (
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type VirtualMachineClass struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// metadata is the standard object metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// Spec is the size.
+	// spec is the size.
 	// +optional
 	Spec VirtualMachineClassSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 }
@@ -33,23 +33,25 @@ type VirtualMachineClassList struct {
 	// +optional
 	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// Items are the classes.
+	// items are the classes.
 	Items []VirtualMachineClass `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
 // VirtualMachineClassSpec is the size of a class.
 type VirtualMachineClassSpec struct {
-	// CPU of the virtual machines; sockets, cores or threads are required.
+	// cpu of the virtual machines; sockets, cores or threads are required.
+	// +optional
 	CPU VirtualMachineCPU `json:"cpu" protobuf:"bytes,1,opt,name=cpu"`
-	// Memory of the virtual machines; guest is required.
+	// memory of the virtual machines; guest is required.
+	// +optional
 	Memory VirtualMachineMemory `json:"memory" protobuf:"bytes,2,opt,name=memory"`
-	// Devices of the virtual machines.
+	// devices of the virtual machines.
 	// +optional
 	Devices *VirtualMachineDevices `json:"devices,omitempty" protobuf:"bytes,3,opt,name=devices"`
-	// MinHardwareVersion is the lowest virtual hardware version.
+	// minHardwareVersion is the lowest virtual hardware version.
 	// +optional
 	MinHardwareVersion int32 `json:"minHardwareVersion,omitempty" protobuf:"varint,4,opt,name=minHardwareVersion"`
-	// Description for people.
+	// description for people.
 	// +optional
 	Description string `json:"description,omitempty" protobuf:"bytes,5,opt,name=description"`
 }

@@ -36,9 +36,10 @@ const (
 
 // Shares is the relative weight of a virtual machine under contention.
 type Shares struct {
-	// Level is Low, Normal, High or Custom.
+	// level is Low, Normal, High or Custom.
+	// +required
 	Level SharesLevel `json:"level" protobuf:"bytes,1,opt,name=level,casttype=SharesLevel"`
-	// Shares is the number of shares; required when level is Custom, otherwise
+	// shares is the number of shares; required when level is Custom, otherwise
 	// not allowed. Range 1 to 1000000.
 	// +optional
 	Shares *int32 `json:"shares,omitempty" protobuf:"varint,2,opt,name=shares"`
@@ -47,72 +48,72 @@ type Shares struct {
 // VirtualMachineCPU describes the virtual CPUs. The number of vCPUs is
 // sockets × cores × threads, each taken as 1 when unset.
 type VirtualMachineCPU struct {
-	// Sockets is the number of virtual sockets.
+	// sockets is the number of virtual sockets.
 	// +optional
 	Sockets int32 `json:"sockets,omitempty" protobuf:"varint,1,opt,name=sockets"`
-	// Cores is the number of cores per socket.
+	// cores is the number of cores per socket.
 	// +optional
 	Cores int32 `json:"cores,omitempty" protobuf:"varint,2,opt,name=cores"`
-	// Threads is the number of threads per core.
+	// threads is the number of threads per core.
 	// +optional
 	Threads int32 `json:"threads,omitempty" protobuf:"varint,3,opt,name=threads"`
-	// MaxSockets is the ceiling to which sockets can be added to a running VM.
+	// maxSockets is the ceiling to which sockets can be added to a running VM.
 	// +optional
 	MaxSockets *int32 `json:"maxSockets,omitempty" protobuf:"varint,4,opt,name=maxSockets"`
-	// HotAddEnabled lets vCPUs be added to a running VM. It is set while the VM
+	// hotAddEnabled lets vCPUs be added to a running VM. It is set while the VM
 	// is powered off. Defaults, in the effective spec, to true when maxSockets
 	// exceeds sockets.
 	// +optional
 	HotAddEnabled *bool `json:"hotAddEnabled,omitempty" protobuf:"varint,5,opt,name=hotAddEnabled"`
-	// Model asks for a CPU model. It has no meaning on vSphere, where EVC
+	// model asks for a CPU model. It has no meaning on vSphere, where EVC
 	// decides, and is kept with a warning.
 	// +optional
 	Model string `json:"model,omitempty" protobuf:"bytes,6,opt,name=model"`
-	// DedicatedCPUPlacement reserves all CPU cycles and sets high latency sensitivity.
+	// dedicatedCPUPlacement reserves all CPU cycles and sets high latency sensitivity.
 	// +optional
 	DedicatedCPUPlacement *bool `json:"dedicatedCPUPlacement,omitempty" protobuf:"varint,7,opt,name=dedicatedCPUPlacement"`
-	// LatencySensitivity is Normal or High.
+	// latencySensitivity is Normal or High.
 	// +optional
 	LatencySensitivity LatencySensitivity `json:"latencySensitivity,omitempty" protobuf:"bytes,8,opt,name=latencySensitivity,casttype=LatencySensitivity"`
-	// ExposeVNUMA keeps the vNUMA topology visible to the guest.
+	// exposeVNUMA keeps the vNUMA topology visible to the guest.
 	// +optional
 	ExposeVNUMA *bool `json:"exposeVNUMA,omitempty" protobuf:"varint,9,opt,name=exposeVNUMA"`
-	// Reservation is the guaranteed CPU in hertz, for example 2G for 2 GHz;
+	// reservation is the guaranteed CPU in hertz, for example 2G for 2 GHz;
 	// whole megahertz.
 	// +optional
 	Reservation *resource.Quantity `json:"reservation,omitempty" protobuf:"bytes,10,opt,name=reservation"`
-	// Limit is the most CPU in hertz; whole megahertz.
+	// limit is the most CPU in hertz; whole megahertz.
 	// +optional
 	Limit *resource.Quantity `json:"limit,omitempty" protobuf:"bytes,11,opt,name=limit"`
-	// Shares is the weight under contention.
+	// shares is the weight under contention.
 	// +optional
 	Shares *Shares `json:"shares,omitempty" protobuf:"bytes,12,opt,name=shares"`
 }
 
 // VirtualMachineMemory describes the memory.
 type VirtualMachineMemory struct {
-	// Guest is the memory that the guest sees; a multiple of 4Mi.
+	// guest is the memory that the guest sees; a multiple of 4Mi.
 	// +optional
 	Guest *resource.Quantity `json:"guest,omitempty" protobuf:"bytes,1,opt,name=guest"`
-	// MaxGuest is the ceiling to which memory can be added to a running VM.
+	// maxGuest is the ceiling to which memory can be added to a running VM.
 	// +optional
 	MaxGuest *resource.Quantity `json:"maxGuest,omitempty" protobuf:"bytes,2,opt,name=maxGuest"`
-	// HotAddEnabled lets memory be added to a running VM. It is set while the
+	// hotAddEnabled lets memory be added to a running VM. It is set while the
 	// VM is powered off. Defaults, in the effective spec, to true when maxGuest
 	// exceeds guest.
 	// +optional
 	HotAddEnabled *bool `json:"hotAddEnabled,omitempty" protobuf:"varint,3,opt,name=hotAddEnabled"`
-	// HugePageSize backs the guest with large pages: 2Mi or 1Gi. 1Gi needs a
+	// hugePageSize backs the guest with large pages: 2Mi or 1Gi. 1Gi needs a
 	// full memory reservation.
 	// +optional
 	HugePageSize string `json:"hugePageSize,omitempty" protobuf:"bytes,4,opt,name=hugePageSize"`
-	// Reservation is the guaranteed memory; whole mebibytes.
+	// reservation is the guaranteed memory; whole mebibytes.
 	// +optional
 	Reservation *resource.Quantity `json:"reservation,omitempty" protobuf:"bytes,5,opt,name=reservation"`
-	// Limit is the most memory; whole mebibytes.
+	// limit is the most memory; whole mebibytes.
 	// +optional
 	Limit *resource.Quantity `json:"limit,omitempty" protobuf:"bytes,6,opt,name=limit"`
-	// Shares is the weight under contention.
+	// shares is the weight under contention.
 	// +optional
 	Shares *Shares `json:"shares,omitempty" protobuf:"bytes,7,opt,name=shares"`
 }
@@ -130,66 +131,68 @@ const (
 
 // VirtualMachineFirmware configures the firmware.
 type VirtualMachineFirmware struct {
-	// Bootloader is BIOS or EFI. The image decides when unset.
+	// bootloader is BIOS or EFI. The image decides when unset.
 	// +optional
 	Bootloader Bootloader `json:"bootloader,omitempty" protobuf:"bytes,1,opt,name=bootloader,casttype=Bootloader"`
-	// SecureBoot turns UEFI secure boot on; needs EFI.
+	// secureBoot turns UEFI secure boot on; needs EFI.
 	// +optional
 	SecureBoot *bool `json:"secureBoot,omitempty" protobuf:"varint,2,opt,name=secureBoot"`
-	// UUID is the BIOS UUID. The server fills it at creation. Immutable once set.
+	// uuid is the BIOS UUID. The server fills it at creation. Immutable once set.
 	// +optional
 	UUID string `json:"uuid,omitempty" protobuf:"bytes,3,opt,name=uuid"`
 }
 
 // VirtualMachineDevices lists devices besides disks and network interfaces.
 type VirtualMachineDevices struct {
-	// GPUs are the vGPU profiles or pass-through GPUs.
+	// gpus are the vGPU profiles or pass-through GPUs.
 	// +optional
 	// +listType=atomic
 	GPUs []VirtualMachineDevice `json:"gpus,omitempty" protobuf:"bytes,1,rep,name=gpus"`
-	// HostDevices are the pass-through PCI devices (Dynamic DirectPath I/O).
+	// hostDevices are the pass-through PCI devices (Dynamic DirectPath I/O).
 	// +optional
 	// +listType=atomic
 	HostDevices []VirtualMachineDevice `json:"hostDevices,omitempty" protobuf:"bytes,2,rep,name=hostDevices"`
-	// TPM is the virtual trusted platform module; needs EFI.
+	// tpm is the virtual trusted platform module; needs EFI.
 	// +optional
 	TPM *VirtualMachineTPM `json:"tpm,omitempty" protobuf:"bytes,3,opt,name=tpm"`
-	// Video configures the video card.
+	// video configures the video card.
 	// +optional
 	Video *VirtualMachineVideo `json:"video,omitempty" protobuf:"bytes,4,opt,name=video"`
-	// DisableHotplug turns hot-add of devices off.
+	// disableHotplug turns hot-add of devices off.
 	// +optional
 	DisableHotplug *bool `json:"disableHotplug,omitempty" protobuf:"varint,5,opt,name=disableHotplug"`
-	// AutoattachGraphicsDevice adds the video card. Unset, it is added.
+	// autoattachGraphicsDevice adds the video card. Unset, it is added.
 	// +optional
 	AutoattachGraphicsDevice *bool `json:"autoattachGraphicsDevice,omitempty" protobuf:"varint,6,opt,name=autoattachGraphicsDevice"`
-	// AutoattachSerialConsole adds a serial port.
+	// autoattachSerialConsole adds a serial port.
 	// +optional
 	AutoattachSerialConsole *bool `json:"autoattachSerialConsole,omitempty" protobuf:"varint,7,opt,name=autoattachSerialConsole"`
 }
 
 // VirtualMachineDevice is a device of the host given to the virtual machine.
 type VirtualMachineDevice struct {
-	// Name of the device in this list.
+	// name of the device in this list.
+	// +required
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
-	// DeviceName is the vGPU profile, for example grid_a100-10c, or
+	// deviceName is the vGPU profile, for example grid_a100-10c, or
 	// vendor:device in hexadecimal.
+	// +required
 	DeviceName string `json:"deviceName" protobuf:"bytes,2,opt,name=deviceName"`
 }
 
 // VirtualMachineTPM configures the virtual TPM.
 type VirtualMachineTPM struct {
-	// Enabled adds the device. Unset, it is added.
+	// enabled adds the device. Unset, it is added.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty" protobuf:"varint,1,opt,name=enabled"`
-	// Persistent keeps its state over power cycles; on vSphere it always does.
+	// persistent keeps its state over power cycles; on vSphere it always does.
 	// +optional
 	Persistent *bool `json:"persistent,omitempty" protobuf:"varint,2,opt,name=persistent"`
 }
 
 // VirtualMachineVideo configures the video card.
 type VirtualMachineVideo struct {
-	// Type of the video card; vSphere has one (svga), other values are kept
+	// type of the video card; vSphere has one (svga), other values are kept
 	// with a warning.
 	// +optional
 	Type string `json:"type,omitempty" protobuf:"bytes,1,opt,name=type"`

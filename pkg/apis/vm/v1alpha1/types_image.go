@@ -15,14 +15,14 @@ import (
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type VirtualMachineImage struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// metadata is the standard object metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// Spec says where the image is. Immutable.
+	// spec says where the image is. Immutable.
 	// +optional
 	Spec VirtualMachineImageSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
-	// Status is the observed state.
+	// status is the observed state.
 	// +optional
 	Status VirtualMachineImageStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
@@ -36,7 +36,7 @@ type VirtualMachineImageList struct {
 	// +optional
 	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// Items are the images.
+	// items are the images.
 	Items []VirtualMachineImage `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
@@ -48,14 +48,14 @@ type VirtualMachineImageList struct {
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type ClusterVirtualMachineImage struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// metadata is the standard object metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// Spec says where the image is. Immutable.
+	// spec says where the image is. Immutable.
 	// +optional
 	Spec VirtualMachineImageSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
-	// Status is the observed state.
+	// status is the observed state.
 	// +optional
 	Status VirtualMachineImageStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
@@ -69,32 +69,35 @@ type ClusterVirtualMachineImageList struct {
 	// +optional
 	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// Items are the images.
+	// items are the images.
 	Items []ClusterVirtualMachineImage `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
 // VirtualMachineImageSpec says where the image is. Exactly one source is set.
 type VirtualMachineImageSpec struct {
-	// ContentLibrary is an OVF item of a content library.
+	// contentLibrary is an OVF item of a content library.
 	// +optional
 	ContentLibrary *ContentLibraryImageSource `json:"contentLibrary,omitempty" protobuf:"bytes,1,opt,name=contentLibrary"`
-	// Template is a virtual machine template of the inventory.
+	// template is a virtual machine template of the inventory.
 	// +optional
 	Template *TemplateImageSource `json:"template,omitempty" protobuf:"bytes,2,opt,name=template"`
 }
 
 // ContentLibraryImageSource is an OVF item of a content library.
 type ContentLibraryImageSource struct {
-	// Library is the name of the content library.
+	// library is the name of the content library.
+	// +required
 	Library string `json:"library" protobuf:"bytes,1,opt,name=library"`
-	// Item is the name of the item.
+	// item is the name of the item.
+	// +required
 	Item string `json:"item" protobuf:"bytes,2,opt,name=item"`
 }
 
 // TemplateImageSource is a template of the inventory.
 type TemplateImageSource struct {
-	// InventoryPath of the template, absolute or relative to the datacenter's
+	// inventoryPath of the template, absolute or relative to the datacenter's
 	// VM folder, for example templates/ubuntu-24.04.
+	// +required
 	InventoryPath string `json:"inventoryPath" protobuf:"bytes,1,opt,name=inventoryPath"`
 }
 
@@ -117,55 +120,57 @@ const (
 // conditions describes the content of contentVersion, and stays while vSphere cannot be
 // read or does not show the image any more: the conditions tell whether it still holds.
 type VirtualMachineImageStatus struct {
-	// Conditions are the observations in detail: Ready and OVFReady.
+	// conditions are the observations in detail: Ready and OVFReady.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
-	Conditions []metav1.Condition `json:"conditions,omitempty" protobuf:"bytes,1,rep,name=conditions"`
-	// Type is OVF, VMTX, ISO or Template.
+	// +patchMergeKey=type
+	// +patchStrategy=merge
+	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,1,rep,name=conditions"`
+	// type is OVF, VMTX, ISO or Template.
 	// +optional
 	Type ImageType `json:"type,omitempty" protobuf:"bytes,2,opt,name=type,casttype=ImageType"`
-	// ContentVersion is the version of what status describes, as vSphere counts it: the
+	// contentVersion is the version of what status describes, as vSphere counts it: the
 	// content version of a library item, the change version of a template.
 	// +optional
 	ContentVersion string `json:"contentVersion,omitempty" protobuf:"bytes,3,opt,name=contentVersion"`
-	// ContentSize is what the image takes on its datastore, in bytes. An item of a subscribed
+	// contentSize is what the image takes on its datastore, in bytes. An item of a subscribed
 	// library that was not fetched yet takes none.
 	// +optional
 	ContentSize *resource.Quantity `json:"contentSize,omitempty" protobuf:"bytes,4,opt,name=contentSize"`
-	// GuestID is vSphere's identifier of the guest operating system, for example
+	// guestID is vSphere's identifier of the guest operating system, for example
 	// ubuntu64Guest.
 	// +optional
 	GuestID string `json:"guestID,omitempty" protobuf:"bytes,5,opt,name=guestID"`
-	// Firmware is BIOS or EFI, empty where the image does not say.
+	// firmware is BIOS or EFI, empty where the image does not say.
 	// +optional
 	Firmware Bootloader `json:"firmware,omitempty" protobuf:"bytes,6,opt,name=firmware,casttype=Bootloader"`
-	// SecureBoot is true for an image that wants UEFI secure boot, and absent where it
+	// secureBoot is true for an image that wants UEFI secure boot, and absent where it
 	// does not say.
 	// +optional
 	SecureBoot *bool `json:"secureBoot,omitempty" protobuf:"varint,7,opt,name=secureBoot"`
-	// HardwareVersion is the virtual hardware version, for example 19; absent where the
+	// hardwareVersion is the virtual hardware version, for example 19; absent where the
 	// image names none of vSphere's.
 	// +optional
 	HardwareVersion int32 `json:"hardwareVersion,omitempty" protobuf:"varint,8,opt,name=hardwareVersion"`
-	// Disks are the disks, in the order of the image: it boots from the first.
+	// disks are the disks, in the order of the image: it boots from the first.
 	// +optional
 	// +listType=atomic
-	Disks []VirtualMachineImageDisk `json:"disks,omitempty" protobuf:"bytes,9,rep,name=disks"`
-	// Networks are the networks that the image was made with, by their names there.
+	Disks []VirtualMachineImageDisk `json:"disks,omitempty" protobuf:"bytes,9,rep,name=disks"` //nolint:arrayofstruct // observed: of one, what is known of it
+	// networks are the networks that the image was made with, by their names there.
 	// +optional
 	// +listType=atomic
 	Networks []string `json:"networks,omitempty" protobuf:"bytes,10,rep,name=networks"`
-	// Properties are the OVF properties, which spec.bootstrap.vAppConfig gives values to.
+	// properties are the OVF properties, which spec.bootstrap.vAppConfig gives values to.
 	// +optional
 	// +listType=map
 	// +listMapKey=key
 	Properties []VirtualMachineImageProperty `json:"properties,omitempty" protobuf:"bytes,11,rep,name=properties"`
-	// ProviderItemID is vSphere's own ID of what status describes: of a library item, or
+	// providerItemID is vSphere's own ID of what status describes: of a library item, or
 	// of a template. It changes when somebody makes another one of the same name.
 	// +optional
 	ProviderItemID string `json:"providerItemID,omitempty" protobuf:"bytes,12,opt,name=providerItemID"`
-	// VCenters are the names of the VCenters that have the image: virtual machines can be
+	// vCenters are the names of the VCenters that have the image: virtual machines can be
 	// made of it in their zones.
 	// +optional
 	// +listType=atomic
@@ -174,10 +179,10 @@ type VirtualMachineImageStatus struct {
 
 // VirtualMachineImageDisk is a disk of an image.
 type VirtualMachineImageDisk struct {
-	// Name that the image has for it, for example Hard disk 1.
+	// name that the image has for it, for example Hard disk 1.
 	// +optional
 	Name string `json:"name,omitempty" protobuf:"bytes,1,opt,name=name"`
-	// Capacity of the disk as the guest sees it, in bytes; absent where the image leaves
+	// capacity of the disk as the guest sees it, in bytes; absent where the image leaves
 	// it to the deployment.
 	// +optional
 	Capacity *resource.Quantity `json:"capacity,omitempty" protobuf:"bytes,2,opt,name=capacity"`
@@ -185,26 +190,27 @@ type VirtualMachineImageDisk struct {
 
 // VirtualMachineImageProperty is an OVF property of an image.
 type VirtualMachineImageProperty struct {
-	// Key with class and instance, as spec.bootstrap.vAppConfig names it.
+	// key with class and instance, as spec.bootstrap.vAppConfig names it.
+	// +required
 	Key string `json:"key" protobuf:"bytes,1,opt,name=key"`
-	// Type of the value as vSphere writes it, for example string(1..), boolean or ip.
+	// type of the value as vSphere writes it, for example string(1..), boolean or ip.
 	// +optional
 	Type string `json:"type,omitempty" protobuf:"bytes,2,opt,name=type"`
-	// Label for people.
+	// label for people.
 	// +optional
 	Label string `json:"label,omitempty" protobuf:"bytes,3,opt,name=label"`
-	// Description for people, cut to 256 bytes.
+	// description for people, cut to 256 bytes.
 	// +optional
 	Description string `json:"description,omitempty" protobuf:"bytes,4,opt,name=description"`
-	// Default is the value that the property has when none is given, cut to 256
+	// default is the value that the property has when none is given, cut to 256
 	// bytes; that of a password is not shown.
 	// +optional
 	Default string `json:"default,omitempty" protobuf:"bytes,5,opt,name=default"`
-	// Required is true when a value has to be given: users may set it, it must not be
+	// required is true when a value has to be given: users may set it, it must not be
 	// empty, and it has no default.
 	// +optional
 	Required bool `json:"required,omitempty" protobuf:"varint,6,opt,name=required"`
-	// UserConfigurable is false for a property whose value is the image's own.
+	// userConfigurable is false for a property whose value is the image's own.
 	// +optional
 	UserConfigurable bool `json:"userConfigurable,omitempty" protobuf:"varint,7,opt,name=userConfigurable"`
 }

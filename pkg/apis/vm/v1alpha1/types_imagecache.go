@@ -20,14 +20,14 @@ const ImageCacheFinalizer = "vm.slipway.dev/imagecache"
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type VirtualMachineImageCache struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// metadata is the standard object metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// Spec says of what copies are kept, and where.
-	// +optional
+	// spec says of what copies are kept, and where.
+	// +required
 	Spec VirtualMachineImageCacheSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
-	// Status is the observed state.
+	// status is the observed state.
 	// +optional
 	Status VirtualMachineImageCacheStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
@@ -41,16 +41,17 @@ type VirtualMachineImageCacheList struct {
 	// +optional
 	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// Items are the caches.
+	// items are the caches.
 	Items []VirtualMachineImageCache `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
 // VirtualMachineImageCacheSpec says of what copies are kept, and where.
 type VirtualMachineImageCacheSpec struct {
-	// ContentLibrary is the OVF item of a content library whose files are kept, of the
+	// contentLibrary is the OVF item of a content library whose files are kept, of the
 	// vCenter of each location. Immutable.
+	// +required
 	ContentLibrary ContentLibraryImageSource `json:"contentLibrary" protobuf:"bytes,1,opt,name=contentLibrary"`
-	// Locations are where copies are kept, at most 64. One that is taken away gives its
+	// locations are where copies are kept, at most 64. One that is taken away gives its
 	// copies up when no disk and no copy needs them any more.
 	// +optional
 	// +listType=atomic
@@ -59,13 +60,14 @@ type VirtualMachineImageCacheSpec struct {
 
 // VirtualMachineImageCacheLocation is where copies are kept.
 type VirtualMachineImageCacheLocation struct {
-	// VCenter is the name of the VCenter. Defaults to default.
+	// vCenter is the name of the VCenter. Defaults to default.
 	// +optional
 	VCenter string `json:"vCenter,omitempty" protobuf:"bytes,1,opt,name=vCenter"`
-	// Datastore is the inventory path of the datastore, for example /DC0/datastore/ssd, or
+	// datastore is the inventory path of the datastore, for example /DC0/datastore/ssd, or
 	// its name where only one has it.
+	// +required
 	Datastore string `json:"datastore" protobuf:"bytes,2,opt,name=datastore"`
-	// StoragePolicy is the name or the ID of the storage policy that the copies have. None
+	// storagePolicy is the name or the ID of the storage policy that the copies have. None
 	// when unset.
 	// +optional
 	StoragePolicy string `json:"storagePolicy,omitempty" protobuf:"bytes,3,opt,name=storagePolicy"`
@@ -73,13 +75,15 @@ type VirtualMachineImageCacheLocation struct {
 
 // VirtualMachineImageCacheStatus is the observed state of a cache.
 type VirtualMachineImageCacheStatus struct {
-	// Conditions are the observations in detail: Ready, and before it ProviderReady,
+	// conditions are the observations in detail: Ready, and before it ProviderReady,
 	// OVFReady and FilesReady.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
-	Conditions []metav1.Condition `json:"conditions,omitempty" protobuf:"bytes,1,rep,name=conditions"`
-	// Locations are what is known of each place that has copies, or is to have them.
+	// +patchMergeKey=type
+	// +patchStrategy=merge
+	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,1,rep,name=conditions"`
+	// locations are what is known of each place that has copies, or is to have them.
 	// +optional
 	// +listType=atomic
 	Locations []VirtualMachineImageCacheLocationStatus `json:"locations,omitempty" protobuf:"bytes,2,rep,name=locations"`
@@ -87,58 +91,65 @@ type VirtualMachineImageCacheStatus struct {
 
 // VirtualMachineImageCacheLocationStatus is what is known of one place.
 type VirtualMachineImageCacheLocationStatus struct {
-	// VCenter is the name of the VCenter.
-	VCenter string `json:"vCenter" protobuf:"bytes,1,opt,name=vCenter"`
-	// Datastore as the spec writes it.
-	Datastore string `json:"datastore" protobuf:"bytes,2,opt,name=datastore"`
-	// StoragePolicy as the spec writes it.
-	// +optional
-	StoragePolicy string `json:"storagePolicy,omitempty" protobuf:"bytes,3,opt,name=storagePolicy"`
-	// DatastoreID is vSphere's managed object ID of the datastore; empty until it is found.
-	// +optional
-	DatastoreID string `json:"datastoreID,omitempty" protobuf:"bytes,4,opt,name=datastoreID"`
-	// ProfileID is vSphere's ID of the storage policy; empty without one, or until it is
-	// found.
-	// +optional
-	ProfileID string `json:"profileID,omitempty" protobuf:"bytes,5,opt,name=profileID"`
-	// ItemID is vSphere's ID of the library item that the copies are of.
-	// +optional
-	ItemID string `json:"itemID,omitempty" protobuf:"bytes,6,opt,name=itemID"`
-	// ContentVersion is the version of the item that the copies are of.
-	// +optional
-	ContentVersion string `json:"contentVersion,omitempty" protobuf:"bytes,7,opt,name=contentVersion"`
-	// Directory of the copies as a datastore path, for example [ssd] slipway-images/a.
-	// +optional
-	Directory string `json:"directory,omitempty" protobuf:"bytes,8,opt,name=directory"`
-	// Files are the copies, in the order of the image.
-	// +optional
-	// +listType=atomic
-	Files []VirtualMachineImageCacheFile `json:"files,omitempty" protobuf:"bytes,9,rep,name=files"`
-	// ContentSize is what the copies take on the datastore, in bytes.
-	// +optional
-	ContentSize *resource.Quantity `json:"contentSize,omitempty" protobuf:"bytes,10,opt,name=contentSize"`
-	// Progress of the copies, in percent; 100 when all are there.
-	// +optional
-	Progress int32 `json:"progress,omitempty" protobuf:"varint,11,opt,name=progress"`
-	// LastUsed is when a virtual machine was last made of the copies, to the minute.
-	// +optional
-	LastUsed *metav1.Time `json:"lastUsed,omitempty" protobuf:"bytes,12,opt,name=lastUsed"`
-	// Conditions are the observations in detail: Ready.
+	// conditions are the observations in detail: Ready.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
-	Conditions []metav1.Condition `json:"conditions,omitempty" protobuf:"bytes,13,rep,name=conditions"`
+	// +patchMergeKey=type
+	// +patchStrategy=merge
+	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,13,rep,name=conditions"`
+	// vCenter is the name of the VCenter.
+	// +required
+	VCenter string `json:"vCenter" protobuf:"bytes,1,opt,name=vCenter"`
+	// datastore as the spec writes it.
+	// +required
+	Datastore string `json:"datastore" protobuf:"bytes,2,opt,name=datastore"`
+	// storagePolicy as the spec writes it.
+	// +optional
+	StoragePolicy string `json:"storagePolicy,omitempty" protobuf:"bytes,3,opt,name=storagePolicy"`
+	// datastoreID is vSphere's managed object ID of the datastore; empty until it is found.
+	// +optional
+	DatastoreID string `json:"datastoreID,omitempty" protobuf:"bytes,4,opt,name=datastoreID"`
+	// profileID is vSphere's ID of the storage policy; empty without one, or until it is
+	// found.
+	// +optional
+	ProfileID string `json:"profileID,omitempty" protobuf:"bytes,5,opt,name=profileID"`
+	// itemID is vSphere's ID of the library item that the copies are of.
+	// +optional
+	ItemID string `json:"itemID,omitempty" protobuf:"bytes,6,opt,name=itemID"`
+	// contentVersion is the version of the item that the copies are of.
+	// +optional
+	ContentVersion string `json:"contentVersion,omitempty" protobuf:"bytes,7,opt,name=contentVersion"`
+	// directory of the copies as a datastore path, for example [ssd] slipway-images/a.
+	// +optional
+	Directory string `json:"directory,omitempty" protobuf:"bytes,8,opt,name=directory"`
+	// files are the copies, in the order of the image.
+	// +optional
+	// +listType=atomic
+	Files []VirtualMachineImageCacheFile `json:"files,omitempty" protobuf:"bytes,9,rep,name=files"`
+	// contentSize is what the copies take on the datastore, in bytes.
+	// +optional
+	ContentSize *resource.Quantity `json:"contentSize,omitempty" protobuf:"bytes,10,opt,name=contentSize"`
+	// progress of the copies, in percent; 100 when all are there.
+	// +optional
+	Progress int32 `json:"progress,omitempty" protobuf:"varint,11,opt,name=progress"`
+	// lastUsed is when a virtual machine was last made of the copies, to the minute.
+	// +optional
+	LastUsed *metav1.Time `json:"lastUsed,omitempty" protobuf:"bytes,12,opt,name=lastUsed"`
 }
 
 // VirtualMachineImageCacheFile is a copy of a file of an image.
 type VirtualMachineImageCacheFile struct {
-	// ID of the file in the image, as its descriptor names it.
+	// id of the file in the image, as its descriptor names it.
+	// +required
 	ID string `json:"id" protobuf:"bytes,1,opt,name=id"`
-	// Path of the copy as a datastore path.
+	// path of the copy as a datastore path.
+	// +required
 	Path string `json:"path" protobuf:"bytes,2,opt,name=path"`
-	// Type is Disk or Other.
+	// type is Disk or Other.
+	// +required
 	Type CachedFileType `json:"type" protobuf:"bytes,3,opt,name=type,casttype=CachedFileType"`
-	// ContentSize of the copy on the datastore, in bytes.
+	// contentSize of the copy on the datastore, in bytes.
 	// +optional
 	ContentSize *resource.Quantity `json:"contentSize,omitempty" protobuf:"bytes,4,opt,name=contentSize"`
 }

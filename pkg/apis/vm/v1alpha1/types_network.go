@@ -5,25 +5,25 @@ package v1alpha1
 
 // VirtualMachineNetworkSpec configures interfaces and the guest's network.
 type VirtualMachineNetworkSpec struct {
-	// Disabled gives the virtual machine no network interface.
+	// disabled gives the virtual machine no network interface.
 	// +optional
 	Disabled bool `json:"disabled,omitempty" protobuf:"varint,1,opt,name=disabled"`
-	// HostName is the host name of the guest. Defaults, in the guest, to the
+	// hostName is the host name of the guest. Defaults, in the guest, to the
 	// name of the virtual machine.
 	// +optional
 	HostName string `json:"hostName,omitempty" protobuf:"bytes,2,opt,name=hostName"`
-	// DomainName is the DNS domain of the guest.
+	// domainName is the DNS domain of the guest.
 	// +optional
 	DomainName string `json:"domainName,omitempty" protobuf:"bytes,3,opt,name=domainName"`
-	// Nameservers are the IP addresses of the guest's DNS servers.
+	// nameservers are the IP addresses of the guest's DNS servers.
 	// +optional
 	// +listType=atomic
 	Nameservers []string `json:"nameservers,omitempty" protobuf:"bytes,4,rep,name=nameservers"`
-	// SearchDomains are the guest's DNS search domains.
+	// searchDomains are the guest's DNS search domains.
 	// +optional
 	// +listType=atomic
 	SearchDomains []string `json:"searchDomains,omitempty" protobuf:"bytes,5,rep,name=searchDomains"`
-	// Interfaces are the network interfaces. The server adds one named eth0
+	// interfaces are the network interfaces. The server adds one named eth0
 	// when the network is not disabled and none is given at creation.
 	// +optional
 	// +listType=map
@@ -35,40 +35,41 @@ type VirtualMachineNetworkSpec struct {
 
 // VirtualMachineNetworkInterface is one network interface.
 type VirtualMachineNetworkInterface struct {
-	// Name of the interface in this list, for example eth0.
+	// name of the interface in this list, for example eth0.
+	// +required
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
-	// Network is the vSphere network (standard or distributed port group) by
+	// network is the vSphere network (standard or distributed port group) by
 	// name or inventory path. The server's default network when unset.
 	// +optional
 	Network string `json:"network,omitempty" protobuf:"bytes,2,opt,name=network"`
-	// Model of the adapter: vmxnet3, e1000e, e1000, sriov or virtio, which
+	// model of the adapter: vmxnet3, e1000e, e1000, sriov or virtio, which
 	// means vmxnet3. A preference or vmxnet3 when unset.
 	// +optional
 	Model string `json:"model,omitempty" protobuf:"bytes,3,opt,name=model"`
-	// MACAddress is the hardware address. vSphere chooses one when unset.
+	// macAddress is the hardware address. vSphere chooses one when unset.
 	// +optional
 	MACAddress string `json:"macAddress,omitempty" protobuf:"bytes,4,opt,name=macAddress"`
-	// Addresses are static IP addresses with prefix length, for example
+	// addresses are static IP addresses with prefix length, for example
 	// 192.0.2.5/24.
 	// +optional
 	// +listType=atomic
 	Addresses []string `json:"addresses,omitempty" protobuf:"bytes,5,rep,name=addresses"`
-	// Gateway4 is the IPv4 gateway.
+	// gateway4 is the IPv4 gateway.
 	// +optional
 	Gateway4 string `json:"gateway4,omitempty" protobuf:"bytes,6,opt,name=gateway4"`
-	// Gateway6 is the IPv6 gateway.
+	// gateway6 is the IPv6 gateway.
 	// +optional
 	Gateway6 string `json:"gateway6,omitempty" protobuf:"bytes,7,opt,name=gateway6"`
-	// DHCP4 asks for IPv4 addresses by DHCP. Not together with IPv4 addresses.
+	// dhcp4 asks for IPv4 addresses by DHCP. Not together with IPv4 addresses.
 	// +optional
 	DHCP4 *bool `json:"dhcp4,omitempty" protobuf:"varint,8,opt,name=dhcp4"`
-	// DHCP6 asks for IPv6 addresses by DHCP. Not together with IPv6 addresses.
+	// dhcp6 asks for IPv6 addresses by DHCP. Not together with IPv6 addresses.
 	// +optional
 	DHCP6 *bool `json:"dhcp6,omitempty" protobuf:"varint,9,opt,name=dhcp6"`
-	// MTU in bytes, 576 to 9000.
+	// mtu in bytes, 576 to 9000.
 	// +optional
 	MTU *int32 `json:"mtu,omitempty" protobuf:"varint,10,opt,name=mtu"`
-	// AddressesFromPools are pools of addresses, at most 8. One address is claimed from
+	// addressesFromPools are pools of addresses, at most 8. One address is claimed from
 	// each by an IPAddressClaim of ipam.cluster.x-k8s.io in the namespace of the virtual
 	// machine, and is given to the guest like those of addresses.
 	// +optional
@@ -79,10 +80,13 @@ type VirtualMachineNetworkInterface struct {
 // IPPoolReference refers to a pool of addresses, of the kinds that a provider of
 // ipam.cluster.x-k8s.io has. A namespaced one is in the namespace of the virtual machine.
 type IPPoolReference struct {
-	// APIGroup of the pool, for example ipam.cluster.x-k8s.io.
+	// apiGroup of the pool, for example ipam.cluster.x-k8s.io.
+	// +required
 	APIGroup string `json:"apiGroup" protobuf:"bytes,1,opt,name=apiGroup"`
-	// Kind of the pool, for example InClusterIPPool or GlobalInClusterIPPool.
+	// kind of the pool, for example InClusterIPPool or GlobalInClusterIPPool.
+	// +required
 	Kind string `json:"kind" protobuf:"bytes,2,opt,name=kind"`
-	// Name of the pool.
+	// name of the pool.
+	// +required
 	Name string `json:"name" protobuf:"bytes,3,opt,name=name"`
 }

@@ -17,14 +17,14 @@ const PublishRequestFinalizer = "vm.slipway.dev/publishrequest"
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type VirtualMachinePublishRequest struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// metadata is the standard object metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// Spec says what is published as what. Immutable but for how long the request stays.
-	// +optional
+	// spec says what is published as what. Immutable but for how long the request stays.
+	// +required
 	Spec VirtualMachinePublishRequestSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
-	// Status is the observed state.
+	// status is the observed state.
 	// +optional
 	Status VirtualMachinePublishRequestStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
@@ -38,17 +38,19 @@ type VirtualMachinePublishRequestList struct {
 	// +optional
 	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// Items are the requests.
+	// items are the requests.
 	Items []VirtualMachinePublishRequest `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
 // VirtualMachinePublishRequestSpec says what is published as what.
 type VirtualMachinePublishRequestSpec struct {
-	// Source is the virtual machine.
+	// source is the virtual machine.
+	// +optional
 	Source VirtualMachinePublishSource `json:"source" protobuf:"bytes,1,opt,name=source"`
-	// Target is the item.
+	// target is the item.
+	// +required
 	Target VirtualMachinePublishTarget `json:"target" protobuf:"bytes,2,opt,name=target"`
-	// TTLSecondsAfterFinished is how long the request stays when it is complete, in
+	// ttlSecondsAfterFinished is how long the request stays when it is complete, in
 	// seconds. It stays until somebody deletes it when unset.
 	// +optional
 	TTLSecondsAfterFinished *int64 `json:"ttlSecondsAfterFinished,omitempty" protobuf:"varint,3,opt,name=ttlSecondsAfterFinished"`
@@ -56,52 +58,55 @@ type VirtualMachinePublishRequestSpec struct {
 
 // VirtualMachinePublishSource is the virtual machine that is published.
 type VirtualMachinePublishSource struct {
-	// Name of a VirtualMachine of the namespace. Defaults to the name of the request.
+	// name of a VirtualMachine of the namespace. Defaults to the name of the request.
 	// +optional
 	Name string `json:"name,omitempty" protobuf:"bytes,1,opt,name=name"`
 }
 
 // VirtualMachinePublishTarget is the item that is made.
 type VirtualMachinePublishTarget struct {
-	// ContentLibrary is the name of a ContentLibrary that lets the namespace publish.
+	// contentLibrary is the name of a ContentLibrary that lets the namespace publish.
+	// +required
 	ContentLibrary string `json:"contentLibrary" protobuf:"bytes,1,opt,name=contentLibrary"`
-	// Item is the name of the item. An item of the name that was published from the
+	// item is the name of the item. An item of the name that was published from the
 	// namespace gets a new version, another is left alone. Defaults to the name of the
 	// virtual machine.
 	// +optional
 	Item string `json:"item,omitempty" protobuf:"bytes,2,opt,name=item"`
-	// Description of the item for people.
+	// description of the item for people.
 	// +optional
 	Description string `json:"description,omitempty" protobuf:"bytes,3,opt,name=description"`
 }
 
 // VirtualMachinePublishRequestStatus is the observed state of a request.
 type VirtualMachinePublishRequestStatus struct {
-	// Conditions are the observations in detail: Complete, and before it SourceValid,
+	// conditions are the observations in detail: Complete, and before it SourceValid,
 	// TargetValid, Uploaded and ImageAvailable.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
-	Conditions []metav1.Condition `json:"conditions,omitempty" protobuf:"bytes,1,rep,name=conditions"`
-	// Attempts is how often it was begun.
+	// +patchMergeKey=type
+	// +patchStrategy=merge
+	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,1,rep,name=conditions"`
+	// attempts is how often it was begun.
 	// +optional
 	Attempts int32 `json:"attempts,omitempty" protobuf:"varint,2,opt,name=attempts"`
-	// StartTime is when the first was begun.
+	// startTime is when the first was begun.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty" protobuf:"bytes,3,opt,name=startTime"`
-	// CompletionTime is when all was done.
+	// completionTime is when all was done.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty" protobuf:"bytes,4,opt,name=completionTime"`
-	// ItemID is vSphere's ID of the item.
+	// itemID is vSphere's ID of the item.
 	// +optional
 	ItemID string `json:"itemID,omitempty" protobuf:"bytes,5,opt,name=itemID"`
-	// ContentVersion is the version of the item that was made.
+	// contentVersion is the version of the item that was made.
 	// +optional
 	ContentVersion string `json:"contentVersion,omitempty" protobuf:"bytes,6,opt,name=contentVersion"`
-	// ImageName is the name of the image that stands for the item.
+	// imageName is the name of the image that stands for the item.
 	// +optional
 	ImageName string `json:"imageName,omitempty" protobuf:"bytes,7,opt,name=imageName"`
-	// ImageKind is its kind.
+	// imageKind is its kind.
 	// +optional
 	ImageKind string `json:"imageKind,omitempty" protobuf:"bytes,8,opt,name=imageKind"`
 }

@@ -26,14 +26,14 @@ const (
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type VirtualMachineSnapshot struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// metadata is the standard object metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// Spec says what is kept. Immutable.
-	// +optional
+	// spec says what is kept. Immutable.
+	// +required
 	Spec VirtualMachineSnapshotSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
-	// Status is the observed state.
+	// status is the observed state.
 	// +optional
 	Status VirtualMachineSnapshotStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
@@ -47,29 +47,30 @@ type VirtualMachineSnapshotList struct {
 	// +optional
 	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// Items are the snapshots.
+	// items are the snapshots.
 	Items []VirtualMachineSnapshot `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
 // VirtualMachineSnapshotSpec says of what a snapshot is made, and how.
 type VirtualMachineSnapshotSpec struct {
-	// VMName is the name of the VirtualMachine of the namespace.
+	// vmName is the name of the VirtualMachine of the namespace.
+	// +required
 	VMName string `json:"vmName" protobuf:"bytes,1,opt,name=vmName"`
-	// Memory keeps the memory of a running virtual machine too, which runs on from there
+	// memory keeps the memory of a running virtual machine too, which runs on from there
 	// when it is reverted. Excludes quiesce.
 	// +optional
 	Memory bool `json:"memory,omitempty" protobuf:"varint,2,opt,name=memory"`
-	// Quiesce lets VMware Tools bring the file systems of a running guest to rest before.
+	// quiesce lets VMware Tools bring the file systems of a running guest to rest before.
 	// +optional
 	Quiesce *VirtualMachineSnapshotQuiesce `json:"quiesce,omitempty" protobuf:"bytes,3,opt,name=quiesce"`
-	// Description for people.
+	// description for people.
 	// +optional
 	Description string `json:"description,omitempty" protobuf:"bytes,4,opt,name=description"`
 }
 
 // VirtualMachineSnapshotQuiesce says how a guest is brought to rest.
 type VirtualMachineSnapshotQuiesce struct {
-	// TimeoutSeconds for the guest, in seconds, 300 to 14400, rounded up to minutes, which
+	// timeoutSeconds for the guest, in seconds, 300 to 14400, rounded up to minutes, which
 	// vSphere counts in. vSphere's default when unset.
 	// +optional
 	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty" protobuf:"varint,1,opt,name=timeoutSeconds"`
@@ -77,38 +78,40 @@ type VirtualMachineSnapshotQuiesce struct {
 
 // VirtualMachineSnapshotStatus is the observed state of a snapshot.
 type VirtualMachineSnapshotStatus struct {
-	// Conditions are Created and Ready.
+	// conditions are Created and Ready.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
-	Conditions []metav1.Condition `json:"conditions,omitempty" protobuf:"bytes,1,rep,name=conditions"`
-	// UniqueID is the managed object ID of the snapshot, for example snapshot-42.
+	// +patchMergeKey=type
+	// +patchStrategy=merge
+	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,1,rep,name=conditions"`
+	// uniqueID is the managed object ID of the snapshot, for example snapshot-42.
 	// +optional
 	UniqueID string `json:"uniqueID,omitempty" protobuf:"bytes,2,opt,name=uniqueID"`
-	// CreationTime is when vSphere made it.
+	// creationTime is when vSphere made it.
 	// +optional
 	CreationTime *metav1.Time `json:"creationTime,omitempty" protobuf:"bytes,3,opt,name=creationTime"`
-	// PowerState is that of the virtual machine then, and after a revert: PoweredOff
+	// powerState is that of the virtual machine then, and after a revert: PoweredOff
 	// without memory.
 	// +optional
 	PowerState PowerState `json:"powerState,omitempty" protobuf:"bytes,4,opt,name=powerState,casttype=PowerState"`
-	// Quiesced is true when the guest was brought to rest.
+	// quiesced is true when the guest was brought to rest.
 	// +optional
 	Quiesced bool `json:"quiesced,omitempty" protobuf:"varint,5,opt,name=quiesced"`
-	// Parent is the managed object ID of the snapshot that it follows.
+	// parent is the managed object ID of the snapshot that it follows.
 	// +optional
 	Parent string `json:"parent,omitempty" protobuf:"bytes,6,opt,name=parent"`
-	// Occupied is what only this snapshot occupies on datastores.
+	// occupied is what only this snapshot occupies on datastores.
 	// +optional
 	Occupied *resource.Quantity `json:"occupied,omitempty" protobuf:"bytes,7,opt,name=occupied"`
-	// InstancetypeRevision names the ControllerRevision that the virtual machine had its
+	// instancetypeRevision names the ControllerRevision that the virtual machine had its
 	// size from, which is kept as long as the snapshot.
 	// +optional
 	InstancetypeRevision string `json:"instancetypeRevision,omitempty" protobuf:"bytes,8,opt,name=instancetypeRevision"`
-	// PreferenceRevision names that of its preference.
+	// preferenceRevision names that of its preference.
 	// +optional
 	PreferenceRevision string `json:"preferenceRevision,omitempty" protobuf:"bytes,9,opt,name=preferenceRevision"`
-	// Children are the managed object IDs of the snapshots that follow it.
+	// children are the managed object IDs of the snapshots that follow it.
 	// +optional
 	// +listType=set
 	Children []string `json:"children,omitempty" protobuf:"bytes,10,rep,name=children"`
@@ -116,25 +119,26 @@ type VirtualMachineSnapshotStatus struct {
 
 // VirtualMachineSnapshotNode is a snapshot of a virtual machine in vSphere.
 type VirtualMachineSnapshotNode struct {
-	// UniqueID is the managed object ID, for example snapshot-42.
+	// uniqueID is the managed object ID, for example snapshot-42.
+	// +required
 	UniqueID string `json:"uniqueID" protobuf:"bytes,1,opt,name=uniqueID"`
-	// Name in vSphere.
+	// name in vSphere.
 	// +optional
 	Name string `json:"name,omitempty" protobuf:"bytes,2,opt,name=name"`
-	// SnapshotName is the name of the VirtualMachineSnapshot that it is of; empty for one
+	// snapshotName is the name of the VirtualMachineSnapshot that it is of; empty for one
 	// that somebody else made.
 	// +optional
 	SnapshotName string `json:"snapshotName,omitempty" protobuf:"bytes,3,opt,name=snapshotName"`
-	// Parent is the uniqueID of the snapshot that it follows; empty for a root.
+	// parent is the uniqueID of the snapshot that it follows; empty for a root.
 	// +optional
 	Parent string `json:"parent,omitempty" protobuf:"bytes,4,opt,name=parent"`
-	// CreationTime is when vSphere made it.
+	// creationTime is when vSphere made it.
 	// +optional
 	CreationTime *metav1.Time `json:"creationTime,omitempty" protobuf:"bytes,5,opt,name=creationTime"`
-	// PowerState is that which it keeps.
+	// powerState is that which it keeps.
 	// +optional
 	PowerState PowerState `json:"powerState,omitempty" protobuf:"bytes,6,opt,name=powerState,casttype=PowerState"`
-	// Occupied is what only this snapshot occupies on datastores.
+	// occupied is what only this snapshot occupies on datastores.
 	// +optional
 	Occupied *resource.Quantity `json:"occupied,omitempty" protobuf:"bytes,7,opt,name=occupied"`
 }

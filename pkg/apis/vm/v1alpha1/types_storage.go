@@ -9,31 +9,32 @@ import (
 
 // VirtualMachineVolume is a disk. Exactly one source is set.
 type VirtualMachineVolume struct {
-	// Name of the volume in this list.
+	// name of the volume in this list.
+	// +required
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
-	// PersistentVolumeClaim attaches the disk of a claim of the same namespace.
+	// persistentVolumeClaim attaches the disk of a claim of the same namespace.
 	// +optional
 	PersistentVolumeClaim *PersistentVolumeClaimVolumeSource `json:"persistentVolumeClaim,omitempty" protobuf:"bytes,2,opt,name=persistentVolumeClaim"`
-	// Disk makes an empty disk that lives and dies with the virtual machine.
+	// disk makes an empty disk that lives and dies with the virtual machine.
 	// +optional
 	Disk *DiskVolumeSource `json:"disk,omitempty" protobuf:"bytes,3,opt,name=disk"`
-	// Bus is the controller: pvscsi, lsilogic, lsilogicsas, sata, nvme, ide,
+	// bus is the controller: pvscsi, lsilogic, lsilogicsas, sata, nvme, ide,
 	// scsi or virtio (both mean pvscsi). A preference or pvscsi when unset.
 	// +optional
 	Bus string `json:"bus,omitempty" protobuf:"bytes,4,opt,name=bus"`
-	// CDROM is a CD-ROM drive.
+	// cdrom is a CD-ROM drive.
 	// +optional
 	CDROM *CDROMVolumeSource `json:"cdrom,omitempty" protobuf:"bytes,5,opt,name=cdrom"`
-	// ReclaimPolicy says what becomes of a disk that is removed from this list. Unset, it
+	// reclaimPolicy says what becomes of a disk that is removed from this list. Unset, it
 	// stays attached until the virtual machine goes.
 	// +optional
 	ReclaimPolicy VolumeReclaimPolicy `json:"reclaimPolicy,omitempty" protobuf:"bytes,6,opt,name=reclaimPolicy,casttype=VolumeReclaimPolicy"`
-	// ControllerBusNumber is the number of the controller of the bus, from 0: up to 3 for
+	// controllerBusNumber is the number of the controller of the bus, from 0: up to 3 for
 	// pvscsi, lsilogic, lsilogicsas, sata and nvme, up to 1 for ide. Chosen when unset.
 	// Immutable.
 	// +optional
 	ControllerBusNumber *int32 `json:"controllerBusNumber,omitempty" protobuf:"varint,7,opt,name=controllerBusNumber"`
-	// UnitNumber is the place at the controller, from 0; a SCSI controller is its own
+	// unitNumber is the place at the controller, from 0; a SCSI controller is its own
 	// unit 7. Chosen when unset. Immutable.
 	// +optional
 	UnitNumber *int32 `json:"unitNumber,omitempty" protobuf:"varint,8,opt,name=unitNumber"`
@@ -41,21 +42,23 @@ type VirtualMachineVolume struct {
 
 // PersistentVolumeClaimVolumeSource refers to a claim.
 type PersistentVolumeClaimVolumeSource struct {
-	// ClaimName is the name of the claim.
+	// claimName is the name of the claim.
+	// +required
 	ClaimName string `json:"claimName" protobuf:"bytes,1,opt,name=claimName"`
-	// ReadOnly attaches the disk read-only.
+	// readOnly attaches the disk read-only.
 	// +optional
 	ReadOnly bool `json:"readOnly,omitempty" protobuf:"varint,2,opt,name=readOnly"`
 }
 
 // DiskVolumeSource describes an empty disk.
 type DiskVolumeSource struct {
-	// Capacity of the disk; whole mebibytes.
+	// size of the disk; whole mebibytes.
+	// +required
 	Capacity *resource.Quantity `json:"size" protobuf:"bytes,1,opt,name=size"`
-	// StorageClass of this disk; spec.storageClass when unset.
+	// storageClass of this disk; spec.storageClass when unset.
 	// +optional
 	StorageClass string `json:"storageClass,omitempty" protobuf:"bytes,2,opt,name=storageClass"`
-	// Provisioning of the disk. The datastore decides when unset. Immutable.
+	// provisioning of the disk. The datastore decides when unset. Immutable.
 	// +optional
 	Provisioning DiskProvisioning `json:"provisioning,omitempty" protobuf:"bytes,3,opt,name=provisioning,casttype=DiskProvisioning"`
 }
@@ -87,24 +90,24 @@ const (
 
 // CDROMVolumeSource is a CD-ROM drive with an ISO image.
 type CDROMVolumeSource struct {
-	// Image is the ISO image. The drive is empty when unset.
+	// image is the ISO image. The drive is empty when unset.
 	// +optional
 	Image *VirtualMachineImageRef `json:"image,omitempty" protobuf:"bytes,1,opt,name=image"`
-	// Connected says whether the medium is in the drive. Defaults to true.
+	// connected says whether the medium is in the drive. Defaults to true.
 	// +optional
 	Connected *bool `json:"connected,omitempty" protobuf:"varint,2,opt,name=connected"`
 }
 
 // VirtualMachineBootDisk changes the first disk of the image.
 type VirtualMachineBootDisk struct {
-	// Capacity of the disk; whole mebibytes, and no less than it has. It can grow at any
+	// size of the disk; whole mebibytes, and no less than it has. It can grow at any
 	// time, and never shrinks.
 	// +optional
 	Capacity *resource.Quantity `json:"size,omitempty" protobuf:"bytes,1,opt,name=size"`
-	// StorageClass of this disk; spec.storageClass when unset.
+	// storageClass of this disk; spec.storageClass when unset.
 	// +optional
 	StorageClass string `json:"storageClass,omitempty" protobuf:"bytes,2,opt,name=storageClass"`
-	// Provisioning of the disk. The image and the datastore decide when unset. Immutable.
+	// provisioning of the disk. The image and the datastore decide when unset. Immutable.
 	// +optional
 	Provisioning DiskProvisioning `json:"provisioning,omitempty" protobuf:"bytes,3,opt,name=provisioning,casttype=DiskProvisioning"`
 }
@@ -124,9 +127,10 @@ const (
 
 // VirtualMachineBootDevice is a device that the firmware tries to boot from.
 type VirtualMachineBootDevice struct {
-	// Type of the device.
+	// type of the device.
+	// +required
 	Type BootDeviceType `json:"type" protobuf:"bytes,1,opt,name=type,casttype=BootDeviceType"`
-	// Name of the volume or interface. A disk without is the boot disk of the image; a
+	// name of the volume or interface. A disk without is the boot disk of the image; a
 	// CD-ROM drive has none, as vSphere does not tell them apart here.
 	// +optional
 	Name string `json:"name,omitempty" protobuf:"bytes,2,opt,name=name"`
@@ -134,67 +138,68 @@ type VirtualMachineBootDevice struct {
 
 // VirtualMachineStorageStatus is the storage that a virtual machine uses.
 type VirtualMachineStorageStatus struct {
-	// Committed is the space in use on datastores.
+	// committed is the space in use on datastores.
 	// +optional
 	Committed *resource.Quantity `json:"committed,omitempty" protobuf:"bytes,1,opt,name=committed"`
-	// Provisioned is the space that may come into use, the committed included.
+	// provisioned is the space that may come into use, the committed included.
 	// +optional
 	Provisioned *resource.Quantity `json:"provisioned,omitempty" protobuf:"bytes,2,opt,name=provisioned"`
-	// Compliance of the home of the VM with its storage policy, as vSphere found it last.
+	// compliance of the home of the VM with its storage policy, as vSphere found it last.
 	// +optional
 	Compliance string `json:"compliance,omitempty" protobuf:"bytes,3,opt,name=compliance"`
-	// BootDisk is the first disk of the image.
+	// bootDisk is the first disk of the image.
 	// +optional
 	BootDisk *VirtualMachineBootDiskStatus `json:"bootDisk,omitempty" protobuf:"bytes,4,opt,name=bootDisk"`
 }
 
 // VirtualMachineBootDiskStatus is the observed state of the boot disk.
 type VirtualMachineBootDiskStatus struct {
-	// Capacity of the disk.
+	// capacity of the disk.
 	// +optional
 	Capacity *resource.Quantity `json:"capacity,omitempty" protobuf:"bytes,1,opt,name=capacity"`
-	// DiskUUID is the UUID that the guest sees.
+	// diskUUID is the UUID that the guest sees.
 	// +optional
 	DiskUUID string `json:"diskUUID,omitempty" protobuf:"bytes,2,opt,name=diskUUID"`
-	// Compliance of the disk with its storage policy, as vSphere found it last: compliant,
+	// compliance of the disk with its storage policy, as vSphere found it last: compliant,
 	// nonCompliant, unknown, notApplicable or outOfDate.
 	// +optional
 	Compliance string `json:"compliance,omitempty" protobuf:"bytes,3,opt,name=compliance"`
-	// DeviceKey is the vSphere device key.
+	// deviceKey is the vSphere device key.
 	// +optional
 	DeviceKey int32 `json:"deviceKey,omitempty" protobuf:"varint,4,opt,name=deviceKey"`
 }
 
 // VirtualMachineVolumeStatus is the observed state of a volume.
 type VirtualMachineVolumeStatus struct {
-	// Name of the volume.
+	// name of the volume.
+	// +required
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
-	// Attached is true when the disk is attached.
+	// attached is true when the disk is attached.
 	// +optional
 	Attached bool `json:"attached,omitempty" protobuf:"varint,2,opt,name=attached"`
-	// DiskUUID is the UUID that the guest sees.
+	// diskUUID is the UUID that the guest sees.
 	// +optional
 	DiskUUID string `json:"diskUUID,omitempty" protobuf:"bytes,3,opt,name=diskUUID"`
-	// Capacity of the disk.
+	// capacity of the disk.
 	// +optional
 	Capacity *resource.Quantity `json:"capacity,omitempty" protobuf:"bytes,4,opt,name=capacity"`
-	// Error says why the volume is not attached.
+	// error says why the volume is not attached.
 	// +optional
 	Error string `json:"error,omitempty" protobuf:"bytes,5,opt,name=error"`
-	// StorageClass that the disk was made with.
+	// storageClass that the disk was made with.
 	// +optional
 	StorageClass string `json:"storageClass,omitempty" protobuf:"bytes,6,opt,name=storageClass"`
-	// Compliance of the disk with its storage policy, as vSphere found it last: compliant,
+	// compliance of the disk with its storage policy, as vSphere found it last: compliant,
 	// nonCompliant, unknown, notApplicable or outOfDate.
 	// +optional
 	Compliance string `json:"compliance,omitempty" protobuf:"bytes,7,opt,name=compliance"`
-	// ClaimName is the PersistentVolumeClaim that the disk belongs to.
+	// claimName is the PersistentVolumeClaim that the disk belongs to.
 	// +optional
 	ClaimName string `json:"claimName,omitempty" protobuf:"bytes,8,opt,name=claimName"`
-	// VolumeID is the identifier of the claim's disk in vSphere.
+	// volumeID is the identifier of the claim's disk in vSphere.
 	// +optional
 	VolumeID string `json:"volumeID,omitempty" protobuf:"bytes,9,opt,name=volumeID"`
-	// DeviceKey is the vSphere device key.
+	// deviceKey is the vSphere device key.
 	// +optional
 	DeviceKey int32 `json:"deviceKey,omitempty" protobuf:"varint,10,opt,name=deviceKey"`
 }

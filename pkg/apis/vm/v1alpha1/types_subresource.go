@@ -12,12 +12,12 @@ import (
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type RefreshOptions struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object metadata; only the name, which must be empty or that of
+	// metadata is the standard object metadata; only the name, which must be empty or that of
 	// the virtual machine, is looked at.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// DryRun with the value All checks and answers without changing anything.
+	// dryRun with the value All checks and answers without changing anything.
 	// +optional
 	// +listType=atomic
 	DryRun []string `json:"dryRun,omitempty" protobuf:"bytes,2,rep,name=dryRun"`
@@ -28,62 +28,63 @@ type RefreshOptions struct {
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type RefreshResult struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object metadata: name and namespace of the virtual machine.
+	// metadata is the standard object metadata: name and namespace of the virtual machine.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// Name of the instance type or preference.
+	// sourceName is the name of the instance type or preference.
 	// +optional
 	SourceName string `json:"sourceName,omitempty" protobuf:"bytes,2,opt,name=sourceName"`
-	// SourceKind in canonical form.
+	// sourceKind in canonical form.
 	// +optional
 	SourceKind string `json:"sourceKind,omitempty" protobuf:"bytes,3,opt,name=sourceKind"`
-	// OldRevision is the ControllerRevision in use before the refresh.
+	// oldRevision is the ControllerRevision in use before the refresh.
 	// +optional
 	OldRevision string `json:"oldRevision,omitempty" protobuf:"bytes,4,opt,name=oldRevision"`
-	// OldGeneration is the generation in use before the refresh.
+	// oldGeneration is the generation in use before the refresh.
 	// +optional
 	OldGeneration int64 `json:"oldGeneration,omitempty" protobuf:"varint,5,opt,name=oldGeneration"`
-	// NewRevision is the ControllerRevision that will be captured.
+	// newRevision is the ControllerRevision that will be captured.
 	// +optional
 	NewRevision string `json:"newRevision,omitempty" protobuf:"bytes,6,opt,name=newRevision"`
-	// NewGeneration is the generation that will be captured.
+	// newGeneration is the generation that will be captured.
 	// +optional
 	NewGeneration int64 `json:"newGeneration,omitempty" protobuf:"varint,7,opt,name=newGeneration"`
-	// Changed is false when the virtual machine already uses the newest
+	// changed is false when the virtual machine already uses the newest
 	// revision; nothing was written then.
 	// +optional
 	Changed bool `json:"changed,omitempty" protobuf:"varint,8,opt,name=changed"`
-	// SpecPinCleared is true when the matcher in spec pinned a revision, which
+	// specPinCleared is true when the matcher in spec pinned a revision, which
 	// the refresh removed. A GitOps source that still holds the pin brings it back.
 	// +optional
 	SpecPinCleared bool `json:"specPinCleared,omitempty" protobuf:"varint,9,opt,name=specPinCleared"`
-	// Fields are the differences of the effective spec.
+	// fields are the differences of the effective spec.
 	// +optional
 	// +listType=atomic
 	Fields []RefreshField `json:"fields,omitempty" protobuf:"bytes,10,rep,name=fields"`
-	// DryRun is true when nothing was written because of the options.
+	// dryRun is true when nothing was written because of the options.
 	// +optional
 	DryRun bool `json:"dryRun,omitempty" protobuf:"varint,11,opt,name=dryRun"`
-	// OldSourceName is the instance type or preference in use before the refresh.
+	// oldSourceName is the instance type or preference in use before the refresh.
 	// +optional
 	OldSourceName string `json:"oldSourceName,omitempty" protobuf:"bytes,12,opt,name=oldSourceName"`
-	// OldSourceKind is its kind in canonical form.
+	// oldSourceKind is its kind in canonical form.
 	// +optional
 	OldSourceKind string `json:"oldSourceKind,omitempty" protobuf:"bytes,13,opt,name=oldSourceKind"`
 }
 
 // RefreshField is one difference that a refresh brings.
 type RefreshField struct {
-	// Path of the field in the effective spec.
+	// path of the field in the effective spec.
+	// +required
 	Path string `json:"path" protobuf:"bytes,1,opt,name=path"`
-	// Old is the value before.
+	// old is the value before.
 	// +optional
 	Old string `json:"old,omitempty" protobuf:"bytes,2,opt,name=old"`
-	// New is the value after.
+	// new is the value after.
 	// +optional
 	New string `json:"new,omitempty" protobuf:"bytes,3,opt,name=new"`
-	// Effect is Live when the change reaches the VM at once, Restart when it waits
+	// effect is Live when the change reaches the VM at once, Restart when it waits
 	// for a power cycle, None when it does not reach a VM that exists.
 	// +optional
 	Effect RefreshEffect `json:"effect,omitempty" protobuf:"bytes,4,opt,name=effect,casttype=RefreshEffect"`
@@ -108,16 +109,16 @@ const (
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type PowerOptions struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object metadata; only the name, which must be empty or that of
+	// metadata is the standard object metadata; only the name, which must be empty or that of
 	// the virtual machine, is looked at.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// DryRun with the value All checks without changing anything.
+	// dryRun with the value All checks without changing anything.
 	// +optional
 	// +listType=atomic
 	DryRun []string `json:"dryRun,omitempty" protobuf:"bytes,2,rep,name=dryRun"`
-	// Mode sets powerOffMode, suspendMode or restartMode with the operation;
+	// mode sets powerOffMode, suspendMode or restartMode with the operation;
 	// unchanged when unset. Not allowed for start.
 	// +optional
 	Mode PowerOpMode `json:"mode,omitempty" protobuf:"bytes,3,opt,name=mode,casttype=PowerOpMode"`
@@ -129,7 +130,7 @@ type PowerOptions struct {
 type ExpandOptions struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// Generation is stored, for the revisions in status, or latest, for the
+	// generation is stored, for the revisions in status, or latest, for the
 	// live instance type and preference. Stored when empty.
 	// +optional
 	Generation string `json:"generation,omitempty" protobuf:"bytes,1,opt,name=generation"`
@@ -141,11 +142,11 @@ type ExpandOptions struct {
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type VirtualMachineConsole struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object metadata: name and namespace of the virtual machine.
+	// metadata is the standard object metadata: name and namespace of the virtual machine.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// Status says how to connect. It is empty in the answer to a dry run.
+	// status says how to connect. It is empty in the answer to a dry run.
 	// +optional
 	Status VirtualMachineConsoleStatus `json:"status,omitempty" protobuf:"bytes,2,opt,name=status"`
 }
@@ -153,31 +154,31 @@ type VirtualMachineConsole struct {
 // VirtualMachineConsoleStatus says how to connect to the console of a virtual machine: to its
 // ESXi host, over a WebSocket, once. Who has the ticket has the console.
 type VirtualMachineConsoleStatus struct {
-	// URL of the WebSocket (WebMKS), ticket included. Its protocol is RFB with extensions of
+	// url of the WebSocket (WebMKS), ticket included. Its protocol is RFB with extensions of
 	// VMware.
 	// +optional
 	URL string `json:"url,omitempty" protobuf:"bytes,1,opt,name=url"`
-	// Host is the ESXi host, as vCenter names it.
+	// host is the ESXi host, as vCenter names it.
 	// +optional
 	Host string `json:"host,omitempty" protobuf:"bytes,2,opt,name=host"`
-	// Port of the host.
+	// port of the host.
 	// +optional
 	Port int32 `json:"port,omitempty" protobuf:"varint,3,opt,name=port"`
-	// Ticket to connect with, good for one connection.
+	// ticket to connect with, good for one connection.
 	// +optional
 	Ticket string `json:"ticket,omitempty" protobuf:"bytes,4,opt,name=ticket"`
-	// SSLThumbprint is the SHA-1 thumbprint of the certificate of the host. Empty if the host
+	// sslThumbprint is the SHA-1 thumbprint of the certificate of the host. Empty if the host
 	// tells none.
 	// +optional
 	SSLThumbprint string `json:"sslThumbprint,omitempty" protobuf:"bytes,5,opt,name=sslThumbprint"`
-	// SSLThumbprintSHA256 is the SHA-256 thumbprint of the same. Empty before vSphere 7.0.3.
+	// sslThumbprintSHA256 is the SHA-256 thumbprint of the same. Empty before vSphere 7.0.3.
 	// +optional
 	SSLThumbprintSHA256 string `json:"sslThumbprintSHA256,omitempty" protobuf:"bytes,6,opt,name=sslThumbprintSHA256"`
-	// ExpirationTimestamp is when the ticket ends at the latest if nobody connects: 30 minutes
+	// expirationTimestamp is when the ticket ends at the latest if nobody connects: 30 minutes
 	// after it was given, as VMware says of such tickets. vCenter itself does not tell.
 	// +optional
-	ExpirationTimestamp metav1.Time `json:"expirationTimestamp,omitempty" protobuf:"bytes,7,opt,name=expirationTimestamp"`
-	// RemoteConsoleURL opens VMware Remote Console, for who has an account of vCenter and logs
+	ExpirationTimestamp metav1.Time `json:"expirationTimestamp,omitempty" protobuf:"bytes,7,opt,name=expirationTimestamp"` //nolint:notimestamp // it is stored, and other APIs call it so
+	// remoteConsoleURL opens VMware Remote Console, for who has an account of vCenter and logs
 	// in with that. The ticket is no part of it.
 	// +optional
 	RemoteConsoleURL string `json:"remoteConsoleURL,omitempty" protobuf:"bytes,8,opt,name=remoteConsoleURL"`

@@ -23,14 +23,14 @@ const VCenterFinalizer = "vm.slipway.dev/vcenter"
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type VCenter struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// metadata is the standard object metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// Spec says how to reach it.
-	// +optional
+	// spec says how to reach it.
+	// +required
 	Spec VCenterSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
-	// Status is the observed state.
+	// status is the observed state.
 	// +optional
 	Status VCenterStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
@@ -44,71 +44,80 @@ type VCenterList struct {
 	// +optional
 	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// Items are the VCenters.
+	// items are the VCenters.
 	Items []VCenter `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
 // VCenterSpec says how to reach a vCenter. At most one of caBundle and thumbprint is set;
 // without either the certificate authorities of the server's system are trusted.
 type VCenterSpec struct {
-	// URL of the SDK, https://host[:port]/sdk.
+	// url of the SDK, https://host[:port]/sdk.
+	// +required
 	URL string `json:"url" protobuf:"bytes,1,opt,name=url"`
-	// CABundle holds the certificate authorities to trust, in PEM.
+	// caBundle holds the certificate authorities to trust, in PEM.
 	// +optional
 	CABundle []byte `json:"caBundle,omitempty" protobuf:"bytes,2,opt,name=caBundle"`
-	// Thumbprint is the SHA-256 or SHA-1 of the certificate to trust, in hexadecimal, with
+	// thumbprint is the SHA-256 or SHA-1 of the certificate to trust, in hexadecimal, with
 	// or without colons.
 	// +optional
 	Thumbprint string `json:"thumbprint,omitempty" protobuf:"bytes,3,opt,name=thumbprint"`
-	// CredentialsSecretRef names a Secret with the keys username and password. It is read at
+	// credentialsSecretRef names a Secret with the keys username and password. It is read at
 	// every login, from the one namespace that --vcenter-secrets-namespace names: who may
 	// write a VCenter reaches no other Secret by it.
+	// +required
 	CredentialsSecretRef VCenterSecretReference `json:"credentialsSecretRef" protobuf:"bytes,4,opt,name=credentialsSecretRef"`
 }
 
 // VCenterSecretReference names a Secret of the namespace that the server has for them.
 type VCenterSecretReference struct {
-	// Name of the Secret.
+	// name of the Secret.
+	// +required
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 }
 
 // VCenterStatus is what is seen of a vCenter.
 type VCenterStatus struct {
-	// Version of the product, for example 8.0.3.
-	// +optional
-	Version string `json:"version,omitempty" protobuf:"bytes,1,opt,name=version"`
-	// APIVersion is that of its API, for example 8.0.3.0.
-	// +optional
-	APIVersion string `json:"apiVersion,omitempty" protobuf:"bytes,2,opt,name=apiVersion"`
-	// InstanceUUID identifies the installation. Another one that answers at the URL is not
-	// logged in to: the virtual machines are not in it.
-	// +optional
-	InstanceUUID string `json:"instanceUUID,omitempty" protobuf:"bytes,3,opt,name=instanceUUID"`
-	// Session is the present one.
-	// +optional
-	Session *VCenterSession `json:"session,omitempty" protobuf:"bytes,4,opt,name=session"`
-	// Inventory is what the server keeps in mind of it, once it was read.
-	// +optional
-	Inventory *VCenterInventory `json:"inventory,omitempty" protobuf:"bytes,5,opt,name=inventory"`
-	// Conditions are the observations in detail: Ready, Connected and Deleting.
+	// conditions are the observations in detail: Ready, Connected and Deleting.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
-	Conditions []metav1.Condition `json:"conditions,omitempty" protobuf:"bytes,6,rep,name=conditions"`
+	// +patchMergeKey=type
+	// +patchStrategy=merge
+	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,6,rep,name=conditions"`
+	// version of the product, for example 8.0.3.
+	// +optional
+	Version string `json:"version,omitempty" protobuf:"bytes,1,opt,name=version"`
+	// apiVersion is that of its API, for example 8.0.3.0.
+	// +optional
+	APIVersion string `json:"apiVersion,omitempty" protobuf:"bytes,2,opt,name=apiVersion"`
+	// instanceUUID identifies the installation. Another one that answers at the URL is not
+	// logged in to: the virtual machines are not in it.
+	// +optional
+	InstanceUUID string `json:"instanceUUID,omitempty" protobuf:"bytes,3,opt,name=instanceUUID"`
+	// session is the present one.
+	// +optional
+	Session *VCenterSession `json:"session,omitempty" protobuf:"bytes,4,opt,name=session"`
+	// inventory is what the server keeps in mind of it, once it was read.
+	// +optional
+	Inventory *VCenterInventory `json:"inventory,omitempty" protobuf:"bytes,5,opt,name=inventory"`
 }
 
 // VCenterSession is a session with a vCenter.
 type VCenterSession struct {
-	// UserName is who logged in.
+	// userName is who logged in.
+	// +required
 	UserName string `json:"userName" protobuf:"bytes,1,opt,name=userName"`
-	// LoginTime is when.
+	// loginTime is when.
+	// +required
 	LoginTime metav1.Time `json:"loginTime" protobuf:"bytes,2,opt,name=loginTime"`
 }
 
 // VCenterInventory is what the server keeps in mind of a vCenter.
 type VCenterInventory struct {
-	// VirtualMachines is the number of VMs that belong to objects.
+	// virtualMachines is the number of VMs that belong to objects.
+	// +required
 	VirtualMachines int32 `json:"virtualMachines" protobuf:"varint,1,opt,name=virtualMachines"`
-	// ReadDuration is how long it took to read everything, the last time that was needed.
-	ReadDuration metav1.Duration `json:"readDuration" protobuf:"bytes,2,opt,name=readDuration"`
+	// readDuration is how long it took to read everything, the last time that was needed.
+	// +required
+	ReadDuration metav1.Duration `json:"readDuration" protobuf:"bytes,2,opt,name=readDuration"` //nolint:nodurations // it is stored
 }

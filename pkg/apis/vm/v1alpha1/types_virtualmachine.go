@@ -82,14 +82,14 @@ const (
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type VirtualMachine struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// metadata is the standard object metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// Spec is the desired state, owned by users.
+	// spec is the desired state, owned by users.
 	// +optional
 	Spec VirtualMachineSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
-	// Status is the observed state, owned by the controllers.
+	// status is the observed state, owned by the controllers.
 	// +optional
 	Status VirtualMachineStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
@@ -103,155 +103,156 @@ type VirtualMachineList struct {
 	// +optional
 	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// Items are the virtual machines.
+	// items are the virtual machines.
 	Items []VirtualMachine `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
 // VirtualMachineSpec is the desired state of a VirtualMachine. Exactly one of
 // className, instancetype, or inline cpu and memory gives its size.
 type VirtualMachineSpec struct {
-	// ClassName names a VirtualMachineClass of the same namespace that gives
+	// className names a VirtualMachineClass of the same namespace that gives
 	// the size. Mutually exclusive with instancetype and with inline cpu and memory.
 	// +optional
 	ClassName string `json:"className,omitempty" protobuf:"bytes,1,opt,name=className"`
-	// Instancetype refers to the instance type that gives the size. Mutually
+	// instancetype refers to the instance type that gives the size. Mutually
 	// exclusive with className and with inline cpu and memory.
 	// +optional
 	Instancetype *InstancetypeMatcher `json:"instancetype,omitempty" protobuf:"bytes,2,opt,name=instancetype"`
-	// CPU gives the virtual CPUs inline.
+	// cpu gives the virtual CPUs inline.
 	// +optional
 	CPU *VirtualMachineCPU `json:"cpu,omitempty" protobuf:"bytes,3,opt,name=cpu"`
-	// Memory gives the memory inline.
+	// memory gives the memory inline.
 	// +optional
 	Memory *VirtualMachineMemory `json:"memory,omitempty" protobuf:"bytes,4,opt,name=memory"`
-	// Preference refers to a preference that fills what this spec and the
+	// preference refers to a preference that fills what this spec and the
 	// instance type leave unset.
 	// +optional
 	Preference *PreferenceMatcher `json:"preference,omitempty" protobuf:"bytes,5,opt,name=preference"`
 
-	// Image is the image that the virtual machine is created from. Immutable
+	// image is the image that the virtual machine is created from. Immutable
 	// once set.
 	// +optional
 	Image *VirtualMachineImageRef `json:"image,omitempty" protobuf:"bytes,6,opt,name=image"`
-	// StorageClass names the StorageClass of the disks that are made for the
+	// storageClass names the StorageClass of the disks that are made for the
 	// virtual machine.
 	// +optional
 	StorageClass string `json:"storageClass,omitempty" protobuf:"bytes,7,opt,name=storageClass"`
 
-	// PowerState is the desired power state. Defaults to PoweredOn, unless groupName is set:
+	// powerState is the desired power state. Defaults to PoweredOn, unless groupName is set:
 	// then one that is unset is that of the group.
 	// +optional
 	PowerState PowerState `json:"powerState,omitempty" protobuf:"bytes,8,opt,name=powerState,casttype=PowerState"`
-	// PowerOffMode says how to power off. Defaults to TrySoft.
+	// powerOffMode says how to power off. Defaults to TrySoft.
 	// +optional
 	PowerOffMode PowerOpMode `json:"powerOffMode,omitempty" protobuf:"bytes,9,opt,name=powerOffMode,casttype=PowerOpMode"`
-	// SuspendMode says how to suspend. Defaults to TrySoft.
+	// suspendMode says how to suspend. Defaults to TrySoft.
 	// +optional
 	SuspendMode PowerOpMode `json:"suspendMode,omitempty" protobuf:"bytes,10,opt,name=suspendMode,casttype=PowerOpMode"`
-	// RestartMode says how to restart. Defaults to TrySoft.
+	// restartMode says how to restart. Defaults to TrySoft.
 	// +optional
 	RestartMode PowerOpMode `json:"restartMode,omitempty" protobuf:"bytes,11,opt,name=restartMode,casttype=PowerOpMode"`
-	// NextRestartTime asks for one restart: "now", which the server replaces
+	// nextRestartTime asks for one restart: "now", which the server replaces
 	// with the current time, or an RFC 3339 time. A time that is not later
 	// than status.lastRestartTime asks for nothing.
 	// +optional
 	NextRestartTime string `json:"nextRestartTime,omitempty" protobuf:"bytes,12,opt,name=nextRestartTime"`
 
-	// Network configures the network interfaces and the guest's network.
+	// network configures the network interfaces and the guest's network.
 	// +optional
 	Network *VirtualMachineNetworkSpec `json:"network,omitempty" protobuf:"bytes,13,opt,name=network"`
-	// Volumes are the disks beyond those of the image.
+	// volumes are the disks beyond those of the image.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +patchMergeKey=name
 	// +patchStrategy=merge
 	Volumes []VirtualMachineVolume `json:"volumes,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,14,rep,name=volumes"`
-	// Bootstrap configures the guest at its first start.
+	// bootstrap configures the guest at its first start.
 	// +optional
 	Bootstrap *VirtualMachineBootstrap `json:"bootstrap,omitempty" protobuf:"bytes,15,opt,name=bootstrap"`
-	// Firmware configures BIOS or EFI.
+	// firmware configures BIOS or EFI.
 	// +optional
 	Firmware *VirtualMachineFirmware `json:"firmware,omitempty" protobuf:"bytes,16,opt,name=firmware"`
-	// Devices are the devices besides disks and network interfaces.
+	// devices are the devices besides disks and network interfaces.
 	// +optional
 	Devices *VirtualMachineDevices `json:"devices,omitempty" protobuf:"bytes,17,opt,name=devices"`
-	// ReadinessProbe decides the Ready condition beyond the power state.
+	// readinessProbe decides the Ready condition beyond the power state.
 	// +optional
 	ReadinessProbe *VirtualMachineReadinessProbe `json:"readinessProbe,omitempty" protobuf:"bytes,18,opt,name=readinessProbe"`
 
-	// PromoteDisksMode says when linked-clone disks are made independent.
+	// promoteDisksMode says when linked-clone disks are made independent.
 	// Defaults to Online.
 	// +optional
 	PromoteDisksMode PromoteDisksMode `json:"promoteDisksMode,omitempty" protobuf:"bytes,19,opt,name=promoteDisksMode,casttype=PromoteDisksMode"`
-	// MinHardwareVersion is the lowest virtual hardware version, for example
+	// minHardwareVersion is the lowest virtual hardware version, for example
 	// 19 for vmx-19. Allowed: 13 to 22.
 	// +optional
 	MinHardwareVersion int32 `json:"minHardwareVersion,omitempty" protobuf:"varint,20,opt,name=minHardwareVersion"`
-	// GuestID is the vSphere guest operating system identifier, for example
+	// guestID is the vSphere guest operating system identifier, for example
 	// ubuntu64Guest.
 	// +optional
 	GuestID string `json:"guestID,omitempty" protobuf:"bytes,21,opt,name=guestID"`
-	// GroupName names the VirtualMachineGroup of the namespace that this virtual machine is
+	// groupName names the VirtualMachineGroup of the namespace that this virtual machine is
 	// a member of. It is when the group names it too.
 	// +optional
 	GroupName string `json:"groupName,omitempty" protobuf:"bytes,22,opt,name=groupName"`
-	// CurrentSnapshotName asks to revert to the VirtualMachineSnapshot of the name: the
+	// currentSnapshotName asks to revert to the VirtualMachineSnapshot of the name: the
 	// virtual machine becomes what it was then, and so do labels, annotations and spec of
 	// the object, with which this field is empty again. What happened since is lost.
 	// +optional
 	CurrentSnapshotName string `json:"currentSnapshotName,omitempty" protobuf:"bytes,23,opt,name=currentSnapshotName"`
-	// UpdateStrategy says what happens to a running VM when its effective spec
+	// updateStrategy says what happens to a running VM when its effective spec
 	// changes. Defaults to LiveUpdate.
 	// +optional
 	UpdateStrategy UpdateStrategy `json:"updateStrategy,omitempty" protobuf:"bytes,24,opt,name=updateStrategy,casttype=UpdateStrategy"`
-	// InstanceUUID adopts the vSphere VM with this instance UUID instead of
+	// instanceUUID adopts the vSphere VM with this instance UUID instead of
 	// creating one. Defaults to the UID of the object, without being written
 	// here. Immutable.
 	// +optional
 	InstanceUUID string `json:"instanceUUID,omitempty" protobuf:"bytes,25,opt,name=instanceUUID"`
-	// ProviderID is the node provider ID of the virtual machine, as Cluster API
+	// providerID is the node provider ID of the virtual machine, as Cluster API
 	// uses it: vsphere:// and the BIOS UUID, which is that of firmware. It says which
-	// VM this is and takes none over, as instanceUUID does. Immutable once set.
+	// VM this is and takes none over, as instanceUUID does. The server fills it as soon as
+	// the BIOS UUID is known, mostly at creation. Immutable once set.
 	// +optional
 	ProviderID string `json:"providerID,omitempty" protobuf:"bytes,26,opt,name=providerID"`
-	// WhenMissing says what happens when vSphere had the VM and does not show it any
+	// whenMissing says what happens when vSphere had the VM and does not show it any
 	// more: after it was unregistered or deleted by hand, while its host is removed, or
 	// while a permission is missing. Defaults to Wait; Recreate makes a new VM from the
 	// image, whose disks have nothing of the old one.
 	// +optional
 	WhenMissing WhenMissing `json:"whenMissing,omitempty" protobuf:"bytes,27,opt,name=whenMissing,casttype=WhenMissing"`
-	// TerminationGracePeriodSeconds is how long a soft power off (TrySoft) waits for the
+	// terminationGracePeriodSeconds is how long a soft power off (TrySoft) waits for the
 	// guest before it becomes a hard one, in seconds, from 0. Defaults to what the
 	// preference prefers.
 	// +optional
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty" protobuf:"varint,28,opt,name=terminationGracePeriodSeconds"`
 
-	// Zone names the Zone that the virtual machine goes to. The label
+	// zone names the Zone that the virtual machine goes to. The label
 	// topology.kubernetes.io/zone says the same; without either the server chooses, and
 	// status.zone says what. Immutable once the virtual machine is in a zone.
 	// +optional
 	Zone string `json:"zone,omitempty" protobuf:"bytes,29,opt,name=zone"`
-	// BootDisk changes the first disk of the image.
+	// bootDisk changes the first disk of the image.
 	// +optional
 	BootDisk *VirtualMachineBootDisk `json:"bootDisk,omitempty" protobuf:"bytes,30,opt,name=bootDisk"`
-	// BootOrder lists what the firmware tries to boot from, first to last, at most 16.
+	// bootOrder lists what the firmware tries to boot from, first to last, at most 16.
 	// The firmware decides when unset.
 	// +optional
 	// +listType=atomic
 	BootOrder []VirtualMachineBootDevice `json:"bootOrder,omitempty" protobuf:"bytes,31,rep,name=bootOrder"`
-	// Deletion says how the VM is powered off when it is deleted.
+	// deletion says how the VM is powered off when it is deleted.
 	// +optional
 	Deletion *VirtualMachineDeletion `json:"deletion,omitempty" protobuf:"bytes,32,opt,name=deletion"`
 }
 
 // VirtualMachineDeletion says how a virtual machine that is deleted is powered off.
 type VirtualMachineDeletion struct {
-	// PowerOffMode says how to power off. Defaults to spec.powerOffMode. Soft is TrySoft: a
+	// powerOffMode says how to power off. Defaults to spec.powerOffMode. Soft is TrySoft: a
 	// guest that does not answer keeps nobody from deleting its VM.
 	// +optional
 	PowerOffMode PowerOpMode `json:"powerOffMode,omitempty" protobuf:"bytes,1,opt,name=powerOffMode,casttype=PowerOpMode"`
-	// TimeoutSeconds is how long the guest is waited for before it is powered off hard, in
+	// timeoutSeconds is how long the guest is waited for before it is powered off hard, in
 	// seconds, 1 to 86400. Defaults to terminationGracePeriodSeconds.
 	// +optional
 	TimeoutSeconds int64 `json:"timeoutSeconds,omitempty" protobuf:"varint,2,opt,name=timeoutSeconds"`
@@ -259,14 +260,15 @@ type VirtualMachineDeletion struct {
 
 // VirtualMachineImageRef refers to an image.
 type VirtualMachineImageRef struct {
-	// Kind of the image. Allowed: VirtualMachineImage, ClusterVirtualMachineImage, and
+	// kind of the image. Allowed: VirtualMachineImage, ClusterVirtualMachineImage, and
 	// VirtualMachine for a clone. Defaults to VirtualMachineImage.
 	// +optional
 	Kind string `json:"kind,omitempty" protobuf:"bytes,1,opt,name=kind"`
-	// Name of the image. A VirtualMachineImage and a VirtualMachine are in the namespace
+	// name of the image. A VirtualMachineImage and a VirtualMachine are in the namespace
 	// of the virtual machine.
+	// +required
 	Name string `json:"name" protobuf:"bytes,2,opt,name=name"`
-	// Snapshot is the name of a snapshot of the VirtualMachine in vSphere that is cloned.
+	// snapshot is the name of a snapshot of the VirtualMachine in vSphere that is cloned.
 	// Unset, its present state is cloned, and it must be powered off.
 	// +optional
 	Snapshot string `json:"snapshot,omitempty" protobuf:"bytes,3,opt,name=snapshot"`

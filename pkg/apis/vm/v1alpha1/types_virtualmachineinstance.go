@@ -15,14 +15,14 @@ import (
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type VirtualMachineInstance struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object metadata.
+	// metadata is the standard object metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// Spec is the effective spec that the VM runs with.
+	// spec is the effective spec that the VM runs with.
 	// +optional
 	Spec VirtualMachineInstanceSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
-	// Status is the observed state.
+	// status is the observed state.
 	// +optional
 	Status VirtualMachineInstanceStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
@@ -36,71 +36,71 @@ type VirtualMachineInstanceList struct {
 	// +optional
 	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// Items are the instances.
+	// items are the instances.
 	Items []VirtualMachineInstance `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
 // VirtualMachineInstanceSpec is the effective spec of a virtual machine: class
 // or instance type, preference and defaults resolved. The provider applies it.
 type VirtualMachineInstanceSpec struct {
-	// Instancetype names the instance type revision that was applied.
+	// instancetype names the instance type revision that was applied.
 	// +optional
 	Instancetype *AppliedRevision `json:"instancetype,omitempty" protobuf:"bytes,1,opt,name=instancetype"`
-	// Preference names the preference revision that was applied.
+	// preference names the preference revision that was applied.
 	// +optional
 	Preference *AppliedRevision `json:"preference,omitempty" protobuf:"bytes,2,opt,name=preference"`
-	// ClassName names the class that was applied.
+	// className names the class that was applied.
 	// +optional
 	ClassName string `json:"className,omitempty" protobuf:"bytes,3,opt,name=className"`
 
-	// CPU is the effective CPU.
+	// cpu is the effective CPU.
 	// +optional
 	CPU *VirtualMachineCPU `json:"cpu,omitempty" protobuf:"bytes,4,opt,name=cpu"`
-	// Memory is the effective memory.
+	// memory is the effective memory.
 	// +optional
 	Memory *VirtualMachineMemory `json:"memory,omitempty" protobuf:"bytes,5,opt,name=memory"`
-	// Image is the image.
+	// image is the image.
 	// +optional
 	Image *VirtualMachineImageRef `json:"image,omitempty" protobuf:"bytes,6,opt,name=image"`
-	// StorageClass is the effective storage class.
+	// storageClass is the effective storage class.
 	// +optional
 	StorageClass string `json:"storageClass,omitempty" protobuf:"bytes,7,opt,name=storageClass"`
-	// Network is the effective network.
+	// network is the effective network.
 	// +optional
 	Network *VirtualMachineNetworkSpec `json:"network,omitempty" protobuf:"bytes,8,opt,name=network"`
-	// Volumes are the effective volumes.
+	// volumes are the effective volumes.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	Volumes []VirtualMachineVolume `json:"volumes,omitempty" protobuf:"bytes,9,rep,name=volumes"`
-	// Bootstrap is the guest configuration.
+	// bootstrap is the guest configuration.
 	// +optional
 	Bootstrap *VirtualMachineBootstrap `json:"bootstrap,omitempty" protobuf:"bytes,10,opt,name=bootstrap"`
-	// Firmware is the effective firmware.
+	// firmware is the effective firmware.
 	// +optional
 	Firmware *VirtualMachineFirmware `json:"firmware,omitempty" protobuf:"bytes,11,opt,name=firmware"`
-	// Devices are the effective devices.
+	// devices are the effective devices.
 	// +optional
 	Devices *VirtualMachineDevices `json:"devices,omitempty" protobuf:"bytes,12,opt,name=devices"`
-	// MinHardwareVersion is the effective lowest hardware version.
+	// minHardwareVersion is the effective lowest hardware version.
 	// +optional
 	MinHardwareVersion int32 `json:"minHardwareVersion,omitempty" protobuf:"varint,13,opt,name=minHardwareVersion"`
-	// GuestID is the effective guest operating system identifier.
+	// guestID is the effective guest operating system identifier.
 	// +optional
 	GuestID string `json:"guestID,omitempty" protobuf:"bytes,14,opt,name=guestID"`
-	// NodeSelector restricts the hosts, from the instance type.
+	// nodeSelector restricts the hosts, from the instance type.
 	// +optional
 	NodeSelector map[string]string `json:"nodeSelector,omitempty" protobuf:"bytes,15,rep,name=nodeSelector"`
-	// Annotations come from the instance type and the preference.
+	// annotations come from the instance type and the preference.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty" protobuf:"bytes,16,rep,name=annotations"`
-	// TerminationGracePeriodSeconds bounds a soft power off, in seconds.
+	// terminationGracePeriodSeconds bounds a soft power off, in seconds.
 	// +optional
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty" protobuf:"varint,17,opt,name=terminationGracePeriodSeconds"`
-	// BootDisk is the effective boot disk.
+	// bootDisk is the effective boot disk.
 	// +optional
 	BootDisk *VirtualMachineBootDisk `json:"bootDisk,omitempty" protobuf:"bytes,18,opt,name=bootDisk"`
-	// BootOrder is what the firmware tries to boot from.
+	// bootOrder is what the firmware tries to boot from.
 	// +optional
 	// +listType=atomic
 	BootOrder []VirtualMachineBootDevice `json:"bootOrder,omitempty" protobuf:"bytes,19,rep,name=bootOrder"`
@@ -108,32 +108,36 @@ type VirtualMachineInstanceSpec struct {
 
 // AppliedRevision is an instance type or preference in the revision that was applied.
 type AppliedRevision struct {
-	// Name of the object.
+	// name of the object.
+	// +required
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
-	// Kind in canonical form.
+	// kind in canonical form.
+	// +required
 	Kind string `json:"kind" protobuf:"bytes,2,opt,name=kind"`
-	// RevisionName is the ControllerRevision.
+	// revisionName is the ControllerRevision.
 	// +optional
 	RevisionName string `json:"revisionName,omitempty" protobuf:"bytes,3,opt,name=revisionName"`
 }
 
 // VirtualMachineInstanceStatus is the observed state of a running VM.
 type VirtualMachineInstanceStatus struct {
-	// Phase is a summary for people: Starting, Running, Suspended, Stopping.
-	// +optional
-	Phase VirtualMachinePhase `json:"phase,omitempty" protobuf:"bytes,1,opt,name=phase,casttype=VirtualMachinePhase"`
-	// NodeName is the name of the ESXi host.
-	// +optional
-	NodeName string `json:"nodeName,omitempty" protobuf:"bytes,2,opt,name=nodeName"`
-	// Network is the observed network.
-	// +optional
-	Network *VirtualMachineNetworkStatus `json:"network,omitempty" protobuf:"bytes,3,opt,name=network"`
-	// Guest is what VMware Tools reports.
-	// +optional
-	Guest *VirtualMachineGuestStatus `json:"guest,omitempty" protobuf:"bytes,4,opt,name=guest"`
-	// Conditions are the observations in detail.
+	// conditions are the observations in detail.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
-	Conditions []metav1.Condition `json:"conditions,omitempty" protobuf:"bytes,5,rep,name=conditions"`
+	// +patchMergeKey=type
+	// +patchStrategy=merge
+	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,5,rep,name=conditions"`
+	// phase is a summary for people: Starting, Running, Suspended, Stopping.
+	// +optional
+	Phase VirtualMachinePhase `json:"phase,omitempty" protobuf:"bytes,1,opt,name=phase,casttype=VirtualMachinePhase"` //nolint:nophase // people know the word from Pod and Machine; conditions say all of it
+	// nodeName is the name of the ESXi host.
+	// +optional
+	NodeName string `json:"nodeName,omitempty" protobuf:"bytes,2,opt,name=nodeName"`
+	// network is the observed network.
+	// +optional
+	Network *VirtualMachineNetworkStatus `json:"network,omitempty" protobuf:"bytes,3,opt,name=network"`
+	// guest is what VMware Tools reports.
+	// +optional
+	Guest *VirtualMachineGuestStatus `json:"guest,omitempty" protobuf:"bytes,4,opt,name=guest"`
 }

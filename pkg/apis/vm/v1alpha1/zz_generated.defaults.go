@@ -22,6 +22,8 @@ func RegisterDefaults(scheme *runtime.Scheme) error {
 	scheme.AddTypeDefaultingFunc(&VirtualMachineInstance{}, func(obj interface{}) { SetObjectDefaults_VirtualMachineInstance(obj.(*VirtualMachineInstance)) })
 	scheme.AddTypeDefaultingFunc(&VirtualMachineInstanceList{}, func(obj interface{}) { SetObjectDefaults_VirtualMachineInstanceList(obj.(*VirtualMachineInstanceList)) })
 	scheme.AddTypeDefaultingFunc(&VirtualMachineList{}, func(obj interface{}) { SetObjectDefaults_VirtualMachineList(obj.(*VirtualMachineList)) })
+	scheme.AddTypeDefaultingFunc(&VirtualMachineTemplate{}, func(obj interface{}) { SetObjectDefaults_VirtualMachineTemplate(obj.(*VirtualMachineTemplate)) })
+	scheme.AddTypeDefaultingFunc(&VirtualMachineTemplateList{}, func(obj interface{}) { SetObjectDefaults_VirtualMachineTemplateList(obj.(*VirtualMachineTemplateList)) })
 	return nil
 }
 
@@ -89,5 +91,33 @@ func SetObjectDefaults_VirtualMachineList(in *VirtualMachineList) {
 	for i := range in.Items {
 		a := &in.Items[i]
 		SetObjectDefaults_VirtualMachine(a)
+	}
+}
+
+func SetObjectDefaults_VirtualMachineTemplate(in *VirtualMachineTemplate) {
+	SetDefaults_VirtualMachineSpec(&in.Spec.Template.Spec)
+	if in.Spec.Template.Spec.Image != nil {
+		SetDefaults_VirtualMachineImageRef(in.Spec.Template.Spec.Image)
+	}
+	for i := range in.Spec.Template.Spec.Volumes {
+		a := &in.Spec.Template.Spec.Volumes[i]
+		if a.CDROM != nil {
+			if a.CDROM.Image != nil {
+				SetDefaults_VirtualMachineImageRef(a.CDROM.Image)
+			}
+		}
+	}
+	if in.Spec.Template.Spec.ReadinessProbe != nil {
+		SetDefaults_VirtualMachineReadinessProbe(in.Spec.Template.Spec.ReadinessProbe)
+		if in.Spec.Template.Spec.ReadinessProbe.GuestHeartbeat != nil {
+			SetDefaults_GuestHeartbeatAction(in.Spec.Template.Spec.ReadinessProbe.GuestHeartbeat)
+		}
+	}
+}
+
+func SetObjectDefaults_VirtualMachineTemplateList(in *VirtualMachineTemplateList) {
+	for i := range in.Items {
+		a := &in.Items[i]
+		SetObjectDefaults_VirtualMachineTemplate(a)
 	}
 }

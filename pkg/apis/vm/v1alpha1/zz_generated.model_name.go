@@ -9,6 +9,11 @@
 package v1alpha1
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in APIEndpoint) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.APIEndpoint"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in AppliedRevision) OpenAPIModelName() string {
 	return "dev.slipway.vm.v1alpha1.AppliedRevision"
 }
@@ -86,6 +91,11 @@ func (in DiskVolumeSource) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ExpandOptions) OpenAPIModelName() string {
 	return "dev.slipway.vm.v1alpha1.ExpandOptions"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in FailureDomain) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.FailureDomain"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
@@ -179,6 +189,26 @@ func (in Shares) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in SlipwayCluster) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.SlipwayCluster"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in SlipwayClusterList) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.SlipwayClusterList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in SlipwayClusterSpec) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.SlipwayClusterSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in SlipwayClusterStatus) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.SlipwayClusterStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in SysprepAnswers) OpenAPIModelName() string {
 	return "dev.slipway.vm.v1alpha1.SysprepAnswers"
 }
@@ -201,6 +231,11 @@ func (in TCPSocketAction) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in TemplateImageSource) OpenAPIModelName() string {
 	return "dev.slipway.vm.v1alpha1.TemplateImageSource"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in TemplateMetadata) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.TemplateMetadata"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
@@ -499,6 +534,11 @@ func (in VirtualMachineNetworkStatus) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineOwner) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineOwner"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in VirtualMachinePublishRequest) OpenAPIModelName() string {
 	return "dev.slipway.vm.v1alpha1.VirtualMachinePublishRequest"
 }
@@ -586,6 +626,26 @@ func (in VirtualMachineStorageStatus) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in VirtualMachineTPM) OpenAPIModelName() string {
 	return "dev.slipway.vm.v1alpha1.VirtualMachineTPM"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineTemplate) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineTemplate"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineTemplateList) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineTemplateList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineTemplateResource) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineTemplateResource"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in VirtualMachineTemplateSpec) OpenAPIModelName() string {
+	return "dev.slipway.vm.v1alpha1.VirtualMachineTemplateSpec"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.

@@ -1,0 +1,60 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// ValidateVirtualMachineTemplate checks a new template, of which every virtual machine must be
+// valid.
+func ValidateVirtualMachineTemplate(obj *vmv1alpha1.VirtualMachineTemplate) field.ErrorList {
+	template, path := &obj.Spec.Template, field.NewPath("spec", "template")
+	errs := validateMeta(&obj.ObjectMeta)
+	meta := path.Child("metadata")
+	errs = append(errs, metav1validation.ValidateLabels(template.Metadata.Labels, meta.Child("labels"))...)
+	errs = append(errs, apivalidation.ValidateAnnotations(template.Metadata.Annotations, meta.Child("annotations"))...)
+	errs = append(errs, ValidateVirtualMachineSpec(&template.Spec, path.Child("spec"))...)
+	return append(errs, validateOfMany(&template.Spec, path.Child("spec"))...)
+}
+
+// validateOfMany refuses what only one virtual machine can have.
+func validateOfMany(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) field.ErrorList {
+	const why = "is of one virtual machine, and a template makes many"
+	var errs field.ErrorList
+	refuse := func(given bool, at *field.Path) {
+		if given {
+			errs = append(errs, field.Forbidden(at, why))
+		}
+	}
+	refuse(spec.InstanceUUID != "", path.Child("instanceUUID"))
+	refuse(spec.ProviderID != "", path.Child("providerID"))
+	refuse(spec.Firmware != nil && spec.Firmware.UUID != "", path.Child("firmware", "uuid"))
+	refuse(spec.CurrentSnapshotName != "", path.Child("currentSnapshotName"))
+	if spec.Network == nil {
+		return errs
+	}
+	refuse(spec.Network.HostName != "", path.Child("network", "hostName"))
+	for i := range spec.Network.Interfaces {
+		each, at := &spec.Network.Interfaces[i], path.Child("network", "interfaces").Index(i)
+		refuse(each.MACAddress != "", at.Child("macAddress"))
+		refuse(len(each.Addresses) > 0, at.Child("addresses"))
+	}
+	return errs
+}
+
+// ValidateVirtualMachineTemplateUpdate checks the change from old to obj: the spec is immutable,
+// so that machines of one template are alike.
+func ValidateVirtualMachineTemplateUpdate(obj, old *vmv1alpha1.VirtualMachineTemplate) field.ErrorList {
+	errs := validateMetaUpdate(&obj.ObjectMeta, &old.ObjectMeta)
+	if !apiequality.Semantic.DeepEqual(obj.Spec, old.Spec) {
+		errs = append(errs, field.Forbidden(field.NewPath("spec"), "is immutable: make another template, and name that where this one is named"))
+	}
+	return errs
+}
