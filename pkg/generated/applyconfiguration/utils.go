@@ -6,9 +6,11 @@
 package applyconfiguration
 
 import (
-	v1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	v1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	instancetypev1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	instancetypev1alpha1 "github.com/slipway-dev/slipway/pkg/generated/applyconfiguration/instancetype/v1alpha1"
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/generated/applyconfiguration/cluster/v1alpha1"
+	applyconfigurationinstancetypev1alpha1 "github.com/slipway-dev/slipway/pkg/generated/applyconfiguration/instancetype/v1alpha1"
 	internal "github.com/slipway-dev/slipway/pkg/generated/applyconfiguration/internal"
 	applyconfigurationvmv1alpha1 "github.com/slipway-dev/slipway/pkg/generated/applyconfiguration/vm/v1alpha1"
 	runtime "k8s.io/apimachinery/pkg/runtime"
@@ -20,113 +22,221 @@ import (
 // apply configuration type exists for the given GroupVersionKind.
 func ForKind(kind schema.GroupVersionKind) interface{} {
 	switch kind {
-	// Group=instancetype.slipway.dev, Version=v1alpha1
-	case v1alpha1.SchemeGroupVersion.WithKind("BlockSize"):
-		return &instancetypev1alpha1.BlockSizeApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("ClockOffset"):
-		return &instancetypev1alpha1.ClockOffsetApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("ClockOffsetUTC"):
-		return &instancetypev1alpha1.ClockOffsetUTCApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("ClockPreferences"):
-		return &instancetypev1alpha1.ClockPreferencesApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("ControllerRevision"):
-		return &instancetypev1alpha1.ControllerRevisionApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("CPUFeature"):
-		return &instancetypev1alpha1.CPUFeatureApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("CPUInstancetype"):
-		return &instancetypev1alpha1.CPUInstancetypeApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("CPUPreferenceRequirement"):
-		return &instancetypev1alpha1.CPUPreferenceRequirementApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("CPUPreferences"):
-		return &instancetypev1alpha1.CPUPreferencesApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("CustomBlockSize"):
-		return &instancetypev1alpha1.CustomBlockSizeApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("DevicePreferences"):
-		return &instancetypev1alpha1.DevicePreferencesApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("DiskIOThreads"):
-		return &instancetypev1alpha1.DiskIOThreadsApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("EFI"):
-		return &instancetypev1alpha1.EFIApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("FeatureAPIC"):
-		return &instancetypev1alpha1.FeatureAPICApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("FeatureHyperv"):
-		return &instancetypev1alpha1.FeatureHypervApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("FeatureKVM"):
-		return &instancetypev1alpha1.FeatureKVMApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("FeaturePreferences"):
-		return &instancetypev1alpha1.FeaturePreferencesApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("FeatureSpinlocks"):
-		return &instancetypev1alpha1.FeatureSpinlocksApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("FeatureState"):
-		return &instancetypev1alpha1.FeatureStateApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("FeatureVendorID"):
-		return &instancetypev1alpha1.FeatureVendorIDApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("FirmwarePreferences"):
-		return &instancetypev1alpha1.FirmwarePreferencesApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("GPU"):
-		return &instancetypev1alpha1.GPUApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("HostDevice"):
-		return &instancetypev1alpha1.HostDeviceApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("HPETTimer"):
-		return &instancetypev1alpha1.HPETTimerApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("Hugepages"):
-		return &instancetypev1alpha1.HugepagesApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("HypervTimer"):
-		return &instancetypev1alpha1.HypervTimerApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("KVMTimer"):
-		return &instancetypev1alpha1.KVMTimerApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("LaunchSecurity"):
-		return &instancetypev1alpha1.LaunchSecurityApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("MachinePreferences"):
-		return &instancetypev1alpha1.MachinePreferencesApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("MemoryInstancetype"):
-		return &instancetypev1alpha1.MemoryInstancetypeApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("MemoryPreferenceRequirement"):
-		return &instancetypev1alpha1.MemoryPreferenceRequirementApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("NUMA"):
-		return &instancetypev1alpha1.NUMAApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("PITTimer"):
-		return &instancetypev1alpha1.PITTimerApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("PreferenceRequirements"):
-		return &instancetypev1alpha1.PreferenceRequirementsApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("Realtime"):
-		return &instancetypev1alpha1.RealtimeApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("RTCTimer"):
-		return &instancetypev1alpha1.RTCTimerApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("SEV"):
-		return &instancetypev1alpha1.SEVApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("SEVPolicy"):
-		return &instancetypev1alpha1.SEVPolicyApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("SpreadOptions"):
-		return &instancetypev1alpha1.SpreadOptionsApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("SyNICTimer"):
-		return &instancetypev1alpha1.SyNICTimerApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("Timer"):
-		return &instancetypev1alpha1.TimerApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("TLBFlush"):
-		return &instancetypev1alpha1.TLBFlushApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("TPMDevice"):
-		return &instancetypev1alpha1.TPMDeviceApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("VGPUDisplayOptions"):
-		return &instancetypev1alpha1.VGPUDisplayOptionsApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("VGPUOptions"):
-		return &instancetypev1alpha1.VGPUOptionsApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("VirtualMachineClusterInstancetype"):
-		return &instancetypev1alpha1.VirtualMachineClusterInstancetypeApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("VirtualMachineClusterPreference"):
-		return &instancetypev1alpha1.VirtualMachineClusterPreferenceApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("VirtualMachineInstancetype"):
-		return &instancetypev1alpha1.VirtualMachineInstancetypeApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("VirtualMachineInstancetypeSpec"):
-		return &instancetypev1alpha1.VirtualMachineInstancetypeSpecApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("VirtualMachinePreference"):
-		return &instancetypev1alpha1.VirtualMachinePreferenceApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("VirtualMachinePreferenceSpec"):
-		return &instancetypev1alpha1.VirtualMachinePreferenceSpecApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("VolumePreferences"):
-		return &instancetypev1alpha1.VolumePreferencesApplyConfiguration{}
+	// Group=cluster.slipway.dev, Version=v1alpha1
+	case v1alpha1.SchemeGroupVersion.WithKind("APIEndpoint"):
+		return &clusterv1alpha1.APIEndpointApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Bootstrap"):
+		return &clusterv1alpha1.BootstrapApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Cluster"):
+		return &clusterv1alpha1.ClusterApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ClusterInitializationStatus"):
+		return &clusterv1alpha1.ClusterInitializationStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ClusterNetwork"):
+		return &clusterv1alpha1.ClusterNetworkApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ClusterSpec"):
+		return &clusterv1alpha1.ClusterSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ClusterStatus"):
+		return &clusterv1alpha1.ClusterStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ContractVersionedObjectReference"):
+		return &clusterv1alpha1.ContractVersionedObjectReferenceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DeprecatedCondition"):
+		return &clusterv1alpha1.DeprecatedConditionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DeprecatedStatus"):
+		return &clusterv1alpha1.DeprecatedStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("FailureDomain"):
+		return &clusterv1alpha1.FailureDomainApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Machine"):
+		return &clusterv1alpha1.MachineApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineAddress"):
+		return &clusterv1alpha1.MachineAddressApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineDeletionSpec"):
+		return &clusterv1alpha1.MachineDeletionSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineDeletionStatus"):
+		return &clusterv1alpha1.MachineDeletionStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineDeployment"):
+		return &clusterv1alpha1.MachineDeploymentApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineDeploymentRemediationSpec"):
+		return &clusterv1alpha1.MachineDeploymentRemediationSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineDeploymentRolloutSpec"):
+		return &clusterv1alpha1.MachineDeploymentRolloutSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineDeploymentRolloutStrategy"):
+		return &clusterv1alpha1.MachineDeploymentRolloutStrategyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineDeploymentRolloutStrategyRollingUpdate"):
+		return &clusterv1alpha1.MachineDeploymentRolloutStrategyRollingUpdateApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineDeploymentSpec"):
+		return &clusterv1alpha1.MachineDeploymentSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineDeploymentStatus"):
+		return &clusterv1alpha1.MachineDeploymentStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineDrainRule"):
+		return &clusterv1alpha1.MachineDrainRuleApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineDrainRuleDrainConfig"):
+		return &clusterv1alpha1.MachineDrainRuleDrainConfigApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineDrainRuleMachineSelector"):
+		return &clusterv1alpha1.MachineDrainRuleMachineSelectorApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineDrainRulePodSelector"):
+		return &clusterv1alpha1.MachineDrainRulePodSelectorApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineDrainRuleSpec"):
+		return &clusterv1alpha1.MachineDrainRuleSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineHealthCheck"):
+		return &clusterv1alpha1.MachineHealthCheckApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineHealthCheckChecks"):
+		return &clusterv1alpha1.MachineHealthCheckChecksApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineHealthCheckRemediation"):
+		return &clusterv1alpha1.MachineHealthCheckRemediationApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineHealthCheckRemediationTemplateReference"):
+		return &clusterv1alpha1.MachineHealthCheckRemediationTemplateReferenceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineHealthCheckRemediationTriggerIf"):
+		return &clusterv1alpha1.MachineHealthCheckRemediationTriggerIfApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineHealthCheckSpec"):
+		return &clusterv1alpha1.MachineHealthCheckSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineHealthCheckStatus"):
+		return &clusterv1alpha1.MachineHealthCheckStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineInitializationStatus"):
+		return &clusterv1alpha1.MachineInitializationStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineNamingSpec"):
+		return &clusterv1alpha1.MachineNamingSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineNodeReference"):
+		return &clusterv1alpha1.MachineNodeReferenceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineReadinessGate"):
+		return &clusterv1alpha1.MachineReadinessGateApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineSet"):
+		return &clusterv1alpha1.MachineSetApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineSetDeletionSpec"):
+		return &clusterv1alpha1.MachineSetDeletionSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineSetSpec"):
+		return &clusterv1alpha1.MachineSetSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineSetStatus"):
+		return &clusterv1alpha1.MachineSetStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineSpec"):
+		return &clusterv1alpha1.MachineSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineStatus"):
+		return &clusterv1alpha1.MachineStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineTaint"):
+		return &clusterv1alpha1.MachineTaintApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MachineTemplateSpec"):
+		return &clusterv1alpha1.MachineTemplateSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NetworkRanges"):
+		return &clusterv1alpha1.NetworkRangesApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NodeSystemInfo"):
+		return &clusterv1alpha1.NodeSystemInfoApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ObjectMeta"):
+		return &clusterv1alpha1.ObjectMetaApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("StatusVersion"):
+		return &clusterv1alpha1.StatusVersionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("UnhealthyCondition"):
+		return &clusterv1alpha1.UnhealthyConditionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("V1Beta1DeprecatedStatus"):
+		return &clusterv1alpha1.V1Beta1DeprecatedStatusApplyConfiguration{}
+
+		// Group=instancetype.slipway.dev, Version=v1alpha1
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("BlockSize"):
+		return &applyconfigurationinstancetypev1alpha1.BlockSizeApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("ClockOffset"):
+		return &applyconfigurationinstancetypev1alpha1.ClockOffsetApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("ClockOffsetUTC"):
+		return &applyconfigurationinstancetypev1alpha1.ClockOffsetUTCApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("ClockPreferences"):
+		return &applyconfigurationinstancetypev1alpha1.ClockPreferencesApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("ControllerRevision"):
+		return &applyconfigurationinstancetypev1alpha1.ControllerRevisionApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("CPUFeature"):
+		return &applyconfigurationinstancetypev1alpha1.CPUFeatureApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("CPUInstancetype"):
+		return &applyconfigurationinstancetypev1alpha1.CPUInstancetypeApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("CPUPreferenceRequirement"):
+		return &applyconfigurationinstancetypev1alpha1.CPUPreferenceRequirementApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("CPUPreferences"):
+		return &applyconfigurationinstancetypev1alpha1.CPUPreferencesApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("CustomBlockSize"):
+		return &applyconfigurationinstancetypev1alpha1.CustomBlockSizeApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("DevicePreferences"):
+		return &applyconfigurationinstancetypev1alpha1.DevicePreferencesApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("DiskIOThreads"):
+		return &applyconfigurationinstancetypev1alpha1.DiskIOThreadsApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("EFI"):
+		return &applyconfigurationinstancetypev1alpha1.EFIApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("FeatureAPIC"):
+		return &applyconfigurationinstancetypev1alpha1.FeatureAPICApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("FeatureHyperv"):
+		return &applyconfigurationinstancetypev1alpha1.FeatureHypervApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("FeatureKVM"):
+		return &applyconfigurationinstancetypev1alpha1.FeatureKVMApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("FeaturePreferences"):
+		return &applyconfigurationinstancetypev1alpha1.FeaturePreferencesApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("FeatureSpinlocks"):
+		return &applyconfigurationinstancetypev1alpha1.FeatureSpinlocksApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("FeatureState"):
+		return &applyconfigurationinstancetypev1alpha1.FeatureStateApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("FeatureVendorID"):
+		return &applyconfigurationinstancetypev1alpha1.FeatureVendorIDApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("FirmwarePreferences"):
+		return &applyconfigurationinstancetypev1alpha1.FirmwarePreferencesApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("GPU"):
+		return &applyconfigurationinstancetypev1alpha1.GPUApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("HostDevice"):
+		return &applyconfigurationinstancetypev1alpha1.HostDeviceApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("HPETTimer"):
+		return &applyconfigurationinstancetypev1alpha1.HPETTimerApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("Hugepages"):
+		return &applyconfigurationinstancetypev1alpha1.HugepagesApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("HypervTimer"):
+		return &applyconfigurationinstancetypev1alpha1.HypervTimerApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("KVMTimer"):
+		return &applyconfigurationinstancetypev1alpha1.KVMTimerApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("LaunchSecurity"):
+		return &applyconfigurationinstancetypev1alpha1.LaunchSecurityApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("MachinePreferences"):
+		return &applyconfigurationinstancetypev1alpha1.MachinePreferencesApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("MemoryInstancetype"):
+		return &applyconfigurationinstancetypev1alpha1.MemoryInstancetypeApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("MemoryPreferenceRequirement"):
+		return &applyconfigurationinstancetypev1alpha1.MemoryPreferenceRequirementApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("NUMA"):
+		return &applyconfigurationinstancetypev1alpha1.NUMAApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("PITTimer"):
+		return &applyconfigurationinstancetypev1alpha1.PITTimerApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("PreferenceRequirements"):
+		return &applyconfigurationinstancetypev1alpha1.PreferenceRequirementsApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("Realtime"):
+		return &applyconfigurationinstancetypev1alpha1.RealtimeApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("RTCTimer"):
+		return &applyconfigurationinstancetypev1alpha1.RTCTimerApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("SEV"):
+		return &applyconfigurationinstancetypev1alpha1.SEVApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("SEVPolicy"):
+		return &applyconfigurationinstancetypev1alpha1.SEVPolicyApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("SpreadOptions"):
+		return &applyconfigurationinstancetypev1alpha1.SpreadOptionsApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("SyNICTimer"):
+		return &applyconfigurationinstancetypev1alpha1.SyNICTimerApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("Timer"):
+		return &applyconfigurationinstancetypev1alpha1.TimerApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("TLBFlush"):
+		return &applyconfigurationinstancetypev1alpha1.TLBFlushApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("TPMDevice"):
+		return &applyconfigurationinstancetypev1alpha1.TPMDeviceApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("VGPUDisplayOptions"):
+		return &applyconfigurationinstancetypev1alpha1.VGPUDisplayOptionsApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("VGPUOptions"):
+		return &applyconfigurationinstancetypev1alpha1.VGPUOptionsApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("VirtualMachineClusterInstancetype"):
+		return &applyconfigurationinstancetypev1alpha1.VirtualMachineClusterInstancetypeApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("VirtualMachineClusterPreference"):
+		return &applyconfigurationinstancetypev1alpha1.VirtualMachineClusterPreferenceApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("VirtualMachineInstancetype"):
+		return &applyconfigurationinstancetypev1alpha1.VirtualMachineInstancetypeApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("VirtualMachineInstancetypeSpec"):
+		return &applyconfigurationinstancetypev1alpha1.VirtualMachineInstancetypeSpecApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("VirtualMachinePreference"):
+		return &applyconfigurationinstancetypev1alpha1.VirtualMachinePreferenceApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("VirtualMachinePreferenceSpec"):
+		return &applyconfigurationinstancetypev1alpha1.VirtualMachinePreferenceSpecApplyConfiguration{}
+	case instancetypev1alpha1.SchemeGroupVersion.WithKind("VolumePreferences"):
+		return &applyconfigurationinstancetypev1alpha1.VolumePreferencesApplyConfiguration{}
 
 		// Group=vm.slipway.dev, Version=v1alpha1
+	case vmv1alpha1.SchemeGroupVersion.WithKind("APIEndpoint"):
+		return &applyconfigurationvmv1alpha1.APIEndpointApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("AppliedRevision"):
 		return &applyconfigurationvmv1alpha1.AppliedRevisionApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("CDROMVolumeSource"):
@@ -153,6 +263,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationvmv1alpha1.ControllerRevisionRefApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("DiskVolumeSource"):
 		return &applyconfigurationvmv1alpha1.DiskVolumeSourceApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("FailureDomain"):
+		return &applyconfigurationvmv1alpha1.FailureDomainApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("GuestHeartbeatAction"):
 		return &applyconfigurationvmv1alpha1.GuestHeartbeatActionApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("GuestInfoAction"):
@@ -181,6 +293,12 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationvmv1alpha1.SecretKeySelectorApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("Shares"):
 		return &applyconfigurationvmv1alpha1.SharesApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("SlipwayCluster"):
+		return &applyconfigurationvmv1alpha1.SlipwayClusterApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("SlipwayClusterSpec"):
+		return &applyconfigurationvmv1alpha1.SlipwayClusterSpecApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("SlipwayClusterStatus"):
+		return &applyconfigurationvmv1alpha1.SlipwayClusterStatusApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("SysprepAnswers"):
 		return &applyconfigurationvmv1alpha1.SysprepAnswersApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("SysprepBootstrap"):
@@ -191,6 +309,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationvmv1alpha1.TCPSocketActionApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("TemplateImageSource"):
 		return &applyconfigurationvmv1alpha1.TemplateImageSourceApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("TemplateMetadata"):
+		return &applyconfigurationvmv1alpha1.TemplateMetadataApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VAppConfigBootstrap"):
 		return &applyconfigurationvmv1alpha1.VAppConfigBootstrapApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VCenter"):
@@ -291,6 +411,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationvmv1alpha1.VirtualMachineNetworkSpecApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineNetworkStatus"):
 		return &applyconfigurationvmv1alpha1.VirtualMachineNetworkStatusApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineOwner"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineOwnerApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachinePublishRequest"):
 		return &applyconfigurationvmv1alpha1.VirtualMachinePublishRequestApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachinePublishRequestSpec"):
@@ -321,6 +443,12 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationvmv1alpha1.VirtualMachineStatusApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineStorageStatus"):
 		return &applyconfigurationvmv1alpha1.VirtualMachineStorageStatusApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineTemplate"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineTemplateApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineTemplateResource"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineTemplateResourceApplyConfiguration{}
+	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineTemplateSpec"):
+		return &applyconfigurationvmv1alpha1.VirtualMachineTemplateSpecApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineTPM"):
 		return &applyconfigurationvmv1alpha1.VirtualMachineTPMApplyConfiguration{}
 	case vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachineVideo"):

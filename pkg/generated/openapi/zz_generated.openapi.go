@@ -9,11 +9,14 @@
 package openapi
 
 import (
-	v1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	v1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	instancetypev1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	v1 "k8s.io/api/autoscaling/v1"
 	resource "k8s.io/apimachinery/pkg/api/resource"
-	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtime "k8s.io/apimachinery/pkg/runtime"
+	intstr "k8s.io/apimachinery/pkg/util/intstr"
 	version "k8s.io/apimachinery/pkg/version"
 	common "k8s.io/kube-openapi/pkg/common"
 	spec "k8s.io/kube-openapi/pkg/validation/spec"
@@ -21,252 +24,3116 @@ import (
 
 func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	return map[string]common.OpenAPIDefinition{
-		v1alpha1.BlockSize{}.OpenAPIModelName():                                schema_pkg_apis_instancetype_v1alpha1_BlockSize(ref),
-		v1alpha1.CPUFeature{}.OpenAPIModelName():                               schema_pkg_apis_instancetype_v1alpha1_CPUFeature(ref),
-		v1alpha1.CPUInstancetype{}.OpenAPIModelName():                          schema_pkg_apis_instancetype_v1alpha1_CPUInstancetype(ref),
-		v1alpha1.CPUPreferenceRequirement{}.OpenAPIModelName():                 schema_pkg_apis_instancetype_v1alpha1_CPUPreferenceRequirement(ref),
-		v1alpha1.CPUPreferences{}.OpenAPIModelName():                           schema_pkg_apis_instancetype_v1alpha1_CPUPreferences(ref),
-		v1alpha1.ClockOffset{}.OpenAPIModelName():                              schema_pkg_apis_instancetype_v1alpha1_ClockOffset(ref),
-		v1alpha1.ClockOffsetUTC{}.OpenAPIModelName():                           schema_pkg_apis_instancetype_v1alpha1_ClockOffsetUTC(ref),
-		v1alpha1.ClockPreferences{}.OpenAPIModelName():                         schema_pkg_apis_instancetype_v1alpha1_ClockPreferences(ref),
-		v1alpha1.ControllerRevision{}.OpenAPIModelName():                       schema_pkg_apis_instancetype_v1alpha1_ControllerRevision(ref),
-		v1alpha1.ControllerRevisionList{}.OpenAPIModelName():                   schema_pkg_apis_instancetype_v1alpha1_ControllerRevisionList(ref),
-		v1alpha1.CustomBlockSize{}.OpenAPIModelName():                          schema_pkg_apis_instancetype_v1alpha1_CustomBlockSize(ref),
-		v1alpha1.DevicePreferences{}.OpenAPIModelName():                        schema_pkg_apis_instancetype_v1alpha1_DevicePreferences(ref),
-		v1alpha1.DiskIOThreads{}.OpenAPIModelName():                            schema_pkg_apis_instancetype_v1alpha1_DiskIOThreads(ref),
-		v1alpha1.EFI{}.OpenAPIModelName():                                      schema_pkg_apis_instancetype_v1alpha1_EFI(ref),
-		v1alpha1.FeatureAPIC{}.OpenAPIModelName():                              schema_pkg_apis_instancetype_v1alpha1_FeatureAPIC(ref),
-		v1alpha1.FeatureHyperv{}.OpenAPIModelName():                            schema_pkg_apis_instancetype_v1alpha1_FeatureHyperv(ref),
-		v1alpha1.FeatureKVM{}.OpenAPIModelName():                               schema_pkg_apis_instancetype_v1alpha1_FeatureKVM(ref),
-		v1alpha1.FeaturePreferences{}.OpenAPIModelName():                       schema_pkg_apis_instancetype_v1alpha1_FeaturePreferences(ref),
-		v1alpha1.FeatureSpinlocks{}.OpenAPIModelName():                         schema_pkg_apis_instancetype_v1alpha1_FeatureSpinlocks(ref),
-		v1alpha1.FeatureState{}.OpenAPIModelName():                             schema_pkg_apis_instancetype_v1alpha1_FeatureState(ref),
-		v1alpha1.FeatureVendorID{}.OpenAPIModelName():                          schema_pkg_apis_instancetype_v1alpha1_FeatureVendorID(ref),
-		v1alpha1.FirmwarePreferences{}.OpenAPIModelName():                      schema_pkg_apis_instancetype_v1alpha1_FirmwarePreferences(ref),
-		v1alpha1.GPU{}.OpenAPIModelName():                                      schema_pkg_apis_instancetype_v1alpha1_GPU(ref),
-		v1alpha1.HPETTimer{}.OpenAPIModelName():                                schema_pkg_apis_instancetype_v1alpha1_HPETTimer(ref),
-		v1alpha1.HostDevice{}.OpenAPIModelName():                               schema_pkg_apis_instancetype_v1alpha1_HostDevice(ref),
-		v1alpha1.Hugepages{}.OpenAPIModelName():                                schema_pkg_apis_instancetype_v1alpha1_Hugepages(ref),
-		v1alpha1.HypervTimer{}.OpenAPIModelName():                              schema_pkg_apis_instancetype_v1alpha1_HypervTimer(ref),
-		v1alpha1.InterfaceMasquerade{}.OpenAPIModelName():                      schema_pkg_apis_instancetype_v1alpha1_InterfaceMasquerade(ref),
-		v1alpha1.KVMTimer{}.OpenAPIModelName():                                 schema_pkg_apis_instancetype_v1alpha1_KVMTimer(ref),
-		v1alpha1.LaunchSecurity{}.OpenAPIModelName():                           schema_pkg_apis_instancetype_v1alpha1_LaunchSecurity(ref),
-		v1alpha1.MachinePreferences{}.OpenAPIModelName():                       schema_pkg_apis_instancetype_v1alpha1_MachinePreferences(ref),
-		v1alpha1.MemoryInstancetype{}.OpenAPIModelName():                       schema_pkg_apis_instancetype_v1alpha1_MemoryInstancetype(ref),
-		v1alpha1.MemoryPreferenceRequirement{}.OpenAPIModelName():              schema_pkg_apis_instancetype_v1alpha1_MemoryPreferenceRequirement(ref),
-		v1alpha1.NUMA{}.OpenAPIModelName():                                     schema_pkg_apis_instancetype_v1alpha1_NUMA(ref),
-		v1alpha1.NUMAGuestMappingPassthrough{}.OpenAPIModelName():              schema_pkg_apis_instancetype_v1alpha1_NUMAGuestMappingPassthrough(ref),
-		v1alpha1.PITTimer{}.OpenAPIModelName():                                 schema_pkg_apis_instancetype_v1alpha1_PITTimer(ref),
-		v1alpha1.PreferenceRequirements{}.OpenAPIModelName():                   schema_pkg_apis_instancetype_v1alpha1_PreferenceRequirements(ref),
-		v1alpha1.RTCTimer{}.OpenAPIModelName():                                 schema_pkg_apis_instancetype_v1alpha1_RTCTimer(ref),
-		v1alpha1.Realtime{}.OpenAPIModelName():                                 schema_pkg_apis_instancetype_v1alpha1_Realtime(ref),
-		v1alpha1.Rng{}.OpenAPIModelName():                                      schema_pkg_apis_instancetype_v1alpha1_Rng(ref),
-		v1alpha1.SEV{}.OpenAPIModelName():                                      schema_pkg_apis_instancetype_v1alpha1_SEV(ref),
-		v1alpha1.SEVAttestation{}.OpenAPIModelName():                           schema_pkg_apis_instancetype_v1alpha1_SEVAttestation(ref),
-		v1alpha1.SEVPolicy{}.OpenAPIModelName():                                schema_pkg_apis_instancetype_v1alpha1_SEVPolicy(ref),
-		v1alpha1.SEVSNP{}.OpenAPIModelName():                                   schema_pkg_apis_instancetype_v1alpha1_SEVSNP(ref),
-		v1alpha1.SpreadOptions{}.OpenAPIModelName():                            schema_pkg_apis_instancetype_v1alpha1_SpreadOptions(ref),
-		v1alpha1.SyNICTimer{}.OpenAPIModelName():                               schema_pkg_apis_instancetype_v1alpha1_SyNICTimer(ref),
-		v1alpha1.TDX{}.OpenAPIModelName():                                      schema_pkg_apis_instancetype_v1alpha1_TDX(ref),
-		v1alpha1.TLBFlush{}.OpenAPIModelName():                                 schema_pkg_apis_instancetype_v1alpha1_TLBFlush(ref),
-		v1alpha1.TPMDevice{}.OpenAPIModelName():                                schema_pkg_apis_instancetype_v1alpha1_TPMDevice(ref),
-		v1alpha1.Timer{}.OpenAPIModelName():                                    schema_pkg_apis_instancetype_v1alpha1_Timer(ref),
-		v1alpha1.VGPUDisplayOptions{}.OpenAPIModelName():                       schema_pkg_apis_instancetype_v1alpha1_VGPUDisplayOptions(ref),
-		v1alpha1.VGPUOptions{}.OpenAPIModelName():                              schema_pkg_apis_instancetype_v1alpha1_VGPUOptions(ref),
-		v1alpha1.VirtualMachineClusterInstancetype{}.OpenAPIModelName():        schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterInstancetype(ref),
-		v1alpha1.VirtualMachineClusterInstancetypeList{}.OpenAPIModelName():    schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterInstancetypeList(ref),
-		v1alpha1.VirtualMachineClusterPreference{}.OpenAPIModelName():          schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterPreference(ref),
-		v1alpha1.VirtualMachineClusterPreferenceList{}.OpenAPIModelName():      schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterPreferenceList(ref),
-		v1alpha1.VirtualMachineInstancetype{}.OpenAPIModelName():               schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetype(ref),
-		v1alpha1.VirtualMachineInstancetypeList{}.OpenAPIModelName():           schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetypeList(ref),
-		v1alpha1.VirtualMachineInstancetypeSpec{}.OpenAPIModelName():           schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetypeSpec(ref),
-		v1alpha1.VirtualMachinePreference{}.OpenAPIModelName():                 schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreference(ref),
-		v1alpha1.VirtualMachinePreferenceList{}.OpenAPIModelName():             schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreferenceList(ref),
-		v1alpha1.VirtualMachinePreferenceSpec{}.OpenAPIModelName():             schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreferenceSpec(ref),
-		v1alpha1.VolumePreferences{}.OpenAPIModelName():                        schema_pkg_apis_instancetype_v1alpha1_VolumePreferences(ref),
-		vmv1alpha1.AppliedRevision{}.OpenAPIModelName():                        schema_pkg_apis_vm_v1alpha1_AppliedRevision(ref),
-		vmv1alpha1.CDROMVolumeSource{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_CDROMVolumeSource(ref),
-		vmv1alpha1.ClaimedAddress{}.OpenAPIModelName():                         schema_pkg_apis_vm_v1alpha1_ClaimedAddress(ref),
-		vmv1alpha1.CloudInitBootstrap{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_CloudInitBootstrap(ref),
-		vmv1alpha1.ClusterVirtualMachineImage{}.OpenAPIModelName():             schema_pkg_apis_vm_v1alpha1_ClusterVirtualMachineImage(ref),
-		vmv1alpha1.ClusterVirtualMachineImageList{}.OpenAPIModelName():         schema_pkg_apis_vm_v1alpha1_ClusterVirtualMachineImageList(ref),
-		vmv1alpha1.ContentLibrary{}.OpenAPIModelName():                         schema_pkg_apis_vm_v1alpha1_ContentLibrary(ref),
-		vmv1alpha1.ContentLibraryDefault{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_ContentLibraryDefault(ref),
-		vmv1alpha1.ContentLibraryImageSource{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_ContentLibraryImageSource(ref),
-		vmv1alpha1.ContentLibraryList{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_ContentLibraryList(ref),
-		vmv1alpha1.ContentLibraryRenamed{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_ContentLibraryRenamed(ref),
-		vmv1alpha1.ContentLibrarySpec{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_ContentLibrarySpec(ref),
-		vmv1alpha1.ContentLibraryStatus{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_ContentLibraryStatus(ref),
-		vmv1alpha1.ControllerRevisionRef{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_ControllerRevisionRef(ref),
-		vmv1alpha1.DiskVolumeSource{}.OpenAPIModelName():                       schema_pkg_apis_vm_v1alpha1_DiskVolumeSource(ref),
-		vmv1alpha1.ExpandOptions{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_ExpandOptions(ref),
-		vmv1alpha1.GuestHeartbeatAction{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_GuestHeartbeatAction(ref),
-		vmv1alpha1.GuestInfoAction{}.OpenAPIModelName():                        schema_pkg_apis_vm_v1alpha1_GuestInfoAction(ref),
-		vmv1alpha1.IPPoolReference{}.OpenAPIModelName():                        schema_pkg_apis_vm_v1alpha1_IPPoolReference(ref),
-		vmv1alpha1.IgnitionBootstrap{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_IgnitionBootstrap(ref),
-		vmv1alpha1.InstancetypeMatcher{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_InstancetypeMatcher(ref),
-		vmv1alpha1.InstancetypeRef{}.OpenAPIModelName():                        schema_pkg_apis_vm_v1alpha1_InstancetypeRef(ref),
-		vmv1alpha1.LinuxPrepBootstrap{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_LinuxPrepBootstrap(ref),
-		vmv1alpha1.MachineAddress{}.OpenAPIModelName():                         schema_pkg_apis_vm_v1alpha1_MachineAddress(ref),
-		vmv1alpha1.PersistentVolumeClaimVolumeSource{}.OpenAPIModelName():      schema_pkg_apis_vm_v1alpha1_PersistentVolumeClaimVolumeSource(ref),
-		vmv1alpha1.PowerOptions{}.OpenAPIModelName():                           schema_pkg_apis_vm_v1alpha1_PowerOptions(ref),
-		vmv1alpha1.PreferenceMatcher{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_PreferenceMatcher(ref),
-		vmv1alpha1.PreferenceRef{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_PreferenceRef(ref),
-		vmv1alpha1.RefreshField{}.OpenAPIModelName():                           schema_pkg_apis_vm_v1alpha1_RefreshField(ref),
-		vmv1alpha1.RefreshOptions{}.OpenAPIModelName():                         schema_pkg_apis_vm_v1alpha1_RefreshOptions(ref),
-		vmv1alpha1.RefreshResult{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_RefreshResult(ref),
-		vmv1alpha1.RestartRequirement{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_RestartRequirement(ref),
-		vmv1alpha1.SecretKeySelector{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_SecretKeySelector(ref),
-		vmv1alpha1.Shares{}.OpenAPIModelName():                                 schema_pkg_apis_vm_v1alpha1_Shares(ref),
-		vmv1alpha1.SysprepAnswers{}.OpenAPIModelName():                         schema_pkg_apis_vm_v1alpha1_SysprepAnswers(ref),
-		vmv1alpha1.SysprepBootstrap{}.OpenAPIModelName():                       schema_pkg_apis_vm_v1alpha1_SysprepBootstrap(ref),
-		vmv1alpha1.SysprepDomain{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_SysprepDomain(ref),
-		vmv1alpha1.TCPSocketAction{}.OpenAPIModelName():                        schema_pkg_apis_vm_v1alpha1_TCPSocketAction(ref),
-		vmv1alpha1.TemplateImageSource{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_TemplateImageSource(ref),
-		vmv1alpha1.VAppConfigBootstrap{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_VAppConfigBootstrap(ref),
-		vmv1alpha1.VCenter{}.OpenAPIModelName():                                schema_pkg_apis_vm_v1alpha1_VCenter(ref),
-		vmv1alpha1.VCenterInventory{}.OpenAPIModelName():                       schema_pkg_apis_vm_v1alpha1_VCenterInventory(ref),
-		vmv1alpha1.VCenterList{}.OpenAPIModelName():                            schema_pkg_apis_vm_v1alpha1_VCenterList(ref),
-		vmv1alpha1.VCenterSecretReference{}.OpenAPIModelName():                 schema_pkg_apis_vm_v1alpha1_VCenterSecretReference(ref),
-		vmv1alpha1.VCenterSession{}.OpenAPIModelName():                         schema_pkg_apis_vm_v1alpha1_VCenterSession(ref),
-		vmv1alpha1.VCenterSpec{}.OpenAPIModelName():                            schema_pkg_apis_vm_v1alpha1_VCenterSpec(ref),
-		vmv1alpha1.VCenterStatus{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_VCenterStatus(ref),
-		vmv1alpha1.VirtualMachine{}.OpenAPIModelName():                         schema_pkg_apis_vm_v1alpha1_VirtualMachine(ref),
-		vmv1alpha1.VirtualMachineBootDevice{}.OpenAPIModelName():               schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDevice(ref),
-		vmv1alpha1.VirtualMachineBootDisk{}.OpenAPIModelName():                 schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDisk(ref),
-		vmv1alpha1.VirtualMachineBootDiskStatus{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDiskStatus(ref),
-		vmv1alpha1.VirtualMachineBootstrap{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineBootstrap(ref),
-		vmv1alpha1.VirtualMachineBootstrapStatus{}.OpenAPIModelName():          schema_pkg_apis_vm_v1alpha1_VirtualMachineBootstrapStatus(ref),
-		vmv1alpha1.VirtualMachineCPU{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_VirtualMachineCPU(ref),
-		vmv1alpha1.VirtualMachineClass{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_VirtualMachineClass(ref),
-		vmv1alpha1.VirtualMachineClassList{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineClassList(ref),
-		vmv1alpha1.VirtualMachineClassSpec{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineClassSpec(ref),
-		vmv1alpha1.VirtualMachineClassStatus{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachineClassStatus(ref),
-		vmv1alpha1.VirtualMachineConsole{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_VirtualMachineConsole(ref),
-		vmv1alpha1.VirtualMachineConsoleStatus{}.OpenAPIModelName():            schema_pkg_apis_vm_v1alpha1_VirtualMachineConsoleStatus(ref),
-		vmv1alpha1.VirtualMachineDeletion{}.OpenAPIModelName():                 schema_pkg_apis_vm_v1alpha1_VirtualMachineDeletion(ref),
-		vmv1alpha1.VirtualMachineDevice{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_VirtualMachineDevice(ref),
-		vmv1alpha1.VirtualMachineDevices{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_VirtualMachineDevices(ref),
-		vmv1alpha1.VirtualMachineFirmware{}.OpenAPIModelName():                 schema_pkg_apis_vm_v1alpha1_VirtualMachineFirmware(ref),
-		vmv1alpha1.VirtualMachineGroup{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_VirtualMachineGroup(ref),
-		vmv1alpha1.VirtualMachineGroupList{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupList(ref),
-		vmv1alpha1.VirtualMachineGroupMember{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupMember(ref),
-		vmv1alpha1.VirtualMachineGroupMemberStatus{}.OpenAPIModelName():        schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupMemberStatus(ref),
-		vmv1alpha1.VirtualMachineGroupPlacement{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupPlacement(ref),
-		vmv1alpha1.VirtualMachineGroupSpec{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupSpec(ref),
-		vmv1alpha1.VirtualMachineGroupStatus{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupStatus(ref),
-		vmv1alpha1.VirtualMachineGroupStep{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupStep(ref),
-		vmv1alpha1.VirtualMachineGuestStatus{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachineGuestStatus(ref),
-		vmv1alpha1.VirtualMachineImage{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_VirtualMachineImage(ref),
-		vmv1alpha1.VirtualMachineImageCache{}.OpenAPIModelName():               schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCache(ref),
-		vmv1alpha1.VirtualMachineImageCacheFile{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheFile(ref),
-		vmv1alpha1.VirtualMachineImageCacheList{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheList(ref),
-		vmv1alpha1.VirtualMachineImageCacheLocation{}.OpenAPIModelName():       schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheLocation(ref),
-		vmv1alpha1.VirtualMachineImageCacheLocationStatus{}.OpenAPIModelName(): schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheLocationStatus(ref),
-		vmv1alpha1.VirtualMachineImageCacheSpec{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheSpec(ref),
-		vmv1alpha1.VirtualMachineImageCacheStatus{}.OpenAPIModelName():         schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheStatus(ref),
-		vmv1alpha1.VirtualMachineImageDisk{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineImageDisk(ref),
-		vmv1alpha1.VirtualMachineImageList{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineImageList(ref),
-		vmv1alpha1.VirtualMachineImageProperty{}.OpenAPIModelName():            schema_pkg_apis_vm_v1alpha1_VirtualMachineImageProperty(ref),
-		vmv1alpha1.VirtualMachineImageRef{}.OpenAPIModelName():                 schema_pkg_apis_vm_v1alpha1_VirtualMachineImageRef(ref),
-		vmv1alpha1.VirtualMachineImageSpec{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineImageSpec(ref),
-		vmv1alpha1.VirtualMachineImageStatus{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref),
-		vmv1alpha1.VirtualMachineInitialization{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_VirtualMachineInitialization(ref),
-		vmv1alpha1.VirtualMachineInstance{}.OpenAPIModelName():                 schema_pkg_apis_vm_v1alpha1_VirtualMachineInstance(ref),
-		vmv1alpha1.VirtualMachineInstanceList{}.OpenAPIModelName():             schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceList(ref),
-		vmv1alpha1.VirtualMachineInstanceSpec{}.OpenAPIModelName():             schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceSpec(ref),
-		vmv1alpha1.VirtualMachineInstanceStatus{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceStatus(ref),
-		vmv1alpha1.VirtualMachineList{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_VirtualMachineList(ref),
-		vmv1alpha1.VirtualMachineMemory{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_VirtualMachineMemory(ref),
-		vmv1alpha1.VirtualMachineNetworkInterface{}.OpenAPIModelName():         schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkInterface(ref),
-		vmv1alpha1.VirtualMachineNetworkInterfaceStatus{}.OpenAPIModelName():   schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkInterfaceStatus(ref),
-		vmv1alpha1.VirtualMachineNetworkSpec{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkSpec(ref),
-		vmv1alpha1.VirtualMachineNetworkStatus{}.OpenAPIModelName():            schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkStatus(ref),
-		vmv1alpha1.VirtualMachinePublishRequest{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequest(ref),
-		vmv1alpha1.VirtualMachinePublishRequestList{}.OpenAPIModelName():       schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequestList(ref),
-		vmv1alpha1.VirtualMachinePublishRequestSpec{}.OpenAPIModelName():       schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequestSpec(ref),
-		vmv1alpha1.VirtualMachinePublishRequestStatus{}.OpenAPIModelName():     schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequestStatus(ref),
-		vmv1alpha1.VirtualMachinePublishSource{}.OpenAPIModelName():            schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishSource(ref),
-		vmv1alpha1.VirtualMachinePublishTarget{}.OpenAPIModelName():            schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishTarget(ref),
-		vmv1alpha1.VirtualMachineReadinessProbe{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_VirtualMachineReadinessProbe(ref),
-		vmv1alpha1.VirtualMachineResources{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineResources(ref),
-		vmv1alpha1.VirtualMachineSnapshot{}.OpenAPIModelName():                 schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshot(ref),
-		vmv1alpha1.VirtualMachineSnapshotList{}.OpenAPIModelName():             schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotList(ref),
-		vmv1alpha1.VirtualMachineSnapshotNode{}.OpenAPIModelName():             schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotNode(ref),
-		vmv1alpha1.VirtualMachineSnapshotQuiesce{}.OpenAPIModelName():          schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotQuiesce(ref),
-		vmv1alpha1.VirtualMachineSnapshotSpec{}.OpenAPIModelName():             schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotSpec(ref),
-		vmv1alpha1.VirtualMachineSnapshotStatus{}.OpenAPIModelName():           schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotStatus(ref),
-		vmv1alpha1.VirtualMachineSpec{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref),
-		vmv1alpha1.VirtualMachineStatus{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref),
-		vmv1alpha1.VirtualMachineStorageStatus{}.OpenAPIModelName():            schema_pkg_apis_vm_v1alpha1_VirtualMachineStorageStatus(ref),
-		vmv1alpha1.VirtualMachineTPM{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_VirtualMachineTPM(ref),
-		vmv1alpha1.VirtualMachineVideo{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_VirtualMachineVideo(ref),
-		vmv1alpha1.VirtualMachineVolume{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_VirtualMachineVolume(ref),
-		vmv1alpha1.VirtualMachineVolumeStatus{}.OpenAPIModelName():             schema_pkg_apis_vm_v1alpha1_VirtualMachineVolumeStatus(ref),
-		vmv1alpha1.Zone{}.OpenAPIModelName():                                   schema_pkg_apis_vm_v1alpha1_Zone(ref),
-		vmv1alpha1.ZoneDevice{}.OpenAPIModelName():                             schema_pkg_apis_vm_v1alpha1_ZoneDevice(ref),
-		vmv1alpha1.ZoneList{}.OpenAPIModelName():                               schema_pkg_apis_vm_v1alpha1_ZoneList(ref),
-		vmv1alpha1.ZoneNetwork{}.OpenAPIModelName():                            schema_pkg_apis_vm_v1alpha1_ZoneNetwork(ref),
-		vmv1alpha1.ZoneResources{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_ZoneResources(ref),
-		vmv1alpha1.ZoneSpec{}.OpenAPIModelName():                               schema_pkg_apis_vm_v1alpha1_ZoneSpec(ref),
-		vmv1alpha1.ZoneStatus{}.OpenAPIModelName():                             schema_pkg_apis_vm_v1alpha1_ZoneStatus(ref),
-		vmv1alpha1.ZoneStorage{}.OpenAPIModelName():                            schema_pkg_apis_vm_v1alpha1_ZoneStorage(ref),
-		vmv1alpha1.ZoneStorageClass{}.OpenAPIModelName():                       schema_pkg_apis_vm_v1alpha1_ZoneStorageClass(ref),
-		resource.Quantity{}.OpenAPIModelName():                                 schema_apimachinery_pkg_api_resource_Quantity(ref),
-		v1.APIGroup{}.OpenAPIModelName():                                       schema_pkg_apis_meta_v1_APIGroup(ref),
-		v1.APIGroupList{}.OpenAPIModelName():                                   schema_pkg_apis_meta_v1_APIGroupList(ref),
-		v1.APIResource{}.OpenAPIModelName():                                    schema_pkg_apis_meta_v1_APIResource(ref),
-		v1.APIResourceList{}.OpenAPIModelName():                                schema_pkg_apis_meta_v1_APIResourceList(ref),
-		v1.APIVersions{}.OpenAPIModelName():                                    schema_pkg_apis_meta_v1_APIVersions(ref),
-		v1.ApplyOptions{}.OpenAPIModelName():                                   schema_pkg_apis_meta_v1_ApplyOptions(ref),
-		v1.Condition{}.OpenAPIModelName():                                      schema_pkg_apis_meta_v1_Condition(ref),
-		v1.CreateOptions{}.OpenAPIModelName():                                  schema_pkg_apis_meta_v1_CreateOptions(ref),
-		v1.DeleteOptions{}.OpenAPIModelName():                                  schema_pkg_apis_meta_v1_DeleteOptions(ref),
-		v1.Duration{}.OpenAPIModelName():                                       schema_pkg_apis_meta_v1_Duration(ref),
-		v1.FieldSelectorRequirement{}.OpenAPIModelName():                       schema_pkg_apis_meta_v1_FieldSelectorRequirement(ref),
-		v1.FieldsV1{}.OpenAPIModelName():                                       schema_pkg_apis_meta_v1_FieldsV1(ref),
-		v1.GetOptions{}.OpenAPIModelName():                                     schema_pkg_apis_meta_v1_GetOptions(ref),
-		v1.GroupKind{}.OpenAPIModelName():                                      schema_pkg_apis_meta_v1_GroupKind(ref),
-		v1.GroupResource{}.OpenAPIModelName():                                  schema_pkg_apis_meta_v1_GroupResource(ref),
-		v1.GroupVersion{}.OpenAPIModelName():                                   schema_pkg_apis_meta_v1_GroupVersion(ref),
-		v1.GroupVersionForDiscovery{}.OpenAPIModelName():                       schema_pkg_apis_meta_v1_GroupVersionForDiscovery(ref),
-		v1.GroupVersionKind{}.OpenAPIModelName():                               schema_pkg_apis_meta_v1_GroupVersionKind(ref),
-		v1.GroupVersionResource{}.OpenAPIModelName():                           schema_pkg_apis_meta_v1_GroupVersionResource(ref),
-		v1.InternalEvent{}.OpenAPIModelName():                                  schema_pkg_apis_meta_v1_InternalEvent(ref),
-		v1.LabelSelector{}.OpenAPIModelName():                                  schema_pkg_apis_meta_v1_LabelSelector(ref),
-		v1.LabelSelectorRequirement{}.OpenAPIModelName():                       schema_pkg_apis_meta_v1_LabelSelectorRequirement(ref),
-		v1.List{}.OpenAPIModelName():                                           schema_pkg_apis_meta_v1_List(ref),
-		v1.ListMeta{}.OpenAPIModelName():                                       schema_pkg_apis_meta_v1_ListMeta(ref),
-		v1.ListOptions{}.OpenAPIModelName():                                    schema_pkg_apis_meta_v1_ListOptions(ref),
-		v1.ManagedFieldsEntry{}.OpenAPIModelName():                             schema_pkg_apis_meta_v1_ManagedFieldsEntry(ref),
-		v1.MicroTime{}.OpenAPIModelName():                                      schema_pkg_apis_meta_v1_MicroTime(ref),
-		v1.ObjectMeta{}.OpenAPIModelName():                                     schema_pkg_apis_meta_v1_ObjectMeta(ref),
-		v1.OwnerReference{}.OpenAPIModelName():                                 schema_pkg_apis_meta_v1_OwnerReference(ref),
-		v1.PartialObjectMetadata{}.OpenAPIModelName():                          schema_pkg_apis_meta_v1_PartialObjectMetadata(ref),
-		v1.PartialObjectMetadataList{}.OpenAPIModelName():                      schema_pkg_apis_meta_v1_PartialObjectMetadataList(ref),
-		v1.Patch{}.OpenAPIModelName():                                          schema_pkg_apis_meta_v1_Patch(ref),
-		v1.PatchOptions{}.OpenAPIModelName():                                   schema_pkg_apis_meta_v1_PatchOptions(ref),
-		v1.Preconditions{}.OpenAPIModelName():                                  schema_pkg_apis_meta_v1_Preconditions(ref),
-		v1.RootPaths{}.OpenAPIModelName():                                      schema_pkg_apis_meta_v1_RootPaths(ref),
-		v1.ServerAddressByClientCIDR{}.OpenAPIModelName():                      schema_pkg_apis_meta_v1_ServerAddressByClientCIDR(ref),
-		v1.ShardInfo{}.OpenAPIModelName():                                      schema_pkg_apis_meta_v1_ShardInfo(ref),
-		v1.Status{}.OpenAPIModelName():                                         schema_pkg_apis_meta_v1_Status(ref),
-		v1.StatusCause{}.OpenAPIModelName():                                    schema_pkg_apis_meta_v1_StatusCause(ref),
-		v1.StatusDetails{}.OpenAPIModelName():                                  schema_pkg_apis_meta_v1_StatusDetails(ref),
-		v1.Table{}.OpenAPIModelName():                                          schema_pkg_apis_meta_v1_Table(ref),
-		v1.TableColumnDefinition{}.OpenAPIModelName():                          schema_pkg_apis_meta_v1_TableColumnDefinition(ref),
-		v1.TableOptions{}.OpenAPIModelName():                                   schema_pkg_apis_meta_v1_TableOptions(ref),
-		v1.TableRow{}.OpenAPIModelName():                                       schema_pkg_apis_meta_v1_TableRow(ref),
-		v1.TableRowCondition{}.OpenAPIModelName():                              schema_pkg_apis_meta_v1_TableRowCondition(ref),
-		v1.Time{}.OpenAPIModelName():                                           schema_pkg_apis_meta_v1_Time(ref),
-		v1.Timestamp{}.OpenAPIModelName():                                      schema_pkg_apis_meta_v1_Timestamp(ref),
-		v1.TypeMeta{}.OpenAPIModelName():                                       schema_pkg_apis_meta_v1_TypeMeta(ref),
-		v1.UpdateOptions{}.OpenAPIModelName():                                  schema_pkg_apis_meta_v1_UpdateOptions(ref),
-		v1.WatchEvent{}.OpenAPIModelName():                                     schema_pkg_apis_meta_v1_WatchEvent(ref),
-		runtime.RawExtension{}.OpenAPIModelName():                              schema_k8sio_apimachinery_pkg_runtime_RawExtension(ref),
-		runtime.TypeMeta{}.OpenAPIModelName():                                  schema_k8sio_apimachinery_pkg_runtime_TypeMeta(ref),
-		runtime.Unknown{}.OpenAPIModelName():                                   schema_k8sio_apimachinery_pkg_runtime_Unknown(ref),
-		version.Info{}.OpenAPIModelName():                                      schema_k8sio_apimachinery_pkg_version_Info(ref),
+		v1alpha1.APIEndpoint{}.OpenAPIModelName():                                       schema_pkg_apis_cluster_v1alpha1_APIEndpoint(ref),
+		v1alpha1.Bootstrap{}.OpenAPIModelName():                                         schema_pkg_apis_cluster_v1alpha1_Bootstrap(ref),
+		v1alpha1.Cluster{}.OpenAPIModelName():                                           schema_pkg_apis_cluster_v1alpha1_Cluster(ref),
+		v1alpha1.ClusterInitializationStatus{}.OpenAPIModelName():                       schema_pkg_apis_cluster_v1alpha1_ClusterInitializationStatus(ref),
+		v1alpha1.ClusterList{}.OpenAPIModelName():                                       schema_pkg_apis_cluster_v1alpha1_ClusterList(ref),
+		v1alpha1.ClusterNetwork{}.OpenAPIModelName():                                    schema_pkg_apis_cluster_v1alpha1_ClusterNetwork(ref),
+		v1alpha1.ClusterSpec{}.OpenAPIModelName():                                       schema_pkg_apis_cluster_v1alpha1_ClusterSpec(ref),
+		v1alpha1.ClusterStatus{}.OpenAPIModelName():                                     schema_pkg_apis_cluster_v1alpha1_ClusterStatus(ref),
+		v1alpha1.ContractVersionedObjectReference{}.OpenAPIModelName():                  schema_pkg_apis_cluster_v1alpha1_ContractVersionedObjectReference(ref),
+		v1alpha1.DeprecatedCondition{}.OpenAPIModelName():                               schema_pkg_apis_cluster_v1alpha1_DeprecatedCondition(ref),
+		v1alpha1.DeprecatedStatus{}.OpenAPIModelName():                                  schema_pkg_apis_cluster_v1alpha1_DeprecatedStatus(ref),
+		v1alpha1.FailureDomain{}.OpenAPIModelName():                                     schema_pkg_apis_cluster_v1alpha1_FailureDomain(ref),
+		v1alpha1.Machine{}.OpenAPIModelName():                                           schema_pkg_apis_cluster_v1alpha1_Machine(ref),
+		v1alpha1.MachineAddress{}.OpenAPIModelName():                                    schema_pkg_apis_cluster_v1alpha1_MachineAddress(ref),
+		v1alpha1.MachineDeletionSpec{}.OpenAPIModelName():                               schema_pkg_apis_cluster_v1alpha1_MachineDeletionSpec(ref),
+		v1alpha1.MachineDeletionStatus{}.OpenAPIModelName():                             schema_pkg_apis_cluster_v1alpha1_MachineDeletionStatus(ref),
+		v1alpha1.MachineDeployment{}.OpenAPIModelName():                                 schema_pkg_apis_cluster_v1alpha1_MachineDeployment(ref),
+		v1alpha1.MachineDeploymentList{}.OpenAPIModelName():                             schema_pkg_apis_cluster_v1alpha1_MachineDeploymentList(ref),
+		v1alpha1.MachineDeploymentRemediationSpec{}.OpenAPIModelName():                  schema_pkg_apis_cluster_v1alpha1_MachineDeploymentRemediationSpec(ref),
+		v1alpha1.MachineDeploymentRolloutSpec{}.OpenAPIModelName():                      schema_pkg_apis_cluster_v1alpha1_MachineDeploymentRolloutSpec(ref),
+		v1alpha1.MachineDeploymentRolloutStrategy{}.OpenAPIModelName():                  schema_pkg_apis_cluster_v1alpha1_MachineDeploymentRolloutStrategy(ref),
+		v1alpha1.MachineDeploymentRolloutStrategyRollingUpdate{}.OpenAPIModelName():     schema_pkg_apis_cluster_v1alpha1_MachineDeploymentRolloutStrategyRollingUpdate(ref),
+		v1alpha1.MachineDeploymentSpec{}.OpenAPIModelName():                             schema_pkg_apis_cluster_v1alpha1_MachineDeploymentSpec(ref),
+		v1alpha1.MachineDeploymentStatus{}.OpenAPIModelName():                           schema_pkg_apis_cluster_v1alpha1_MachineDeploymentStatus(ref),
+		v1alpha1.MachineDrainRule{}.OpenAPIModelName():                                  schema_pkg_apis_cluster_v1alpha1_MachineDrainRule(ref),
+		v1alpha1.MachineDrainRuleDrainConfig{}.OpenAPIModelName():                       schema_pkg_apis_cluster_v1alpha1_MachineDrainRuleDrainConfig(ref),
+		v1alpha1.MachineDrainRuleList{}.OpenAPIModelName():                              schema_pkg_apis_cluster_v1alpha1_MachineDrainRuleList(ref),
+		v1alpha1.MachineDrainRuleMachineSelector{}.OpenAPIModelName():                   schema_pkg_apis_cluster_v1alpha1_MachineDrainRuleMachineSelector(ref),
+		v1alpha1.MachineDrainRulePodSelector{}.OpenAPIModelName():                       schema_pkg_apis_cluster_v1alpha1_MachineDrainRulePodSelector(ref),
+		v1alpha1.MachineDrainRuleSpec{}.OpenAPIModelName():                              schema_pkg_apis_cluster_v1alpha1_MachineDrainRuleSpec(ref),
+		v1alpha1.MachineHealthCheck{}.OpenAPIModelName():                                schema_pkg_apis_cluster_v1alpha1_MachineHealthCheck(ref),
+		v1alpha1.MachineHealthCheckChecks{}.OpenAPIModelName():                          schema_pkg_apis_cluster_v1alpha1_MachineHealthCheckChecks(ref),
+		v1alpha1.MachineHealthCheckList{}.OpenAPIModelName():                            schema_pkg_apis_cluster_v1alpha1_MachineHealthCheckList(ref),
+		v1alpha1.MachineHealthCheckRemediation{}.OpenAPIModelName():                     schema_pkg_apis_cluster_v1alpha1_MachineHealthCheckRemediation(ref),
+		v1alpha1.MachineHealthCheckRemediationTemplateReference{}.OpenAPIModelName():    schema_pkg_apis_cluster_v1alpha1_MachineHealthCheckRemediationTemplateReference(ref),
+		v1alpha1.MachineHealthCheckRemediationTriggerIf{}.OpenAPIModelName():            schema_pkg_apis_cluster_v1alpha1_MachineHealthCheckRemediationTriggerIf(ref),
+		v1alpha1.MachineHealthCheckSpec{}.OpenAPIModelName():                            schema_pkg_apis_cluster_v1alpha1_MachineHealthCheckSpec(ref),
+		v1alpha1.MachineHealthCheckStatus{}.OpenAPIModelName():                          schema_pkg_apis_cluster_v1alpha1_MachineHealthCheckStatus(ref),
+		v1alpha1.MachineInitializationStatus{}.OpenAPIModelName():                       schema_pkg_apis_cluster_v1alpha1_MachineInitializationStatus(ref),
+		v1alpha1.MachineList{}.OpenAPIModelName():                                       schema_pkg_apis_cluster_v1alpha1_MachineList(ref),
+		v1alpha1.MachineNamingSpec{}.OpenAPIModelName():                                 schema_pkg_apis_cluster_v1alpha1_MachineNamingSpec(ref),
+		v1alpha1.MachineNodeReference{}.OpenAPIModelName():                              schema_pkg_apis_cluster_v1alpha1_MachineNodeReference(ref),
+		v1alpha1.MachineReadinessGate{}.OpenAPIModelName():                              schema_pkg_apis_cluster_v1alpha1_MachineReadinessGate(ref),
+		v1alpha1.MachineSet{}.OpenAPIModelName():                                        schema_pkg_apis_cluster_v1alpha1_MachineSet(ref),
+		v1alpha1.MachineSetDeletionSpec{}.OpenAPIModelName():                            schema_pkg_apis_cluster_v1alpha1_MachineSetDeletionSpec(ref),
+		v1alpha1.MachineSetList{}.OpenAPIModelName():                                    schema_pkg_apis_cluster_v1alpha1_MachineSetList(ref),
+		v1alpha1.MachineSetSpec{}.OpenAPIModelName():                                    schema_pkg_apis_cluster_v1alpha1_MachineSetSpec(ref),
+		v1alpha1.MachineSetStatus{}.OpenAPIModelName():                                  schema_pkg_apis_cluster_v1alpha1_MachineSetStatus(ref),
+		v1alpha1.MachineSpec{}.OpenAPIModelName():                                       schema_pkg_apis_cluster_v1alpha1_MachineSpec(ref),
+		v1alpha1.MachineStatus{}.OpenAPIModelName():                                     schema_pkg_apis_cluster_v1alpha1_MachineStatus(ref),
+		v1alpha1.MachineTaint{}.OpenAPIModelName():                                      schema_pkg_apis_cluster_v1alpha1_MachineTaint(ref),
+		v1alpha1.MachineTemplateSpec{}.OpenAPIModelName():                               schema_pkg_apis_cluster_v1alpha1_MachineTemplateSpec(ref),
+		v1alpha1.NetworkRanges{}.OpenAPIModelName():                                     schema_pkg_apis_cluster_v1alpha1_NetworkRanges(ref),
+		v1alpha1.NodeSystemInfo{}.OpenAPIModelName():                                    schema_pkg_apis_cluster_v1alpha1_NodeSystemInfo(ref),
+		v1alpha1.ObjectMeta{}.OpenAPIModelName():                                        schema_pkg_apis_cluster_v1alpha1_ObjectMeta(ref),
+		v1alpha1.StatusVersion{}.OpenAPIModelName():                                     schema_pkg_apis_cluster_v1alpha1_StatusVersion(ref),
+		v1alpha1.UnhealthyCondition{}.OpenAPIModelName():                                schema_pkg_apis_cluster_v1alpha1_UnhealthyCondition(ref),
+		v1alpha1.V1Beta1DeprecatedStatus{}.OpenAPIModelName():                           schema_pkg_apis_cluster_v1alpha1_V1Beta1DeprecatedStatus(ref),
+		instancetypev1alpha1.BlockSize{}.OpenAPIModelName():                             schema_pkg_apis_instancetype_v1alpha1_BlockSize(ref),
+		instancetypev1alpha1.CPUFeature{}.OpenAPIModelName():                            schema_pkg_apis_instancetype_v1alpha1_CPUFeature(ref),
+		instancetypev1alpha1.CPUInstancetype{}.OpenAPIModelName():                       schema_pkg_apis_instancetype_v1alpha1_CPUInstancetype(ref),
+		instancetypev1alpha1.CPUPreferenceRequirement{}.OpenAPIModelName():              schema_pkg_apis_instancetype_v1alpha1_CPUPreferenceRequirement(ref),
+		instancetypev1alpha1.CPUPreferences{}.OpenAPIModelName():                        schema_pkg_apis_instancetype_v1alpha1_CPUPreferences(ref),
+		instancetypev1alpha1.ClockOffset{}.OpenAPIModelName():                           schema_pkg_apis_instancetype_v1alpha1_ClockOffset(ref),
+		instancetypev1alpha1.ClockOffsetUTC{}.OpenAPIModelName():                        schema_pkg_apis_instancetype_v1alpha1_ClockOffsetUTC(ref),
+		instancetypev1alpha1.ClockPreferences{}.OpenAPIModelName():                      schema_pkg_apis_instancetype_v1alpha1_ClockPreferences(ref),
+		instancetypev1alpha1.ControllerRevision{}.OpenAPIModelName():                    schema_pkg_apis_instancetype_v1alpha1_ControllerRevision(ref),
+		instancetypev1alpha1.ControllerRevisionList{}.OpenAPIModelName():                schema_pkg_apis_instancetype_v1alpha1_ControllerRevisionList(ref),
+		instancetypev1alpha1.CustomBlockSize{}.OpenAPIModelName():                       schema_pkg_apis_instancetype_v1alpha1_CustomBlockSize(ref),
+		instancetypev1alpha1.DevicePreferences{}.OpenAPIModelName():                     schema_pkg_apis_instancetype_v1alpha1_DevicePreferences(ref),
+		instancetypev1alpha1.DiskIOThreads{}.OpenAPIModelName():                         schema_pkg_apis_instancetype_v1alpha1_DiskIOThreads(ref),
+		instancetypev1alpha1.EFI{}.OpenAPIModelName():                                   schema_pkg_apis_instancetype_v1alpha1_EFI(ref),
+		instancetypev1alpha1.FeatureAPIC{}.OpenAPIModelName():                           schema_pkg_apis_instancetype_v1alpha1_FeatureAPIC(ref),
+		instancetypev1alpha1.FeatureHyperv{}.OpenAPIModelName():                         schema_pkg_apis_instancetype_v1alpha1_FeatureHyperv(ref),
+		instancetypev1alpha1.FeatureKVM{}.OpenAPIModelName():                            schema_pkg_apis_instancetype_v1alpha1_FeatureKVM(ref),
+		instancetypev1alpha1.FeaturePreferences{}.OpenAPIModelName():                    schema_pkg_apis_instancetype_v1alpha1_FeaturePreferences(ref),
+		instancetypev1alpha1.FeatureSpinlocks{}.OpenAPIModelName():                      schema_pkg_apis_instancetype_v1alpha1_FeatureSpinlocks(ref),
+		instancetypev1alpha1.FeatureState{}.OpenAPIModelName():                          schema_pkg_apis_instancetype_v1alpha1_FeatureState(ref),
+		instancetypev1alpha1.FeatureVendorID{}.OpenAPIModelName():                       schema_pkg_apis_instancetype_v1alpha1_FeatureVendorID(ref),
+		instancetypev1alpha1.FirmwarePreferences{}.OpenAPIModelName():                   schema_pkg_apis_instancetype_v1alpha1_FirmwarePreferences(ref),
+		instancetypev1alpha1.GPU{}.OpenAPIModelName():                                   schema_pkg_apis_instancetype_v1alpha1_GPU(ref),
+		instancetypev1alpha1.HPETTimer{}.OpenAPIModelName():                             schema_pkg_apis_instancetype_v1alpha1_HPETTimer(ref),
+		instancetypev1alpha1.HostDevice{}.OpenAPIModelName():                            schema_pkg_apis_instancetype_v1alpha1_HostDevice(ref),
+		instancetypev1alpha1.Hugepages{}.OpenAPIModelName():                             schema_pkg_apis_instancetype_v1alpha1_Hugepages(ref),
+		instancetypev1alpha1.HypervTimer{}.OpenAPIModelName():                           schema_pkg_apis_instancetype_v1alpha1_HypervTimer(ref),
+		instancetypev1alpha1.InterfaceMasquerade{}.OpenAPIModelName():                   schema_pkg_apis_instancetype_v1alpha1_InterfaceMasquerade(ref),
+		instancetypev1alpha1.KVMTimer{}.OpenAPIModelName():                              schema_pkg_apis_instancetype_v1alpha1_KVMTimer(ref),
+		instancetypev1alpha1.LaunchSecurity{}.OpenAPIModelName():                        schema_pkg_apis_instancetype_v1alpha1_LaunchSecurity(ref),
+		instancetypev1alpha1.MachinePreferences{}.OpenAPIModelName():                    schema_pkg_apis_instancetype_v1alpha1_MachinePreferences(ref),
+		instancetypev1alpha1.MemoryInstancetype{}.OpenAPIModelName():                    schema_pkg_apis_instancetype_v1alpha1_MemoryInstancetype(ref),
+		instancetypev1alpha1.MemoryPreferenceRequirement{}.OpenAPIModelName():           schema_pkg_apis_instancetype_v1alpha1_MemoryPreferenceRequirement(ref),
+		instancetypev1alpha1.NUMA{}.OpenAPIModelName():                                  schema_pkg_apis_instancetype_v1alpha1_NUMA(ref),
+		instancetypev1alpha1.NUMAGuestMappingPassthrough{}.OpenAPIModelName():           schema_pkg_apis_instancetype_v1alpha1_NUMAGuestMappingPassthrough(ref),
+		instancetypev1alpha1.PITTimer{}.OpenAPIModelName():                              schema_pkg_apis_instancetype_v1alpha1_PITTimer(ref),
+		instancetypev1alpha1.PreferenceRequirements{}.OpenAPIModelName():                schema_pkg_apis_instancetype_v1alpha1_PreferenceRequirements(ref),
+		instancetypev1alpha1.RTCTimer{}.OpenAPIModelName():                              schema_pkg_apis_instancetype_v1alpha1_RTCTimer(ref),
+		instancetypev1alpha1.Realtime{}.OpenAPIModelName():                              schema_pkg_apis_instancetype_v1alpha1_Realtime(ref),
+		instancetypev1alpha1.Rng{}.OpenAPIModelName():                                   schema_pkg_apis_instancetype_v1alpha1_Rng(ref),
+		instancetypev1alpha1.SEV{}.OpenAPIModelName():                                   schema_pkg_apis_instancetype_v1alpha1_SEV(ref),
+		instancetypev1alpha1.SEVAttestation{}.OpenAPIModelName():                        schema_pkg_apis_instancetype_v1alpha1_SEVAttestation(ref),
+		instancetypev1alpha1.SEVPolicy{}.OpenAPIModelName():                             schema_pkg_apis_instancetype_v1alpha1_SEVPolicy(ref),
+		instancetypev1alpha1.SEVSNP{}.OpenAPIModelName():                                schema_pkg_apis_instancetype_v1alpha1_SEVSNP(ref),
+		instancetypev1alpha1.SpreadOptions{}.OpenAPIModelName():                         schema_pkg_apis_instancetype_v1alpha1_SpreadOptions(ref),
+		instancetypev1alpha1.SyNICTimer{}.OpenAPIModelName():                            schema_pkg_apis_instancetype_v1alpha1_SyNICTimer(ref),
+		instancetypev1alpha1.TDX{}.OpenAPIModelName():                                   schema_pkg_apis_instancetype_v1alpha1_TDX(ref),
+		instancetypev1alpha1.TLBFlush{}.OpenAPIModelName():                              schema_pkg_apis_instancetype_v1alpha1_TLBFlush(ref),
+		instancetypev1alpha1.TPMDevice{}.OpenAPIModelName():                             schema_pkg_apis_instancetype_v1alpha1_TPMDevice(ref),
+		instancetypev1alpha1.Timer{}.OpenAPIModelName():                                 schema_pkg_apis_instancetype_v1alpha1_Timer(ref),
+		instancetypev1alpha1.VGPUDisplayOptions{}.OpenAPIModelName():                    schema_pkg_apis_instancetype_v1alpha1_VGPUDisplayOptions(ref),
+		instancetypev1alpha1.VGPUOptions{}.OpenAPIModelName():                           schema_pkg_apis_instancetype_v1alpha1_VGPUOptions(ref),
+		instancetypev1alpha1.VirtualMachineClusterInstancetype{}.OpenAPIModelName():     schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterInstancetype(ref),
+		instancetypev1alpha1.VirtualMachineClusterInstancetypeList{}.OpenAPIModelName(): schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterInstancetypeList(ref),
+		instancetypev1alpha1.VirtualMachineClusterPreference{}.OpenAPIModelName():       schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterPreference(ref),
+		instancetypev1alpha1.VirtualMachineClusterPreferenceList{}.OpenAPIModelName():   schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterPreferenceList(ref),
+		instancetypev1alpha1.VirtualMachineInstancetype{}.OpenAPIModelName():            schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetype(ref),
+		instancetypev1alpha1.VirtualMachineInstancetypeList{}.OpenAPIModelName():        schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetypeList(ref),
+		instancetypev1alpha1.VirtualMachineInstancetypeSpec{}.OpenAPIModelName():        schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetypeSpec(ref),
+		instancetypev1alpha1.VirtualMachinePreference{}.OpenAPIModelName():              schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreference(ref),
+		instancetypev1alpha1.VirtualMachinePreferenceList{}.OpenAPIModelName():          schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreferenceList(ref),
+		instancetypev1alpha1.VirtualMachinePreferenceSpec{}.OpenAPIModelName():          schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreferenceSpec(ref),
+		instancetypev1alpha1.VolumePreferences{}.OpenAPIModelName():                     schema_pkg_apis_instancetype_v1alpha1_VolumePreferences(ref),
+		vmv1alpha1.APIEndpoint{}.OpenAPIModelName():                                     schema_pkg_apis_vm_v1alpha1_APIEndpoint(ref),
+		vmv1alpha1.AppliedRevision{}.OpenAPIModelName():                                 schema_pkg_apis_vm_v1alpha1_AppliedRevision(ref),
+		vmv1alpha1.CDROMVolumeSource{}.OpenAPIModelName():                               schema_pkg_apis_vm_v1alpha1_CDROMVolumeSource(ref),
+		vmv1alpha1.ClaimedAddress{}.OpenAPIModelName():                                  schema_pkg_apis_vm_v1alpha1_ClaimedAddress(ref),
+		vmv1alpha1.CloudInitBootstrap{}.OpenAPIModelName():                              schema_pkg_apis_vm_v1alpha1_CloudInitBootstrap(ref),
+		vmv1alpha1.ClusterVirtualMachineImage{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_ClusterVirtualMachineImage(ref),
+		vmv1alpha1.ClusterVirtualMachineImageList{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_ClusterVirtualMachineImageList(ref),
+		vmv1alpha1.ContentLibrary{}.OpenAPIModelName():                                  schema_pkg_apis_vm_v1alpha1_ContentLibrary(ref),
+		vmv1alpha1.ContentLibraryDefault{}.OpenAPIModelName():                           schema_pkg_apis_vm_v1alpha1_ContentLibraryDefault(ref),
+		vmv1alpha1.ContentLibraryImageSource{}.OpenAPIModelName():                       schema_pkg_apis_vm_v1alpha1_ContentLibraryImageSource(ref),
+		vmv1alpha1.ContentLibraryList{}.OpenAPIModelName():                              schema_pkg_apis_vm_v1alpha1_ContentLibraryList(ref),
+		vmv1alpha1.ContentLibraryRenamed{}.OpenAPIModelName():                           schema_pkg_apis_vm_v1alpha1_ContentLibraryRenamed(ref),
+		vmv1alpha1.ContentLibrarySpec{}.OpenAPIModelName():                              schema_pkg_apis_vm_v1alpha1_ContentLibrarySpec(ref),
+		vmv1alpha1.ContentLibraryStatus{}.OpenAPIModelName():                            schema_pkg_apis_vm_v1alpha1_ContentLibraryStatus(ref),
+		vmv1alpha1.ControllerRevisionRef{}.OpenAPIModelName():                           schema_pkg_apis_vm_v1alpha1_ControllerRevisionRef(ref),
+		vmv1alpha1.DiskVolumeSource{}.OpenAPIModelName():                                schema_pkg_apis_vm_v1alpha1_DiskVolumeSource(ref),
+		vmv1alpha1.ExpandOptions{}.OpenAPIModelName():                                   schema_pkg_apis_vm_v1alpha1_ExpandOptions(ref),
+		vmv1alpha1.FailureDomain{}.OpenAPIModelName():                                   schema_pkg_apis_vm_v1alpha1_FailureDomain(ref),
+		vmv1alpha1.GuestHeartbeatAction{}.OpenAPIModelName():                            schema_pkg_apis_vm_v1alpha1_GuestHeartbeatAction(ref),
+		vmv1alpha1.GuestInfoAction{}.OpenAPIModelName():                                 schema_pkg_apis_vm_v1alpha1_GuestInfoAction(ref),
+		vmv1alpha1.IPPoolReference{}.OpenAPIModelName():                                 schema_pkg_apis_vm_v1alpha1_IPPoolReference(ref),
+		vmv1alpha1.IgnitionBootstrap{}.OpenAPIModelName():                               schema_pkg_apis_vm_v1alpha1_IgnitionBootstrap(ref),
+		vmv1alpha1.InstancetypeMatcher{}.OpenAPIModelName():                             schema_pkg_apis_vm_v1alpha1_InstancetypeMatcher(ref),
+		vmv1alpha1.InstancetypeRef{}.OpenAPIModelName():                                 schema_pkg_apis_vm_v1alpha1_InstancetypeRef(ref),
+		vmv1alpha1.LinuxPrepBootstrap{}.OpenAPIModelName():                              schema_pkg_apis_vm_v1alpha1_LinuxPrepBootstrap(ref),
+		vmv1alpha1.MachineAddress{}.OpenAPIModelName():                                  schema_pkg_apis_vm_v1alpha1_MachineAddress(ref),
+		vmv1alpha1.PersistentVolumeClaimVolumeSource{}.OpenAPIModelName():               schema_pkg_apis_vm_v1alpha1_PersistentVolumeClaimVolumeSource(ref),
+		vmv1alpha1.PowerOptions{}.OpenAPIModelName():                                    schema_pkg_apis_vm_v1alpha1_PowerOptions(ref),
+		vmv1alpha1.PreferenceMatcher{}.OpenAPIModelName():                               schema_pkg_apis_vm_v1alpha1_PreferenceMatcher(ref),
+		vmv1alpha1.PreferenceRef{}.OpenAPIModelName():                                   schema_pkg_apis_vm_v1alpha1_PreferenceRef(ref),
+		vmv1alpha1.RefreshField{}.OpenAPIModelName():                                    schema_pkg_apis_vm_v1alpha1_RefreshField(ref),
+		vmv1alpha1.RefreshOptions{}.OpenAPIModelName():                                  schema_pkg_apis_vm_v1alpha1_RefreshOptions(ref),
+		vmv1alpha1.RefreshResult{}.OpenAPIModelName():                                   schema_pkg_apis_vm_v1alpha1_RefreshResult(ref),
+		vmv1alpha1.RestartRequirement{}.OpenAPIModelName():                              schema_pkg_apis_vm_v1alpha1_RestartRequirement(ref),
+		vmv1alpha1.SecretKeySelector{}.OpenAPIModelName():                               schema_pkg_apis_vm_v1alpha1_SecretKeySelector(ref),
+		vmv1alpha1.Shares{}.OpenAPIModelName():                                          schema_pkg_apis_vm_v1alpha1_Shares(ref),
+		vmv1alpha1.SlipwayCluster{}.OpenAPIModelName():                                  schema_pkg_apis_vm_v1alpha1_SlipwayCluster(ref),
+		vmv1alpha1.SlipwayClusterList{}.OpenAPIModelName():                              schema_pkg_apis_vm_v1alpha1_SlipwayClusterList(ref),
+		vmv1alpha1.SlipwayClusterSpec{}.OpenAPIModelName():                              schema_pkg_apis_vm_v1alpha1_SlipwayClusterSpec(ref),
+		vmv1alpha1.SlipwayClusterStatus{}.OpenAPIModelName():                            schema_pkg_apis_vm_v1alpha1_SlipwayClusterStatus(ref),
+		vmv1alpha1.SysprepAnswers{}.OpenAPIModelName():                                  schema_pkg_apis_vm_v1alpha1_SysprepAnswers(ref),
+		vmv1alpha1.SysprepBootstrap{}.OpenAPIModelName():                                schema_pkg_apis_vm_v1alpha1_SysprepBootstrap(ref),
+		vmv1alpha1.SysprepDomain{}.OpenAPIModelName():                                   schema_pkg_apis_vm_v1alpha1_SysprepDomain(ref),
+		vmv1alpha1.TCPSocketAction{}.OpenAPIModelName():                                 schema_pkg_apis_vm_v1alpha1_TCPSocketAction(ref),
+		vmv1alpha1.TemplateImageSource{}.OpenAPIModelName():                             schema_pkg_apis_vm_v1alpha1_TemplateImageSource(ref),
+		vmv1alpha1.TemplateMetadata{}.OpenAPIModelName():                                schema_pkg_apis_vm_v1alpha1_TemplateMetadata(ref),
+		vmv1alpha1.VAppConfigBootstrap{}.OpenAPIModelName():                             schema_pkg_apis_vm_v1alpha1_VAppConfigBootstrap(ref),
+		vmv1alpha1.VCenter{}.OpenAPIModelName():                                         schema_pkg_apis_vm_v1alpha1_VCenter(ref),
+		vmv1alpha1.VCenterInventory{}.OpenAPIModelName():                                schema_pkg_apis_vm_v1alpha1_VCenterInventory(ref),
+		vmv1alpha1.VCenterList{}.OpenAPIModelName():                                     schema_pkg_apis_vm_v1alpha1_VCenterList(ref),
+		vmv1alpha1.VCenterSecretReference{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_VCenterSecretReference(ref),
+		vmv1alpha1.VCenterSession{}.OpenAPIModelName():                                  schema_pkg_apis_vm_v1alpha1_VCenterSession(ref),
+		vmv1alpha1.VCenterSpec{}.OpenAPIModelName():                                     schema_pkg_apis_vm_v1alpha1_VCenterSpec(ref),
+		vmv1alpha1.VCenterStatus{}.OpenAPIModelName():                                   schema_pkg_apis_vm_v1alpha1_VCenterStatus(ref),
+		vmv1alpha1.VirtualMachine{}.OpenAPIModelName():                                  schema_pkg_apis_vm_v1alpha1_VirtualMachine(ref),
+		vmv1alpha1.VirtualMachineBootDevice{}.OpenAPIModelName():                        schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDevice(ref),
+		vmv1alpha1.VirtualMachineBootDisk{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDisk(ref),
+		vmv1alpha1.VirtualMachineBootDiskStatus{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDiskStatus(ref),
+		vmv1alpha1.VirtualMachineBootstrap{}.OpenAPIModelName():                         schema_pkg_apis_vm_v1alpha1_VirtualMachineBootstrap(ref),
+		vmv1alpha1.VirtualMachineBootstrapStatus{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_VirtualMachineBootstrapStatus(ref),
+		vmv1alpha1.VirtualMachineCPU{}.OpenAPIModelName():                               schema_pkg_apis_vm_v1alpha1_VirtualMachineCPU(ref),
+		vmv1alpha1.VirtualMachineClass{}.OpenAPIModelName():                             schema_pkg_apis_vm_v1alpha1_VirtualMachineClass(ref),
+		vmv1alpha1.VirtualMachineClassList{}.OpenAPIModelName():                         schema_pkg_apis_vm_v1alpha1_VirtualMachineClassList(ref),
+		vmv1alpha1.VirtualMachineClassSpec{}.OpenAPIModelName():                         schema_pkg_apis_vm_v1alpha1_VirtualMachineClassSpec(ref),
+		vmv1alpha1.VirtualMachineClassStatus{}.OpenAPIModelName():                       schema_pkg_apis_vm_v1alpha1_VirtualMachineClassStatus(ref),
+		vmv1alpha1.VirtualMachineConsole{}.OpenAPIModelName():                           schema_pkg_apis_vm_v1alpha1_VirtualMachineConsole(ref),
+		vmv1alpha1.VirtualMachineConsoleStatus{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_VirtualMachineConsoleStatus(ref),
+		vmv1alpha1.VirtualMachineDeletion{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_VirtualMachineDeletion(ref),
+		vmv1alpha1.VirtualMachineDevice{}.OpenAPIModelName():                            schema_pkg_apis_vm_v1alpha1_VirtualMachineDevice(ref),
+		vmv1alpha1.VirtualMachineDevices{}.OpenAPIModelName():                           schema_pkg_apis_vm_v1alpha1_VirtualMachineDevices(ref),
+		vmv1alpha1.VirtualMachineFirmware{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_VirtualMachineFirmware(ref),
+		vmv1alpha1.VirtualMachineGroup{}.OpenAPIModelName():                             schema_pkg_apis_vm_v1alpha1_VirtualMachineGroup(ref),
+		vmv1alpha1.VirtualMachineGroupList{}.OpenAPIModelName():                         schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupList(ref),
+		vmv1alpha1.VirtualMachineGroupMember{}.OpenAPIModelName():                       schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupMember(ref),
+		vmv1alpha1.VirtualMachineGroupMemberStatus{}.OpenAPIModelName():                 schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupMemberStatus(ref),
+		vmv1alpha1.VirtualMachineGroupPlacement{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupPlacement(ref),
+		vmv1alpha1.VirtualMachineGroupSpec{}.OpenAPIModelName():                         schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupSpec(ref),
+		vmv1alpha1.VirtualMachineGroupStatus{}.OpenAPIModelName():                       schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupStatus(ref),
+		vmv1alpha1.VirtualMachineGroupStep{}.OpenAPIModelName():                         schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupStep(ref),
+		vmv1alpha1.VirtualMachineGuestStatus{}.OpenAPIModelName():                       schema_pkg_apis_vm_v1alpha1_VirtualMachineGuestStatus(ref),
+		vmv1alpha1.VirtualMachineImage{}.OpenAPIModelName():                             schema_pkg_apis_vm_v1alpha1_VirtualMachineImage(ref),
+		vmv1alpha1.VirtualMachineImageCache{}.OpenAPIModelName():                        schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCache(ref),
+		vmv1alpha1.VirtualMachineImageCacheFile{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheFile(ref),
+		vmv1alpha1.VirtualMachineImageCacheList{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheList(ref),
+		vmv1alpha1.VirtualMachineImageCacheLocation{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheLocation(ref),
+		vmv1alpha1.VirtualMachineImageCacheLocationStatus{}.OpenAPIModelName():          schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheLocationStatus(ref),
+		vmv1alpha1.VirtualMachineImageCacheSpec{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheSpec(ref),
+		vmv1alpha1.VirtualMachineImageCacheStatus{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheStatus(ref),
+		vmv1alpha1.VirtualMachineImageDisk{}.OpenAPIModelName():                         schema_pkg_apis_vm_v1alpha1_VirtualMachineImageDisk(ref),
+		vmv1alpha1.VirtualMachineImageList{}.OpenAPIModelName():                         schema_pkg_apis_vm_v1alpha1_VirtualMachineImageList(ref),
+		vmv1alpha1.VirtualMachineImageProperty{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_VirtualMachineImageProperty(ref),
+		vmv1alpha1.VirtualMachineImageRef{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_VirtualMachineImageRef(ref),
+		vmv1alpha1.VirtualMachineImageSpec{}.OpenAPIModelName():                         schema_pkg_apis_vm_v1alpha1_VirtualMachineImageSpec(ref),
+		vmv1alpha1.VirtualMachineImageStatus{}.OpenAPIModelName():                       schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref),
+		vmv1alpha1.VirtualMachineInitialization{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_VirtualMachineInitialization(ref),
+		vmv1alpha1.VirtualMachineInstance{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_VirtualMachineInstance(ref),
+		vmv1alpha1.VirtualMachineInstanceList{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceList(ref),
+		vmv1alpha1.VirtualMachineInstanceSpec{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceSpec(ref),
+		vmv1alpha1.VirtualMachineInstanceStatus{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceStatus(ref),
+		vmv1alpha1.VirtualMachineList{}.OpenAPIModelName():                              schema_pkg_apis_vm_v1alpha1_VirtualMachineList(ref),
+		vmv1alpha1.VirtualMachineMemory{}.OpenAPIModelName():                            schema_pkg_apis_vm_v1alpha1_VirtualMachineMemory(ref),
+		vmv1alpha1.VirtualMachineNetworkInterface{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkInterface(ref),
+		vmv1alpha1.VirtualMachineNetworkInterfaceStatus{}.OpenAPIModelName():            schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkInterfaceStatus(ref),
+		vmv1alpha1.VirtualMachineNetworkSpec{}.OpenAPIModelName():                       schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkSpec(ref),
+		vmv1alpha1.VirtualMachineNetworkStatus{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkStatus(ref),
+		vmv1alpha1.VirtualMachineOwner{}.OpenAPIModelName():                             schema_pkg_apis_vm_v1alpha1_VirtualMachineOwner(ref),
+		vmv1alpha1.VirtualMachinePublishRequest{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequest(ref),
+		vmv1alpha1.VirtualMachinePublishRequestList{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequestList(ref),
+		vmv1alpha1.VirtualMachinePublishRequestSpec{}.OpenAPIModelName():                schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequestSpec(ref),
+		vmv1alpha1.VirtualMachinePublishRequestStatus{}.OpenAPIModelName():              schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequestStatus(ref),
+		vmv1alpha1.VirtualMachinePublishSource{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishSource(ref),
+		vmv1alpha1.VirtualMachinePublishTarget{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishTarget(ref),
+		vmv1alpha1.VirtualMachineReadinessProbe{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_VirtualMachineReadinessProbe(ref),
+		vmv1alpha1.VirtualMachineResources{}.OpenAPIModelName():                         schema_pkg_apis_vm_v1alpha1_VirtualMachineResources(ref),
+		vmv1alpha1.VirtualMachineSnapshot{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshot(ref),
+		vmv1alpha1.VirtualMachineSnapshotList{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotList(ref),
+		vmv1alpha1.VirtualMachineSnapshotNode{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotNode(ref),
+		vmv1alpha1.VirtualMachineSnapshotQuiesce{}.OpenAPIModelName():                   schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotQuiesce(ref),
+		vmv1alpha1.VirtualMachineSnapshotSpec{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotSpec(ref),
+		vmv1alpha1.VirtualMachineSnapshotStatus{}.OpenAPIModelName():                    schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotStatus(ref),
+		vmv1alpha1.VirtualMachineSpec{}.OpenAPIModelName():                              schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref),
+		vmv1alpha1.VirtualMachineStatus{}.OpenAPIModelName():                            schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref),
+		vmv1alpha1.VirtualMachineStorageStatus{}.OpenAPIModelName():                     schema_pkg_apis_vm_v1alpha1_VirtualMachineStorageStatus(ref),
+		vmv1alpha1.VirtualMachineTPM{}.OpenAPIModelName():                               schema_pkg_apis_vm_v1alpha1_VirtualMachineTPM(ref),
+		vmv1alpha1.VirtualMachineTemplate{}.OpenAPIModelName():                          schema_pkg_apis_vm_v1alpha1_VirtualMachineTemplate(ref),
+		vmv1alpha1.VirtualMachineTemplateList{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_VirtualMachineTemplateList(ref),
+		vmv1alpha1.VirtualMachineTemplateResource{}.OpenAPIModelName():                  schema_pkg_apis_vm_v1alpha1_VirtualMachineTemplateResource(ref),
+		vmv1alpha1.VirtualMachineTemplateSpec{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_VirtualMachineTemplateSpec(ref),
+		vmv1alpha1.VirtualMachineVideo{}.OpenAPIModelName():                             schema_pkg_apis_vm_v1alpha1_VirtualMachineVideo(ref),
+		vmv1alpha1.VirtualMachineVolume{}.OpenAPIModelName():                            schema_pkg_apis_vm_v1alpha1_VirtualMachineVolume(ref),
+		vmv1alpha1.VirtualMachineVolumeStatus{}.OpenAPIModelName():                      schema_pkg_apis_vm_v1alpha1_VirtualMachineVolumeStatus(ref),
+		vmv1alpha1.Zone{}.OpenAPIModelName():                                            schema_pkg_apis_vm_v1alpha1_Zone(ref),
+		vmv1alpha1.ZoneDevice{}.OpenAPIModelName():                                      schema_pkg_apis_vm_v1alpha1_ZoneDevice(ref),
+		vmv1alpha1.ZoneList{}.OpenAPIModelName():                                        schema_pkg_apis_vm_v1alpha1_ZoneList(ref),
+		vmv1alpha1.ZoneNetwork{}.OpenAPIModelName():                                     schema_pkg_apis_vm_v1alpha1_ZoneNetwork(ref),
+		vmv1alpha1.ZoneResources{}.OpenAPIModelName():                                   schema_pkg_apis_vm_v1alpha1_ZoneResources(ref),
+		vmv1alpha1.ZoneSpec{}.OpenAPIModelName():                                        schema_pkg_apis_vm_v1alpha1_ZoneSpec(ref),
+		vmv1alpha1.ZoneStatus{}.OpenAPIModelName():                                      schema_pkg_apis_vm_v1alpha1_ZoneStatus(ref),
+		vmv1alpha1.ZoneStorage{}.OpenAPIModelName():                                     schema_pkg_apis_vm_v1alpha1_ZoneStorage(ref),
+		vmv1alpha1.ZoneStorageClass{}.OpenAPIModelName():                                schema_pkg_apis_vm_v1alpha1_ZoneStorageClass(ref),
+		v1.ContainerResourceMetricSource{}.OpenAPIModelName():                           schema_k8sio_api_autoscaling_v1_ContainerResourceMetricSource(ref),
+		v1.ContainerResourceMetricStatus{}.OpenAPIModelName():                           schema_k8sio_api_autoscaling_v1_ContainerResourceMetricStatus(ref),
+		v1.CrossVersionObjectReference{}.OpenAPIModelName():                             schema_k8sio_api_autoscaling_v1_CrossVersionObjectReference(ref),
+		v1.ExternalMetricSource{}.OpenAPIModelName():                                    schema_k8sio_api_autoscaling_v1_ExternalMetricSource(ref),
+		v1.ExternalMetricStatus{}.OpenAPIModelName():                                    schema_k8sio_api_autoscaling_v1_ExternalMetricStatus(ref),
+		v1.HorizontalPodAutoscaler{}.OpenAPIModelName():                                 schema_k8sio_api_autoscaling_v1_HorizontalPodAutoscaler(ref),
+		v1.HorizontalPodAutoscalerCondition{}.OpenAPIModelName():                        schema_k8sio_api_autoscaling_v1_HorizontalPodAutoscalerCondition(ref),
+		v1.HorizontalPodAutoscalerList{}.OpenAPIModelName():                             schema_k8sio_api_autoscaling_v1_HorizontalPodAutoscalerList(ref),
+		v1.HorizontalPodAutoscalerSpec{}.OpenAPIModelName():                             schema_k8sio_api_autoscaling_v1_HorizontalPodAutoscalerSpec(ref),
+		v1.HorizontalPodAutoscalerStatus{}.OpenAPIModelName():                           schema_k8sio_api_autoscaling_v1_HorizontalPodAutoscalerStatus(ref),
+		v1.MetricSpec{}.OpenAPIModelName():                                              schema_k8sio_api_autoscaling_v1_MetricSpec(ref),
+		v1.MetricStatus{}.OpenAPIModelName():                                            schema_k8sio_api_autoscaling_v1_MetricStatus(ref),
+		v1.ObjectMetricSource{}.OpenAPIModelName():                                      schema_k8sio_api_autoscaling_v1_ObjectMetricSource(ref),
+		v1.ObjectMetricStatus{}.OpenAPIModelName():                                      schema_k8sio_api_autoscaling_v1_ObjectMetricStatus(ref),
+		v1.PodsMetricSource{}.OpenAPIModelName():                                        schema_k8sio_api_autoscaling_v1_PodsMetricSource(ref),
+		v1.PodsMetricStatus{}.OpenAPIModelName():                                        schema_k8sio_api_autoscaling_v1_PodsMetricStatus(ref),
+		v1.ResourceMetricSource{}.OpenAPIModelName():                                    schema_k8sio_api_autoscaling_v1_ResourceMetricSource(ref),
+		v1.ResourceMetricStatus{}.OpenAPIModelName():                                    schema_k8sio_api_autoscaling_v1_ResourceMetricStatus(ref),
+		v1.Scale{}.OpenAPIModelName():                                                   schema_k8sio_api_autoscaling_v1_Scale(ref),
+		v1.ScaleSpec{}.OpenAPIModelName():                                               schema_k8sio_api_autoscaling_v1_ScaleSpec(ref),
+		v1.ScaleStatus{}.OpenAPIModelName():                                             schema_k8sio_api_autoscaling_v1_ScaleStatus(ref),
+		resource.Quantity{}.OpenAPIModelName():                                          schema_apimachinery_pkg_api_resource_Quantity(ref),
+		metav1.APIGroup{}.OpenAPIModelName():                                            schema_pkg_apis_meta_v1_APIGroup(ref),
+		metav1.APIGroupList{}.OpenAPIModelName():                                        schema_pkg_apis_meta_v1_APIGroupList(ref),
+		metav1.APIResource{}.OpenAPIModelName():                                         schema_pkg_apis_meta_v1_APIResource(ref),
+		metav1.APIResourceList{}.OpenAPIModelName():                                     schema_pkg_apis_meta_v1_APIResourceList(ref),
+		metav1.APIVersions{}.OpenAPIModelName():                                         schema_pkg_apis_meta_v1_APIVersions(ref),
+		metav1.ApplyOptions{}.OpenAPIModelName():                                        schema_pkg_apis_meta_v1_ApplyOptions(ref),
+		metav1.Condition{}.OpenAPIModelName():                                           schema_pkg_apis_meta_v1_Condition(ref),
+		metav1.CreateOptions{}.OpenAPIModelName():                                       schema_pkg_apis_meta_v1_CreateOptions(ref),
+		metav1.DeleteOptions{}.OpenAPIModelName():                                       schema_pkg_apis_meta_v1_DeleteOptions(ref),
+		metav1.Duration{}.OpenAPIModelName():                                            schema_pkg_apis_meta_v1_Duration(ref),
+		metav1.FieldSelectorRequirement{}.OpenAPIModelName():                            schema_pkg_apis_meta_v1_FieldSelectorRequirement(ref),
+		metav1.FieldsV1{}.OpenAPIModelName():                                            schema_pkg_apis_meta_v1_FieldsV1(ref),
+		metav1.GetOptions{}.OpenAPIModelName():                                          schema_pkg_apis_meta_v1_GetOptions(ref),
+		metav1.GroupKind{}.OpenAPIModelName():                                           schema_pkg_apis_meta_v1_GroupKind(ref),
+		metav1.GroupResource{}.OpenAPIModelName():                                       schema_pkg_apis_meta_v1_GroupResource(ref),
+		metav1.GroupVersion{}.OpenAPIModelName():                                        schema_pkg_apis_meta_v1_GroupVersion(ref),
+		metav1.GroupVersionForDiscovery{}.OpenAPIModelName():                            schema_pkg_apis_meta_v1_GroupVersionForDiscovery(ref),
+		metav1.GroupVersionKind{}.OpenAPIModelName():                                    schema_pkg_apis_meta_v1_GroupVersionKind(ref),
+		metav1.GroupVersionResource{}.OpenAPIModelName():                                schema_pkg_apis_meta_v1_GroupVersionResource(ref),
+		metav1.InternalEvent{}.OpenAPIModelName():                                       schema_pkg_apis_meta_v1_InternalEvent(ref),
+		metav1.LabelSelector{}.OpenAPIModelName():                                       schema_pkg_apis_meta_v1_LabelSelector(ref),
+		metav1.LabelSelectorRequirement{}.OpenAPIModelName():                            schema_pkg_apis_meta_v1_LabelSelectorRequirement(ref),
+		metav1.List{}.OpenAPIModelName():                                                schema_pkg_apis_meta_v1_List(ref),
+		metav1.ListMeta{}.OpenAPIModelName():                                            schema_pkg_apis_meta_v1_ListMeta(ref),
+		metav1.ListOptions{}.OpenAPIModelName():                                         schema_pkg_apis_meta_v1_ListOptions(ref),
+		metav1.ManagedFieldsEntry{}.OpenAPIModelName():                                  schema_pkg_apis_meta_v1_ManagedFieldsEntry(ref),
+		metav1.MicroTime{}.OpenAPIModelName():                                           schema_pkg_apis_meta_v1_MicroTime(ref),
+		metav1.ObjectMeta{}.OpenAPIModelName():                                          schema_pkg_apis_meta_v1_ObjectMeta(ref),
+		metav1.OwnerReference{}.OpenAPIModelName():                                      schema_pkg_apis_meta_v1_OwnerReference(ref),
+		metav1.PartialObjectMetadata{}.OpenAPIModelName():                               schema_pkg_apis_meta_v1_PartialObjectMetadata(ref),
+		metav1.PartialObjectMetadataList{}.OpenAPIModelName():                           schema_pkg_apis_meta_v1_PartialObjectMetadataList(ref),
+		metav1.Patch{}.OpenAPIModelName():                                               schema_pkg_apis_meta_v1_Patch(ref),
+		metav1.PatchOptions{}.OpenAPIModelName():                                        schema_pkg_apis_meta_v1_PatchOptions(ref),
+		metav1.Preconditions{}.OpenAPIModelName():                                       schema_pkg_apis_meta_v1_Preconditions(ref),
+		metav1.RootPaths{}.OpenAPIModelName():                                           schema_pkg_apis_meta_v1_RootPaths(ref),
+		metav1.ServerAddressByClientCIDR{}.OpenAPIModelName():                           schema_pkg_apis_meta_v1_ServerAddressByClientCIDR(ref),
+		metav1.ShardInfo{}.OpenAPIModelName():                                           schema_pkg_apis_meta_v1_ShardInfo(ref),
+		metav1.Status{}.OpenAPIModelName():                                              schema_pkg_apis_meta_v1_Status(ref),
+		metav1.StatusCause{}.OpenAPIModelName():                                         schema_pkg_apis_meta_v1_StatusCause(ref),
+		metav1.StatusDetails{}.OpenAPIModelName():                                       schema_pkg_apis_meta_v1_StatusDetails(ref),
+		metav1.Table{}.OpenAPIModelName():                                               schema_pkg_apis_meta_v1_Table(ref),
+		metav1.TableColumnDefinition{}.OpenAPIModelName():                               schema_pkg_apis_meta_v1_TableColumnDefinition(ref),
+		metav1.TableOptions{}.OpenAPIModelName():                                        schema_pkg_apis_meta_v1_TableOptions(ref),
+		metav1.TableRow{}.OpenAPIModelName():                                            schema_pkg_apis_meta_v1_TableRow(ref),
+		metav1.TableRowCondition{}.OpenAPIModelName():                                   schema_pkg_apis_meta_v1_TableRowCondition(ref),
+		metav1.Time{}.OpenAPIModelName():                                                schema_pkg_apis_meta_v1_Time(ref),
+		metav1.Timestamp{}.OpenAPIModelName():                                           schema_pkg_apis_meta_v1_Timestamp(ref),
+		metav1.TypeMeta{}.OpenAPIModelName():                                            schema_pkg_apis_meta_v1_TypeMeta(ref),
+		metav1.UpdateOptions{}.OpenAPIModelName():                                       schema_pkg_apis_meta_v1_UpdateOptions(ref),
+		metav1.WatchEvent{}.OpenAPIModelName():                                          schema_pkg_apis_meta_v1_WatchEvent(ref),
+		runtime.RawExtension{}.OpenAPIModelName():                                       schema_k8sio_apimachinery_pkg_runtime_RawExtension(ref),
+		runtime.TypeMeta{}.OpenAPIModelName():                                           schema_k8sio_apimachinery_pkg_runtime_TypeMeta(ref),
+		runtime.Unknown{}.OpenAPIModelName():                                            schema_k8sio_apimachinery_pkg_runtime_Unknown(ref),
+		intstr.IntOrString{}.OpenAPIModelName():                                         schema_apimachinery_pkg_util_intstr_IntOrString(ref),
+		version.Info{}.OpenAPIModelName():                                               schema_k8sio_apimachinery_pkg_version_Info(ref),
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_APIEndpoint(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "APIEndpoint is where an API is.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"host": {
+						SchemaProps: spec.SchemaProps{
+							Description: "host is a name or an address.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"port": {
+						SchemaProps: spec.SchemaProps{
+							Description: "port is 1 to 65535.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_Bootstrap(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Bootstrap is where the data come from that make a node of a machine: an object whose controller makes a Secret of them, or a Secret.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"configRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "configRef names the object whose controller makes the Secret.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.ContractVersionedObjectReference{}.OpenAPIModelName()),
+						},
+					},
+					"dataSecretName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "dataSecretName names the Secret, whose key value has the data. With configRef the controller fills it.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.ContractVersionedObjectReference{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_Cluster(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Cluster is a Kubernetes cluster that machines are nodes of.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata is the standard object metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec is the desired state, owned by users.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.ClusterSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is the observed state, owned by the controllers.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.ClusterStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.ClusterSpec{}.OpenAPIModelName(), v1alpha1.ClusterStatus{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_ClusterInitializationStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ClusterInitializationStatus tells what a cluster has reached for the first time.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"infrastructureProvisioned": {
+						SchemaProps: spec.SchemaProps{
+							Description: "infrastructureProvisioned is true once the infrastructure was there.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"controlPlaneInitialized": {
+						SchemaProps: spec.SchemaProps{
+							Description: "controlPlaneInitialized is true once the API of the cluster answered.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_ClusterList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ClusterList is a list of Clusters.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "items are the objects.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.Cluster{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.Cluster{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_ClusterNetwork(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ClusterNetwork says what the networks of a cluster are.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"apiServerPort": {
+						SchemaProps: spec.SchemaProps{
+							Description: "apiServerPort is the port of the API servers.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"services": {
+						SchemaProps: spec.SchemaProps{
+							Description: "services are the ranges of the addresses of services.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.NetworkRanges{}.OpenAPIModelName()),
+						},
+					},
+					"pods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "pods are the ranges of the addresses of pods.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.NetworkRanges{}.OpenAPIModelName()),
+						},
+					},
+					"serviceDomain": {
+						SchemaProps: spec.SchemaProps{
+							Description: "serviceDomain is the domain of the names of services.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.NetworkRanges{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_ClusterSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ClusterSpec is the desired state of a Cluster.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"paused": {
+						SchemaProps: spec.SchemaProps{
+							Description: "paused keeps the controllers from the cluster and everything of it.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"clusterNetwork": {
+						SchemaProps: spec.SchemaProps{
+							Description: "clusterNetwork says what the networks of the cluster are. Nothing here depends on it.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.ClusterNetwork{}.OpenAPIModelName()),
+						},
+					},
+					"controlPlaneEndpoint": {
+						SchemaProps: spec.SchemaProps{
+							Description: "controlPlaneEndpoint is where the API of the cluster is. It is taken from the infrastructure when it is unset.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.APIEndpoint{}.OpenAPIModelName()),
+						},
+					},
+					"controlPlaneRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "controlPlaneRef names the object that makes the control plane.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.ContractVersionedObjectReference{}.OpenAPIModelName()),
+						},
+					},
+					"infrastructureRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "infrastructureRef names the object that makes what the cluster needs besides machines, for example a SlipwayCluster.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.ContractVersionedObjectReference{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.APIEndpoint{}.OpenAPIModelName(), v1alpha1.ClusterNetwork{}.OpenAPIModelName(), v1alpha1.ContractVersionedObjectReference{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_ClusterStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ClusterStatus is the observed state of a Cluster.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions tell what is observed.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(metav1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"initialization": {
+						SchemaProps: spec.SchemaProps{
+							Description: "initialization tells what was reached for the first time; it is never taken back.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.ClusterInitializationStatus{}.OpenAPIModelName()),
+						},
+					},
+					"failureDomains": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"name",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "failureDomains that machines can be in, at most 100.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.FailureDomain{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"phase": {
+						SchemaProps: spec.SchemaProps{
+							Description: "phase sums up, for people.\n\nPossible enum values:\n - `\"Deleting\"` is being deleted.\n - `\"Pending\"` has yet to be looked at.\n - `\"Provisioned\"` has its infrastructure.\n - `\"Provisioning\"` waits for the infrastructure.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Deleting", "Pending", "Provisioned", "Provisioning"},
+						},
+					},
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation of spec that this is about.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.ClusterInitializationStatus{}.OpenAPIModelName(), v1alpha1.FailureDomain{}.OpenAPIModelName(), metav1.Condition{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_ContractVersionedObjectReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContractVersionedObjectReference refers to an object of the same namespace whose kind follows a contract of Cluster API. The version to use is found by the contract.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "kind of the object.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the object.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiGroup": {
+						SchemaProps: spec.SchemaProps{
+							Description: "apiGroup of the kind, for example vm.slipway.dev.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"kind", "name", "apiGroup"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_DeprecatedCondition(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DeprecatedCondition is a condition in the form of Cluster API's v1beta1.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type of the condition.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is True, False or Unknown.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"severity": {
+						SchemaProps: spec.SchemaProps{
+							Description: "severity of a condition that is False.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"lastTransitionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastTransitionTime is when the status changed.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"reason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reason is a word for machines.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is a sentence for people.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"type", "status"},
+			},
+		},
+		Dependencies: []string{
+			metav1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_DeprecatedStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DeprecatedStatus is what readers of older versions of Cluster API look for.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"v1beta1": {
+						SchemaProps: spec.SchemaProps{
+							Description: "v1beta1 is what v1beta1 had.",
+							Ref:         ref(v1alpha1.V1Beta1DeprecatedStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.V1Beta1DeprecatedStatus{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_FailureDomain(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "FailureDomain is a place that can fail as a whole.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the place; of VirtualMachines, that of a Zone.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"controlPlane": {
+						SchemaProps: spec.SchemaProps{
+							Description: "controlPlane is true for a place where control plane machines may be.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"attributes": {
+						SchemaProps: spec.SchemaProps{
+							Description: "attributes are what the infrastructure tells of it.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_Machine(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Machine is a machine that is, or becomes, a node of a Kubernetes cluster.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata is the standard object metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec is the desired state, owned by users.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.MachineSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is the observed state, owned by the controllers.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.MachineStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"spec"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.MachineSpec{}.OpenAPIModelName(), v1alpha1.MachineStatus{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineAddress(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineAddress is an address of a machine.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type says what the address is.\n\nPossible enum values:\n - `\"ExternalDNS\"` is a name that is known elsewhere.\n - `\"ExternalIP\"` is an address that can be reached from elsewhere.\n - `\"Hostname\"` is a name that the machine has itself.\n - `\"InternalDNS\"` is a name in the network of the machine.\n - `\"InternalIP\"` is an address in the network of the machine.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"ExternalDNS", "ExternalIP", "Hostname", "InternalDNS", "InternalIP"},
+						},
+					},
+					"address": {
+						SchemaProps: spec.SchemaProps{
+							Description: "address is the address, or the name.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"type", "address"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineDeletionSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineDeletionSpec says how long the stages of a deletion may take. Unset and 0 are for ever, but for the Node, whose default is 10 seconds.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"nodeDrainTimeoutSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "nodeDrainTimeoutSeconds is how long pods may take to leave, in seconds.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"nodeVolumeDetachTimeoutSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "nodeVolumeDetachTimeoutSeconds is how long volumes may take to be detached, in seconds.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"nodeDeletionTimeoutSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "nodeDeletionTimeoutSeconds is how long deleting the Node is tried, in seconds since it was tried first. Defaults to 10.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineDeletionStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineDeletionStatus tells how far a deletion is.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"nodeDrainStartTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "nodeDrainStartTime is when the drain began.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"waitForNodeVolumeDetachStartTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "waitForNodeVolumeDetachStartTime is when the wait for volumes began.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"waitForPreDrainHookStartTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "waitForPreDrainHookStartTime is when the wait for pre-drain hooks began.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"waitForPreTerminateHookStartTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "waitForPreTerminateHookStartTime is when the wait for pre-terminate hooks began.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"nodeDeletionStartTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "nodeDeletionStartTime is when deleting the Node was tried first.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"stage": {
+						SchemaProps: spec.SchemaProps{
+							Description: "stage that the deletion is at.\n\nPossible enum values:\n - `\"Bootstrap\"` deletes the bootstrap object, and waits.\n - `\"Completed\"` removes the finalizer.\n - `\"Drain\"` drains the Node.\n - `\"Infrastructure\"` deletes the infrastructure, and waits.\n - `\"Node\"` deletes the Node.\n - `\"PreDrainHook\"` waits until no pre-drain hook is left.\n - `\"PreTerminateHook\"` waits until no pre-terminate hook is left.\n - `\"VolumeDetach\"` waits until no volume is attached.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Bootstrap", "Completed", "Drain", "Infrastructure", "Node", "PreDrainHook", "PreTerminateHook", "VolumeDetach"},
+						},
+					},
+					"stageStartTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "stageStartTime is when the stage began.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineDeployment(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineDeployment rolls Machines from one template to the next.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata is the standard object metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec is the desired state, owned by users.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.MachineDeploymentSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is the observed state, owned by the controllers.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.MachineDeploymentStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"spec"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.MachineDeploymentSpec{}.OpenAPIModelName(), v1alpha1.MachineDeploymentStatus{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineDeploymentList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineDeploymentList is a list of MachineDeployments.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "items are the objects.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.MachineDeployment{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.MachineDeployment{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineDeploymentRemediationSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineDeploymentRemediationSpec bounds the replacement of machines that are not well.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"maxInFlight": {
+						SchemaProps: spec.SchemaProps{
+							Description: "maxInFlight is how many are replaced at once, a number or a share of replicas in percent, rounded up. Unset, all are.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineDeploymentRolloutSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineDeploymentRolloutSpec says how machines are replaced.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"after": {
+						SchemaProps: spec.SchemaProps{
+							Description: "after is a time after which machines are replaced that were made before it, although the template is the same.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"strategy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "strategy of the replacement.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.MachineDeploymentRolloutStrategy{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.MachineDeploymentRolloutStrategy{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineDeploymentRolloutStrategy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineDeploymentRolloutStrategy is how machines are replaced.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type of the strategy. Defaults to RollingUpdate.\n\nPossible enum values:\n - `\"OnDelete\"` replaces those that somebody deletes.\n - `\"RollingUpdate\"` replaces a few at a time.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"OnDelete", "RollingUpdate"},
+						},
+					},
+					"rollingUpdate": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rollingUpdate says how many at a time.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.MachineDeploymentRolloutStrategyRollingUpdate{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.MachineDeploymentRolloutStrategyRollingUpdate{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineDeploymentRolloutStrategyRollingUpdate(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineDeploymentRolloutStrategyRollingUpdate says how many machines are replaced at a time.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"maxUnavailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "maxUnavailable is how many machines may be unavailable, a number or a share of replicas in percent, rounded down. Defaults to 0.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"maxSurge": {
+						SchemaProps: spec.SchemaProps{
+							Description: "maxSurge is how many machines there may be beyond replicas, a number or a share of them in percent, rounded up. Defaults to 1.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineDeploymentSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineDeploymentSpec is the desired state of a MachineDeployment.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"clusterName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "clusterName names the Cluster that the machines belong to. Immutable.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"replicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicas is how many machines are wanted. Defaults to 1, or to the minimum for the autoscaler.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"rollout": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rollout says how machines are replaced.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.MachineDeploymentRolloutSpec{}.OpenAPIModelName()),
+						},
+					},
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector says which machines count. It must match the labels of the template. Immutable.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"template": {
+						SchemaProps: spec.SchemaProps{
+							Description: "template is what machines are made from.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.MachineTemplateSpec{}.OpenAPIModelName()),
+						},
+					},
+					"machineNaming": {
+						SchemaProps: spec.SchemaProps{
+							Description: "machineNaming says how machines are named.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.MachineNamingSpec{}.OpenAPIModelName()),
+						},
+					},
+					"remediation": {
+						SchemaProps: spec.SchemaProps{
+							Description: "remediation says how many machines are replaced at once because they are not well.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.MachineDeploymentRemediationSpec{}.OpenAPIModelName()),
+						},
+					},
+					"deletion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "deletion says which machines go first.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.MachineSetDeletionSpec{}.OpenAPIModelName()),
+						},
+					},
+					"paused": {
+						SchemaProps: spec.SchemaProps{
+							Description: "paused keeps the controller from rolling to a new template.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"revisionHistoryLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "revisionHistoryLimit is how many MachineSets of older templates are kept, to go back to them. Defaults to 1.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+				Required: []string{"clusterName", "selector", "template"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.MachineDeploymentRemediationSpec{}.OpenAPIModelName(), v1alpha1.MachineDeploymentRolloutSpec{}.OpenAPIModelName(), v1alpha1.MachineNamingSpec{}.OpenAPIModelName(), v1alpha1.MachineSetDeletionSpec{}.OpenAPIModelName(), v1alpha1.MachineTemplateSpec{}.OpenAPIModelName(), metav1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineDeploymentStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineDeploymentStatus is the observed state of a MachineDeployment.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions tell what is observed.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(metav1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector is the selector of the machines as a text, for autoscalers.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"replicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicas are the machines that there are.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"readyReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "readyReplicas are those that are Ready.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"availableReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "availableReplicas are those that are Available.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"upToDateReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "upToDateReplicas are those that are as the template says.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"versions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"version",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "versions counts the machines by their version, at most 100.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.StatusVersion{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation of spec that this is about.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"deprecated": {
+						SchemaProps: spec.SchemaProps{
+							Description: "deprecated is what readers of older versions look for.",
+							Ref:         ref(v1alpha1.DeprecatedStatus{}.OpenAPIModelName()),
+						},
+					},
+					"phase": {
+						SchemaProps: spec.SchemaProps{
+							Description: "phase sums up, for people.\n\nPossible enum values:\n - `\"Running\"` has what is wanted.\n - `\"ScalingDown\"` deletes machines.\n - `\"ScalingUp\"` makes machines.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Running", "ScalingDown", "ScalingUp"},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.DeprecatedStatus{}.OpenAPIModelName(), v1alpha1.StatusVersion{}.OpenAPIModelName(), metav1.Condition{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineDrainRule(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineDrainRule says what the drain of a Node does with some pods.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata is the standard object metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec is the desired state, owned by users.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.MachineDrainRuleSpec{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"spec"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.MachineDrainRuleSpec{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineDrainRuleDrainConfig(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineDrainRuleDrainConfig says what is done with pods.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"behavior": {
+						SchemaProps: spec.SchemaProps{
+							Description: "behavior is what is done.\n\nPossible enum values:\n - `\"Drain\"` evicts them.\n - `\"Skip\"` leaves them.\n - `\"WaitCompleted\"` waits until they have ended.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Drain", "Skip", "WaitCompleted"},
+						},
+					},
+					"order": {
+						SchemaProps: spec.SchemaProps{
+							Description: "order of the pods that are drained, lowest first. Defaults to 0; only with Drain.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+				Required: []string{"behavior"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineDrainRuleList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineDrainRuleList is a list of MachineDrainRules.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "items are the objects.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.MachineDrainRule{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.MachineDrainRule{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineDrainRuleMachineSelector(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineDrainRuleMachineSelector selects machines that both of its selectors match.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector of labels of Machines. Unset and empty match all.",
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"clusterSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "clusterSelector of labels of their Clusters. Unset and empty match all.",
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineDrainRulePodSelector(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineDrainRulePodSelector selects pods that both of its selectors match.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector of labels of pods. Unset and empty match all.",
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"namespaceSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "namespaceSelector of labels of their namespaces. Unset and empty match all.",
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineDrainRuleSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineDrainRuleSpec says what a drain does, of which machines, with which pods.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"drain": {
+						SchemaProps: spec.SchemaProps{
+							Description: "drain says what is done with the pods.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.MachineDrainRuleDrainConfig{}.OpenAPIModelName()),
+						},
+					},
+					"machines": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "machines that the rule is for: those that any entry selects, all if there is none. At most 32.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.MachineDrainRuleMachineSelector{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"pods": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "pods that the rule is for: those that any entry selects, all if there is none. At most 32.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.MachineDrainRulePodSelector{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"drain"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.MachineDrainRuleDrainConfig{}.OpenAPIModelName(), v1alpha1.MachineDrainRuleMachineSelector{}.OpenAPIModelName(), v1alpha1.MachineDrainRulePodSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineHealthCheck(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineHealthCheck finds Machines that are not well, and lets them be replaced.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata is the standard object metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec is the desired state, owned by users.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.MachineHealthCheckSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is the observed state, owned by the controllers.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.MachineHealthCheckStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"spec"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.MachineHealthCheckSpec{}.OpenAPIModelName(), v1alpha1.MachineHealthCheckStatus{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineHealthCheckChecks(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineHealthCheckChecks say when a machine is not well.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"nodeStartupTimeoutSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "nodeStartupTimeoutSeconds is how long a machine may take to have a Node, in seconds; 0 is for ever. Defaults to 600; at least 30.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"unhealthyNodeConditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "unhealthyNodeConditions are conditions of the Node, at most 100.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.UnhealthyCondition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"unhealthyMachineConditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "unhealthyMachineConditions are conditions of the Machine, at most 100.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.UnhealthyCondition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.UnhealthyCondition{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineHealthCheckList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineHealthCheckList is a list of MachineHealthChecks.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "items are the objects.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.MachineHealthCheck{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.MachineHealthCheck{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineHealthCheckRemediation(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineHealthCheckRemediation says when and how machines that are not well are replaced.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"triggerIf": {
+						SchemaProps: spec.SchemaProps{
+							Description: "triggerIf bounds the number of machines that are not well: with more, something else is wrong, and none is replaced.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.MachineHealthCheckRemediationTriggerIf{}.OpenAPIModelName()),
+						},
+					},
+					"templateRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "templateRef names a template of requests that somebody else acts on. Unset, the owner of the machine replaces it.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.MachineHealthCheckRemediationTemplateReference{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.MachineHealthCheckRemediationTemplateReference{}.OpenAPIModelName(), v1alpha1.MachineHealthCheckRemediationTriggerIf{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineHealthCheckRemediationTemplateReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineHealthCheckRemediationTemplateReference names a template of the same namespace.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "kind of the template.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the template.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "apiVersion is the group and the version of the template.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"kind", "name", "apiVersion"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineHealthCheckRemediationTriggerIf(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineHealthCheckRemediationTriggerIf bounds the number of machines that are not well.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"unhealthyLessThanOrEqualTo": {
+						SchemaProps: spec.SchemaProps{
+							Description: "unhealthyLessThanOrEqualTo is the most of them, a number or a share in percent, rounded down. Defaults to 100%.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"unhealthyInRange": {
+						SchemaProps: spec.SchemaProps{
+							Description: "unhealthyInRange is their range, for example [3-5]. It takes precedence.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineHealthCheckSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineHealthCheckSpec is the desired state of a MachineHealthCheck.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"clusterName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "clusterName names the Cluster that the machines belong to. Immutable.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector says which machines are looked after.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"checks": {
+						SchemaProps: spec.SchemaProps{
+							Description: "checks say when a machine is not well.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.MachineHealthCheckChecks{}.OpenAPIModelName()),
+						},
+					},
+					"remediation": {
+						SchemaProps: spec.SchemaProps{
+							Description: "remediation says when and how machines that are not well are replaced.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.MachineHealthCheckRemediation{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"clusterName", "selector"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.MachineHealthCheckChecks{}.OpenAPIModelName(), v1alpha1.MachineHealthCheckRemediation{}.OpenAPIModelName(), metav1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineHealthCheckStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineHealthCheckStatus is the observed state of a MachineHealthCheck.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions tell what is observed.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(metav1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"expectedMachines": {
+						SchemaProps: spec.SchemaProps{
+							Description: "expectedMachines is how many machines are looked after.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"currentHealthy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentHealthy is how many of them are well.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"remediationsAllowed": {
+						SchemaProps: spec.SchemaProps{
+							Description: "remediationsAllowed is how many more may cease to be well before none is replaced.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation of spec that this is about.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"targets": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "targets are the names of the machines, at most 10000.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"deprecated": {
+						SchemaProps: spec.SchemaProps{
+							Description: "deprecated is what readers of older versions look for.",
+							Ref:         ref(v1alpha1.DeprecatedStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.DeprecatedStatus{}.OpenAPIModelName(), metav1.Condition{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineInitializationStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineInitializationStatus tells what a machine has reached for the first time.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"infrastructureProvisioned": {
+						SchemaProps: spec.SchemaProps{
+							Description: "infrastructureProvisioned is true once the infrastructure was there.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"bootstrapDataSecretCreated": {
+						SchemaProps: spec.SchemaProps{
+							Description: "bootstrapDataSecretCreated is true once the Secret of configRef was there.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineList is a list of Machines.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "items are the objects.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.Machine{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.Machine{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineNamingSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineNamingSpec says how machines are named.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"template": {
+						SchemaProps: spec.SchemaProps{
+							Description: "template of names: {{ .cluster.name }}, {{ .machineSet.name }} and {{ .random }}, which must be in it. Defaults to \"{{ .machineSet.name }}-{{ .random }}\".",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineNodeReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineNodeReference names a Node of the cluster.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the Node.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineReadinessGate(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineReadinessGate is a condition that Ready takes into account.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"conditionType": {
+						SchemaProps: spec.SchemaProps{
+							Description: "conditionType of the condition. One that is not there is unknown.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"polarity": {
+						SchemaProps: spec.SchemaProps{
+							Description: "polarity of the condition. Defaults to Positive.\n\nPossible enum values:\n - `\"Negative\"` is normally False.\n - `\"Positive\"` is normally True.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Negative", "Positive"},
+						},
+					},
+				},
+				Required: []string{"conditionType"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineSet(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineSet keeps a number of equal Machines.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata is the standard object metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec is the desired state, owned by users.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.MachineSetSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is the observed state, owned by the controllers.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.MachineSetStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"spec"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.MachineSetSpec{}.OpenAPIModelName(), v1alpha1.MachineSetStatus{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineSetDeletionSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineSetDeletionSpec says which machines go first.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"order": {
+						SchemaProps: spec.SchemaProps{
+							Description: "order of deletion. Defaults to Random. Machines with the annotation cluster.x-k8s.io/delete-machine go before all others.\n\nPossible enum values:\n - `\"Newest\"` takes those that are not well first, then the youngest.\n - `\"Oldest\"` takes those that are not well first, then the oldest.\n - `\"Random\"` takes those that are not well first, then any.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Newest", "Oldest", "Random"},
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineSetList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineSetList is a list of MachineSets.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "items are the objects.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.MachineSet{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.MachineSet{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineSetSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineSetSpec is the desired state of a MachineSet.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"clusterName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "clusterName names the Cluster that the machines belong to. Immutable.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"replicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicas is how many machines are wanted. Defaults to 1, or to the minimum for the autoscaler.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector says which machines count. It must match the labels of the template.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"template": {
+						SchemaProps: spec.SchemaProps{
+							Description: "template is what machines are made from.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.MachineTemplateSpec{}.OpenAPIModelName()),
+						},
+					},
+					"machineNaming": {
+						SchemaProps: spec.SchemaProps{
+							Description: "machineNaming says how machines are named.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.MachineNamingSpec{}.OpenAPIModelName()),
+						},
+					},
+					"deletion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "deletion says which machines go first.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.MachineSetDeletionSpec{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"clusterName", "selector", "template"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.MachineNamingSpec{}.OpenAPIModelName(), v1alpha1.MachineSetDeletionSpec{}.OpenAPIModelName(), v1alpha1.MachineTemplateSpec{}.OpenAPIModelName(), metav1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineSetStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineSetStatus is the observed state of a MachineSet.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions tell what is observed.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(metav1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector is the selector of the machines as a text, for autoscalers.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"replicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicas are the machines that there are.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"readyReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "readyReplicas are those that are Ready.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"availableReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "availableReplicas are those that are Available.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"upToDateReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "upToDateReplicas are those that are as the template says.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"versions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"version",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "versions counts the machines by their version, at most 100.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.StatusVersion{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation of spec that this is about.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"deprecated": {
+						SchemaProps: spec.SchemaProps{
+							Description: "deprecated is what readers of older versions look for.",
+							Ref:         ref(v1alpha1.DeprecatedStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.DeprecatedStatus{}.OpenAPIModelName(), v1alpha1.StatusVersion{}.OpenAPIModelName(), metav1.Condition{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineSpec is the desired state of a Machine.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"clusterName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "clusterName names the Cluster that the machine belongs to. Immutable.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"bootstrap": {
+						SchemaProps: spec.SchemaProps{
+							Description: "bootstrap is where the data come from that make a node of the machine.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.Bootstrap{}.OpenAPIModelName()),
+						},
+					},
+					"infrastructureRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "infrastructureRef names the object that is the machine, for example a VirtualMachine.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.ContractVersionedObjectReference{}.OpenAPIModelName()),
+						},
+					},
+					"version": {
+						SchemaProps: spec.SchemaProps{
+							Description: "version of Kubernetes, for example v1.36.3; v is put before it where it is missing.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"providerID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "providerID is what spec.providerID of the Node is. The controller takes it from the infrastructure.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"failureDomain": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failureDomain that the machine shall be in; of a VirtualMachine, the name of a Zone.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"minReadySeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "minReadySeconds is how long the machine must be Ready before it is Available, in seconds. Defaults to 0.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"readinessGates": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"conditionType",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "readinessGates are conditions that others write and that Ready takes into account, at most 32.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.MachineReadinessGate{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"deletion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "deletion says how long the stages of a deletion may take.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.MachineDeletionSpec{}.OpenAPIModelName()),
+						},
+					},
+					"taints": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"key",
+									"effect",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "taints that the Node gets, at most 64.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.MachineTaint{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"clusterName", "infrastructureRef"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.Bootstrap{}.OpenAPIModelName(), v1alpha1.ContractVersionedObjectReference{}.OpenAPIModelName(), v1alpha1.MachineDeletionSpec{}.OpenAPIModelName(), v1alpha1.MachineReadinessGate{}.OpenAPIModelName(), v1alpha1.MachineTaint{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineStatus is the observed state of a Machine.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions tell what is observed.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(metav1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"initialization": {
+						SchemaProps: spec.SchemaProps{
+							Description: "initialization tells what was reached for the first time; it is never taken back.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.MachineInitializationStatus{}.OpenAPIModelName()),
+						},
+					},
+					"nodeRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "nodeRef names the Node.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.MachineNodeReference{}.OpenAPIModelName()),
+						},
+					},
+					"nodeInfo": {
+						SchemaProps: spec.SchemaProps{
+							Description: "nodeInfo is what the Node tells of its system.",
+							Ref:         ref(v1alpha1.NodeSystemInfo{}.OpenAPIModelName()),
+						},
+					},
+					"lastUpdated": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastUpdated is when the phase changed.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"addresses": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "addresses are those that the infrastructure tells, at most 256.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.MachineAddress{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"failureDomain": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failureDomain that the machine is in.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"phase": {
+						SchemaProps: spec.SchemaProps{
+							Description: "phase sums up, for people.\n\nPossible enum values:\n - `\"Deleting\"` is being deleted.\n - `\"Pending\"` waits for the bootstrap data.\n - `\"Provisioned\"` is there and no Node yet.\n - `\"Provisioning\"` waits for the infrastructure.\n - `\"Running\"` has a Node.\n - `\"Updating\"` is updated in place.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Deleting", "Pending", "Provisioned", "Provisioning", "Running", "Updating"},
+						},
+					},
+					"certificatesExpiryDate": {
+						SchemaProps: spec.SchemaProps{
+							Description: "certificatesExpiryDate is when the certificates of a control plane machine expire.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation of spec that this is about.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"deletion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "deletion tells how far a deletion is.",
+							Ref:         ref(v1alpha1.MachineDeletionStatus{}.OpenAPIModelName()),
+						},
+					},
+					"deprecated": {
+						SchemaProps: spec.SchemaProps{
+							Description: "deprecated is what readers of older versions look for.",
+							Ref:         ref(v1alpha1.DeprecatedStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.DeprecatedStatus{}.OpenAPIModelName(), v1alpha1.MachineAddress{}.OpenAPIModelName(), v1alpha1.MachineDeletionStatus{}.OpenAPIModelName(), v1alpha1.MachineInitializationStatus{}.OpenAPIModelName(), v1alpha1.MachineNodeReference{}.OpenAPIModelName(), v1alpha1.NodeSystemInfo{}.OpenAPIModelName(), metav1.Condition{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineTaint(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineTaint is a taint of the Node of a machine.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"key": {
+						SchemaProps: spec.SchemaProps{
+							Description: "key of the taint.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"value": {
+						SchemaProps: spec.SchemaProps{
+							Description: "value of the taint.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"effect": {
+						SchemaProps: spec.SchemaProps{
+							Description: "effect of the taint.\n\nPossible enum values:\n - `\"NoExecute\"` lets pods that run leave, too.\n - `\"NoSchedule\"` keeps new pods away.\n - `\"PreferNoSchedule\"` keeps new pods away where there is another place.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"NoExecute", "NoSchedule", "PreferNoSchedule"},
+						},
+					},
+					"propagation": {
+						SchemaProps: spec.SchemaProps{
+							Description: "propagation says when it is put on the Node.\n\nPossible enum values:\n - `\"Always\"` keeps the taint on the Node.\n - `\"OnInitialization\"` puts it on a new Node once.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Always", "OnInitialization"},
+						},
+					},
+				},
+				Required: []string{"key", "effect"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_MachineTemplateSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MachineTemplateSpec is what machines are made from. The references of its spec name templates, of which an object is made for each machine.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata of the machines.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec of the machines.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.MachineSpec{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"spec"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.MachineSpec{}.OpenAPIModelName(), v1alpha1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_NetworkRanges(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "NetworkRanges are ranges of addresses.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"cidrBlocks": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "cidrBlocks are the ranges, at most 100.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_NodeSystemInfo(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "NodeSystemInfo is what a Node tells of its system, as in its own status.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"machineID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "machineID is the machine ID that the operating system has.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"systemUUID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "systemUUID is the UUID that the firmware has.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"bootID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "bootID is the ID of this boot.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"kernelVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "kernelVersion of the operating system.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"osImage": {
+						SchemaProps: spec.SchemaProps{
+							Description: "osImage is the name of the operating system.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"containerRuntimeVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "containerRuntimeVersion is the runtime of containers and its version.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"kubeletVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "kubeletVersion is the version of Kubernetes that the Node has.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"operatingSystem": {
+						SchemaProps: spec.SchemaProps{
+							Description: "operatingSystem is its family, for example linux.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"architecture": {
+						SchemaProps: spec.SchemaProps{
+							Description: "architecture of the processors, for example amd64.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_ObjectMeta(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ObjectMeta is the metadata of what is made from a template.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"labels": {
+						SchemaProps: spec.SchemaProps{
+							Description: "labels of what is made.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"annotations": {
+						SchemaProps: spec.SchemaProps{
+							Description: "annotations of what is made.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_StatusVersion(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "StatusVersion counts the machines of a version.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"version": {
+						SchemaProps: spec.SchemaProps{
+							Description: "version of Kubernetes.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"replicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicas of that version.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+				Required: []string{"version"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_UnhealthyCondition(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "UnhealthyCondition is a condition that is not well when it lasts.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type of the condition.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status of the condition: True, False or Unknown.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"timeoutSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "timeoutSeconds is how long it may last, in seconds.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+				Required: []string{"type", "status", "timeoutSeconds"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_cluster_v1alpha1_V1Beta1DeprecatedStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "V1Beta1DeprecatedStatus is what v1beta1 of Cluster API had in a status.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions in the form of v1beta1.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.DeprecatedCondition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"failureReason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failureReason is a word for a failure that somebody has to look at.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"failureMessage": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failureMessage is a sentence about that failure.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"updatedReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updatedReplicas of a MachineDeployment have its template.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"readyReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "readyReplicas have a Ready Node.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"availableReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "availableReplicas have had one for minReadySeconds.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"unavailableReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "unavailableReplicas of a MachineDeployment are wanted and not available.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"fullyLabeledReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "fullyLabeledReplicas of a MachineSet have the labels of its template.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.DeprecatedCondition{}.OpenAPIModelName()},
 	}
 }
 
@@ -280,20 +3147,20 @@ func schema_pkg_apis_instancetype_v1alpha1_BlockSize(ref common.ReferenceCallbac
 					"custom": {
 						SchemaProps: spec.SchemaProps{
 							Description: "custom gives the sizes.",
-							Ref:         ref(v1alpha1.CustomBlockSize{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.CustomBlockSize{}.OpenAPIModelName()),
 						},
 					},
 					"matchVolume": {
 						SchemaProps: spec.SchemaProps{
 							Description: "matchVolume takes the sizes from the volume.",
-							Ref:         ref(v1alpha1.FeatureState{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
 				},
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.CustomBlockSize{}.OpenAPIModelName(), v1alpha1.FeatureState{}.OpenAPIModelName()},
+			instancetypev1alpha1.CustomBlockSize{}.OpenAPIModelName(), instancetypev1alpha1.FeatureState{}.OpenAPIModelName()},
 	}
 }
 
@@ -358,7 +3225,7 @@ func schema_pkg_apis_instancetype_v1alpha1_CPUInstancetype(ref common.ReferenceC
 					"numa": {
 						SchemaProps: spec.SchemaProps{
 							Description: "numa says how NUMA is presented to the guest.",
-							Ref:         ref(v1alpha1.NUMA{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.NUMA{}.OpenAPIModelName()),
 						},
 					},
 					"isolateEmulatorThread": {
@@ -371,7 +3238,7 @@ func schema_pkg_apis_instancetype_v1alpha1_CPUInstancetype(ref common.ReferenceC
 					"realtime": {
 						SchemaProps: spec.SchemaProps{
 							Description: "realtime tunes the vCPUs for predictable latency.",
-							Ref:         ref(v1alpha1.Realtime{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.Realtime{}.OpenAPIModelName()),
 						},
 					},
 					"maxSockets": {
@@ -386,7 +3253,7 @@ func schema_pkg_apis_instancetype_v1alpha1_CPUInstancetype(ref common.ReferenceC
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.NUMA{}.OpenAPIModelName(), v1alpha1.Realtime{}.OpenAPIModelName()},
+			instancetypev1alpha1.NUMA{}.OpenAPIModelName(), instancetypev1alpha1.Realtime{}.OpenAPIModelName()},
 	}
 }
 
@@ -430,7 +3297,7 @@ func schema_pkg_apis_instancetype_v1alpha1_CPUPreferences(ref common.ReferenceCa
 					"spreadOptions": {
 						SchemaProps: spec.SchemaProps{
 							Description: "spreadOptions are the settings of the spread topology.",
-							Ref:         ref(v1alpha1.SpreadOptions{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.SpreadOptions{}.OpenAPIModelName()),
 						},
 					},
 					"preferredCPUFeatures": {
@@ -445,7 +3312,7 @@ func schema_pkg_apis_instancetype_v1alpha1_CPUPreferences(ref common.ReferenceCa
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.CPUFeature{}.OpenAPIModelName()),
+										Ref: ref(instancetypev1alpha1.CPUFeature{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -455,7 +3322,7 @@ func schema_pkg_apis_instancetype_v1alpha1_CPUPreferences(ref common.ReferenceCa
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.CPUFeature{}.OpenAPIModelName(), v1alpha1.SpreadOptions{}.OpenAPIModelName()},
+			instancetypev1alpha1.CPUFeature{}.OpenAPIModelName(), instancetypev1alpha1.SpreadOptions{}.OpenAPIModelName()},
 	}
 }
 
@@ -469,7 +3336,7 @@ func schema_pkg_apis_instancetype_v1alpha1_ClockOffset(ref common.ReferenceCallb
 					"utc": {
 						SchemaProps: spec.SchemaProps{
 							Description: "utc bases the clock on UTC.",
-							Ref:         ref(v1alpha1.ClockOffsetUTC{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.ClockOffsetUTC{}.OpenAPIModelName()),
 						},
 					},
 					"timezone": {
@@ -483,7 +3350,7 @@ func schema_pkg_apis_instancetype_v1alpha1_ClockOffset(ref common.ReferenceCallb
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.ClockOffsetUTC{}.OpenAPIModelName()},
+			instancetypev1alpha1.ClockOffsetUTC{}.OpenAPIModelName()},
 	}
 }
 
@@ -517,20 +3384,20 @@ func schema_pkg_apis_instancetype_v1alpha1_ClockPreferences(ref common.Reference
 					"preferredClockOffset": {
 						SchemaProps: spec.SchemaProps{
 							Description: "preferredClockOffset is the preferred base of the clock. It fills a clock that has no offset at all.",
-							Ref:         ref(v1alpha1.ClockOffset{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.ClockOffset{}.OpenAPIModelName()),
 						},
 					},
 					"preferredTimer": {
 						SchemaProps: spec.SchemaProps{
 							Description: "preferredTimer are the preferred timers. They are stored for compatibility and have no meaning on vSphere.",
-							Ref:         ref(v1alpha1.Timer{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.Timer{}.OpenAPIModelName()),
 						},
 					},
 				},
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.ClockOffset{}.OpenAPIModelName(), v1alpha1.Timer{}.OpenAPIModelName()},
+			instancetypev1alpha1.ClockOffset{}.OpenAPIModelName(), instancetypev1alpha1.Timer{}.OpenAPIModelName()},
 	}
 }
 
@@ -557,9 +3424,9 @@ func schema_pkg_apis_instancetype_v1alpha1_ControllerRevision(ref common.Referen
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Standard object metadata. Labels name what was captured.",
+							Description: "metadata is the standard object metadata. Labels name what was captured.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"data": {
@@ -581,7 +3448,7 @@ func schema_pkg_apis_instancetype_v1alpha1_ControllerRevision(ref common.Referen
 			},
 		},
 		Dependencies: []string{
-			v1.ObjectMeta{}.OpenAPIModelName(), runtime.RawExtension{}.OpenAPIModelName()},
+			metav1.ObjectMeta{}.OpenAPIModelName(), runtime.RawExtension{}.OpenAPIModelName()},
 	}
 }
 
@@ -610,7 +3477,7 @@ func schema_pkg_apis_instancetype_v1alpha1_ControllerRevisionList(ref common.Ref
 						SchemaProps: spec.SchemaProps{
 							Description: "Standard list metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
 						},
 					},
 					"items": {
@@ -625,7 +3492,7 @@ func schema_pkg_apis_instancetype_v1alpha1_ControllerRevisionList(ref common.Ref
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.ControllerRevision{}.OpenAPIModelName()),
+										Ref: ref(instancetypev1alpha1.ControllerRevision{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -636,7 +3503,7 @@ func schema_pkg_apis_instancetype_v1alpha1_ControllerRevisionList(ref common.Ref
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.ControllerRevision{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+			instancetypev1alpha1.ControllerRevision{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -729,7 +3596,7 @@ func schema_pkg_apis_instancetype_v1alpha1_DevicePreferences(ref common.Referenc
 					"preferredVirtualGPUOptions": {
 						SchemaProps: spec.SchemaProps{
 							Description: "preferredVirtualGPUOptions are settings of shared GPUs.",
-							Ref:         ref(v1alpha1.VGPUOptions{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.VGPUOptions{}.OpenAPIModelName()),
 						},
 					},
 					"preferredSoundModel": {
@@ -805,7 +3672,7 @@ func schema_pkg_apis_instancetype_v1alpha1_DevicePreferences(ref common.Referenc
 					"preferredDiskBlockSize": {
 						SchemaProps: spec.SchemaProps{
 							Description: "preferredDiskBlockSize is the block size of disks. It is stored for compatibility and has no meaning on vSphere.",
-							Ref:         ref(v1alpha1.BlockSize{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.BlockSize{}.OpenAPIModelName()),
 						},
 					},
 					"preferredInterfaceModel": {
@@ -818,7 +3685,7 @@ func schema_pkg_apis_instancetype_v1alpha1_DevicePreferences(ref common.Referenc
 					"preferredRng": {
 						SchemaProps: spec.SchemaProps{
 							Description: "preferredRng adds a source of random numbers.",
-							Ref:         ref(v1alpha1.Rng{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.Rng{}.OpenAPIModelName()),
 						},
 					},
 					"preferredBlockMultiQueue": {
@@ -838,13 +3705,13 @@ func schema_pkg_apis_instancetype_v1alpha1_DevicePreferences(ref common.Referenc
 					"preferredTPM": {
 						SchemaProps: spec.SchemaProps{
 							Description: "preferredTPM adds a TPM where the virtual machine says nothing about it.",
-							Ref:         ref(v1alpha1.TPMDevice{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.TPMDevice{}.OpenAPIModelName()),
 						},
 					},
 					"preferredInterfaceMasquerade": {
 						SchemaProps: spec.SchemaProps{
 							Description: "preferredInterfaceMasquerade hides the guest behind the address of the pod. It is stored for compatibility and has no meaning on vSphere.",
-							Ref:         ref(v1alpha1.InterfaceMasquerade{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.InterfaceMasquerade{}.OpenAPIModelName()),
 						},
 					},
 					"preferredPanicDeviceModel": {
@@ -865,7 +3732,7 @@ func schema_pkg_apis_instancetype_v1alpha1_DevicePreferences(ref common.Referenc
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.BlockSize{}.OpenAPIModelName(), v1alpha1.InterfaceMasquerade{}.OpenAPIModelName(), v1alpha1.Rng{}.OpenAPIModelName(), v1alpha1.TPMDevice{}.OpenAPIModelName(), v1alpha1.VGPUOptions{}.OpenAPIModelName()},
+			instancetypev1alpha1.BlockSize{}.OpenAPIModelName(), instancetypev1alpha1.InterfaceMasquerade{}.OpenAPIModelName(), instancetypev1alpha1.Rng{}.OpenAPIModelName(), instancetypev1alpha1.TPMDevice{}.OpenAPIModelName(), instancetypev1alpha1.VGPUOptions{}.OpenAPIModelName()},
 	}
 }
 
@@ -953,92 +3820,92 @@ func schema_pkg_apis_instancetype_v1alpha1_FeatureHyperv(ref common.ReferenceCal
 					"relaxed": {
 						SchemaProps: spec.SchemaProps{
 							Description: "relaxed tells the guest not to trust watchdogs.",
-							Ref:         ref(v1alpha1.FeatureState{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
 					"vapic": {
 						SchemaProps: spec.SchemaProps{
 							Description: "vapic is the virtual interrupt controller.",
-							Ref:         ref(v1alpha1.FeatureState{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
 					"spinlocks": {
 						SchemaProps: spec.SchemaProps{
 							Description: "spinlocks tells the guest how often to retry a spinlock.",
-							Ref:         ref(v1alpha1.FeatureSpinlocks{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.FeatureSpinlocks{}.OpenAPIModelName()),
 						},
 					},
 					"vpindex": {
 						SchemaProps: spec.SchemaProps{
 							Description: "vpindex is the index of the virtual processor.",
-							Ref:         ref(v1alpha1.FeatureState{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
 					"runtime": {
 						SchemaProps: spec.SchemaProps{
 							Description: "runtime is the run time of the virtual processor.",
-							Ref:         ref(v1alpha1.FeatureState{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
 					"synic": {
 						SchemaProps: spec.SchemaProps{
 							Description: "synic is the synthetic interrupt controller.",
-							Ref:         ref(v1alpha1.FeatureState{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
 					"synictimer": {
 						SchemaProps: spec.SchemaProps{
 							Description: "synictimer are the synthetic timers.",
-							Ref:         ref(v1alpha1.SyNICTimer{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.SyNICTimer{}.OpenAPIModelName()),
 						},
 					},
 					"reset": {
 						SchemaProps: spec.SchemaProps{
 							Description: "reset lets the guest reset itself through Hyper-V.",
-							Ref:         ref(v1alpha1.FeatureState{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
 					"vendorid": {
 						SchemaProps: spec.SchemaProps{
 							Description: "vendorid is the vendor string shown to the guest.",
-							Ref:         ref(v1alpha1.FeatureVendorID{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.FeatureVendorID{}.OpenAPIModelName()),
 						},
 					},
 					"frequencies": {
 						SchemaProps: spec.SchemaProps{
 							Description: "frequencies shows the frequencies of the clocks to the guest.",
-							Ref:         ref(v1alpha1.FeatureState{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
 					"reenlightenment": {
 						SchemaProps: spec.SchemaProps{
 							Description: "reenlightenment tells the guest when its clock frequency changed.",
-							Ref:         ref(v1alpha1.FeatureState{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
 					"tlbflush": {
 						SchemaProps: spec.SchemaProps{
 							Description: "tlbflush lets the guest flush the translation buffers of other processors.",
-							Ref:         ref(v1alpha1.TLBFlush{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.TLBFlush{}.OpenAPIModelName()),
 						},
 					},
 					"ipi": {
 						SchemaProps: spec.SchemaProps{
 							Description: "ipi lets the guest interrupt other processors through Hyper-V.",
-							Ref:         ref(v1alpha1.FeatureState{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
 					"evmcs": {
 						SchemaProps: spec.SchemaProps{
 							Description: "evmcs is the enlightened control structure of nested virtual machines.",
-							Ref:         ref(v1alpha1.FeatureState{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
 				},
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.FeatureSpinlocks{}.OpenAPIModelName(), v1alpha1.FeatureState{}.OpenAPIModelName(), v1alpha1.FeatureVendorID{}.OpenAPIModelName(), v1alpha1.SyNICTimer{}.OpenAPIModelName(), v1alpha1.TLBFlush{}.OpenAPIModelName()},
+			instancetypev1alpha1.FeatureSpinlocks{}.OpenAPIModelName(), instancetypev1alpha1.FeatureState{}.OpenAPIModelName(), instancetypev1alpha1.FeatureVendorID{}.OpenAPIModelName(), instancetypev1alpha1.SyNICTimer{}.OpenAPIModelName(), instancetypev1alpha1.TLBFlush{}.OpenAPIModelName()},
 	}
 }
 
@@ -1072,44 +3939,44 @@ func schema_pkg_apis_instancetype_v1alpha1_FeaturePreferences(ref common.Referen
 					"preferredAcpi": {
 						SchemaProps: spec.SchemaProps{
 							Description: "preferredAcpi is ACPI.",
-							Ref:         ref(v1alpha1.FeatureState{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
 					"preferredApic": {
 						SchemaProps: spec.SchemaProps{
 							Description: "preferredApic is the interrupt controller.",
-							Ref:         ref(v1alpha1.FeatureAPIC{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.FeatureAPIC{}.OpenAPIModelName()),
 						},
 					},
 					"preferredHyperv": {
 						SchemaProps: spec.SchemaProps{
 							Description: "preferredHyperv are the Hyper-V enlightenments.",
-							Ref:         ref(v1alpha1.FeatureHyperv{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.FeatureHyperv{}.OpenAPIModelName()),
 						},
 					},
 					"preferredKvm": {
 						SchemaProps: spec.SchemaProps{
 							Description: "preferredKvm are the features of KVM.",
-							Ref:         ref(v1alpha1.FeatureKVM{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.FeatureKVM{}.OpenAPIModelName()),
 						},
 					},
 					"preferredPvspinlock": {
 						SchemaProps: spec.SchemaProps{
 							Description: "preferredPvspinlock are paravirtual spinlocks.",
-							Ref:         ref(v1alpha1.FeatureState{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
 					"preferredSmm": {
 						SchemaProps: spec.SchemaProps{
 							Description: "preferredSmm is the System Management Mode.",
-							Ref:         ref(v1alpha1.FeatureState{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
 				},
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.FeatureAPIC{}.OpenAPIModelName(), v1alpha1.FeatureHyperv{}.OpenAPIModelName(), v1alpha1.FeatureKVM{}.OpenAPIModelName(), v1alpha1.FeatureState{}.OpenAPIModelName()},
+			instancetypev1alpha1.FeatureAPIC{}.OpenAPIModelName(), instancetypev1alpha1.FeatureHyperv{}.OpenAPIModelName(), instancetypev1alpha1.FeatureKVM{}.OpenAPIModelName(), instancetypev1alpha1.FeatureState{}.OpenAPIModelName()},
 	}
 }
 
@@ -1225,14 +4092,14 @@ func schema_pkg_apis_instancetype_v1alpha1_FirmwarePreferences(ref common.Refere
 					"preferredEfi": {
 						SchemaProps: spec.SchemaProps{
 							Description: "preferredEfi asks for EFI with these settings. It wins over the deprecated fields.",
-							Ref:         ref(v1alpha1.EFI{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.EFI{}.OpenAPIModelName()),
 						},
 					},
 				},
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.EFI{}.OpenAPIModelName()},
+			instancetypev1alpha1.EFI{}.OpenAPIModelName()},
 	}
 }
 
@@ -1261,7 +4128,7 @@ func schema_pkg_apis_instancetype_v1alpha1_GPU(ref common.ReferenceCallback) com
 					"virtualGPUOptions": {
 						SchemaProps: spec.SchemaProps{
 							Description: "virtualGPUOptions are settings of a shared GPU.",
-							Ref:         ref(v1alpha1.VGPUOptions{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.VGPUOptions{}.OpenAPIModelName()),
 						},
 					},
 					"tag": {
@@ -1290,7 +4157,7 @@ func schema_pkg_apis_instancetype_v1alpha1_GPU(ref common.ReferenceCallback) com
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.VGPUOptions{}.OpenAPIModelName()},
+			instancetypev1alpha1.VGPUOptions{}.OpenAPIModelName()},
 	}
 }
 
@@ -1452,26 +4319,26 @@ func schema_pkg_apis_instancetype_v1alpha1_LaunchSecurity(ref common.ReferenceCa
 					"sev": {
 						SchemaProps: spec.SchemaProps{
 							Description: "sev asks for AMD Secure Encrypted Virtualization.",
-							Ref:         ref(v1alpha1.SEV{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.SEV{}.OpenAPIModelName()),
 						},
 					},
 					"snp": {
 						SchemaProps: spec.SchemaProps{
 							Description: "snp asks for AMD SEV with Secure Nested Paging.",
-							Ref:         ref(v1alpha1.SEVSNP{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.SEVSNP{}.OpenAPIModelName()),
 						},
 					},
 					"tdx": {
 						SchemaProps: spec.SchemaProps{
 							Description: "tdx asks for Intel Trust Domain Extensions.",
-							Ref:         ref(v1alpha1.TDX{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.TDX{}.OpenAPIModelName()),
 						},
 					},
 				},
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.SEV{}.OpenAPIModelName(), v1alpha1.SEVSNP{}.OpenAPIModelName(), v1alpha1.TDX{}.OpenAPIModelName()},
+			instancetypev1alpha1.SEV{}.OpenAPIModelName(), instancetypev1alpha1.SEVSNP{}.OpenAPIModelName(), instancetypev1alpha1.TDX{}.OpenAPIModelName()},
 	}
 }
 
@@ -1511,7 +4378,7 @@ func schema_pkg_apis_instancetype_v1alpha1_MemoryInstancetype(ref common.Referen
 					"hugepages": {
 						SchemaProps: spec.SchemaProps{
 							Description: "hugepages backs the memory with large pages. It excludes overcommitPercent.",
-							Ref:         ref(v1alpha1.Hugepages{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.Hugepages{}.OpenAPIModelName()),
 						},
 					},
 					"overcommitPercent": {
@@ -1532,7 +4399,7 @@ func schema_pkg_apis_instancetype_v1alpha1_MemoryInstancetype(ref common.Referen
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.Hugepages{}.OpenAPIModelName(), resource.Quantity{}.OpenAPIModelName()},
+			instancetypev1alpha1.Hugepages{}.OpenAPIModelName(), resource.Quantity{}.OpenAPIModelName()},
 	}
 }
 
@@ -1568,14 +4435,14 @@ func schema_pkg_apis_instancetype_v1alpha1_NUMA(ref common.ReferenceCallback) co
 					"guestMappingPassthrough": {
 						SchemaProps: spec.SchemaProps{
 							Description: "guestMappingPassthrough presents the layout of the host to the guest.",
-							Ref:         ref(v1alpha1.NUMAGuestMappingPassthrough{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.NUMAGuestMappingPassthrough{}.OpenAPIModelName()),
 						},
 					},
 				},
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.NUMAGuestMappingPassthrough{}.OpenAPIModelName()},
+			instancetypev1alpha1.NUMAGuestMappingPassthrough{}.OpenAPIModelName()},
 	}
 }
 
@@ -1627,13 +4494,13 @@ func schema_pkg_apis_instancetype_v1alpha1_PreferenceRequirements(ref common.Ref
 					"cpu": {
 						SchemaProps: spec.SchemaProps{
 							Description: "cpu is the number of vCPUs that is needed.",
-							Ref:         ref(v1alpha1.CPUPreferenceRequirement{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.CPUPreferenceRequirement{}.OpenAPIModelName()),
 						},
 					},
 					"memory": {
 						SchemaProps: spec.SchemaProps{
 							Description: "memory is the amount of memory that is needed.",
-							Ref:         ref(v1alpha1.MemoryPreferenceRequirement{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.MemoryPreferenceRequirement{}.OpenAPIModelName()),
 						},
 					},
 					"architecture": {
@@ -1647,7 +4514,7 @@ func schema_pkg_apis_instancetype_v1alpha1_PreferenceRequirements(ref common.Ref
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.CPUPreferenceRequirement{}.OpenAPIModelName(), v1alpha1.MemoryPreferenceRequirement{}.OpenAPIModelName()},
+			instancetypev1alpha1.CPUPreferenceRequirement{}.OpenAPIModelName(), instancetypev1alpha1.MemoryPreferenceRequirement{}.OpenAPIModelName()},
 	}
 }
 
@@ -1726,13 +4593,13 @@ func schema_pkg_apis_instancetype_v1alpha1_SEV(ref common.ReferenceCallback) com
 					"policy": {
 						SchemaProps: spec.SchemaProps{
 							Description: "policy says what is encrypted beside memory.",
-							Ref:         ref(v1alpha1.SEVPolicy{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.SEVPolicy{}.OpenAPIModelName()),
 						},
 					},
 					"attestation": {
 						SchemaProps: spec.SchemaProps{
 							Description: "attestation makes the virtual machine wait for attestation before it runs.",
-							Ref:         ref(v1alpha1.SEVAttestation{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.SEVAttestation{}.OpenAPIModelName()),
 						},
 					},
 					"session": {
@@ -1753,7 +4620,7 @@ func schema_pkg_apis_instancetype_v1alpha1_SEV(ref common.ReferenceCallback) com
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.SEVAttestation{}.OpenAPIModelName(), v1alpha1.SEVPolicy{}.OpenAPIModelName()},
+			instancetypev1alpha1.SEVAttestation{}.OpenAPIModelName(), instancetypev1alpha1.SEVPolicy{}.OpenAPIModelName()},
 	}
 }
 
@@ -1844,14 +4711,14 @@ func schema_pkg_apis_instancetype_v1alpha1_SyNICTimer(ref common.ReferenceCallba
 					"direct": {
 						SchemaProps: spec.SchemaProps{
 							Description: "direct turns the direct mode on.",
-							Ref:         ref(v1alpha1.FeatureState{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
 				},
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.FeatureState{}.OpenAPIModelName()},
+			instancetypev1alpha1.FeatureState{}.OpenAPIModelName()},
 	}
 }
 
@@ -1883,20 +4750,20 @@ func schema_pkg_apis_instancetype_v1alpha1_TLBFlush(ref common.ReferenceCallback
 					"direct": {
 						SchemaProps: spec.SchemaProps{
 							Description: "direct lets nested guests flush directly.",
-							Ref:         ref(v1alpha1.FeatureState{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
 					"extended": {
 						SchemaProps: spec.SchemaProps{
 							Description: "extended allows flushing parts only.",
-							Ref:         ref(v1alpha1.FeatureState{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
 				},
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.FeatureState{}.OpenAPIModelName()},
+			instancetypev1alpha1.FeatureState{}.OpenAPIModelName()},
 	}
 }
 
@@ -1937,38 +4804,38 @@ func schema_pkg_apis_instancetype_v1alpha1_Timer(ref common.ReferenceCallback) c
 					"hpet": {
 						SchemaProps: spec.SchemaProps{
 							Description: "hpet is the High Precision Event Timer.",
-							Ref:         ref(v1alpha1.HPETTimer{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.HPETTimer{}.OpenAPIModelName()),
 						},
 					},
 					"kvm": {
 						SchemaProps: spec.SchemaProps{
 							Description: "kvm is the clock of KVM.",
-							Ref:         ref(v1alpha1.KVMTimer{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.KVMTimer{}.OpenAPIModelName()),
 						},
 					},
 					"pit": {
 						SchemaProps: spec.SchemaProps{
 							Description: "pit is the Programmable Interval Timer.",
-							Ref:         ref(v1alpha1.PITTimer{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.PITTimer{}.OpenAPIModelName()),
 						},
 					},
 					"rtc": {
 						SchemaProps: spec.SchemaProps{
 							Description: "rtc is the Real Time Clock.",
-							Ref:         ref(v1alpha1.RTCTimer{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.RTCTimer{}.OpenAPIModelName()),
 						},
 					},
 					"hyperv": {
 						SchemaProps: spec.SchemaProps{
 							Description: "hyperv is the reference time of Hyper-V.",
-							Ref:         ref(v1alpha1.HypervTimer{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.HypervTimer{}.OpenAPIModelName()),
 						},
 					},
 				},
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.HPETTimer{}.OpenAPIModelName(), v1alpha1.HypervTimer{}.OpenAPIModelName(), v1alpha1.KVMTimer{}.OpenAPIModelName(), v1alpha1.PITTimer{}.OpenAPIModelName(), v1alpha1.RTCTimer{}.OpenAPIModelName()},
+			instancetypev1alpha1.HPETTimer{}.OpenAPIModelName(), instancetypev1alpha1.HypervTimer{}.OpenAPIModelName(), instancetypev1alpha1.KVMTimer{}.OpenAPIModelName(), instancetypev1alpha1.PITTimer{}.OpenAPIModelName(), instancetypev1alpha1.RTCTimer{}.OpenAPIModelName()},
 	}
 }
 
@@ -1989,14 +4856,14 @@ func schema_pkg_apis_instancetype_v1alpha1_VGPUDisplayOptions(ref common.Referen
 					"ramFB": {
 						SchemaProps: spec.SchemaProps{
 							Description: "ramFB gives the guest a frame buffer until its driver is loaded.",
-							Ref:         ref(v1alpha1.FeatureState{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.FeatureState{}.OpenAPIModelName()),
 						},
 					},
 				},
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.FeatureState{}.OpenAPIModelName()},
+			instancetypev1alpha1.FeatureState{}.OpenAPIModelName()},
 	}
 }
 
@@ -2010,14 +4877,14 @@ func schema_pkg_apis_instancetype_v1alpha1_VGPUOptions(ref common.ReferenceCallb
 					"display": {
 						SchemaProps: spec.SchemaProps{
 							Description: "display says whether and how the GPU drives a display.",
-							Ref:         ref(v1alpha1.VGPUDisplayOptions{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.VGPUDisplayOptions{}.OpenAPIModelName()),
 						},
 					},
 				},
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.VGPUDisplayOptions{}.OpenAPIModelName()},
+			instancetypev1alpha1.VGPUDisplayOptions{}.OpenAPIModelName()},
 	}
 }
 
@@ -2044,16 +4911,16 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterInstancetype(ref
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Standard object metadata.",
+							Description: "metadata is the standard object metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
 							Description: "spec is the size. It may be changed at any time: virtual machines keep the revision they captured until they are refreshed.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.VirtualMachineInstancetypeSpec{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.VirtualMachineInstancetypeSpec{}.OpenAPIModelName()),
 						},
 					},
 				},
@@ -2061,7 +4928,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterInstancetype(ref
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.VirtualMachineInstancetypeSpec{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+			instancetypev1alpha1.VirtualMachineInstancetypeSpec{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -2090,7 +4957,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterInstancetypeList
 						SchemaProps: spec.SchemaProps{
 							Description: "Standard list metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
 						},
 					},
 					"items": {
@@ -2105,7 +4972,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterInstancetypeList
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.VirtualMachineClusterInstancetype{}.OpenAPIModelName()),
+										Ref: ref(instancetypev1alpha1.VirtualMachineClusterInstancetype{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -2116,7 +4983,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterInstancetypeList
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.VirtualMachineClusterInstancetype{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+			instancetypev1alpha1.VirtualMachineClusterInstancetype{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -2143,24 +5010,23 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterPreference(ref c
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Standard object metadata.",
+							Description: "metadata is the standard object metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
 							Description: "spec is what is preferred. It may be changed at any time: virtual machines keep the revision they captured until they are refreshed.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.VirtualMachinePreferenceSpec{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.VirtualMachinePreferenceSpec{}.OpenAPIModelName()),
 						},
 					},
 				},
-				Required: []string{"spec"},
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.VirtualMachinePreferenceSpec{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+			instancetypev1alpha1.VirtualMachinePreferenceSpec{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -2189,7 +5055,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterPreferenceList(r
 						SchemaProps: spec.SchemaProps{
 							Description: "Standard list metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
 						},
 					},
 					"items": {
@@ -2204,7 +5070,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterPreferenceList(r
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.VirtualMachineClusterPreference{}.OpenAPIModelName()),
+										Ref: ref(instancetypev1alpha1.VirtualMachineClusterPreference{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -2215,7 +5081,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterPreferenceList(r
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.VirtualMachineClusterPreference{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+			instancetypev1alpha1.VirtualMachineClusterPreference{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -2242,16 +5108,16 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetype(ref common
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Standard object metadata.",
+							Description: "metadata is the standard object metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
 							Description: "spec is the size. It may be changed at any time: virtual machines keep the revision they captured until they are refreshed.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.VirtualMachineInstancetypeSpec{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.VirtualMachineInstancetypeSpec{}.OpenAPIModelName()),
 						},
 					},
 				},
@@ -2259,7 +5125,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetype(ref common
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.VirtualMachineInstancetypeSpec{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+			instancetypev1alpha1.VirtualMachineInstancetypeSpec{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -2288,7 +5154,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetypeList(ref co
 						SchemaProps: spec.SchemaProps{
 							Description: "Standard list metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
 						},
 					},
 					"items": {
@@ -2303,7 +5169,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetypeList(ref co
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.VirtualMachineInstancetype{}.OpenAPIModelName()),
+										Ref: ref(instancetypev1alpha1.VirtualMachineInstancetype{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -2314,7 +5180,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetypeList(ref co
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.VirtualMachineInstancetype{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+			instancetypev1alpha1.VirtualMachineInstancetype{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -2351,14 +5217,14 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetypeSpec(ref co
 						SchemaProps: spec.SchemaProps{
 							Description: "cpu is the number of vCPUs and how they are provided.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.CPUInstancetype{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.CPUInstancetype{}.OpenAPIModelName()),
 						},
 					},
 					"memory": {
 						SchemaProps: spec.SchemaProps{
 							Description: "memory is the amount of memory and how it is provided.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.MemoryInstancetype{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.MemoryInstancetype{}.OpenAPIModelName()),
 						},
 					},
 					"gpus": {
@@ -2373,7 +5239,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetypeSpec(ref co
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.GPU{}.OpenAPIModelName()),
+										Ref: ref(instancetypev1alpha1.GPU{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -2391,7 +5257,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetypeSpec(ref co
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.HostDevice{}.OpenAPIModelName()),
+										Ref: ref(instancetypev1alpha1.HostDevice{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -2400,7 +5266,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetypeSpec(ref co
 					"ioThreads": {
 						SchemaProps: spec.SchemaProps{
 							Description: "ioThreads sets the number of I/O threads. It is stored for compatibility and has no meaning on vSphere.",
-							Ref:         ref(v1alpha1.DiskIOThreads{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.DiskIOThreads{}.OpenAPIModelName()),
 						},
 					},
 					"ioThreadsPolicy": {
@@ -2414,7 +5280,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetypeSpec(ref co
 					"launchSecurity": {
 						SchemaProps: spec.SchemaProps{
 							Description: "launchSecurity asks for memory encryption and attestation at launch. Deprecated: set preferredLaunchSecurity of a preference.",
-							Ref:         ref(v1alpha1.LaunchSecurity{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.LaunchSecurity{}.OpenAPIModelName()),
 						},
 					},
 					"annotations": {
@@ -2437,7 +5303,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetypeSpec(ref co
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.CPUInstancetype{}.OpenAPIModelName(), v1alpha1.DiskIOThreads{}.OpenAPIModelName(), v1alpha1.GPU{}.OpenAPIModelName(), v1alpha1.HostDevice{}.OpenAPIModelName(), v1alpha1.LaunchSecurity{}.OpenAPIModelName(), v1alpha1.MemoryInstancetype{}.OpenAPIModelName()},
+			instancetypev1alpha1.CPUInstancetype{}.OpenAPIModelName(), instancetypev1alpha1.DiskIOThreads{}.OpenAPIModelName(), instancetypev1alpha1.GPU{}.OpenAPIModelName(), instancetypev1alpha1.HostDevice{}.OpenAPIModelName(), instancetypev1alpha1.LaunchSecurity{}.OpenAPIModelName(), instancetypev1alpha1.MemoryInstancetype{}.OpenAPIModelName()},
 	}
 }
 
@@ -2464,24 +5330,23 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreference(ref common.R
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Standard object metadata.",
+							Description: "metadata is the standard object metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
 							Description: "spec is what is preferred. It may be changed at any time: virtual machines keep the revision they captured until they are refreshed.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.VirtualMachinePreferenceSpec{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.VirtualMachinePreferenceSpec{}.OpenAPIModelName()),
 						},
 					},
 				},
-				Required: []string{"spec"},
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.VirtualMachinePreferenceSpec{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+			instancetypev1alpha1.VirtualMachinePreferenceSpec{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -2510,7 +5375,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreferenceList(ref comm
 						SchemaProps: spec.SchemaProps{
 							Description: "Standard list metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
 						},
 					},
 					"items": {
@@ -2525,7 +5390,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreferenceList(ref comm
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.VirtualMachinePreference{}.OpenAPIModelName()),
+										Ref: ref(instancetypev1alpha1.VirtualMachinePreference{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -2536,7 +5401,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreferenceList(ref comm
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.VirtualMachinePreference{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+			instancetypev1alpha1.VirtualMachinePreference{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -2550,43 +5415,43 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreferenceSpec(ref comm
 					"clock": {
 						SchemaProps: spec.SchemaProps{
 							Description: "clock is the preferred clock.",
-							Ref:         ref(v1alpha1.ClockPreferences{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.ClockPreferences{}.OpenAPIModelName()),
 						},
 					},
 					"cpu": {
 						SchemaProps: spec.SchemaProps{
 							Description: "cpu is the preferred arrangement of vCPUs.",
-							Ref:         ref(v1alpha1.CPUPreferences{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.CPUPreferences{}.OpenAPIModelName()),
 						},
 					},
 					"devices": {
 						SchemaProps: spec.SchemaProps{
 							Description: "devices are the preferred virtual devices.",
-							Ref:         ref(v1alpha1.DevicePreferences{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.DevicePreferences{}.OpenAPIModelName()),
 						},
 					},
 					"features": {
 						SchemaProps: spec.SchemaProps{
 							Description: "features are the preferred hypervisor features.",
-							Ref:         ref(v1alpha1.FeaturePreferences{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.FeaturePreferences{}.OpenAPIModelName()),
 						},
 					},
 					"firmware": {
 						SchemaProps: spec.SchemaProps{
 							Description: "firmware is the preferred firmware.",
-							Ref:         ref(v1alpha1.FirmwarePreferences{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.FirmwarePreferences{}.OpenAPIModelName()),
 						},
 					},
 					"machine": {
 						SchemaProps: spec.SchemaProps{
 							Description: "machine is the preferred machine type.",
-							Ref:         ref(v1alpha1.MachinePreferences{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.MachinePreferences{}.OpenAPIModelName()),
 						},
 					},
 					"volumes": {
 						SchemaProps: spec.SchemaProps{
 							Description: "volumes are the preferences for volumes that are created.",
-							Ref:         ref(v1alpha1.VolumePreferences{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.VolumePreferences{}.OpenAPIModelName()),
 						},
 					},
 					"preferredSubdomain": {
@@ -2606,7 +5471,7 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreferenceSpec(ref comm
 					"requirements": {
 						SchemaProps: spec.SchemaProps{
 							Description: "requirements are what the guest needs at least. A virtual machine that gives less is refused.",
-							Ref:         ref(v1alpha1.PreferenceRequirements{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.PreferenceRequirements{}.OpenAPIModelName()),
 						},
 					},
 					"annotations": {
@@ -2641,14 +5506,14 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreferenceSpec(ref comm
 					"preferredLaunchSecurity": {
 						SchemaProps: spec.SchemaProps{
 							Description: "preferredLaunchSecurity asks for memory encryption and attestation at launch.",
-							Ref:         ref(v1alpha1.LaunchSecurity{}.OpenAPIModelName()),
+							Ref:         ref(instancetypev1alpha1.LaunchSecurity{}.OpenAPIModelName()),
 						},
 					},
 				},
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.CPUPreferences{}.OpenAPIModelName(), v1alpha1.ClockPreferences{}.OpenAPIModelName(), v1alpha1.DevicePreferences{}.OpenAPIModelName(), v1alpha1.FeaturePreferences{}.OpenAPIModelName(), v1alpha1.FirmwarePreferences{}.OpenAPIModelName(), v1alpha1.LaunchSecurity{}.OpenAPIModelName(), v1alpha1.MachinePreferences{}.OpenAPIModelName(), v1alpha1.PreferenceRequirements{}.OpenAPIModelName(), v1alpha1.VolumePreferences{}.OpenAPIModelName()},
+			instancetypev1alpha1.CPUPreferences{}.OpenAPIModelName(), instancetypev1alpha1.ClockPreferences{}.OpenAPIModelName(), instancetypev1alpha1.DevicePreferences{}.OpenAPIModelName(), instancetypev1alpha1.FeaturePreferences{}.OpenAPIModelName(), instancetypev1alpha1.FirmwarePreferences{}.OpenAPIModelName(), instancetypev1alpha1.LaunchSecurity{}.OpenAPIModelName(), instancetypev1alpha1.MachinePreferences{}.OpenAPIModelName(), instancetypev1alpha1.PreferenceRequirements{}.OpenAPIModelName(), instancetypev1alpha1.VolumePreferences{}.OpenAPIModelName()},
 	}
 }
 
@@ -2672,6 +5537,33 @@ func schema_pkg_apis_instancetype_v1alpha1_VolumePreferences(ref common.Referenc
 	}
 }
 
+func schema_pkg_apis_vm_v1alpha1_APIEndpoint(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "APIEndpoint is where an API is.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"host": {
+						SchemaProps: spec.SchemaProps{
+							Description: "host is a name or an address.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"port": {
+						SchemaProps: spec.SchemaProps{
+							Description: "port is 1 to 65535.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
 func schema_pkg_apis_vm_v1alpha1_AppliedRevision(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -2681,7 +5573,7 @@ func schema_pkg_apis_vm_v1alpha1_AppliedRevision(ref common.ReferenceCallback) c
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the object.",
+							Description: "name of the object.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -2689,7 +5581,7 @@ func schema_pkg_apis_vm_v1alpha1_AppliedRevision(ref common.ReferenceCallback) c
 					},
 					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Kind in canonical form.",
+							Description: "kind in canonical form.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -2697,7 +5589,7 @@ func schema_pkg_apis_vm_v1alpha1_AppliedRevision(ref common.ReferenceCallback) c
 					},
 					"revisionName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "RevisionName is the ControllerRevision.",
+							Description: "revisionName is the ControllerRevision.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -2718,13 +5610,13 @@ func schema_pkg_apis_vm_v1alpha1_CDROMVolumeSource(ref common.ReferenceCallback)
 				Properties: map[string]spec.Schema{
 					"image": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Image is the ISO image. The drive is empty when unset.",
+							Description: "image is the ISO image. The drive is empty when unset.",
 							Ref:         ref(vmv1alpha1.VirtualMachineImageRef{}.OpenAPIModelName()),
 						},
 					},
 					"connected": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Connected says whether the medium is in the drive. Defaults to true.",
+							Description: "connected says whether the medium is in the drive. Defaults to true.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -2746,7 +5638,7 @@ func schema_pkg_apis_vm_v1alpha1_ClaimedAddress(ref common.ReferenceCallback) co
 				Properties: map[string]spec.Schema{
 					"claimName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ClaimName is the name of the IPAddressClaim, in the namespace of the virtual machine.",
+							Description: "claimName is the name of the IPAddressClaim, in the namespace of the virtual machine.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -2754,7 +5646,7 @@ func schema_pkg_apis_vm_v1alpha1_ClaimedAddress(ref common.ReferenceCallback) co
 					},
 					"interface": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Interface is the name of the interface.",
+							Description: "interface is the name of the interface.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -2762,21 +5654,21 @@ func schema_pkg_apis_vm_v1alpha1_ClaimedAddress(ref common.ReferenceCallback) co
 					},
 					"pool": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Pool that the address is from.",
+							Description: "pool that the address is from.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.IPPoolReference{}.OpenAPIModelName()),
 						},
 					},
 					"address": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Address with prefix length, for example 192.0.2.5/24; empty as long as none was given.",
+							Description: "address with prefix length, for example 192.0.2.5/24; empty as long as none was given.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"gateway": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Gateway of the network that the address is from.",
+							Description: "gateway of the network that the address is from.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -2799,20 +5691,20 @@ func schema_pkg_apis_vm_v1alpha1_CloudInitBootstrap(ref common.ReferenceCallback
 				Properties: map[string]spec.Schema{
 					"instanceID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "InstanceID is the cloud-init instance ID; the UID of the object when unset. Another one makes cloud-init run at the next boot as at the first one, with the data that the Secrets have then.",
+							Description: "instanceID is the cloud-init instance ID; the UID of the object when unset. Another one makes cloud-init run at the next boot as at the first one, with the data that the Secrets have then.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"rawCloudConfig": {
 						SchemaProps: spec.SchemaProps{
-							Description: "RawCloudConfig selects the user data; key user-data when not named.",
+							Description: "rawCloudConfig selects the user data; key user-data when not named.",
 							Ref:         ref(vmv1alpha1.SecretKeySelector{}.OpenAPIModelName()),
 						},
 					},
 					"cloudConfig": {
 						SchemaProps: spec.SchemaProps{
-							Description: "CloudConfig is user data in place of rawCloudConfig: a cloud-config in YAML of at most 32 KiB. Who may read the object reads it, so that passwords and private keys in it are refused.",
+							Description: "cloudConfig is user data in place of rawCloudConfig: a cloud-config in YAML of at most 32 KiB. Who may read the object reads it, so that passwords and private keys in it are refused.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -2824,7 +5716,7 @@ func schema_pkg_apis_vm_v1alpha1_CloudInitBootstrap(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "SSHAuthorizedKeys are public keys that may log in as the default user of the image, as in a file authorized_keys; at most 16.",
+							Description: "sshAuthorizedKeys are public keys that may log in as the default user of the image, as in a file authorized_keys; at most 16.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -2838,13 +5730,13 @@ func schema_pkg_apis_vm_v1alpha1_CloudInitBootstrap(ref common.ReferenceCallback
 					},
 					"rawNetworkConfig": {
 						SchemaProps: spec.SchemaProps{
-							Description: "RawNetworkConfig selects a network configuration of cloud-init, version 1 or 2, in place of that which is made of spec.network; key network-config when not named.",
+							Description: "rawNetworkConfig selects a network configuration of cloud-init, version 1 or 2, in place of that which is made of spec.network; key network-config when not named.",
 							Ref:         ref(vmv1alpha1.SecretKeySelector{}.OpenAPIModelName()),
 						},
 					},
 					"rawVendorData": {
 						SchemaProps: spec.SchemaProps{
-							Description: "RawVendorData selects the vendor data; key vendor-data when not named.",
+							Description: "rawVendorData selects the vendor data; key vendor-data when not named.",
 							Ref:         ref(vmv1alpha1.SecretKeySelector{}.OpenAPIModelName()),
 						},
 					},
@@ -2879,21 +5771,21 @@ func schema_pkg_apis_vm_v1alpha1_ClusterVirtualMachineImage(ref common.Reference
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Standard object metadata.",
+							Description: "metadata is the standard object metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Spec says where the image is. Immutable.",
+							Description: "spec says where the image is. Immutable.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachineImageSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Status is the observed state.",
+							Description: "status is the observed state.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachineImageStatus{}.OpenAPIModelName()),
 						},
@@ -2902,7 +5794,7 @@ func schema_pkg_apis_vm_v1alpha1_ClusterVirtualMachineImage(ref common.Reference
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.VirtualMachineImageSpec{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineImageStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+			vmv1alpha1.VirtualMachineImageSpec{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineImageStatus{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -2931,12 +5823,12 @@ func schema_pkg_apis_vm_v1alpha1_ClusterVirtualMachineImageList(ref common.Refer
 						SchemaProps: spec.SchemaProps{
 							Description: "Standard list metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
 						},
 					},
 					"items": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Items are the images.",
+							Description: "items are the images.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -2952,7 +5844,7 @@ func schema_pkg_apis_vm_v1alpha1_ClusterVirtualMachineImageList(ref common.Refer
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.ClusterVirtualMachineImage{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+			vmv1alpha1.ClusterVirtualMachineImage{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -2979,30 +5871,31 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibrary(ref common.ReferenceCallback) co
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Standard object metadata.",
+							Description: "metadata is the standard object metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Spec says what is published, and for whom.",
+							Description: "spec says what is published, and for whom.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.ContentLibrarySpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Status is the observed state.",
+							Description: "status is the observed state.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.ContentLibraryStatus{}.OpenAPIModelName()),
 						},
 					},
 				},
+				Required: []string{"spec"},
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.ContentLibrarySpec{}.OpenAPIModelName(), vmv1alpha1.ContentLibraryStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+			vmv1alpha1.ContentLibrarySpec{}.OpenAPIModelName(), vmv1alpha1.ContentLibraryStatus{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -3015,7 +5908,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibraryDefault(ref common.ReferenceCallb
 				Properties: map[string]spec.Schema{
 					"guestID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "GuestID is a pattern of vSphere's identifier of the guest operating system, for example ubuntu*. * stands for any characters, and ? for one.",
+							Description: "guestID is a pattern of vSphere's identifier of the guest operating system, for example ubuntu*. * stands for any characters, and ? for one.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -3023,28 +5916,28 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibraryDefault(ref common.ReferenceCallb
 					},
 					"instancetype": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Instancetype is the name of the default instance type.",
+							Description: "instancetype is the name of the default instance type.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"instancetypeKind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "InstancetypeKind is its kind. VirtualMachineClusterInstancetype when unset.",
+							Description: "instancetypeKind is its kind. VirtualMachineClusterInstancetype when unset.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"preference": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Preference is the name of the default preference.",
+							Description: "preference is the name of the default preference.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"preferenceKind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PreferenceKind is its kind. VirtualMachineClusterPreference when unset.",
+							Description: "preferenceKind is its kind. VirtualMachineClusterPreference when unset.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -3065,7 +5958,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibraryImageSource(ref common.ReferenceC
 				Properties: map[string]spec.Schema{
 					"library": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Library is the name of the content library.",
+							Description: "library is the name of the content library.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -3073,7 +5966,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibraryImageSource(ref common.ReferenceC
 					},
 					"item": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Item is the name of the item.",
+							Description: "item is the name of the item.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -3111,12 +6004,12 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibraryList(ref common.ReferenceCallback
 						SchemaProps: spec.SchemaProps{
 							Description: "Standard list metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
 						},
 					},
 					"items": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Items are the content libraries.",
+							Description: "items are the content libraries.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -3132,7 +6025,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibraryList(ref common.ReferenceCallback
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.ContentLibrary{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+			vmv1alpha1.ContentLibrary{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -3145,7 +6038,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibraryRenamed(ref common.ReferenceCallb
 				Properties: map[string]spec.Schema{
 					"item": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Item is the name of the item in vSphere.",
+							Description: "item is the name of the item in vSphere.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -3153,7 +6046,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibraryRenamed(ref common.ReferenceCallb
 					},
 					"image": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Image is the name that the image got.",
+							Description: "image is the name that the image got.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -3161,7 +6054,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibraryRenamed(ref common.ReferenceCallb
 					},
 					"wanted": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Wanted is the name that was taken.",
+							Description: "wanted is the name that was taken.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -3183,7 +6076,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibrarySpec(ref common.ReferenceCallback
 				Properties: map[string]spec.Schema{
 					"library": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Library is the name of the content library in vSphere. Immutable.",
+							Description: "library is the name of the content library in vSphere. Immutable.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -3191,7 +6084,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibrarySpec(ref common.ReferenceCallback
 					},
 					"namespace": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Namespace in which VirtualMachineImages are made. Unset, ClusterVirtualMachineImages are made. Immutable.",
+							Description: "namespace in which VirtualMachineImages are made. Unset, ClusterVirtualMachineImages are made. Immutable.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -3203,7 +6096,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibrarySpec(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Include are patterns of the names of the items that are published, at most 64. In them * stands for any characters, and ? for one. All when unset.",
+							Description: "include are patterns of the names of the items that are published, at most 64. In them * stands for any characters, and ? for one. All when unset.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -3222,7 +6115,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibrarySpec(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Exclude are patterns of those that are not, whatever include says; at most 64.",
+							Description: "exclude are patterns of those that are not, whatever include says; at most 64.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -3236,7 +6129,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibrarySpec(ref common.ReferenceCallback
 					},
 					"nameTemplate": {
 						SchemaProps: spec.SchemaProps{
-							Description: "NameTemplate is the name of the images, in which {item} and {library} stand for the names in vSphere, in lower case and with a hyphen for what a name cannot have. Defaults to {item}. Immutable.",
+							Description: "nameTemplate is the name of the images, in which {item} and {library} stand for the names in vSphere, in lower case and with a hyphen for what a name cannot have. Defaults to {item}. Immutable.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -3248,7 +6141,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibrarySpec(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Defaults say which instance type and preference are inferred from an image, by its guest operating system; at most 64. The first that fits counts.",
+							Description: "defaults say which instance type and preference are inferred from an image, by its guest operating system; at most 64. The first that fits counts.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -3261,15 +6154,15 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibrarySpec(ref common.ReferenceCallback
 					},
 					"vCenter": {
 						SchemaProps: spec.SchemaProps{
-							Description: "VCenter is the name of the VCenter in whose library of the name virtual machines are published. Images are made of the items of every vCenter that has one. Defaults to default. Immutable.",
+							Description: "vCenter is the name of the VCenter in whose library of the name virtual machines are published. Images are made of the items of every vCenter that has one. Defaults to default. Immutable.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"publishFrom": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PublishFrom selects the namespaces, by their labels, whose virtual machines may be published in the library. None when unset; an empty selector selects all.",
-							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+							Description: "publishFrom selects the namespaces, by their labels, whose virtual machines may be published in the library. None when unset; an empty selector selects all.",
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
 				},
@@ -3277,7 +6170,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibrarySpec(ref common.ReferenceCallback
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.ContentLibraryDefault{}.OpenAPIModelName(), v1.LabelSelector{}.OpenAPIModelName()},
+			vmv1alpha1.ContentLibraryDefault{}.OpenAPIModelName(), metav1.LabelSelector{}.OpenAPIModelName()},
 	}
 }
 
@@ -3288,16 +6181,39 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibraryStatus(ref common.ReferenceCallba
 				Description: "ContentLibraryStatus is the observed state of a content library.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions are the observations in detail: Ready and Deleting.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(metav1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
 					"items": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Items is the number of items that vSphere has in it.",
+							Description: "items is the number of items that vSphere has in it.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"images": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Images is the number of images that there are for it.",
+							Description: "images is the number of images that there are for it.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -3309,7 +6225,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibraryStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Kept names images whose items are gone and which virtual machines refer to, at most 64, in the order of the alphabet.",
+							Description: "kept names images whose items are gone and which virtual machines refer to, at most 64, in the order of the alphabet.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -3331,7 +6247,7 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibraryStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Renamed are items whose image has another name than the template says, because that name was taken; at most 64.",
+							Description: "renamed are items whose image has another name than the template says, because that name was taken; at most 64.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -3342,32 +6258,11 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibraryStatus(ref common.ReferenceCallba
 							},
 						},
 					},
-					"conditions": {
-						VendorExtensible: spec.VendorExtensible{
-							Extensions: spec.Extensions{
-								"x-kubernetes-list-map-keys": []interface{}{
-									"type",
-								},
-								"x-kubernetes-list-type": "map",
-							},
-						},
-						SchemaProps: spec.SchemaProps{
-							Description: "Conditions are the observations in detail: Ready and Deleting.",
-							Type:        []string{"array"},
-							Items: &spec.SchemaOrArray{
-								Schema: &spec.Schema{
-									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1.Condition{}.OpenAPIModelName()),
-									},
-								},
-							},
-						},
-					},
 				},
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.ContentLibraryRenamed{}.OpenAPIModelName(), v1.Condition{}.OpenAPIModelName()},
+			vmv1alpha1.ContentLibraryRenamed{}.OpenAPIModelName(), metav1.Condition{}.OpenAPIModelName()},
 	}
 }
 
@@ -3380,7 +6275,7 @@ func schema_pkg_apis_vm_v1alpha1_ControllerRevisionRef(ref common.ReferenceCallb
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the ControllerRevision.",
+							Description: "name of the ControllerRevision.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -3402,20 +6297,20 @@ func schema_pkg_apis_vm_v1alpha1_DiskVolumeSource(ref common.ReferenceCallback) 
 				Properties: map[string]spec.Schema{
 					"size": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Capacity of the disk; whole mebibytes.",
+							Description: "size of the disk; whole mebibytes.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"storageClass": {
 						SchemaProps: spec.SchemaProps{
-							Description: "StorageClass of this disk; spec.storageClass when unset.",
+							Description: "storageClass of this disk; spec.storageClass when unset.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"provisioning": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Provisioning of the disk. The datastore decides when unset. Immutable.\n\nPossible enum values:\n - `\"Thick\"` takes all space at once and zeroes it as it is written to.\n - `\"ThickEagerZero\"` takes all space at once and zeroes it.\n - `\"Thin\"` takes space as it is written to.",
+							Description: "provisioning of the disk. The datastore decides when unset. Immutable.\n\nPossible enum values:\n - `\"Thick\"` takes all space at once and zeroes it as it is written to.\n - `\"ThickEagerZero\"` takes all space at once and zeroes it.\n - `\"Thin\"` takes space as it is written to.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Thick", "ThickEagerZero", "Thin"},
@@ -3453,12 +6348,56 @@ func schema_pkg_apis_vm_v1alpha1_ExpandOptions(ref common.ReferenceCallback) com
 					},
 					"generation": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Generation is stored, for the revisions in status, or latest, for the live instance type and preference. Stored when empty.",
+							Description: "generation is stored, for the revisions in status, or latest, for the live instance type and preference. Stored when empty.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 				},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_FailureDomain(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "FailureDomain is a place that can fail as a whole.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the Zone.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"controlPlane": {
+						SchemaProps: spec.SchemaProps{
+							Description: "controlPlane is true for a place where control plane machines may be.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"attributes": {
+						SchemaProps: spec.SchemaProps{
+							Description: "attributes are what is told of it besides, for example its vCenter.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"name"},
 			},
 		},
 	}
@@ -3473,7 +6412,7 @@ func schema_pkg_apis_vm_v1alpha1_GuestHeartbeatAction(ref common.ReferenceCallba
 				Properties: map[string]spec.Schema{
 					"thresholdStatus": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ThresholdStatus is the lowest status that counts as ready, Yellow or Green. Defaults to Green.\n\nPossible enum values:\n - `\"Gray\"` is no heartbeat: VMware Tools not installed or not running.\n - `\"Green\"` is a regular heartbeat.\n - `\"Red\"` is no heartbeat for some time.\n - `\"Yellow\"` is an intermittent heartbeat.",
+							Description: "thresholdStatus is the lowest status that counts as ready, Yellow or Green. Defaults to Green.\n\nPossible enum values:\n - `\"Gray\"` is no heartbeat: VMware Tools not installed or not running.\n - `\"Green\"` is a regular heartbeat.\n - `\"Red\"` is no heartbeat for some time.\n - `\"Yellow\"` is an intermittent heartbeat.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Gray", "Green", "Red", "Yellow"},
@@ -3494,7 +6433,7 @@ func schema_pkg_apis_vm_v1alpha1_GuestInfoAction(ref common.ReferenceCallback) c
 				Properties: map[string]spec.Schema{
 					"key": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Key without the prefix guestinfo.",
+							Description: "key without the prefix guestinfo.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -3502,7 +6441,7 @@ func schema_pkg_apis_vm_v1alpha1_GuestInfoAction(ref common.ReferenceCallback) c
 					},
 					"value": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Value is a regular expression (RE2) that the whole value must match; an existing key suffices when empty. A value of more than 4096 bytes matches none.",
+							Description: "value is a regular expression (RE2) that the whole value must match; an existing key suffices when empty. A value of more than 4096 bytes matches none.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -3523,7 +6462,7 @@ func schema_pkg_apis_vm_v1alpha1_IPPoolReference(ref common.ReferenceCallback) c
 				Properties: map[string]spec.Schema{
 					"apiGroup": {
 						SchemaProps: spec.SchemaProps{
-							Description: "APIGroup of the pool, for example ipam.cluster.x-k8s.io.",
+							Description: "apiGroup of the pool, for example ipam.cluster.x-k8s.io.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -3531,7 +6470,7 @@ func schema_pkg_apis_vm_v1alpha1_IPPoolReference(ref common.ReferenceCallback) c
 					},
 					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Kind of the pool, for example InClusterIPPool or GlobalInClusterIPPool.",
+							Description: "kind of the pool, for example InClusterIPPool or GlobalInClusterIPPool.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -3539,7 +6478,7 @@ func schema_pkg_apis_vm_v1alpha1_IPPoolReference(ref common.ReferenceCallback) c
 					},
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the pool.",
+							Description: "name of the pool.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -3561,7 +6500,7 @@ func schema_pkg_apis_vm_v1alpha1_IgnitionBootstrap(ref common.ReferenceCallback)
 				Properties: map[string]spec.Schema{
 					"rawConfig": {
 						SchemaProps: spec.SchemaProps{
-							Description: "RawConfig selects the configuration in JSON, as Butane makes it; key ignition when not named.",
+							Description: "rawConfig selects the configuration in JSON, as Butane makes it; key ignition when not named.",
 							Ref:         ref(vmv1alpha1.SecretKeySelector{}.OpenAPIModelName()),
 						},
 					},
@@ -3583,41 +6522,41 @@ func schema_pkg_apis_vm_v1alpha1_InstancetypeMatcher(ref common.ReferenceCallbac
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the instance type. One of name and inferFromVolume is required.",
+							Description: "name of the instance type. One of name and inferFromVolume is required.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Kind of the instance type, in any letter case, singular or plural: VirtualMachineInstancetype or VirtualMachineClusterInstancetype. Omitted, it means VirtualMachineClusterInstancetype.",
+							Description: "kind of the instance type, in any letter case, singular or plural: VirtualMachineInstancetype or VirtualMachineClusterInstancetype. Omitted, it means VirtualMachineClusterInstancetype.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"revisionName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "RevisionName pins a ControllerRevision. Deprecated: use controllerRevisionRef.",
+							Description: "revisionName pins a ControllerRevision. Deprecated: use controllerRevisionRef.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"controllerRevisionRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ControllerRevisionRef pins the ControllerRevision that holds the instance type. The controller never sets it.",
+							Description: "controllerRevisionRef pins the ControllerRevision that holds the instance type. The controller never sets it.",
 							Ref:         ref(vmv1alpha1.ControllerRevisionRef{}.OpenAPIModelName()),
 						},
 					},
 					"inferFromVolume": {
 						SchemaProps: spec.SchemaProps{
-							Description: "InferFromVolume names a volume, or \"image\" for the boot image, whose labels name the instance type. The result goes to status only.",
+							Description: "inferFromVolume names a volume, or \"image\" for the boot image, whose labels name the instance type. The result goes to status only.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"inferFromVolumeFailurePolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "InferFromVolumeFailurePolicy is Reject or Ignore. Reject when omitted.\n\nPossible enum values:\n - `\"Ignore\"` goes on as if there were no matcher.\n - `\"Reject\"` refuses to go on.",
+							Description: "inferFromVolumeFailurePolicy is Reject or Ignore. Reject when omitted.\n\nPossible enum values:\n - `\"Ignore\"` goes on as if there were no matcher.\n - `\"Reject\"` refuses to go on.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Ignore", "Reject"},
@@ -3640,7 +6579,7 @@ func schema_pkg_apis_vm_v1alpha1_InstancetypeRef(ref common.ReferenceCallback) c
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the instance type. Empty when nothing could be inferred under the policy Ignore, which stays so until a refresh.",
+							Description: "name of the instance type. Empty when nothing could be inferred under the policy Ignore, which stays so until a refresh.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -3648,7 +6587,7 @@ func schema_pkg_apis_vm_v1alpha1_InstancetypeRef(ref common.ReferenceCallback) c
 					},
 					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Kind in canonical form: virtualmachineinstancetype or virtualmachineclusterinstancetype.",
+							Description: "kind in canonical form: virtualmachineinstancetype or virtualmachineclusterinstancetype.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -3656,48 +6595,48 @@ func schema_pkg_apis_vm_v1alpha1_InstancetypeRef(ref common.ReferenceCallback) c
 					},
 					"controllerRevisionRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ControllerRevisionRef refers to the captured copy. Absent between a refresh and the next capture.",
+							Description: "controllerRevisionRef refers to the captured copy. Absent between a refresh and the next capture.",
 							Ref:         ref(vmv1alpha1.ControllerRevisionRef{}.OpenAPIModelName()),
 						},
 					},
 					"sourceUID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "SourceUID is the UID of the captured object.",
+							Description: "sourceUID is the UID of the captured object.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"sourceGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "SourceGeneration is the generation of the captured object.",
+							Description: "sourceGeneration is the generation of the captured object.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"latestGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "LatestGeneration is the generation that the live object has now; 0 when the live object is gone.",
+							Description: "latestGeneration is the generation that the live object has now; 0 when the live object is gone.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"outdated": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Outdated is true when the live object differs in UID or generation from the captured one.",
+							Description: "outdated is true when the live object differs in UID or generation from the captured one.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"inferFromVolume": {
 						SchemaProps: spec.SchemaProps{
-							Description: "InferFromVolume is the volume that the instance type was inferred from.",
+							Description: "inferFromVolume is the volume that the instance type was inferred from.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"inferFromVolumeFailurePolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "InferFromVolumeFailurePolicy mirrors the spec.\n\nPossible enum values:\n - `\"Ignore\"` goes on as if there were no matcher.\n - `\"Reject\"` refuses to go on.",
+							Description: "inferFromVolumeFailurePolicy mirrors the spec.\n\nPossible enum values:\n - `\"Ignore\"` goes on as if there were no matcher.\n - `\"Reject\"` refuses to go on.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Ignore", "Reject"},
@@ -3705,7 +6644,7 @@ func schema_pkg_apis_vm_v1alpha1_InstancetypeRef(ref common.ReferenceCallback) c
 					},
 					"resources": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Resources is the size that the captured copy resolves to.",
+							Description: "resources is the size that the captured copy resolves to.",
 							Ref:         ref(vmv1alpha1.VirtualMachineResources{}.OpenAPIModelName()),
 						},
 					},
@@ -3727,14 +6666,14 @@ func schema_pkg_apis_vm_v1alpha1_LinuxPrepBootstrap(ref common.ReferenceCallback
 				Properties: map[string]spec.Schema{
 					"hardwareClockIsUTC": {
 						SchemaProps: spec.SchemaProps{
-							Description: "HardwareClockIsUTC says that the hardware clock holds UTC.",
+							Description: "hardwareClockIsUTC says that the hardware clock holds UTC.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"timeZone": {
 						SchemaProps: spec.SchemaProps{
-							Description: "TimeZone is a tz database name, for example Europe/Berlin.",
+							Description: "timeZone is a tz database name, for example Europe/Berlin.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -3754,7 +6693,7 @@ func schema_pkg_apis_vm_v1alpha1_MachineAddress(ref common.ReferenceCallback) co
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Type is Hostname, InternalIP, ExternalIP, InternalDNS or ExternalDNS.",
+							Description: "type is Hostname, InternalIP, ExternalIP, InternalDNS or ExternalDNS.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -3762,7 +6701,7 @@ func schema_pkg_apis_vm_v1alpha1_MachineAddress(ref common.ReferenceCallback) co
 					},
 					"address": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Address is the address.",
+							Description: "address is the address.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -3784,7 +6723,7 @@ func schema_pkg_apis_vm_v1alpha1_PersistentVolumeClaimVolumeSource(ref common.Re
 				Properties: map[string]spec.Schema{
 					"claimName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ClaimName is the name of the claim.",
+							Description: "claimName is the name of the claim.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -3792,7 +6731,7 @@ func schema_pkg_apis_vm_v1alpha1_PersistentVolumeClaimVolumeSource(ref common.Re
 					},
 					"readOnly": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ReadOnly attaches the disk read-only.",
+							Description: "readOnly attaches the disk read-only.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -3827,9 +6766,9 @@ func schema_pkg_apis_vm_v1alpha1_PowerOptions(ref common.ReferenceCallback) comm
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Standard object metadata; only the name, which must be empty or that of the virtual machine, is looked at.",
+							Description: "metadata is the standard object metadata; only the name, which must be empty or that of the virtual machine, is looked at.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"dryRun": {
@@ -3839,7 +6778,7 @@ func schema_pkg_apis_vm_v1alpha1_PowerOptions(ref common.ReferenceCallback) comm
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "DryRun with the value All checks without changing anything.",
+							Description: "dryRun with the value All checks without changing anything.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -3853,7 +6792,7 @@ func schema_pkg_apis_vm_v1alpha1_PowerOptions(ref common.ReferenceCallback) comm
 					},
 					"mode": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Mode sets powerOffMode, suspendMode or restartMode with the operation; unchanged when unset. Not allowed for start.\n\nPossible enum values:\n - `\"Hard\"` acts on the virtual machine without asking the guest.\n - `\"Soft\"` asks the guest through VMware Tools and waits for it.\n - `\"TrySoft\"` asks the guest and acts hard when the guest did not answer within five minutes.",
+							Description: "mode sets powerOffMode, suspendMode or restartMode with the operation; unchanged when unset. Not allowed for start.\n\nPossible enum values:\n - `\"Hard\"` acts on the virtual machine without asking the guest.\n - `\"Soft\"` asks the guest through VMware Tools and waits for it.\n - `\"TrySoft\"` asks the guest and acts hard when the guest did not answer within five minutes.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Hard", "Soft", "TrySoft"},
@@ -3863,7 +6802,7 @@ func schema_pkg_apis_vm_v1alpha1_PowerOptions(ref common.ReferenceCallback) comm
 			},
 		},
 		Dependencies: []string{
-			v1.ObjectMeta{}.OpenAPIModelName()},
+			metav1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -3876,41 +6815,41 @@ func schema_pkg_apis_vm_v1alpha1_PreferenceMatcher(ref common.ReferenceCallback)
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the preference. One of name and inferFromVolume is required.",
+							Description: "name of the preference. One of name and inferFromVolume is required.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Kind of the preference, in any letter case, singular or plural: VirtualMachinePreference or VirtualMachineClusterPreference. Omitted, it means VirtualMachineClusterPreference.",
+							Description: "kind of the preference, in any letter case, singular or plural: VirtualMachinePreference or VirtualMachineClusterPreference. Omitted, it means VirtualMachineClusterPreference.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"revisionName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "RevisionName pins a ControllerRevision. Deprecated: use controllerRevisionRef.",
+							Description: "revisionName pins a ControllerRevision. Deprecated: use controllerRevisionRef.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"controllerRevisionRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ControllerRevisionRef pins the ControllerRevision that holds the preference. The controller never sets it.",
+							Description: "controllerRevisionRef pins the ControllerRevision that holds the preference. The controller never sets it.",
 							Ref:         ref(vmv1alpha1.ControllerRevisionRef{}.OpenAPIModelName()),
 						},
 					},
 					"inferFromVolume": {
 						SchemaProps: spec.SchemaProps{
-							Description: "InferFromVolume names a volume, or \"image\" for the boot image, whose labels name the preference. The result goes to status only.",
+							Description: "inferFromVolume names a volume, or \"image\" for the boot image, whose labels name the preference. The result goes to status only.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"inferFromVolumeFailurePolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "InferFromVolumeFailurePolicy is Reject or Ignore. Reject when omitted.\n\nPossible enum values:\n - `\"Ignore\"` goes on as if there were no matcher.\n - `\"Reject\"` refuses to go on.",
+							Description: "inferFromVolumeFailurePolicy is Reject or Ignore. Reject when omitted.\n\nPossible enum values:\n - `\"Ignore\"` goes on as if there were no matcher.\n - `\"Reject\"` refuses to go on.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Ignore", "Reject"},
@@ -3933,7 +6872,7 @@ func schema_pkg_apis_vm_v1alpha1_PreferenceRef(ref common.ReferenceCallback) com
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the preference. Empty when nothing could be inferred under the policy Ignore, which stays so until a refresh.",
+							Description: "name of the preference. Empty when nothing could be inferred under the policy Ignore, which stays so until a refresh.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -3941,7 +6880,7 @@ func schema_pkg_apis_vm_v1alpha1_PreferenceRef(ref common.ReferenceCallback) com
 					},
 					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Kind in canonical form: virtualmachinepreference or virtualmachineclusterpreference.",
+							Description: "kind in canonical form: virtualmachinepreference or virtualmachineclusterpreference.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -3949,48 +6888,48 @@ func schema_pkg_apis_vm_v1alpha1_PreferenceRef(ref common.ReferenceCallback) com
 					},
 					"controllerRevisionRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ControllerRevisionRef refers to the captured copy. Absent between a refresh and the next capture.",
+							Description: "controllerRevisionRef refers to the captured copy. Absent between a refresh and the next capture.",
 							Ref:         ref(vmv1alpha1.ControllerRevisionRef{}.OpenAPIModelName()),
 						},
 					},
 					"sourceUID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "SourceUID is the UID of the captured object.",
+							Description: "sourceUID is the UID of the captured object.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"sourceGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "SourceGeneration is the generation of the captured object.",
+							Description: "sourceGeneration is the generation of the captured object.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"latestGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "LatestGeneration is the generation that the live object has now; 0 when the live object is gone.",
+							Description: "latestGeneration is the generation that the live object has now; 0 when the live object is gone.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"outdated": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Outdated is true when the live object differs in UID or generation from the captured one.",
+							Description: "outdated is true when the live object differs in UID or generation from the captured one.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"inferFromVolume": {
 						SchemaProps: spec.SchemaProps{
-							Description: "InferFromVolume is the volume that the preference was inferred from.",
+							Description: "inferFromVolume is the volume that the preference was inferred from.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"inferFromVolumeFailurePolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "InferFromVolumeFailurePolicy mirrors the spec.\n\nPossible enum values:\n - `\"Ignore\"` goes on as if there were no matcher.\n - `\"Reject\"` refuses to go on.",
+							Description: "inferFromVolumeFailurePolicy mirrors the spec.\n\nPossible enum values:\n - `\"Ignore\"` goes on as if there were no matcher.\n - `\"Reject\"` refuses to go on.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Ignore", "Reject"},
@@ -3998,7 +6937,7 @@ func schema_pkg_apis_vm_v1alpha1_PreferenceRef(ref common.ReferenceCallback) com
 					},
 					"resources": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Resources is the size that the captured copy was applied to.",
+							Description: "resources is the size that the captured copy was applied to.",
 							Ref:         ref(vmv1alpha1.VirtualMachineResources{}.OpenAPIModelName()),
 						},
 					},
@@ -4020,7 +6959,7 @@ func schema_pkg_apis_vm_v1alpha1_RefreshField(ref common.ReferenceCallback) comm
 				Properties: map[string]spec.Schema{
 					"path": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Path of the field in the effective spec.",
+							Description: "path of the field in the effective spec.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -4028,21 +6967,21 @@ func schema_pkg_apis_vm_v1alpha1_RefreshField(ref common.ReferenceCallback) comm
 					},
 					"old": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Old is the value before.",
+							Description: "old is the value before.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"new": {
 						SchemaProps: spec.SchemaProps{
-							Description: "New is the value after.",
+							Description: "new is the value after.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"effect": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Effect is Live when the change reaches the VM at once, Restart when it waits for a power cycle, None when it does not reach a VM that exists.\n\nPossible enum values:\n - `\"Live\"` takes effect at once.\n - `\"None\"` takes no effect on a virtual machine that exists.\n - `\"Restart\"` takes effect with the next power cycle.",
+							Description: "effect is Live when the change reaches the VM at once, Restart when it waits for a power cycle, None when it does not reach a VM that exists.\n\nPossible enum values:\n - `\"Live\"` takes effect at once.\n - `\"None\"` takes no effect on a virtual machine that exists.\n - `\"Restart\"` takes effect with the next power cycle.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Live", "None", "Restart"},
@@ -4078,9 +7017,9 @@ func schema_pkg_apis_vm_v1alpha1_RefreshOptions(ref common.ReferenceCallback) co
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Standard object metadata; only the name, which must be empty or that of the virtual machine, is looked at.",
+							Description: "metadata is the standard object metadata; only the name, which must be empty or that of the virtual machine, is looked at.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"dryRun": {
@@ -4090,7 +7029,7 @@ func schema_pkg_apis_vm_v1alpha1_RefreshOptions(ref common.ReferenceCallback) co
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "DryRun with the value All checks and answers without changing anything.",
+							Description: "dryRun with the value All checks and answers without changing anything.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -4106,7 +7045,7 @@ func schema_pkg_apis_vm_v1alpha1_RefreshOptions(ref common.ReferenceCallback) co
 			},
 		},
 		Dependencies: []string{
-			v1.ObjectMeta{}.OpenAPIModelName()},
+			metav1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -4133,63 +7072,63 @@ func schema_pkg_apis_vm_v1alpha1_RefreshResult(ref common.ReferenceCallback) com
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Standard object metadata: name and namespace of the virtual machine.",
+							Description: "metadata is the standard object metadata: name and namespace of the virtual machine.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"sourceName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the instance type or preference.",
+							Description: "sourceName is the name of the instance type or preference.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"sourceKind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "SourceKind in canonical form.",
+							Description: "sourceKind in canonical form.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"oldRevision": {
 						SchemaProps: spec.SchemaProps{
-							Description: "OldRevision is the ControllerRevision in use before the refresh.",
+							Description: "oldRevision is the ControllerRevision in use before the refresh.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"oldGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "OldGeneration is the generation in use before the refresh.",
+							Description: "oldGeneration is the generation in use before the refresh.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"newRevision": {
 						SchemaProps: spec.SchemaProps{
-							Description: "NewRevision is the ControllerRevision that will be captured.",
+							Description: "newRevision is the ControllerRevision that will be captured.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"newGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "NewGeneration is the generation that will be captured.",
+							Description: "newGeneration is the generation that will be captured.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"changed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Changed is false when the virtual machine already uses the newest revision; nothing was written then.",
+							Description: "changed is false when the virtual machine already uses the newest revision; nothing was written then.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"specPinCleared": {
 						SchemaProps: spec.SchemaProps{
-							Description: "SpecPinCleared is true when the matcher in spec pinned a revision, which the refresh removed. A GitOps source that still holds the pin brings it back.",
+							Description: "specPinCleared is true when the matcher in spec pinned a revision, which the refresh removed. A GitOps source that still holds the pin brings it back.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -4201,7 +7140,7 @@ func schema_pkg_apis_vm_v1alpha1_RefreshResult(ref common.ReferenceCallback) com
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Fields are the differences of the effective spec.",
+							Description: "fields are the differences of the effective spec.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -4214,21 +7153,21 @@ func schema_pkg_apis_vm_v1alpha1_RefreshResult(ref common.ReferenceCallback) com
 					},
 					"dryRun": {
 						SchemaProps: spec.SchemaProps{
-							Description: "DryRun is true when nothing was written because of the options.",
+							Description: "dryRun is true when nothing was written because of the options.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"oldSourceName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "OldSourceName is the instance type or preference in use before the refresh.",
+							Description: "oldSourceName is the instance type or preference in use before the refresh.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"oldSourceKind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "OldSourceKind is its kind in canonical form.",
+							Description: "oldSourceKind is its kind in canonical form.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -4237,7 +7176,7 @@ func schema_pkg_apis_vm_v1alpha1_RefreshResult(ref common.ReferenceCallback) com
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.RefreshField{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+			vmv1alpha1.RefreshField{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -4250,7 +7189,7 @@ func schema_pkg_apis_vm_v1alpha1_RestartRequirement(ref common.ReferenceCallback
 				Properties: map[string]spec.Schema{
 					"path": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Path of the field in the effective spec, for example cpu.cores.",
+							Description: "path of the field in the effective spec, for example cpu.cores.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -4258,14 +7197,14 @@ func schema_pkg_apis_vm_v1alpha1_RestartRequirement(ref common.ReferenceCallback
 					},
 					"running": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Running is the value that the running VM has.",
+							Description: "running is the value that the running VM has.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"desired": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Desired is the value that the effective spec has.",
+							Description: "desired is the value that the effective spec has.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -4286,7 +7225,7 @@ func schema_pkg_apis_vm_v1alpha1_SecretKeySelector(ref common.ReferenceCallback)
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the Secret.",
+							Description: "name of the Secret.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -4294,7 +7233,7 @@ func schema_pkg_apis_vm_v1alpha1_SecretKeySelector(ref common.ReferenceCallback)
 					},
 					"key": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Key within the Secret. Defaults, when read, to the key that the bootstrap provider names in its documentation.",
+							Description: "key within the Secret. Defaults, when read, to the key that the bootstrap provider names in its documentation.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -4315,7 +7254,7 @@ func schema_pkg_apis_vm_v1alpha1_Shares(ref common.ReferenceCallback) common.Ope
 				Properties: map[string]spec.Schema{
 					"level": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Level is Low, Normal, High or Custom.\n\nPossible enum values:\n - `\"Custom\"` uses the number given.\n - `\"High\"` is twice normal.\n - `\"Low\"` is half of normal.\n - `\"Normal\"` is the default.",
+							Description: "level is Low, Normal, High or Custom.\n\nPossible enum values:\n - `\"Custom\"` uses the number given.\n - `\"High\"` is twice normal.\n - `\"Low\"` is half of normal.\n - `\"Normal\"` is the default.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -4324,7 +7263,7 @@ func schema_pkg_apis_vm_v1alpha1_Shares(ref common.ReferenceCallback) common.Ope
 					},
 					"shares": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Shares is the number of shares; required when level is Custom, otherwise not allowed. Range 1 to 1000000.",
+							Description: "shares is the number of shares; required when level is Custom, otherwise not allowed. Range 1 to 1000000.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -4333,6 +7272,219 @@ func schema_pkg_apis_vm_v1alpha1_Shares(ref common.ReferenceCallback) common.Ope
 				Required: []string{"level"},
 			},
 		},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_SlipwayCluster(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SlipwayCluster is what a Kubernetes cluster of Cluster API needs of vSphere besides machines: the endpoint of its API, and the zones that machines can be in.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata is the standard object metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec is the desired state, owned by users.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.SlipwayClusterSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is the observed state, owned by the controllers.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.SlipwayClusterStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.SlipwayClusterSpec{}.OpenAPIModelName(), vmv1alpha1.SlipwayClusterStatus{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_SlipwayClusterList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SlipwayClusterList is a list of SlipwayClusters.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "items are the objects.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.SlipwayCluster{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.SlipwayCluster{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_SlipwayClusterSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SlipwayClusterSpec is the desired state of a SlipwayCluster.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"controlPlaneEndpoint": {
+						SchemaProps: spec.SchemaProps{
+							Description: "controlPlaneEndpoint is where the API of the cluster is: an address or a name that the user provides, for example of a load balancer. The cluster is provisioned when it is set.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.APIEndpoint{}.OpenAPIModelName()),
+						},
+					},
+					"zones": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "set",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "zones are the names of the Zones that machines can be in, at most 100. Unset, all are.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.APIEndpoint{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_SlipwayClusterStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SlipwayClusterStatus is the observed state of a SlipwayCluster.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions tell what is observed.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(metav1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"initialization": {
+						SchemaProps: spec.SchemaProps{
+							Description: "initialization is the state of the first provisioning, as the Cluster API infrastructure contract wants it.",
+							Ref:         ref(vmv1alpha1.VirtualMachineInitialization{}.OpenAPIModelName()),
+						},
+					},
+					"failureDomains": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"name",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "failureDomains are the zones, as that contract wants them.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.FailureDomain{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation of spec that this is about.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.FailureDomain{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineInitialization{}.OpenAPIModelName(), metav1.Condition{}.OpenAPIModelName()},
 	}
 }
 
@@ -4345,7 +7497,7 @@ func schema_pkg_apis_vm_v1alpha1_SysprepAnswers(ref common.ReferenceCallback) co
 				Properties: map[string]spec.Schema{
 					"fullName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "FullName of the user that Windows is registered for.",
+							Description: "fullName of the user that Windows is registered for.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -4353,7 +7505,7 @@ func schema_pkg_apis_vm_v1alpha1_SysprepAnswers(ref common.ReferenceCallback) co
 					},
 					"organization": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Organization that Windows is registered for.",
+							Description: "organization that Windows is registered for.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -4361,40 +7513,40 @@ func schema_pkg_apis_vm_v1alpha1_SysprepAnswers(ref common.ReferenceCallback) co
 					},
 					"productKey": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ProductKey selects the product key; key product-key when not named. Windows that was installed with a volume licence needs none.",
+							Description: "productKey selects the product key; key product-key when not named. Windows that was installed with a volume licence needs none.",
 							Ref:         ref(vmv1alpha1.SecretKeySelector{}.OpenAPIModelName()),
 						},
 					},
 					"administratorPassword": {
 						SchemaProps: spec.SchemaProps{
-							Description: "AdministratorPassword selects the password of the account Administrator; key password when not named. The account keeps what the image has when unset.",
+							Description: "administratorPassword selects the password of the account Administrator; key password when not named. The account keeps what the image has when unset.",
 							Ref:         ref(vmv1alpha1.SecretKeySelector{}.OpenAPIModelName()),
 						},
 					},
 					"autoLogonCount": {
 						SchemaProps: spec.SchemaProps{
-							Description: "AutoLogonCount is how often Administrator logs on by itself, 0 to 100. It needs administratorPassword.",
+							Description: "autoLogonCount is how often Administrator logs on by itself, 0 to 100. It needs administratorPassword.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"timeZone": {
 						SchemaProps: spec.SchemaProps{
-							Description: "TimeZone is Microsoft's index of a time zone, 0 to 999. Defaults, when used, to 85, GMT Standard Time.",
+							Description: "timeZone is Microsoft's index of a time zone, 0 to 999. Defaults, when used, to 85, GMT Standard Time.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"workgroup": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Workgroup that the computer joins. Defaults, when used, to WORKGROUP if there is no domain.",
+							Description: "workgroup that the computer joins. Defaults, when used, to WORKGROUP if there is no domain.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"domain": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Domain that the computer joins. Excludes workgroup.",
+							Description: "domain that the computer joins. Excludes workgroup.",
 							Ref:         ref(vmv1alpha1.SysprepDomain{}.OpenAPIModelName()),
 						},
 					},
@@ -4405,7 +7557,7 @@ func schema_pkg_apis_vm_v1alpha1_SysprepAnswers(ref common.ReferenceCallback) co
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "RunOnce are commands that run when a user logs on for the first time, at most 64.",
+							Description: "runOnce are commands that run when a user logs on for the first time, at most 64.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -4435,13 +7587,13 @@ func schema_pkg_apis_vm_v1alpha1_SysprepBootstrap(ref common.ReferenceCallback) 
 				Properties: map[string]spec.Schema{
 					"rawSysprep": {
 						SchemaProps: spec.SchemaProps{
-							Description: "RawSysprep selects the answer file; key unattend when not named.",
+							Description: "rawSysprep selects the answer file; key unattend when not named.",
 							Ref:         ref(vmv1alpha1.SecretKeySelector{}.OpenAPIModelName()),
 						},
 					},
 					"answers": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Answers are what vSphere makes the answer file of. The computer gets the name spec.network.hostName, or that of the object.",
+							Description: "answers are what vSphere makes the answer file of. The computer gets the name spec.network.hostName, or that of the object.",
 							Ref:         ref(vmv1alpha1.SysprepAnswers{}.OpenAPIModelName()),
 						},
 					},
@@ -4462,7 +7614,7 @@ func schema_pkg_apis_vm_v1alpha1_SysprepDomain(ref common.ReferenceCallback) com
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the domain.",
+							Description: "name of the domain.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -4470,7 +7622,7 @@ func schema_pkg_apis_vm_v1alpha1_SysprepDomain(ref common.ReferenceCallback) com
 					},
 					"user": {
 						SchemaProps: spec.SchemaProps{
-							Description: "User that may add computers to the domain.",
+							Description: "user that may add computers to the domain.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -4478,13 +7630,13 @@ func schema_pkg_apis_vm_v1alpha1_SysprepDomain(ref common.ReferenceCallback) com
 					},
 					"password": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Password selects the password of the user; key domain-password when not named.",
+							Description: "password selects the password of the user; key domain-password when not named.",
 							Ref:         ref(vmv1alpha1.SecretKeySelector{}.OpenAPIModelName()),
 						},
 					},
 					"organizationalUnit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "OrganizationalUnit is where the computer goes, for example OU=Servers,DC=example,DC=org. It needs vSphere 8.0 Update 2.",
+							Description: "organizationalUnit is where the computer goes, for example OU=Servers,DC=example,DC=org. It needs vSphere 8.0 Update 2.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -4507,7 +7659,7 @@ func schema_pkg_apis_vm_v1alpha1_TCPSocketAction(ref common.ReferenceCallback) c
 				Properties: map[string]spec.Schema{
 					"port": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Port of the guest, 1 to 65535.",
+							Description: "port of the guest, 1 to 65535.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -4515,7 +7667,7 @@ func schema_pkg_apis_vm_v1alpha1_TCPSocketAction(ref common.ReferenceCallback) c
 					},
 					"host": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Host to connect to, one of the IP addresses that the guest reports; its primary one when unset.",
+							Description: "host to connect to, one of the IP addresses that the guest reports; its primary one when unset.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -4536,7 +7688,7 @@ func schema_pkg_apis_vm_v1alpha1_TemplateImageSource(ref common.ReferenceCallbac
 				Properties: map[string]spec.Schema{
 					"inventoryPath": {
 						SchemaProps: spec.SchemaProps{
-							Description: "InventoryPath of the template, absolute or relative to the datacenter's VM folder, for example templates/ubuntu-24.04.",
+							Description: "inventoryPath of the template, absolute or relative to the datacenter's VM folder, for example templates/ubuntu-24.04.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -4544,6 +7696,49 @@ func schema_pkg_apis_vm_v1alpha1_TemplateImageSource(ref common.ReferenceCallbac
 					},
 				},
 				Required: []string{"inventoryPath"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_TemplateMetadata(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "TemplateMetadata is the metadata of what is made from a template.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"labels": {
+						SchemaProps: spec.SchemaProps{
+							Description: "labels of what is made.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"annotations": {
+						SchemaProps: spec.SchemaProps{
+							Description: "annotations of what is made.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
 			},
 		},
 	}
@@ -4558,7 +7753,7 @@ func schema_pkg_apis_vm_v1alpha1_VAppConfigBootstrap(ref common.ReferenceCallbac
 				Properties: map[string]spec.Schema{
 					"properties": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Properties are OVF property values by key.",
+							Description: "properties are OVF property values by key.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -4573,7 +7768,7 @@ func schema_pkg_apis_vm_v1alpha1_VAppConfigBootstrap(ref common.ReferenceCallbac
 					},
 					"rawProperties": {
 						SchemaProps: spec.SchemaProps{
-							Description: "RawProperties names a Secret whose keys and values are properties.",
+							Description: "rawProperties names a Secret whose keys and values are properties.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -4607,30 +7802,31 @@ func schema_pkg_apis_vm_v1alpha1_VCenter(ref common.ReferenceCallback) common.Op
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Standard object metadata.",
+							Description: "metadata is the standard object metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Spec says how to reach it.",
+							Description: "spec says how to reach it.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VCenterSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Status is the observed state.",
+							Description: "status is the observed state.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VCenterStatus{}.OpenAPIModelName()),
 						},
 					},
 				},
+				Required: []string{"spec"},
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.VCenterSpec{}.OpenAPIModelName(), vmv1alpha1.VCenterStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+			vmv1alpha1.VCenterSpec{}.OpenAPIModelName(), vmv1alpha1.VCenterStatus{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -4643,7 +7839,7 @@ func schema_pkg_apis_vm_v1alpha1_VCenterInventory(ref common.ReferenceCallback) 
 				Properties: map[string]spec.Schema{
 					"virtualMachines": {
 						SchemaProps: spec.SchemaProps{
-							Description: "VirtualMachines is the number of VMs that belong to objects.",
+							Description: "virtualMachines is the number of VMs that belong to objects.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -4651,8 +7847,8 @@ func schema_pkg_apis_vm_v1alpha1_VCenterInventory(ref common.ReferenceCallback) 
 					},
 					"readDuration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ReadDuration is how long it took to read everything, the last time that was needed.",
-							Ref:         ref(v1.Duration{}.OpenAPIModelName()),
+							Description: "readDuration is how long it took to read everything, the last time that was needed.",
+							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
 				},
@@ -4660,7 +7856,7 @@ func schema_pkg_apis_vm_v1alpha1_VCenterInventory(ref common.ReferenceCallback) 
 			},
 		},
 		Dependencies: []string{
-			v1.Duration{}.OpenAPIModelName()},
+			metav1.Duration{}.OpenAPIModelName()},
 	}
 }
 
@@ -4689,12 +7885,12 @@ func schema_pkg_apis_vm_v1alpha1_VCenterList(ref common.ReferenceCallback) commo
 						SchemaProps: spec.SchemaProps{
 							Description: "Standard list metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
 						},
 					},
 					"items": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Items are the VCenters.",
+							Description: "items are the VCenters.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -4710,7 +7906,7 @@ func schema_pkg_apis_vm_v1alpha1_VCenterList(ref common.ReferenceCallback) commo
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.VCenter{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+			vmv1alpha1.VCenter{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -4723,7 +7919,7 @@ func schema_pkg_apis_vm_v1alpha1_VCenterSecretReference(ref common.ReferenceCall
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the Secret.",
+							Description: "name of the Secret.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -4745,7 +7941,7 @@ func schema_pkg_apis_vm_v1alpha1_VCenterSession(ref common.ReferenceCallback) co
 				Properties: map[string]spec.Schema{
 					"userName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "UserName is who logged in.",
+							Description: "userName is who logged in.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -4753,8 +7949,8 @@ func schema_pkg_apis_vm_v1alpha1_VCenterSession(ref common.ReferenceCallback) co
 					},
 					"loginTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "LoginTime is when.",
-							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+							Description: "loginTime is when.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 				},
@@ -4762,7 +7958,7 @@ func schema_pkg_apis_vm_v1alpha1_VCenterSession(ref common.ReferenceCallback) co
 			},
 		},
 		Dependencies: []string{
-			v1.Time{}.OpenAPIModelName()},
+			metav1.Time{}.OpenAPIModelName()},
 	}
 }
 
@@ -4775,7 +7971,7 @@ func schema_pkg_apis_vm_v1alpha1_VCenterSpec(ref common.ReferenceCallback) commo
 				Properties: map[string]spec.Schema{
 					"url": {
 						SchemaProps: spec.SchemaProps{
-							Description: "URL of the SDK, https://host[:port]/sdk.",
+							Description: "url of the SDK, https://host[:port]/sdk.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -4783,21 +7979,21 @@ func schema_pkg_apis_vm_v1alpha1_VCenterSpec(ref common.ReferenceCallback) commo
 					},
 					"caBundle": {
 						SchemaProps: spec.SchemaProps{
-							Description: "CABundle holds the certificate authorities to trust, in PEM.",
+							Description: "caBundle holds the certificate authorities to trust, in PEM.",
 							Type:        []string{"string"},
 							Format:      "byte",
 						},
 					},
 					"thumbprint": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Thumbprint is the SHA-256 or SHA-1 of the certificate to trust, in hexadecimal, with or without colons.",
+							Description: "thumbprint is the SHA-256 or SHA-1 of the certificate to trust, in hexadecimal, with or without colons.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"credentialsSecretRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "CredentialsSecretRef names a Secret with the keys username and password. It is read at every login, from the one namespace that --vcenter-secrets-namespace names: who may write a VCenter reaches no other Secret by it.",
+							Description: "credentialsSecretRef names a Secret with the keys username and password. It is read at every login, from the one namespace that --vcenter-secrets-namespace names: who may write a VCenter reaches no other Secret by it.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VCenterSecretReference{}.OpenAPIModelName()),
 						},
@@ -4818,65 +8014,67 @@ func schema_pkg_apis_vm_v1alpha1_VCenterStatus(ref common.ReferenceCallback) com
 				Description: "VCenterStatus is what is seen of a vCenter.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
-					"version": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Version of the product, for example 8.0.3.",
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
-					"apiVersion": {
-						SchemaProps: spec.SchemaProps{
-							Description: "APIVersion is that of its API, for example 8.0.3.0.",
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
-					"instanceUUID": {
-						SchemaProps: spec.SchemaProps{
-							Description: "InstanceUUID identifies the installation. Another one that answers at the URL is not logged in to: the virtual machines are not in it.",
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
-					"session": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Session is the present one.",
-							Ref:         ref(vmv1alpha1.VCenterSession{}.OpenAPIModelName()),
-						},
-					},
-					"inventory": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Inventory is what the server keeps in mind of it, once it was read.",
-							Ref:         ref(vmv1alpha1.VCenterInventory{}.OpenAPIModelName()),
-						},
-					},
 					"conditions": {
 						VendorExtensible: spec.VendorExtensible{
 							Extensions: spec.Extensions{
 								"x-kubernetes-list-map-keys": []interface{}{
 									"type",
 								},
-								"x-kubernetes-list-type": "map",
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Conditions are the observations in detail: Ready, Connected and Deleting.",
+							Description: "conditions are the observations in detail: Ready, Connected and Deleting.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1.Condition{}.OpenAPIModelName()),
+										Ref: ref(metav1.Condition{}.OpenAPIModelName()),
 									},
 								},
 							},
+						},
+					},
+					"version": {
+						SchemaProps: spec.SchemaProps{
+							Description: "version of the product, for example 8.0.3.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "apiVersion is that of its API, for example 8.0.3.0.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"instanceUUID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "instanceUUID identifies the installation. Another one that answers at the URL is not logged in to: the virtual machines are not in it.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"session": {
+						SchemaProps: spec.SchemaProps{
+							Description: "session is the present one.",
+							Ref:         ref(vmv1alpha1.VCenterSession{}.OpenAPIModelName()),
+						},
+					},
+					"inventory": {
+						SchemaProps: spec.SchemaProps{
+							Description: "inventory is what the server keeps in mind of it, once it was read.",
+							Ref:         ref(vmv1alpha1.VCenterInventory{}.OpenAPIModelName()),
 						},
 					},
 				},
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.VCenterInventory{}.OpenAPIModelName(), vmv1alpha1.VCenterSession{}.OpenAPIModelName(), v1.Condition{}.OpenAPIModelName()},
+			vmv1alpha1.VCenterInventory{}.OpenAPIModelName(), vmv1alpha1.VCenterSession{}.OpenAPIModelName(), metav1.Condition{}.OpenAPIModelName()},
 	}
 }
 
@@ -4903,21 +8101,21 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachine(ref common.ReferenceCallback) co
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Standard object metadata.",
+							Description: "metadata is the standard object metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Spec is the desired state, owned by users.",
+							Description: "spec is the desired state, owned by users.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachineSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Status is the observed state, owned by the controllers.",
+							Description: "status is the observed state, owned by the controllers.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachineStatus{}.OpenAPIModelName()),
 						},
@@ -4926,7 +8124,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachine(ref common.ReferenceCallback) co
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.VirtualMachineSpec{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+			vmv1alpha1.VirtualMachineSpec{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineStatus{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -4939,7 +8137,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDevice(ref common.ReferenceCa
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Type of the device.\n\nPossible enum values:\n - `\"CDROM\"` is the first CD-ROM drive that has a medium to boot from.\n - `\"Disk\"` is a disk.\n - `\"Network\"` is a network interface.",
+							Description: "type of the device.\n\nPossible enum values:\n - `\"CDROM\"` is the first CD-ROM drive that has a medium to boot from.\n - `\"Disk\"` is a disk.\n - `\"Network\"` is a network interface.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -4948,7 +8146,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDevice(ref common.ReferenceCa
 					},
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the volume or interface. A disk without is the boot disk of the image; a CD-ROM drive has none, as vSphere does not tell them apart here.",
+							Description: "name of the volume or interface. A disk without is the boot disk of the image; a CD-ROM drive has none, as vSphere does not tell them apart here.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -4969,20 +8167,20 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDisk(ref common.ReferenceCall
 				Properties: map[string]spec.Schema{
 					"size": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Capacity of the disk; whole mebibytes, and no less than it has. It can grow at any time, and never shrinks.",
+							Description: "size of the disk; whole mebibytes, and no less than it has. It can grow at any time, and never shrinks.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"storageClass": {
 						SchemaProps: spec.SchemaProps{
-							Description: "StorageClass of this disk; spec.storageClass when unset.",
+							Description: "storageClass of this disk; spec.storageClass when unset.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"provisioning": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Provisioning of the disk. The image and the datastore decide when unset. Immutable.\n\nPossible enum values:\n - `\"Thick\"` takes all space at once and zeroes it as it is written to.\n - `\"ThickEagerZero\"` takes all space at once and zeroes it.\n - `\"Thin\"` takes space as it is written to.",
+							Description: "provisioning of the disk. The image and the datastore decide when unset. Immutable.\n\nPossible enum values:\n - `\"Thick\"` takes all space at once and zeroes it as it is written to.\n - `\"ThickEagerZero\"` takes all space at once and zeroes it.\n - `\"Thin\"` takes space as it is written to.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Thick", "ThickEagerZero", "Thin"},
@@ -5005,27 +8203,27 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineBootDiskStatus(ref common.Referen
 				Properties: map[string]spec.Schema{
 					"capacity": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Capacity of the disk.",
+							Description: "capacity of the disk.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"diskUUID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "DiskUUID is the UUID that the guest sees.",
+							Description: "diskUUID is the UUID that the guest sees.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"compliance": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Compliance of the disk with its storage policy, as vSphere found it last: compliant, nonCompliant, unknown, notApplicable or outOfDate.",
+							Description: "compliance of the disk with its storage policy, as vSphere found it last: compliant, nonCompliant, unknown, notApplicable or outOfDate.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"deviceKey": {
 						SchemaProps: spec.SchemaProps{
-							Description: "DeviceKey is the vSphere device key.",
+							Description: "deviceKey is the vSphere device key.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -5047,44 +8245,44 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineBootstrap(ref common.ReferenceCal
 				Properties: map[string]spec.Schema{
 					"cloudInit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "CloudInit hands user data to cloud-init through guestinfo.",
+							Description: "cloudInit hands user data to cloud-init through guestinfo.",
 							Ref:         ref(vmv1alpha1.CloudInitBootstrap{}.OpenAPIModelName()),
 						},
 					},
 					"linuxPrep": {
 						SchemaProps: spec.SchemaProps{
-							Description: "LinuxPrep uses vSphere guest customization for Linux.",
+							Description: "linuxPrep uses vSphere guest customization for Linux.",
 							Ref:         ref(vmv1alpha1.LinuxPrepBootstrap{}.OpenAPIModelName()),
 						},
 					},
 					"sysprep": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Sysprep uses vSphere guest customization for Windows.",
+							Description: "sysprep uses vSphere guest customization for Windows.",
 							Ref:         ref(vmv1alpha1.SysprepBootstrap{}.OpenAPIModelName()),
 						},
 					},
 					"vAppConfig": {
 						SchemaProps: spec.SchemaProps{
-							Description: "VAppConfig sets OVF properties.",
+							Description: "vAppConfig sets OVF properties.",
 							Ref:         ref(vmv1alpha1.VAppConfigBootstrap{}.OpenAPIModelName()),
 						},
 					},
 					"waitForTools": {
 						SchemaProps: spec.SchemaProps{
-							Description: "WaitForTools makes readiness wait for VMware Tools after power on.",
+							Description: "waitForTools makes readiness wait for VMware Tools after power on.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"ignition": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Ignition hands a configuration to Ignition through guestinfo.",
+							Description: "ignition hands a configuration to Ignition through guestinfo.",
 							Ref:         ref(vmv1alpha1.IgnitionBootstrap{}.OpenAPIModelName()),
 						},
 					},
 					"removeAfterFirstBoot": {
 						SchemaProps: spec.SchemaProps{
-							Description: "RemoveAfterFirstBoot takes what was read from Secrets out of the vSphere VM once the guest has it, for cloudInit and ignition; what identifies the guest stays. The condition BootstrapDataRemoved tells of it.",
+							Description: "removeAfterFirstBoot takes what was read from Secrets out of the vSphere VM once the guest has it, for cloudInit and ignition; what identifies the guest stays. The condition BootstrapDataRemoved tells of it.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -5106,7 +8304,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineBootstrapStatus(ref common.Refere
 				Properties: map[string]spec.Schema{
 					"instanceID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "InstanceID is the cloud-init instance ID in the vSphere VM, if it is not the UID of the object.",
+							Description: "instanceID is the cloud-init instance ID in the vSphere VM, if it is not the UID of the object.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5126,56 +8324,56 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineCPU(ref common.ReferenceCallback)
 				Properties: map[string]spec.Schema{
 					"sockets": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Sockets is the number of virtual sockets.",
+							Description: "sockets is the number of virtual sockets.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"cores": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Cores is the number of cores per socket.",
+							Description: "cores is the number of cores per socket.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"threads": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Threads is the number of threads per core.",
+							Description: "threads is the number of threads per core.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"maxSockets": {
 						SchemaProps: spec.SchemaProps{
-							Description: "MaxSockets is the ceiling to which sockets can be added to a running VM.",
+							Description: "maxSockets is the ceiling to which sockets can be added to a running VM.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"hotAddEnabled": {
 						SchemaProps: spec.SchemaProps{
-							Description: "HotAddEnabled lets vCPUs be added to a running VM. It is set while the VM is powered off. Defaults, in the effective spec, to true when maxSockets exceeds sockets.",
+							Description: "hotAddEnabled lets vCPUs be added to a running VM. It is set while the VM is powered off. Defaults, in the effective spec, to true when maxSockets exceeds sockets.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"model": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Model asks for a CPU model. It has no meaning on vSphere, where EVC decides, and is kept with a warning.",
+							Description: "model asks for a CPU model. It has no meaning on vSphere, where EVC decides, and is kept with a warning.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"dedicatedCPUPlacement": {
 						SchemaProps: spec.SchemaProps{
-							Description: "DedicatedCPUPlacement reserves all CPU cycles and sets high latency sensitivity.",
+							Description: "dedicatedCPUPlacement reserves all CPU cycles and sets high latency sensitivity.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"latencySensitivity": {
 						SchemaProps: spec.SchemaProps{
-							Description: "LatencySensitivity is Normal or High.\n\nPossible enum values:\n - `\"High\"` gives each vCPU exclusive access to a core; it needs full CPU and memory reservations.\n - `\"Normal\"` is vSphere's default scheduling.",
+							Description: "latencySensitivity is Normal or High.\n\nPossible enum values:\n - `\"High\"` gives each vCPU exclusive access to a core; it needs full CPU and memory reservations.\n - `\"Normal\"` is vSphere's default scheduling.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"High", "Normal"},
@@ -5183,26 +8381,26 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineCPU(ref common.ReferenceCallback)
 					},
 					"exposeVNUMA": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ExposeVNUMA keeps the vNUMA topology visible to the guest.",
+							Description: "exposeVNUMA keeps the vNUMA topology visible to the guest.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"reservation": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Reservation is the guaranteed CPU in hertz, for example 2G for 2 GHz; whole megahertz.",
+							Description: "reservation is the guaranteed CPU in hertz, for example 2G for 2 GHz; whole megahertz.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"limit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Limit is the most CPU in hertz; whole megahertz.",
+							Description: "limit is the most CPU in hertz; whole megahertz.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"shares": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Shares is the weight under contention.",
+							Description: "shares is the weight under contention.",
 							Ref:         ref(vmv1alpha1.Shares{}.OpenAPIModelName()),
 						},
 					},
@@ -5237,14 +8435,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineClass(ref common.ReferenceCallbac
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Standard object metadata.",
+							Description: "metadata is the standard object metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Spec is the size.",
+							Description: "spec is the size.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachineClassSpec{}.OpenAPIModelName()),
 						},
@@ -5253,7 +8451,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineClass(ref common.ReferenceCallbac
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.VirtualMachineClassSpec{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+			vmv1alpha1.VirtualMachineClassSpec{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -5282,12 +8480,12 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineClassList(ref common.ReferenceCal
 						SchemaProps: spec.SchemaProps{
 							Description: "Standard list metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
 						},
 					},
 					"items": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Items are the classes.",
+							Description: "items are the classes.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -5303,7 +8501,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineClassList(ref common.ReferenceCal
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.VirtualMachineClass{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+			vmv1alpha1.VirtualMachineClass{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -5316,40 +8514,39 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineClassSpec(ref common.ReferenceCal
 				Properties: map[string]spec.Schema{
 					"cpu": {
 						SchemaProps: spec.SchemaProps{
-							Description: "CPU of the virtual machines; sockets, cores or threads are required.",
+							Description: "cpu of the virtual machines; sockets, cores or threads are required.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachineCPU{}.OpenAPIModelName()),
 						},
 					},
 					"memory": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Memory of the virtual machines; guest is required.",
+							Description: "memory of the virtual machines; guest is required.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachineMemory{}.OpenAPIModelName()),
 						},
 					},
 					"devices": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Devices of the virtual machines.",
+							Description: "devices of the virtual machines.",
 							Ref:         ref(vmv1alpha1.VirtualMachineDevices{}.OpenAPIModelName()),
 						},
 					},
 					"minHardwareVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "MinHardwareVersion is the lowest virtual hardware version.",
+							Description: "minHardwareVersion is the lowest virtual hardware version.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"description": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Description for people.",
+							Description: "description for people.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 				},
-				Required: []string{"cpu", "memory"},
 			},
 		},
 		Dependencies: []string{
@@ -5366,7 +8563,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineClassStatus(ref common.ReferenceC
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the class.",
+							Description: "name of the class.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -5374,7 +8571,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineClassStatus(ref common.ReferenceC
 					},
 					"generation": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Generation of the class that was applied.",
+							Description: "generation of the class that was applied.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -5409,14 +8606,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineConsole(ref common.ReferenceCallb
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Standard object metadata: name and namespace of the virtual machine.",
+							Description: "metadata is the standard object metadata: name and namespace of the virtual machine.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Status says how to connect. It is empty in the answer to a dry run.",
+							Description: "status says how to connect. It is empty in the answer to a dry run.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachineConsoleStatus{}.OpenAPIModelName()),
 						},
@@ -5425,7 +8622,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineConsole(ref common.ReferenceCallb
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.VirtualMachineConsoleStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+			vmv1alpha1.VirtualMachineConsoleStatus{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -5438,55 +8635,55 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineConsoleStatus(ref common.Referenc
 				Properties: map[string]spec.Schema{
 					"url": {
 						SchemaProps: spec.SchemaProps{
-							Description: "URL of the WebSocket (WebMKS), ticket included. Its protocol is RFB with extensions of VMware.",
+							Description: "url of the WebSocket (WebMKS), ticket included. Its protocol is RFB with extensions of VMware.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"host": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Host is the ESXi host, as vCenter names it.",
+							Description: "host is the ESXi host, as vCenter names it.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"port": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Port of the host.",
+							Description: "port of the host.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"ticket": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Ticket to connect with, good for one connection.",
+							Description: "ticket to connect with, good for one connection.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"sslThumbprint": {
 						SchemaProps: spec.SchemaProps{
-							Description: "SSLThumbprint is the SHA-1 thumbprint of the certificate of the host. Empty if the host tells none.",
+							Description: "sslThumbprint is the SHA-1 thumbprint of the certificate of the host. Empty if the host tells none.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"sslThumbprintSHA256": {
 						SchemaProps: spec.SchemaProps{
-							Description: "SSLThumbprintSHA256 is the SHA-256 thumbprint of the same. Empty before vSphere 7.0.3.",
+							Description: "sslThumbprintSHA256 is the SHA-256 thumbprint of the same. Empty before vSphere 7.0.3.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"expirationTimestamp": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ExpirationTimestamp is when the ticket ends at the latest if nobody connects: 30 minutes after it was given, as VMware says of such tickets. vCenter itself does not tell.",
-							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+							Description: "expirationTimestamp is when the ticket ends at the latest if nobody connects: 30 minutes after it was given, as VMware says of such tickets. vCenter itself does not tell.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"remoteConsoleURL": {
 						SchemaProps: spec.SchemaProps{
-							Description: "RemoteConsoleURL opens VMware Remote Console, for who has an account of vCenter and logs in with that. The ticket is no part of it.",
+							Description: "remoteConsoleURL opens VMware Remote Console, for who has an account of vCenter and logs in with that. The ticket is no part of it.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5495,7 +8692,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineConsoleStatus(ref common.Referenc
 			},
 		},
 		Dependencies: []string{
-			v1.Time{}.OpenAPIModelName()},
+			metav1.Time{}.OpenAPIModelName()},
 	}
 }
 
@@ -5508,7 +8705,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineDeletion(ref common.ReferenceCall
 				Properties: map[string]spec.Schema{
 					"powerOffMode": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PowerOffMode says how to power off. Defaults to spec.powerOffMode. Soft is TrySoft: a guest that does not answer keeps nobody from deleting its VM.\n\nPossible enum values:\n - `\"Hard\"` acts on the virtual machine without asking the guest.\n - `\"Soft\"` asks the guest through VMware Tools and waits for it.\n - `\"TrySoft\"` asks the guest and acts hard when the guest did not answer within five minutes.",
+							Description: "powerOffMode says how to power off. Defaults to spec.powerOffMode. Soft is TrySoft: a guest that does not answer keeps nobody from deleting its VM.\n\nPossible enum values:\n - `\"Hard\"` acts on the virtual machine without asking the guest.\n - `\"Soft\"` asks the guest through VMware Tools and waits for it.\n - `\"TrySoft\"` asks the guest and acts hard when the guest did not answer within five minutes.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Hard", "Soft", "TrySoft"},
@@ -5516,7 +8713,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineDeletion(ref common.ReferenceCall
 					},
 					"timeoutSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "TimeoutSeconds is how long the guest is waited for before it is powered off hard, in seconds, 1 to 86400. Defaults to terminationGracePeriodSeconds.",
+							Description: "timeoutSeconds is how long the guest is waited for before it is powered off hard, in seconds, 1 to 86400. Defaults to terminationGracePeriodSeconds.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -5536,7 +8733,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineDevice(ref common.ReferenceCallba
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the device in this list.",
+							Description: "name of the device in this list.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -5544,7 +8741,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineDevice(ref common.ReferenceCallba
 					},
 					"deviceName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "DeviceName is the vGPU profile, for example grid_a100-10c, or vendor:device in hexadecimal.",
+							Description: "deviceName is the vGPU profile, for example grid_a100-10c, or vendor:device in hexadecimal.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -5571,7 +8768,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineDevices(ref common.ReferenceCallb
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "GPUs are the vGPU profiles or pass-through GPUs.",
+							Description: "gpus are the vGPU profiles or pass-through GPUs.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -5589,7 +8786,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineDevices(ref common.ReferenceCallb
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "HostDevices are the pass-through PCI devices (Dynamic DirectPath I/O).",
+							Description: "hostDevices are the pass-through PCI devices (Dynamic DirectPath I/O).",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -5602,33 +8799,33 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineDevices(ref common.ReferenceCallb
 					},
 					"tpm": {
 						SchemaProps: spec.SchemaProps{
-							Description: "TPM is the virtual trusted platform module; needs EFI.",
+							Description: "tpm is the virtual trusted platform module; needs EFI.",
 							Ref:         ref(vmv1alpha1.VirtualMachineTPM{}.OpenAPIModelName()),
 						},
 					},
 					"video": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Video configures the video card.",
+							Description: "video configures the video card.",
 							Ref:         ref(vmv1alpha1.VirtualMachineVideo{}.OpenAPIModelName()),
 						},
 					},
 					"disableHotplug": {
 						SchemaProps: spec.SchemaProps{
-							Description: "DisableHotplug turns hot-add of devices off.",
+							Description: "disableHotplug turns hot-add of devices off.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"autoattachGraphicsDevice": {
 						SchemaProps: spec.SchemaProps{
-							Description: "AutoattachGraphicsDevice adds the video card. Unset, it is added.",
+							Description: "autoattachGraphicsDevice adds the video card. Unset, it is added.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"autoattachSerialConsole": {
 						SchemaProps: spec.SchemaProps{
-							Description: "AutoattachSerialConsole adds a serial port.",
+							Description: "autoattachSerialConsole adds a serial port.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -5650,7 +8847,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineFirmware(ref common.ReferenceCall
 				Properties: map[string]spec.Schema{
 					"bootloader": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Bootloader is BIOS or EFI. The image decides when unset.\n\nPossible enum values:\n - `\"BIOS\"` is legacy BIOS.\n - `\"EFI\"` is UEFI.",
+							Description: "bootloader is BIOS or EFI. The image decides when unset.\n\nPossible enum values:\n - `\"BIOS\"` is legacy BIOS.\n - `\"EFI\"` is UEFI.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"BIOS", "EFI"},
@@ -5658,14 +8855,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineFirmware(ref common.ReferenceCall
 					},
 					"secureBoot": {
 						SchemaProps: spec.SchemaProps{
-							Description: "SecureBoot turns UEFI secure boot on; needs EFI.",
+							Description: "secureBoot turns UEFI secure boot on; needs EFI.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"uuid": {
 						SchemaProps: spec.SchemaProps{
-							Description: "UUID is the BIOS UUID. The server fills it at creation. Immutable once set.",
+							Description: "uuid is the BIOS UUID. The server fills it at creation. Immutable once set.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5699,21 +8896,21 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroup(ref common.ReferenceCallbac
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Standard object metadata.",
+							Description: "metadata is the standard object metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Spec is the desired state, owned by users.",
+							Description: "spec is the desired state, owned by users.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachineGroupSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Status is the observed state, owned by the controllers.",
+							Description: "status is the observed state, owned by the controllers.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachineGroupStatus{}.OpenAPIModelName()),
 						},
@@ -5722,7 +8919,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroup(ref common.ReferenceCallbac
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.VirtualMachineGroupSpec{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineGroupStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+			vmv1alpha1.VirtualMachineGroupSpec{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineGroupStatus{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -5751,12 +8948,12 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupList(ref common.ReferenceCal
 						SchemaProps: spec.SchemaProps{
 							Description: "Standard list metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
 						},
 					},
 					"items": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Items are the groups.",
+							Description: "items are the groups.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -5772,7 +8969,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupList(ref common.ReferenceCal
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.VirtualMachineGroup{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+			vmv1alpha1.VirtualMachineGroup{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -5785,14 +8982,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupMember(ref common.ReferenceC
 				Properties: map[string]spec.Schema{
 					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Kind of the member. Allowed: VirtualMachine, VirtualMachineGroup. Defaults to VirtualMachine.",
+							Description: "kind of the member. Allowed: VirtualMachine, VirtualMachineGroup. Defaults to VirtualMachine.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the member.",
+							Description: "name of the member.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -5812,9 +9009,32 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupMemberStatus(ref common.Refe
 				Description: "VirtualMachineGroupMemberStatus is a member as it is, and what the group asks of it.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions of the member in the group: GroupLinked, PowerStateSynced and Ready.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(metav1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
 					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Kind of the member.",
+							Description: "kind of the member.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -5822,7 +9042,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupMemberStatus(ref common.Refe
 					},
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the member.",
+							Description: "name of the member.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -5830,14 +9050,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupMemberStatus(ref common.Refe
 					},
 					"uid": {
 						SchemaProps: spec.SchemaProps{
-							Description: "UID of the member, empty while there is none of the name.",
+							Description: "uid of the member, empty while there is none of the name.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"powerState": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PowerState of the member now.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Description: "powerState of the member now.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
@@ -5845,7 +9065,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupMemberStatus(ref common.Refe
 					},
 					"desiredPowerState": {
 						SchemaProps: spec.SchemaProps{
-							Description: "DesiredPowerState is the one that the group asks of the member now: it becomes that of the group when the step of the member begins. A member that sets its own goes by that.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Description: "desiredPowerState is the one that the group asks of the member now: it becomes that of the group when the step of the member begins. A member that sets its own goes by that.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
@@ -5853,29 +9073,8 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupMemberStatus(ref common.Refe
 					},
 					"desiredSince": {
 						SchemaProps: spec.SchemaProps{
-							Description: "DesiredSince is since when it does.",
-							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
-						},
-					},
-					"conditions": {
-						VendorExtensible: spec.VendorExtensible{
-							Extensions: spec.Extensions{
-								"x-kubernetes-list-map-keys": []interface{}{
-									"type",
-								},
-								"x-kubernetes-list-type": "map",
-							},
-						},
-						SchemaProps: spec.SchemaProps{
-							Description: "Conditions of the member in the group: GroupLinked, PowerStateSynced and Ready.",
-							Type:        []string{"array"},
-							Items: &spec.SchemaOrArray{
-								Schema: &spec.Schema{
-									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1.Condition{}.OpenAPIModelName()),
-									},
-								},
-							},
+							Description: "desiredSince is since when it does.",
+							Ref:         ref(metav1.MicroTime{}.OpenAPIModelName()),
 						},
 					},
 				},
@@ -5883,7 +9082,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupMemberStatus(ref common.Refe
 			},
 		},
 		Dependencies: []string{
-			v1.Condition{}.OpenAPIModelName(), v1.MicroTime{}.OpenAPIModelName()},
+			metav1.Condition{}.OpenAPIModelName(), metav1.MicroTime{}.OpenAPIModelName()},
 	}
 }
 
@@ -5896,7 +9095,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupPlacement(ref common.Referen
 				Properties: map[string]spec.Schema{
 					"policy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Policy is Together or Apart. A member stays where it is when others come.\n\nPossible enum values:\n - `\"Apart\"` puts a member where the fewest of the others are, of all places that can hold it.\n - `\"Together\"` puts members where the others are.",
+							Description: "policy is Together or Apart. A member stays where it is when others come.\n\nPossible enum values:\n - `\"Apart\"` puts a member where the fewest of the others are, of all places that can hold it.\n - `\"Together\"` puts members where the others are.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -5905,7 +9104,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupPlacement(ref common.Referen
 					},
 					"topology": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Topology is Zone.\n\nPossible enum values:\n - `\"Zone\"` is a Zone.",
+							Description: "topology is Zone.\n\nPossible enum values:\n - `\"Zone\"` is a Zone.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -5928,7 +9127,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupSpec(ref common.ReferenceCal
 				Properties: map[string]spec.Schema{
 					"groupName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "GroupName names the VirtualMachineGroup of the namespace that this one is a member of.",
+							Description: "groupName names the VirtualMachineGroup of the namespace that this one is a member of.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5940,7 +9139,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupSpec(ref common.ReferenceCal
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "BootOrder are the steps in which the group is powered on; it is powered off and suspended in the reverse order. At most 64, with at most 512 members in all. A member is linked when it names the group in its own spec.groupName.",
+							Description: "bootOrder are the steps in which the group is powered on; it is powered off and suspended in the reverse order. At most 64, with at most 512 members in all. A member is linked when it names the group in its own spec.groupName.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -5953,7 +9152,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupSpec(ref common.ReferenceCal
 					},
 					"powerState": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PowerState is the desired power state of all members that leave theirs unset. When it is unset, the group inherits that of the group that it is in; without one, such members stay as they are.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Description: "powerState is the desired power state of all members that leave theirs unset. When it is unset, the group inherits that of the group that it is in; without one, such members stay as they are.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
@@ -5961,7 +9160,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupSpec(ref common.ReferenceCal
 					},
 					"placement": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Placement says where the virtual machines of the group go in relation to each other. It counts when one is created that does not ask for a zone itself.",
+							Description: "placement says where the virtual machines of the group go in relation to each other. It counts when one is created that does not ask for a zone itself.",
 							Ref:         ref(vmv1alpha1.VirtualMachineGroupPlacement{}.OpenAPIModelName()),
 						},
 					},
@@ -5986,16 +9185,18 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupStatus(ref common.ReferenceC
 								"x-kubernetes-list-map-keys": []interface{}{
 									"type",
 								},
-								"x-kubernetes-list-type": "map",
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Conditions are GroupLinked, if it is in another group, PowerStateSynced and Ready.",
+							Description: "conditions are GroupLinked, if it is in another group, PowerStateSynced and Ready.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1.Condition{}.OpenAPIModelName()),
+										Ref: ref(metav1.Condition{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -6003,14 +9204,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupStatus(ref common.ReferenceC
 					},
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ObservedGeneration is the generation that the status tells of.",
+							Description: "observedGeneration is the generation that the status tells of.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"powerState": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PowerState is the one that the members are brought to now; empty if none is wanted.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Description: "powerState is the one that the members are brought to now; empty if none is wanted.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
@@ -6018,8 +9219,8 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupStatus(ref common.ReferenceC
 					},
 					"powerStateTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PowerStateTime is since when.",
-							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
+							Description: "powerStateTime is since when.",
+							Ref:         ref(metav1.MicroTime{}.OpenAPIModelName()),
 						},
 					},
 					"members": {
@@ -6033,7 +9234,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupStatus(ref common.ReferenceC
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Members are those that spec names, as they are.",
+							Description: "members are those that spec names, as they are.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -6048,7 +9249,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupStatus(ref common.ReferenceC
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.VirtualMachineGroupMemberStatus{}.OpenAPIModelName(), v1.Condition{}.OpenAPIModelName(), v1.MicroTime{}.OpenAPIModelName()},
+			vmv1alpha1.VirtualMachineGroupMemberStatus{}.OpenAPIModelName(), metav1.Condition{}.OpenAPIModelName(), metav1.MicroTime{}.OpenAPIModelName()},
 	}
 }
 
@@ -6066,7 +9267,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupStep(ref common.ReferenceCal
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Members of the step, at most 256.",
+							Description: "members of the step, at most 256.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -6079,21 +9280,21 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupStep(ref common.ReferenceCal
 					},
 					"powerOnDelaySeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PowerOnDelaySeconds is how long after the step before, or after the group was told, the members are powered on, in seconds, 0 to 86400.",
+							Description: "powerOnDelaySeconds is how long after the step before, or after the group was told, the members are powered on, in seconds, 0 to 86400.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"powerOffDelaySeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PowerOffDelaySeconds is how long after the next step, or after the group was told, the members are powered off or suspended, in seconds, 0 to 86400.",
+							Description: "powerOffDelaySeconds is how long after the next step, or after the group was told, the members are powered off or suspended, in seconds, 0 to 86400.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"waitFor": {
 						SchemaProps: spec.SchemaProps{
-							Description: "WaitFor says what is waited for between this step and the next one, after which the delay counts. Defaults to Nothing.\n\nPossible enum values:\n - `\"Nothing\"` waits for nothing but the delay.\n - `\"Ready\"` powers the next step on when every member of this one is Ready, and powers this one off or suspends it when no member of the next one runs any more.",
+							Description: "waitFor says what is waited for between this step and the next one, after which the delay counts. Defaults to Nothing.\n\nPossible enum values:\n - `\"Nothing\"` waits for nothing but the delay.\n - `\"Ready\"` powers the next step on when every member of this one is Ready, and powers this one off or suspends it when no member of the next one runs any more.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Nothing", "Ready"},
@@ -6101,7 +9302,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGroupStep(ref common.ReferenceCal
 					},
 					"waitTimeoutSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "WaitTimeoutSeconds is how long that is waited for at most, in seconds, 1 to 86400. It is waited for ever when unset.",
+							Description: "waitTimeoutSeconds is how long that is waited for at most, in seconds, 1 to 86400. It is waited for ever when unset.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -6124,42 +9325,42 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGuestStatus(ref common.ReferenceC
 				Properties: map[string]spec.Schema{
 					"guestID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "GuestID is the guest operating system identifier that Tools reports.",
+							Description: "guestID is the guest operating system identifier that Tools reports.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"guestFullName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "GuestFullName is the name of the guest operating system.",
+							Description: "guestFullName is the name of the guest operating system.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"hostName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "HostName is the host name that Tools reports.",
+							Description: "hostName is the host name that Tools reports.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"toolsRunning": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ToolsRunning is true while VMware Tools runs.",
+							Description: "toolsRunning is true while VMware Tools runs.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"toolsVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ToolsVersion is the version of VMware Tools.",
+							Description: "toolsVersion is the version of VMware Tools.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"heartbeat": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Heartbeat is the heartbeat colour.\n\nPossible enum values:\n - `\"Gray\"` is no heartbeat: VMware Tools not installed or not running.\n - `\"Green\"` is a regular heartbeat.\n - `\"Red\"` is no heartbeat for some time.\n - `\"Yellow\"` is an intermittent heartbeat.",
+							Description: "heartbeat is the heartbeat colour.\n\nPossible enum values:\n - `\"Gray\"` is no heartbeat: VMware Tools not installed or not running.\n - `\"Green\"` is a regular heartbeat.\n - `\"Red\"` is no heartbeat for some time.\n - `\"Yellow\"` is an intermittent heartbeat.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Gray", "Green", "Red", "Yellow"},
@@ -6167,15 +9368,15 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineGuestStatus(ref common.ReferenceC
 					},
 					"bootTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "BootTime is when the virtual machine was last powered on.",
-							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+							Description: "bootTime is when the virtual machine was last powered on.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 				},
 			},
 		},
 		Dependencies: []string{
-			v1.Time{}.OpenAPIModelName()},
+			metav1.Time{}.OpenAPIModelName()},
 	}
 }
 
@@ -6202,21 +9403,21 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImage(ref common.ReferenceCallbac
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Standard object metadata.",
+							Description: "metadata is the standard object metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Spec says where the image is. Immutable.",
+							Description: "spec says where the image is. Immutable.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachineImageSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Status is the observed state.",
+							Description: "status is the observed state.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachineImageStatus{}.OpenAPIModelName()),
 						},
@@ -6225,7 +9426,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImage(ref common.ReferenceCallbac
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.VirtualMachineImageSpec{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineImageStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+			vmv1alpha1.VirtualMachineImageSpec{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineImageStatus{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -6252,30 +9453,31 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCache(ref common.ReferenceCa
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Standard object metadata.",
+							Description: "metadata is the standard object metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Spec says of what copies are kept, and where.",
+							Description: "spec says of what copies are kept, and where.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachineImageCacheSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Status is the observed state.",
+							Description: "status is the observed state.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachineImageCacheStatus{}.OpenAPIModelName()),
 						},
 					},
 				},
+				Required: []string{"spec"},
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.VirtualMachineImageCacheSpec{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineImageCacheStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+			vmv1alpha1.VirtualMachineImageCacheSpec{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineImageCacheStatus{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -6288,7 +9490,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheFile(ref common.Referen
 				Properties: map[string]spec.Schema{
 					"id": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ID of the file in the image, as its descriptor names it.",
+							Description: "id of the file in the image, as its descriptor names it.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -6296,7 +9498,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheFile(ref common.Referen
 					},
 					"path": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Path of the copy as a datastore path.",
+							Description: "path of the copy as a datastore path.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -6304,7 +9506,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheFile(ref common.Referen
 					},
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Type is Disk or Other.\n\nPossible enum values:\n - `\"Disk\"` is a virtual disk.\n - `\"Other\"` is any other file, for example the one of the firmware's variables.",
+							Description: "type is Disk or Other.\n\nPossible enum values:\n - `\"Disk\"` is a virtual disk.\n - `\"Other\"` is any other file, for example the one of the firmware's variables.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -6313,7 +9515,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheFile(ref common.Referen
 					},
 					"contentSize": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ContentSize of the copy on the datastore, in bytes.",
+							Description: "contentSize of the copy on the datastore, in bytes.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
@@ -6351,12 +9553,12 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheList(ref common.Referen
 						SchemaProps: spec.SchemaProps{
 							Description: "Standard list metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
 						},
 					},
 					"items": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Items are the caches.",
+							Description: "items are the caches.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -6372,7 +9574,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheList(ref common.Referen
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.VirtualMachineImageCache{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+			vmv1alpha1.VirtualMachineImageCache{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -6385,14 +9587,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheLocation(ref common.Ref
 				Properties: map[string]spec.Schema{
 					"vCenter": {
 						SchemaProps: spec.SchemaProps{
-							Description: "VCenter is the name of the VCenter. Defaults to default.",
+							Description: "vCenter is the name of the VCenter. Defaults to default.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"datastore": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Datastore is the inventory path of the datastore, for example /DC0/datastore/ssd, or its name where only one has it.",
+							Description: "datastore is the inventory path of the datastore, for example /DC0/datastore/ssd, or its name where only one has it.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -6400,7 +9602,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheLocation(ref common.Ref
 					},
 					"storagePolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "StoragePolicy is the name or the ID of the storage policy that the copies have. None when unset.",
+							Description: "storagePolicy is the name or the ID of the storage policy that the copies have. None when unset.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -6419,9 +9621,32 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheLocationStatus(ref comm
 				Description: "VirtualMachineImageCacheLocationStatus is what is known of one place.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions are the observations in detail: Ready.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(metav1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
 					"vCenter": {
 						SchemaProps: spec.SchemaProps{
-							Description: "VCenter is the name of the VCenter.",
+							Description: "vCenter is the name of the VCenter.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -6429,7 +9654,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheLocationStatus(ref comm
 					},
 					"datastore": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Datastore as the spec writes it.",
+							Description: "datastore as the spec writes it.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -6437,42 +9662,42 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheLocationStatus(ref comm
 					},
 					"storagePolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "StoragePolicy as the spec writes it.",
+							Description: "storagePolicy as the spec writes it.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"datastoreID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "DatastoreID is vSphere's managed object ID of the datastore; empty until it is found.",
+							Description: "datastoreID is vSphere's managed object ID of the datastore; empty until it is found.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"profileID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ProfileID is vSphere's ID of the storage policy; empty without one, or until it is found.",
+							Description: "profileID is vSphere's ID of the storage policy; empty without one, or until it is found.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"itemID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ItemID is vSphere's ID of the library item that the copies are of.",
+							Description: "itemID is vSphere's ID of the library item that the copies are of.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"contentVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ContentVersion is the version of the item that the copies are of.",
+							Description: "contentVersion is the version of the item that the copies are of.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"directory": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Directory of the copies as a datastore path, for example [ssd] slipway-images/a.",
+							Description: "directory of the copies as a datastore path, for example [ssd] slipway-images/a.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -6484,7 +9709,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheLocationStatus(ref comm
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Files are the copies, in the order of the image.",
+							Description: "files are the copies, in the order of the image.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -6497,42 +9722,21 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheLocationStatus(ref comm
 					},
 					"contentSize": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ContentSize is what the copies take on the datastore, in bytes.",
+							Description: "contentSize is what the copies take on the datastore, in bytes.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"progress": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Progress of the copies, in percent; 100 when all are there.",
+							Description: "progress of the copies, in percent; 100 when all are there.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"lastUsed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "LastUsed is when a virtual machine was last made of the copies, to the minute.",
-							Ref:         ref(v1.Time{}.OpenAPIModelName()),
-						},
-					},
-					"conditions": {
-						VendorExtensible: spec.VendorExtensible{
-							Extensions: spec.Extensions{
-								"x-kubernetes-list-map-keys": []interface{}{
-									"type",
-								},
-								"x-kubernetes-list-type": "map",
-							},
-						},
-						SchemaProps: spec.SchemaProps{
-							Description: "Conditions are the observations in detail: Ready.",
-							Type:        []string{"array"},
-							Items: &spec.SchemaOrArray{
-								Schema: &spec.Schema{
-									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1.Condition{}.OpenAPIModelName()),
-									},
-								},
-							},
+							Description: "lastUsed is when a virtual machine was last made of the copies, to the minute.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 				},
@@ -6540,7 +9744,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheLocationStatus(ref comm
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.VirtualMachineImageCacheFile{}.OpenAPIModelName(), resource.Quantity{}.OpenAPIModelName(), v1.Condition{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
+			vmv1alpha1.VirtualMachineImageCacheFile{}.OpenAPIModelName(), resource.Quantity{}.OpenAPIModelName(), metav1.Condition{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName()},
 	}
 }
 
@@ -6553,7 +9757,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheSpec(ref common.Referen
 				Properties: map[string]spec.Schema{
 					"contentLibrary": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ContentLibrary is the OVF item of a content library whose files are kept, of the vCenter of each location. Immutable.",
+							Description: "contentLibrary is the OVF item of a content library whose files are kept, of the vCenter of each location. Immutable.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.ContentLibraryImageSource{}.OpenAPIModelName()),
 						},
@@ -6565,7 +9769,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheSpec(ref common.Referen
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Locations are where copies are kept, at most 64. One that is taken away gives its copies up when no disk and no copy needs them any more.",
+							Description: "locations are where copies are kept, at most 64. One that is taken away gives its copies up when no disk and no copy needs them any more.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -6598,16 +9802,18 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheStatus(ref common.Refer
 								"x-kubernetes-list-map-keys": []interface{}{
 									"type",
 								},
-								"x-kubernetes-list-type": "map",
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Conditions are the observations in detail: Ready, and before it ProviderReady, OVFReady and FilesReady.",
+							Description: "conditions are the observations in detail: Ready, and before it ProviderReady, OVFReady and FilesReady.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1.Condition{}.OpenAPIModelName()),
+										Ref: ref(metav1.Condition{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -6620,7 +9826,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheStatus(ref common.Refer
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Locations are what is known of each place that has copies, or is to have them.",
+							Description: "locations are what is known of each place that has copies, or is to have them.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -6635,7 +9841,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheStatus(ref common.Refer
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.VirtualMachineImageCacheLocationStatus{}.OpenAPIModelName(), v1.Condition{}.OpenAPIModelName()},
+			vmv1alpha1.VirtualMachineImageCacheLocationStatus{}.OpenAPIModelName(), metav1.Condition{}.OpenAPIModelName()},
 	}
 }
 
@@ -6648,14 +9854,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageDisk(ref common.ReferenceCal
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name that the image has for it, for example Hard disk 1.",
+							Description: "name that the image has for it, for example Hard disk 1.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"capacity": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Capacity of the disk as the guest sees it, in bytes; absent where the image leaves it to the deployment.",
+							Description: "capacity of the disk as the guest sees it, in bytes; absent where the image leaves it to the deployment.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
@@ -6692,12 +9898,12 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageList(ref common.ReferenceCal
 						SchemaProps: spec.SchemaProps{
 							Description: "Standard list metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
 						},
 					},
 					"items": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Items are the images.",
+							Description: "items are the images.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -6713,7 +9919,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageList(ref common.ReferenceCal
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.VirtualMachineImage{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+			vmv1alpha1.VirtualMachineImage{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -6726,7 +9932,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageProperty(ref common.Referenc
 				Properties: map[string]spec.Schema{
 					"key": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Key with class and instance, as spec.bootstrap.vAppConfig names it.",
+							Description: "key with class and instance, as spec.bootstrap.vAppConfig names it.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -6734,42 +9940,42 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageProperty(ref common.Referenc
 					},
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Type of the value as vSphere writes it, for example string(1..), boolean or ip.",
+							Description: "type of the value as vSphere writes it, for example string(1..), boolean or ip.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"label": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Label for people.",
+							Description: "label for people.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"description": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Description for people, cut to 256 bytes.",
+							Description: "description for people, cut to 256 bytes.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"default": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Default is the value that the property has when none is given, cut to 256 bytes; that of a password is not shown.",
+							Description: "default is the value that the property has when none is given, cut to 256 bytes; that of a password is not shown.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"required": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Required is true when a value has to be given: users may set it, it must not be empty, and it has no default.",
+							Description: "required is true when a value has to be given: users may set it, it must not be empty, and it has no default.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"userConfigurable": {
 						SchemaProps: spec.SchemaProps{
-							Description: "UserConfigurable is false for a property whose value is the image's own.",
+							Description: "userConfigurable is false for a property whose value is the image's own.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -6790,14 +9996,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageRef(ref common.ReferenceCall
 				Properties: map[string]spec.Schema{
 					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Kind of the image. Allowed: VirtualMachineImage, ClusterVirtualMachineImage, and VirtualMachine for a clone. Defaults to VirtualMachineImage.",
+							Description: "kind of the image. Allowed: VirtualMachineImage, ClusterVirtualMachineImage, and VirtualMachine for a clone. Defaults to VirtualMachineImage.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the image. A VirtualMachineImage and a VirtualMachine are in the namespace of the virtual machine.",
+							Description: "name of the image. A VirtualMachineImage and a VirtualMachine are in the namespace of the virtual machine.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -6805,7 +10011,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageRef(ref common.ReferenceCall
 					},
 					"snapshot": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Snapshot is the name of a snapshot of the VirtualMachine in vSphere that is cloned. Unset, its present state is cloned, and it must be powered off.",
+							Description: "snapshot is the name of a snapshot of the VirtualMachine in vSphere that is cloned. Unset, its present state is cloned, and it must be powered off.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -6826,13 +10032,13 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageSpec(ref common.ReferenceCal
 				Properties: map[string]spec.Schema{
 					"contentLibrary": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ContentLibrary is an OVF item of a content library.",
+							Description: "contentLibrary is an OVF item of a content library.",
 							Ref:         ref(vmv1alpha1.ContentLibraryImageSource{}.OpenAPIModelName()),
 						},
 					},
 					"template": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Template is a virtual machine template of the inventory.",
+							Description: "template is a virtual machine template of the inventory.",
 							Ref:         ref(vmv1alpha1.TemplateImageSource{}.OpenAPIModelName()),
 						},
 					},
@@ -6857,16 +10063,18 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 								"x-kubernetes-list-map-keys": []interface{}{
 									"type",
 								},
-								"x-kubernetes-list-type": "map",
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Conditions are the observations in detail: Ready and OVFReady.",
+							Description: "conditions are the observations in detail: Ready and OVFReady.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1.Condition{}.OpenAPIModelName()),
+										Ref: ref(metav1.Condition{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -6874,7 +10082,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 					},
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Type is OVF, VMTX, ISO or Template.\n\nPossible enum values:\n - `\"ISO\"` is an ISO item of a content library, for CD-ROM drives.\n - `\"OVF\"` is an OVF item of a content library.\n - `\"Template\"` is a virtual machine template of the inventory.\n - `\"VMTX\"` is an item of a content library that is a virtual machine template.",
+							Description: "type is OVF, VMTX, ISO or Template.\n\nPossible enum values:\n - `\"ISO\"` is an ISO item of a content library, for CD-ROM drives.\n - `\"OVF\"` is an OVF item of a content library.\n - `\"Template\"` is a virtual machine template of the inventory.\n - `\"VMTX\"` is an item of a content library that is a virtual machine template.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"ISO", "OVF", "Template", "VMTX"},
@@ -6882,27 +10090,27 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 					},
 					"contentVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ContentVersion is the version of what status describes, as vSphere counts it: the content version of a library item, the change version of a template.",
+							Description: "contentVersion is the version of what status describes, as vSphere counts it: the content version of a library item, the change version of a template.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"contentSize": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ContentSize is what the image takes on its datastore, in bytes. An item of a subscribed library that was not fetched yet takes none.",
+							Description: "contentSize is what the image takes on its datastore, in bytes. An item of a subscribed library that was not fetched yet takes none.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"guestID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "GuestID is vSphere's identifier of the guest operating system, for example ubuntu64Guest.",
+							Description: "guestID is vSphere's identifier of the guest operating system, for example ubuntu64Guest.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"firmware": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Firmware is BIOS or EFI, empty where the image does not say.\n\nPossible enum values:\n - `\"BIOS\"` is legacy BIOS.\n - `\"EFI\"` is UEFI.",
+							Description: "firmware is BIOS or EFI, empty where the image does not say.\n\nPossible enum values:\n - `\"BIOS\"` is legacy BIOS.\n - `\"EFI\"` is UEFI.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"BIOS", "EFI"},
@@ -6910,14 +10118,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 					},
 					"secureBoot": {
 						SchemaProps: spec.SchemaProps{
-							Description: "SecureBoot is true for an image that wants UEFI secure boot, and absent where it does not say.",
+							Description: "secureBoot is true for an image that wants UEFI secure boot, and absent where it does not say.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"hardwareVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "HardwareVersion is the virtual hardware version, for example 19; absent where the image names none of vSphere's.",
+							Description: "hardwareVersion is the virtual hardware version, for example 19; absent where the image names none of vSphere's.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -6929,7 +10137,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Disks are the disks, in the order of the image: it boots from the first.",
+							Description: "disks are the disks, in the order of the image: it boots from the first.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -6947,7 +10155,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Networks are the networks that the image was made with, by their names there.",
+							Description: "networks are the networks that the image was made with, by their names there.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -6969,7 +10177,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Properties are the OVF properties, which spec.bootstrap.vAppConfig gives values to.",
+							Description: "properties are the OVF properties, which spec.bootstrap.vAppConfig gives values to.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -6982,7 +10190,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 					},
 					"providerItemID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ProviderItemID is vSphere's own ID of what status describes: of a library item, or of a template. It changes when somebody makes another one of the same name.",
+							Description: "providerItemID is vSphere's own ID of what status describes: of a library item, or of a template. It changes when somebody makes another one of the same name.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -6994,7 +10202,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "VCenters are the names of the VCenters that have the image: virtual machines can be made of it in their zones.",
+							Description: "vCenters are the names of the VCenters that have the image: virtual machines can be made of it in their zones.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -7010,7 +10218,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.VirtualMachineImageDisk{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineImageProperty{}.OpenAPIModelName(), resource.Quantity{}.OpenAPIModelName(), v1.Condition{}.OpenAPIModelName()},
+			vmv1alpha1.VirtualMachineImageDisk{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineImageProperty{}.OpenAPIModelName(), resource.Quantity{}.OpenAPIModelName(), metav1.Condition{}.OpenAPIModelName()},
 	}
 }
 
@@ -7023,7 +10231,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineInitialization(ref common.Referen
 				Properties: map[string]spec.Schema{
 					"provisioned": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Provisioned is true once the VM was created, powered on and has an address, and never becomes false again.",
+							Description: "provisioned is true once the VM was created, powered on and has an address, and never becomes false again.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -7057,21 +10265,21 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineInstance(ref common.ReferenceCall
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Standard object metadata.",
+							Description: "metadata is the standard object metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Spec is the effective spec that the VM runs with.",
+							Description: "spec is the effective spec that the VM runs with.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachineInstanceSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Status is the observed state.",
+							Description: "status is the observed state.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachineInstanceStatus{}.OpenAPIModelName()),
 						},
@@ -7080,7 +10288,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineInstance(ref common.ReferenceCall
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.VirtualMachineInstanceSpec{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineInstanceStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+			vmv1alpha1.VirtualMachineInstanceSpec{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineInstanceStatus{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -7109,12 +10317,12 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceList(ref common.Reference
 						SchemaProps: spec.SchemaProps{
 							Description: "Standard list metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
 						},
 					},
 					"items": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Items are the instances.",
+							Description: "items are the instances.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -7130,7 +10338,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceList(ref common.Reference
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.VirtualMachineInstance{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+			vmv1alpha1.VirtualMachineInstance{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -7143,51 +10351,51 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceSpec(ref common.Reference
 				Properties: map[string]spec.Schema{
 					"instancetype": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Instancetype names the instance type revision that was applied.",
+							Description: "instancetype names the instance type revision that was applied.",
 							Ref:         ref(vmv1alpha1.AppliedRevision{}.OpenAPIModelName()),
 						},
 					},
 					"preference": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Preference names the preference revision that was applied.",
+							Description: "preference names the preference revision that was applied.",
 							Ref:         ref(vmv1alpha1.AppliedRevision{}.OpenAPIModelName()),
 						},
 					},
 					"className": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ClassName names the class that was applied.",
+							Description: "className names the class that was applied.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"cpu": {
 						SchemaProps: spec.SchemaProps{
-							Description: "CPU is the effective CPU.",
+							Description: "cpu is the effective CPU.",
 							Ref:         ref(vmv1alpha1.VirtualMachineCPU{}.OpenAPIModelName()),
 						},
 					},
 					"memory": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Memory is the effective memory.",
+							Description: "memory is the effective memory.",
 							Ref:         ref(vmv1alpha1.VirtualMachineMemory{}.OpenAPIModelName()),
 						},
 					},
 					"image": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Image is the image.",
+							Description: "image is the image.",
 							Ref:         ref(vmv1alpha1.VirtualMachineImageRef{}.OpenAPIModelName()),
 						},
 					},
 					"storageClass": {
 						SchemaProps: spec.SchemaProps{
-							Description: "StorageClass is the effective storage class.",
+							Description: "storageClass is the effective storage class.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"network": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Network is the effective network.",
+							Description: "network is the effective network.",
 							Ref:         ref(vmv1alpha1.VirtualMachineNetworkSpec{}.OpenAPIModelName()),
 						},
 					},
@@ -7201,7 +10409,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceSpec(ref common.Reference
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Volumes are the effective volumes.",
+							Description: "volumes are the effective volumes.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -7214,39 +10422,39 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceSpec(ref common.Reference
 					},
 					"bootstrap": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Bootstrap is the guest configuration.",
+							Description: "bootstrap is the guest configuration.",
 							Ref:         ref(vmv1alpha1.VirtualMachineBootstrap{}.OpenAPIModelName()),
 						},
 					},
 					"firmware": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Firmware is the effective firmware.",
+							Description: "firmware is the effective firmware.",
 							Ref:         ref(vmv1alpha1.VirtualMachineFirmware{}.OpenAPIModelName()),
 						},
 					},
 					"devices": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Devices are the effective devices.",
+							Description: "devices are the effective devices.",
 							Ref:         ref(vmv1alpha1.VirtualMachineDevices{}.OpenAPIModelName()),
 						},
 					},
 					"minHardwareVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "MinHardwareVersion is the effective lowest hardware version.",
+							Description: "minHardwareVersion is the effective lowest hardware version.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"guestID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "GuestID is the effective guest operating system identifier.",
+							Description: "guestID is the effective guest operating system identifier.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"nodeSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "NodeSelector restricts the hosts, from the instance type.",
+							Description: "nodeSelector restricts the hosts, from the instance type.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -7261,7 +10469,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceSpec(ref common.Reference
 					},
 					"annotations": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Annotations come from the instance type and the preference.",
+							Description: "annotations come from the instance type and the preference.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -7276,14 +10484,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceSpec(ref common.Reference
 					},
 					"terminationGracePeriodSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "TerminationGracePeriodSeconds bounds a soft power off, in seconds.",
+							Description: "terminationGracePeriodSeconds bounds a soft power off, in seconds.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"bootDisk": {
 						SchemaProps: spec.SchemaProps{
-							Description: "BootDisk is the effective boot disk.",
+							Description: "bootDisk is the effective boot disk.",
 							Ref:         ref(vmv1alpha1.VirtualMachineBootDisk{}.OpenAPIModelName()),
 						},
 					},
@@ -7294,7 +10502,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceSpec(ref common.Reference
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "BootOrder is what the firmware tries to boot from.",
+							Description: "bootOrder is what the firmware tries to boot from.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -7320,9 +10528,32 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceStatus(ref common.Referen
 				Description: "VirtualMachineInstanceStatus is the observed state of a running VM.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions are the observations in detail.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(metav1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
 					"phase": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Phase is a summary for people: Starting, Running, Suspended, Stopping.\n\nPossible enum values:\n - `\"Creating\"` is being created in vSphere.\n - `\"Deleting\"` is being deleted.\n - `\"Failed\"` cannot go on without a change.\n - `\"Pending\"` waits for something that the VM needs.\n - `\"Running\"` is powered on.\n - `\"Starting\"` is being powered on.\n - `\"Stopped\"` is powered off.\n - `\"Stopping\"` is being powered off or suspended.\n - `\"Suspended\"` is suspended.\n - `\"Unknown\"` is not shown by vSphere any more, or not known to be there.",
+							Description: "phase is a summary for people: Starting, Running, Suspended, Stopping.\n\nPossible enum values:\n - `\"Creating\"` is being created in vSphere.\n - `\"Deleting\"` is being deleted.\n - `\"Failed\"` cannot go on without a change.\n - `\"Pending\"` waits for something that the VM needs.\n - `\"Running\"` is powered on.\n - `\"Starting\"` is being powered on.\n - `\"Stopped\"` is powered off.\n - `\"Stopping\"` is being powered off or suspended.\n - `\"Suspended\"` is suspended.\n - `\"Unknown\"` is not shown by vSphere any more, or not known to be there.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Creating", "Deleting", "Failed", "Pending", "Running", "Starting", "Stopped", "Stopping", "Suspended", "Unknown"},
@@ -7330,49 +10561,28 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineInstanceStatus(ref common.Referen
 					},
 					"nodeName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "NodeName is the name of the ESXi host.",
+							Description: "nodeName is the name of the ESXi host.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"network": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Network is the observed network.",
+							Description: "network is the observed network.",
 							Ref:         ref(vmv1alpha1.VirtualMachineNetworkStatus{}.OpenAPIModelName()),
 						},
 					},
 					"guest": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Guest is what VMware Tools reports.",
+							Description: "guest is what VMware Tools reports.",
 							Ref:         ref(vmv1alpha1.VirtualMachineGuestStatus{}.OpenAPIModelName()),
-						},
-					},
-					"conditions": {
-						VendorExtensible: spec.VendorExtensible{
-							Extensions: spec.Extensions{
-								"x-kubernetes-list-map-keys": []interface{}{
-									"type",
-								},
-								"x-kubernetes-list-type": "map",
-							},
-						},
-						SchemaProps: spec.SchemaProps{
-							Description: "Conditions are the observations in detail.",
-							Type:        []string{"array"},
-							Items: &spec.SchemaOrArray{
-								Schema: &spec.Schema{
-									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1.Condition{}.OpenAPIModelName()),
-									},
-								},
-							},
 						},
 					},
 				},
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.VirtualMachineGuestStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineNetworkStatus{}.OpenAPIModelName(), v1.Condition{}.OpenAPIModelName()},
+			vmv1alpha1.VirtualMachineGuestStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineNetworkStatus{}.OpenAPIModelName(), metav1.Condition{}.OpenAPIModelName()},
 	}
 }
 
@@ -7401,12 +10611,12 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineList(ref common.ReferenceCallback
 						SchemaProps: spec.SchemaProps{
 							Description: "Standard list metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
 						},
 					},
 					"items": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Items are the virtual machines.",
+							Description: "items are the virtual machines.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -7422,7 +10632,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineList(ref common.ReferenceCallback
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.VirtualMachine{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+			vmv1alpha1.VirtualMachine{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -7435,45 +10645,45 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineMemory(ref common.ReferenceCallba
 				Properties: map[string]spec.Schema{
 					"guest": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Guest is the memory that the guest sees; a multiple of 4Mi.",
+							Description: "guest is the memory that the guest sees; a multiple of 4Mi.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"maxGuest": {
 						SchemaProps: spec.SchemaProps{
-							Description: "MaxGuest is the ceiling to which memory can be added to a running VM.",
+							Description: "maxGuest is the ceiling to which memory can be added to a running VM.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"hotAddEnabled": {
 						SchemaProps: spec.SchemaProps{
-							Description: "HotAddEnabled lets memory be added to a running VM. It is set while the VM is powered off. Defaults, in the effective spec, to true when maxGuest exceeds guest.",
+							Description: "hotAddEnabled lets memory be added to a running VM. It is set while the VM is powered off. Defaults, in the effective spec, to true when maxGuest exceeds guest.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"hugePageSize": {
 						SchemaProps: spec.SchemaProps{
-							Description: "HugePageSize backs the guest with large pages: 2Mi or 1Gi. 1Gi needs a full memory reservation.",
+							Description: "hugePageSize backs the guest with large pages: 2Mi or 1Gi. 1Gi needs a full memory reservation.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"reservation": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Reservation is the guaranteed memory; whole mebibytes.",
+							Description: "reservation is the guaranteed memory; whole mebibytes.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"limit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Limit is the most memory; whole mebibytes.",
+							Description: "limit is the most memory; whole mebibytes.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"shares": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Shares is the weight under contention.",
+							Description: "shares is the weight under contention.",
 							Ref:         ref(vmv1alpha1.Shares{}.OpenAPIModelName()),
 						},
 					},
@@ -7494,7 +10704,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkInterface(ref common.Refer
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the interface in this list, for example eth0.",
+							Description: "name of the interface in this list, for example eth0.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -7502,21 +10712,21 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkInterface(ref common.Refer
 					},
 					"network": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Network is the vSphere network (standard or distributed port group) by name or inventory path. The server's default network when unset.",
+							Description: "network is the vSphere network (standard or distributed port group) by name or inventory path. The server's default network when unset.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"model": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Model of the adapter: vmxnet3, e1000e, e1000, sriov or virtio, which means vmxnet3. A preference or vmxnet3 when unset.",
+							Description: "model of the adapter: vmxnet3, e1000e, e1000, sriov or virtio, which means vmxnet3. A preference or vmxnet3 when unset.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"macAddress": {
 						SchemaProps: spec.SchemaProps{
-							Description: "MACAddress is the hardware address. vSphere chooses one when unset.",
+							Description: "macAddress is the hardware address. vSphere chooses one when unset.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -7528,7 +10738,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkInterface(ref common.Refer
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Addresses are static IP addresses with prefix length, for example 192.0.2.5/24.",
+							Description: "addresses are static IP addresses with prefix length, for example 192.0.2.5/24.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -7542,35 +10752,35 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkInterface(ref common.Refer
 					},
 					"gateway4": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Gateway4 is the IPv4 gateway.",
+							Description: "gateway4 is the IPv4 gateway.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"gateway6": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Gateway6 is the IPv6 gateway.",
+							Description: "gateway6 is the IPv6 gateway.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"dhcp4": {
 						SchemaProps: spec.SchemaProps{
-							Description: "DHCP4 asks for IPv4 addresses by DHCP. Not together with IPv4 addresses.",
+							Description: "dhcp4 asks for IPv4 addresses by DHCP. Not together with IPv4 addresses.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"dhcp6": {
 						SchemaProps: spec.SchemaProps{
-							Description: "DHCP6 asks for IPv6 addresses by DHCP. Not together with IPv6 addresses.",
+							Description: "dhcp6 asks for IPv6 addresses by DHCP. Not together with IPv6 addresses.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"mtu": {
 						SchemaProps: spec.SchemaProps{
-							Description: "MTU in bytes, 576 to 9000.",
+							Description: "mtu in bytes, 576 to 9000.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -7582,7 +10792,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkInterface(ref common.Refer
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "AddressesFromPools are pools of addresses, at most 8. One address is claimed from each by an IPAddressClaim of ipam.cluster.x-k8s.io in the namespace of the virtual machine, and is given to the guest like those of addresses.",
+							Description: "addressesFromPools are pools of addresses, at most 8. One address is claimed from each by an IPAddressClaim of ipam.cluster.x-k8s.io in the namespace of the virtual machine, and is given to the guest like those of addresses.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -7611,28 +10821,28 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkInterfaceStatus(ref common
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the interface in the spec; empty for interfaces that the guest made itself.",
+							Description: "name of the interface in the spec; empty for interfaces that the guest made itself.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"deviceKey": {
 						SchemaProps: spec.SchemaProps{
-							Description: "DeviceKey is the vSphere device key.",
+							Description: "deviceKey is the vSphere device key.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"macAddress": {
 						SchemaProps: spec.SchemaProps{
-							Description: "MACAddress is the hardware address.",
+							Description: "macAddress is the hardware address.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"connected": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Connected is true when the guest reports a link.",
+							Description: "connected is true when the guest reports a link.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -7644,7 +10854,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkInterfaceStatus(ref common
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "IPAddresses are the addresses with prefix length.",
+							Description: "ipAddresses are the addresses with prefix length.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -7671,21 +10881,21 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkSpec(ref common.ReferenceC
 				Properties: map[string]spec.Schema{
 					"disabled": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Disabled gives the virtual machine no network interface.",
+							Description: "disabled gives the virtual machine no network interface.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"hostName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "HostName is the host name of the guest. Defaults, in the guest, to the name of the virtual machine.",
+							Description: "hostName is the host name of the guest. Defaults, in the guest, to the name of the virtual machine.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"domainName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "DomainName is the DNS domain of the guest.",
+							Description: "domainName is the DNS domain of the guest.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -7697,7 +10907,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkSpec(ref common.ReferenceC
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Nameservers are the IP addresses of the guest's DNS servers.",
+							Description: "nameservers are the IP addresses of the guest's DNS servers.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -7716,7 +10926,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkSpec(ref common.ReferenceC
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "SearchDomains are the guest's DNS search domains.",
+							Description: "searchDomains are the guest's DNS search domains.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -7740,7 +10950,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkSpec(ref common.ReferenceC
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Interfaces are the network interfaces. The server adds one named eth0 when the network is not disabled and none is given at creation.",
+							Description: "interfaces are the network interfaces. The server adds one named eth0 when the network is not disabled and none is given at creation.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -7768,21 +10978,21 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkStatus(ref common.Referenc
 				Properties: map[string]spec.Schema{
 					"primaryIP4": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PrimaryIP4 is the IPv4 address to reach the guest by.",
+							Description: "primaryIP4 is the IPv4 address to reach the guest by.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"primaryIP6": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PrimaryIP6 is the IPv6 address to reach the guest by.",
+							Description: "primaryIP6 is the IPv6 address to reach the guest by.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"hostName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "HostName is the host name that the guest reports.",
+							Description: "hostName is the host name that the guest reports.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -7794,7 +11004,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkStatus(ref common.Referenc
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Interfaces are the observed interfaces.",
+							Description: "interfaces are the observed interfaces.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -7810,6 +11020,50 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineNetworkStatus(ref common.Referenc
 		},
 		Dependencies: []string{
 			vmv1alpha1.VirtualMachineNetworkInterfaceStatus{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineOwner(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineOwner is the Machine whose infrastructure a virtual machine is.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"apiGroup": {
+						SchemaProps: spec.SchemaProps{
+							Description: "apiGroup of the Machine: cluster.slipway.dev, or cluster.x-k8s.io of Cluster API in the host cluster.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the Machine, in the namespace of the virtual machine.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"dataSecretName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "dataSecretName is the Secret with the bootstrap data that the virtual machine was made with.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"dataFormat": {
+						SchemaProps: spec.SchemaProps{
+							Description: "dataFormat is that of the data: cloud-config or ignition.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"apiGroup", "name"},
+			},
+		},
 	}
 }
 
@@ -7836,30 +11090,31 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequest(ref common.Referen
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Standard object metadata.",
+							Description: "metadata is the standard object metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Spec says what is published as what. Immutable but for how long the request stays.",
+							Description: "spec says what is published as what. Immutable but for how long the request stays.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachinePublishRequestSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Status is the observed state.",
+							Description: "status is the observed state.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachinePublishRequestStatus{}.OpenAPIModelName()),
 						},
 					},
 				},
+				Required: []string{"spec"},
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.VirtualMachinePublishRequestSpec{}.OpenAPIModelName(), vmv1alpha1.VirtualMachinePublishRequestStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+			vmv1alpha1.VirtualMachinePublishRequestSpec{}.OpenAPIModelName(), vmv1alpha1.VirtualMachinePublishRequestStatus{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -7888,12 +11143,12 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequestList(ref common.Ref
 						SchemaProps: spec.SchemaProps{
 							Description: "Standard list metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
 						},
 					},
 					"items": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Items are the requests.",
+							Description: "items are the requests.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -7909,7 +11164,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequestList(ref common.Ref
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.VirtualMachinePublishRequest{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+			vmv1alpha1.VirtualMachinePublishRequest{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -7922,27 +11177,27 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequestSpec(ref common.Ref
 				Properties: map[string]spec.Schema{
 					"source": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Source is the virtual machine.",
+							Description: "source is the virtual machine.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachinePublishSource{}.OpenAPIModelName()),
 						},
 					},
 					"target": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Target is the item.",
+							Description: "target is the item.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachinePublishTarget{}.OpenAPIModelName()),
 						},
 					},
 					"ttlSecondsAfterFinished": {
 						SchemaProps: spec.SchemaProps{
-							Description: "TTLSecondsAfterFinished is how long the request stays when it is complete, in seconds. It stays until somebody deletes it when unset.",
+							Description: "ttlSecondsAfterFinished is how long the request stays when it is complete, in seconds. It stays until somebody deletes it when unset.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 				},
-				Required: []string{"source", "target"},
+				Required: []string{"target"},
 			},
 		},
 		Dependencies: []string{
@@ -7963,16 +11218,18 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequestStatus(ref common.R
 								"x-kubernetes-list-map-keys": []interface{}{
 									"type",
 								},
-								"x-kubernetes-list-type": "map",
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Conditions are the observations in detail: Complete, and before it SourceValid, TargetValid, Uploaded and ImageAvailable.",
+							Description: "conditions are the observations in detail: Complete, and before it SourceValid, TargetValid, Uploaded and ImageAvailable.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1.Condition{}.OpenAPIModelName()),
+										Ref: ref(metav1.Condition{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -7980,47 +11237,47 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequestStatus(ref common.R
 					},
 					"attempts": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Attempts is how often it was begun.",
+							Description: "attempts is how often it was begun.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"startTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "StartTime is when the first was begun.",
-							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+							Description: "startTime is when the first was begun.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"completionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "CompletionTime is when all was done.",
-							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+							Description: "completionTime is when all was done.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"itemID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ItemID is vSphere's ID of the item.",
+							Description: "itemID is vSphere's ID of the item.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"contentVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ContentVersion is the version of the item that was made.",
+							Description: "contentVersion is the version of the item that was made.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"imageName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ImageName is the name of the image that stands for the item.",
+							Description: "imageName is the name of the image that stands for the item.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"imageKind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ImageKind is its kind.",
+							Description: "imageKind is its kind.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -8029,7 +11286,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequestStatus(ref common.R
 			},
 		},
 		Dependencies: []string{
-			v1.Condition{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
+			metav1.Condition{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName()},
 	}
 }
 
@@ -8042,7 +11299,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishSource(ref common.Referenc
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of a VirtualMachine of the namespace. Defaults to the name of the request.",
+							Description: "name of a VirtualMachine of the namespace. Defaults to the name of the request.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -8062,7 +11319,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishTarget(ref common.Referenc
 				Properties: map[string]spec.Schema{
 					"contentLibrary": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ContentLibrary is the name of a ContentLibrary that lets the namespace publish.",
+							Description: "contentLibrary is the name of a ContentLibrary that lets the namespace publish.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -8070,14 +11327,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishTarget(ref common.Referenc
 					},
 					"item": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Item is the name of the item. An item of the name that was published from the namespace gets a new version, another is left alone. Defaults to the name of the virtual machine.",
+							Description: "item is the name of the item. An item of the name that was published from the namespace gets a new version, another is left alone. Defaults to the name of the virtual machine.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"description": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Description of the item for people.",
+							Description: "description of the item for people.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -8098,13 +11355,13 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineReadinessProbe(ref common.Referen
 				Properties: map[string]spec.Schema{
 					"tcpSocket": {
 						SchemaProps: spec.SchemaProps{
-							Description: "TCPSocket opens a TCP connection.",
+							Description: "tcpSocket opens a TCP connection.",
 							Ref:         ref(vmv1alpha1.TCPSocketAction{}.OpenAPIModelName()),
 						},
 					},
 					"guestHeartbeat": {
 						SchemaProps: spec.SchemaProps{
-							Description: "GuestHeartbeat looks at the heartbeat of VMware Tools.",
+							Description: "guestHeartbeat looks at the heartbeat of VMware Tools.",
 							Ref:         ref(vmv1alpha1.GuestHeartbeatAction{}.OpenAPIModelName()),
 						},
 					},
@@ -8115,7 +11372,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineReadinessProbe(ref common.Referen
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "GuestInfo compares guestinfo variables.",
+							Description: "guestInfo compares guestinfo variables.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -8128,14 +11385,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineReadinessProbe(ref common.Referen
 					},
 					"periodSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PeriodSeconds between probes of the kind tcpSocket, 1 to 3600. Defaults to 10. The others are decided whenever vSphere reports a change.",
+							Description: "periodSeconds between probes of the kind tcpSocket, 1 to 3600. Defaults to 10. The others are decided whenever vSphere reports a change.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"timeoutSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "TimeoutSeconds of one probe of the kind tcpSocket, 1 to 60. Defaults to 10.",
+							Description: "timeoutSeconds of one probe of the kind tcpSocket, 1 to 60. Defaults to 10.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -8157,14 +11414,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineResources(ref common.ReferenceCal
 				Properties: map[string]spec.Schema{
 					"vcpus": {
 						SchemaProps: spec.SchemaProps{
-							Description: "VCPUs is the number of virtual CPUs.",
+							Description: "vcpus is the number of virtual CPUs.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"memory": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Memory is the guest memory.",
+							Description: "memory is the guest memory.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
@@ -8199,30 +11456,31 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshot(ref common.ReferenceCall
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Standard object metadata.",
+							Description: "metadata is the standard object metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Spec says what is kept. Immutable.",
+							Description: "spec says what is kept. Immutable.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachineSnapshotSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Status is the observed state.",
+							Description: "status is the observed state.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.VirtualMachineSnapshotStatus{}.OpenAPIModelName()),
 						},
 					},
 				},
+				Required: []string{"spec"},
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.VirtualMachineSnapshotSpec{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineSnapshotStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+			vmv1alpha1.VirtualMachineSnapshotSpec{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineSnapshotStatus{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -8251,12 +11509,12 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotList(ref common.Reference
 						SchemaProps: spec.SchemaProps{
 							Description: "Standard list metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
 						},
 					},
 					"items": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Items are the snapshots.",
+							Description: "items are the snapshots.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -8272,7 +11530,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotList(ref common.Reference
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.VirtualMachineSnapshot{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+			vmv1alpha1.VirtualMachineSnapshot{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -8285,7 +11543,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotNode(ref common.Reference
 				Properties: map[string]spec.Schema{
 					"uniqueID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "UniqueID is the managed object ID, for example snapshot-42.",
+							Description: "uniqueID is the managed object ID, for example snapshot-42.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -8293,34 +11551,34 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotNode(ref common.Reference
 					},
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name in vSphere.",
+							Description: "name in vSphere.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"snapshotName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "SnapshotName is the name of the VirtualMachineSnapshot that it is of; empty for one that somebody else made.",
+							Description: "snapshotName is the name of the VirtualMachineSnapshot that it is of; empty for one that somebody else made.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"parent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Parent is the uniqueID of the snapshot that it follows; empty for a root.",
+							Description: "parent is the uniqueID of the snapshot that it follows; empty for a root.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"creationTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "CreationTime is when vSphere made it.",
-							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+							Description: "creationTime is when vSphere made it.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"powerState": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PowerState is that which it keeps.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Description: "powerState is that which it keeps.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
@@ -8328,7 +11586,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotNode(ref common.Reference
 					},
 					"occupied": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Occupied is what only this snapshot occupies on datastores.",
+							Description: "occupied is what only this snapshot occupies on datastores.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
@@ -8337,7 +11595,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotNode(ref common.Reference
 			},
 		},
 		Dependencies: []string{
-			resource.Quantity{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
+			resource.Quantity{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName()},
 	}
 }
 
@@ -8350,7 +11608,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotQuiesce(ref common.Refere
 				Properties: map[string]spec.Schema{
 					"timeoutSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "TimeoutSeconds for the guest, in seconds, 300 to 14400, rounded up to minutes, which vSphere counts in. vSphere's default when unset.",
+							Description: "timeoutSeconds for the guest, in seconds, 300 to 14400, rounded up to minutes, which vSphere counts in. vSphere's default when unset.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -8370,7 +11628,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotSpec(ref common.Reference
 				Properties: map[string]spec.Schema{
 					"vmName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "VMName is the name of the VirtualMachine of the namespace.",
+							Description: "vmName is the name of the VirtualMachine of the namespace.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -8378,20 +11636,20 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotSpec(ref common.Reference
 					},
 					"memory": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Memory keeps the memory of a running virtual machine too, which runs on from there when it is reverted. Excludes quiesce.",
+							Description: "memory keeps the memory of a running virtual machine too, which runs on from there when it is reverted. Excludes quiesce.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"quiesce": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Quiesce lets VMware Tools bring the file systems of a running guest to rest before.",
+							Description: "quiesce lets VMware Tools bring the file systems of a running guest to rest before.",
 							Ref:         ref(vmv1alpha1.VirtualMachineSnapshotQuiesce{}.OpenAPIModelName()),
 						},
 					},
 					"description": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Description for people.",
+							Description: "description for people.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -8418,16 +11676,18 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotStatus(ref common.Referen
 								"x-kubernetes-list-map-keys": []interface{}{
 									"type",
 								},
-								"x-kubernetes-list-type": "map",
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Conditions are Created and Ready.",
+							Description: "conditions are Created and Ready.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1.Condition{}.OpenAPIModelName()),
+										Ref: ref(metav1.Condition{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -8435,20 +11695,20 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotStatus(ref common.Referen
 					},
 					"uniqueID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "UniqueID is the managed object ID of the snapshot, for example snapshot-42.",
+							Description: "uniqueID is the managed object ID of the snapshot, for example snapshot-42.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"creationTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "CreationTime is when vSphere made it.",
-							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+							Description: "creationTime is when vSphere made it.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"powerState": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PowerState is that of the virtual machine then, and after a revert: PoweredOff without memory.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Description: "powerState is that of the virtual machine then, and after a revert: PoweredOff without memory.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
@@ -8456,34 +11716,34 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotStatus(ref common.Referen
 					},
 					"quiesced": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Quiesced is true when the guest was brought to rest.",
+							Description: "quiesced is true when the guest was brought to rest.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"parent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Parent is the managed object ID of the snapshot that it follows.",
+							Description: "parent is the managed object ID of the snapshot that it follows.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"occupied": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Occupied is what only this snapshot occupies on datastores.",
+							Description: "occupied is what only this snapshot occupies on datastores.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"instancetypeRevision": {
 						SchemaProps: spec.SchemaProps{
-							Description: "InstancetypeRevision names the ControllerRevision that the virtual machine had its size from, which is kept as long as the snapshot.",
+							Description: "instancetypeRevision names the ControllerRevision that the virtual machine had its size from, which is kept as long as the snapshot.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"preferenceRevision": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PreferenceRevision names that of its preference.",
+							Description: "preferenceRevision names that of its preference.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -8495,7 +11755,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotStatus(ref common.Referen
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Children are the managed object IDs of the snapshots that follow it.",
+							Description: "children are the managed object IDs of the snapshots that follow it.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -8511,7 +11771,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotStatus(ref common.Referen
 			},
 		},
 		Dependencies: []string{
-			resource.Quantity{}.OpenAPIModelName(), v1.Condition{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
+			resource.Quantity{}.OpenAPIModelName(), metav1.Condition{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName()},
 	}
 }
 
@@ -8524,51 +11784,51 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 				Properties: map[string]spec.Schema{
 					"className": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ClassName names a VirtualMachineClass of the same namespace that gives the size. Mutually exclusive with instancetype and with inline cpu and memory.",
+							Description: "className names a VirtualMachineClass of the same namespace that gives the size. Mutually exclusive with instancetype and with inline cpu and memory.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"instancetype": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Instancetype refers to the instance type that gives the size. Mutually exclusive with className and with inline cpu and memory.",
+							Description: "instancetype refers to the instance type that gives the size. Mutually exclusive with className and with inline cpu and memory.",
 							Ref:         ref(vmv1alpha1.InstancetypeMatcher{}.OpenAPIModelName()),
 						},
 					},
 					"cpu": {
 						SchemaProps: spec.SchemaProps{
-							Description: "CPU gives the virtual CPUs inline.",
+							Description: "cpu gives the virtual CPUs inline.",
 							Ref:         ref(vmv1alpha1.VirtualMachineCPU{}.OpenAPIModelName()),
 						},
 					},
 					"memory": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Memory gives the memory inline.",
+							Description: "memory gives the memory inline.",
 							Ref:         ref(vmv1alpha1.VirtualMachineMemory{}.OpenAPIModelName()),
 						},
 					},
 					"preference": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Preference refers to a preference that fills what this spec and the instance type leave unset.",
+							Description: "preference refers to a preference that fills what this spec and the instance type leave unset.",
 							Ref:         ref(vmv1alpha1.PreferenceMatcher{}.OpenAPIModelName()),
 						},
 					},
 					"image": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Image is the image that the virtual machine is created from. Immutable once set.",
+							Description: "image is the image that the virtual machine is created from. Immutable once set.",
 							Ref:         ref(vmv1alpha1.VirtualMachineImageRef{}.OpenAPIModelName()),
 						},
 					},
 					"storageClass": {
 						SchemaProps: spec.SchemaProps{
-							Description: "StorageClass names the StorageClass of the disks that are made for the virtual machine.",
+							Description: "storageClass names the StorageClass of the disks that are made for the virtual machine.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"powerState": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PowerState is the desired power state. Defaults to PoweredOn, unless groupName is set: then one that is unset is that of the group.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Description: "powerState is the desired power state. Defaults to PoweredOn, unless groupName is set: then one that is unset is that of the group.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
@@ -8576,7 +11836,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 					},
 					"powerOffMode": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PowerOffMode says how to power off. Defaults to TrySoft.\n\nPossible enum values:\n - `\"Hard\"` acts on the virtual machine without asking the guest.\n - `\"Soft\"` asks the guest through VMware Tools and waits for it.\n - `\"TrySoft\"` asks the guest and acts hard when the guest did not answer within five minutes.",
+							Description: "powerOffMode says how to power off. Defaults to TrySoft.\n\nPossible enum values:\n - `\"Hard\"` acts on the virtual machine without asking the guest.\n - `\"Soft\"` asks the guest through VMware Tools and waits for it.\n - `\"TrySoft\"` asks the guest and acts hard when the guest did not answer within five minutes.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Hard", "Soft", "TrySoft"},
@@ -8584,7 +11844,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 					},
 					"suspendMode": {
 						SchemaProps: spec.SchemaProps{
-							Description: "SuspendMode says how to suspend. Defaults to TrySoft.\n\nPossible enum values:\n - `\"Hard\"` acts on the virtual machine without asking the guest.\n - `\"Soft\"` asks the guest through VMware Tools and waits for it.\n - `\"TrySoft\"` asks the guest and acts hard when the guest did not answer within five minutes.",
+							Description: "suspendMode says how to suspend. Defaults to TrySoft.\n\nPossible enum values:\n - `\"Hard\"` acts on the virtual machine without asking the guest.\n - `\"Soft\"` asks the guest through VMware Tools and waits for it.\n - `\"TrySoft\"` asks the guest and acts hard when the guest did not answer within five minutes.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Hard", "Soft", "TrySoft"},
@@ -8592,7 +11852,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 					},
 					"restartMode": {
 						SchemaProps: spec.SchemaProps{
-							Description: "RestartMode says how to restart. Defaults to TrySoft.\n\nPossible enum values:\n - `\"Hard\"` acts on the virtual machine without asking the guest.\n - `\"Soft\"` asks the guest through VMware Tools and waits for it.\n - `\"TrySoft\"` asks the guest and acts hard when the guest did not answer within five minutes.",
+							Description: "restartMode says how to restart. Defaults to TrySoft.\n\nPossible enum values:\n - `\"Hard\"` acts on the virtual machine without asking the guest.\n - `\"Soft\"` asks the guest through VMware Tools and waits for it.\n - `\"TrySoft\"` asks the guest and acts hard when the guest did not answer within five minutes.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Hard", "Soft", "TrySoft"},
@@ -8600,14 +11860,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 					},
 					"nextRestartTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "NextRestartTime asks for one restart: \"now\", which the server replaces with the current time, or an RFC 3339 time. A time that is not later than status.lastRestartTime asks for nothing.",
+							Description: "nextRestartTime asks for one restart: \"now\", which the server replaces with the current time, or an RFC 3339 time. A time that is not later than status.lastRestartTime asks for nothing.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"network": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Network configures the network interfaces and the guest's network.",
+							Description: "network configures the network interfaces and the guest's network.",
 							Ref:         ref(vmv1alpha1.VirtualMachineNetworkSpec{}.OpenAPIModelName()),
 						},
 					},
@@ -8623,7 +11883,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Volumes are the disks beyond those of the image.",
+							Description: "volumes are the disks beyond those of the image.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -8636,31 +11896,31 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 					},
 					"bootstrap": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Bootstrap configures the guest at its first start.",
+							Description: "bootstrap configures the guest at its first start.",
 							Ref:         ref(vmv1alpha1.VirtualMachineBootstrap{}.OpenAPIModelName()),
 						},
 					},
 					"firmware": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Firmware configures BIOS or EFI.",
+							Description: "firmware configures BIOS or EFI.",
 							Ref:         ref(vmv1alpha1.VirtualMachineFirmware{}.OpenAPIModelName()),
 						},
 					},
 					"devices": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Devices are the devices besides disks and network interfaces.",
+							Description: "devices are the devices besides disks and network interfaces.",
 							Ref:         ref(vmv1alpha1.VirtualMachineDevices{}.OpenAPIModelName()),
 						},
 					},
 					"readinessProbe": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ReadinessProbe decides the Ready condition beyond the power state.",
+							Description: "readinessProbe decides the Ready condition beyond the power state.",
 							Ref:         ref(vmv1alpha1.VirtualMachineReadinessProbe{}.OpenAPIModelName()),
 						},
 					},
 					"promoteDisksMode": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PromoteDisksMode says when linked-clone disks are made independent. Defaults to Online.\n\nPossible enum values:\n - `\"Disabled\"` never promotes.\n - `\"Offline\"` promotes while the VM is powered off.\n - `\"Online\"` promotes while the VM runs.",
+							Description: "promoteDisksMode says when linked-clone disks are made independent. Defaults to Online.\n\nPossible enum values:\n - `\"Disabled\"` never promotes.\n - `\"Offline\"` promotes while the VM is powered off.\n - `\"Online\"` promotes while the VM runs.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Disabled", "Offline", "Online"},
@@ -8668,35 +11928,35 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 					},
 					"minHardwareVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "MinHardwareVersion is the lowest virtual hardware version, for example 19 for vmx-19. Allowed: 13 to 22.",
+							Description: "minHardwareVersion is the lowest virtual hardware version, for example 19 for vmx-19. Allowed: 13 to 22.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"guestID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "GuestID is the vSphere guest operating system identifier, for example ubuntu64Guest.",
+							Description: "guestID is the vSphere guest operating system identifier, for example ubuntu64Guest.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"groupName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "GroupName names the VirtualMachineGroup of the namespace that this virtual machine is a member of. It is when the group names it too.",
+							Description: "groupName names the VirtualMachineGroup of the namespace that this virtual machine is a member of. It is when the group names it too.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"currentSnapshotName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "CurrentSnapshotName asks to revert to the VirtualMachineSnapshot of the name: the virtual machine becomes what it was then, and so do labels, annotations and spec of the object, with which this field is empty again. What happened since is lost.",
+							Description: "currentSnapshotName asks to revert to the VirtualMachineSnapshot of the name: the virtual machine becomes what it was then, and so do labels, annotations and spec of the object, with which this field is empty again. What happened since is lost.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"updateStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "UpdateStrategy says what happens to a running VM when its effective spec changes. Defaults to LiveUpdate.\n\nPossible enum values:\n - `\"LiveUpdate\"` applies at once what vSphere can change on a running VM and lists the rest in status.restartRequired.\n - `\"Stage\"` defers every change to the next power cycle.",
+							Description: "updateStrategy says what happens to a running VM when its effective spec changes. Defaults to LiveUpdate.\n\nPossible enum values:\n - `\"LiveUpdate\"` applies at once what vSphere can change on a running VM and lists the rest in status.restartRequired.\n - `\"Stage\"` defers every change to the next power cycle.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"LiveUpdate", "Stage"},
@@ -8704,21 +11964,21 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 					},
 					"instanceUUID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "InstanceUUID adopts the vSphere VM with this instance UUID instead of creating one. Defaults to the UID of the object, without being written here. Immutable.",
+							Description: "instanceUUID adopts the vSphere VM with this instance UUID instead of creating one. Defaults to the UID of the object, without being written here. Immutable.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"providerID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ProviderID is the node provider ID of the virtual machine, as Cluster API uses it: vsphere:// and the BIOS UUID, which is that of firmware. It says which VM this is and takes none over, as instanceUUID does. Immutable once set.",
+							Description: "providerID is the node provider ID of the virtual machine, as Cluster API uses it: vsphere:// and the BIOS UUID, which is that of firmware. It says which VM this is and takes none over, as instanceUUID does. The server fills it as soon as the BIOS UUID is known, mostly at creation. Immutable once set.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"whenMissing": {
 						SchemaProps: spec.SchemaProps{
-							Description: "WhenMissing says what happens when vSphere had the VM and does not show it any more: after it was unregistered or deleted by hand, while its host is removed, or while a permission is missing. Defaults to Wait; Recreate makes a new VM from the image, whose disks have nothing of the old one.\n\nPossible enum values:\n - `\"Recreate\"` makes a new VM from the image, after a minute. What the old one had on its disks is not in it.\n - `\"Wait\"` waits until it is shown again, or until somebody decides.",
+							Description: "whenMissing says what happens when vSphere had the VM and does not show it any more: after it was unregistered or deleted by hand, while its host is removed, or while a permission is missing. Defaults to Wait; Recreate makes a new VM from the image, whose disks have nothing of the old one.\n\nPossible enum values:\n - `\"Recreate\"` makes a new VM from the image, after a minute. What the old one had on its disks is not in it.\n - `\"Wait\"` waits until it is shown again, or until somebody decides.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Recreate", "Wait"},
@@ -8726,21 +11986,21 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 					},
 					"terminationGracePeriodSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "TerminationGracePeriodSeconds is how long a soft power off (TrySoft) waits for the guest before it becomes a hard one, in seconds, from 0. Defaults to what the preference prefers.",
+							Description: "terminationGracePeriodSeconds is how long a soft power off (TrySoft) waits for the guest before it becomes a hard one, in seconds, from 0. Defaults to what the preference prefers.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"zone": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Zone names the Zone that the virtual machine goes to. The label topology.kubernetes.io/zone says the same; without either the server chooses, and status.zone says what. Immutable once the virtual machine is in a zone.",
+							Description: "zone names the Zone that the virtual machine goes to. The label topology.kubernetes.io/zone says the same; without either the server chooses, and status.zone says what. Immutable once the virtual machine is in a zone.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"bootDisk": {
 						SchemaProps: spec.SchemaProps{
-							Description: "BootDisk changes the first disk of the image.",
+							Description: "bootDisk changes the first disk of the image.",
 							Ref:         ref(vmv1alpha1.VirtualMachineBootDisk{}.OpenAPIModelName()),
 						},
 					},
@@ -8751,7 +12011,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "BootOrder lists what the firmware tries to boot from, first to last, at most 16. The firmware decides when unset.",
+							Description: "bootOrder lists what the firmware tries to boot from, first to last, at most 16. The firmware decides when unset.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -8764,7 +12024,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSpec(ref common.ReferenceCallback
 					},
 					"deletion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Deletion says how the VM is powered off when it is deleted.",
+							Description: "deletion says how the VM is powered off when it is deleted.",
 							Ref:         ref(vmv1alpha1.VirtualMachineDeletion{}.OpenAPIModelName()),
 						},
 					},
@@ -8783,16 +12043,39 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 				Description: "VirtualMachineStatus is the observed state of a VirtualMachine.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions are the observations in detail.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(metav1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ObservedGeneration is the generation of the spec that this status reflects.",
+							Description: "observedGeneration is the generation of the spec that this status reflects.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"phase": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Phase is a summary for people.\n\nPossible enum values:\n - `\"Creating\"` is being created in vSphere.\n - `\"Deleting\"` is being deleted.\n - `\"Failed\"` cannot go on without a change.\n - `\"Pending\"` waits for something that the VM needs.\n - `\"Running\"` is powered on.\n - `\"Starting\"` is being powered on.\n - `\"Stopped\"` is powered off.\n - `\"Stopping\"` is being powered off or suspended.\n - `\"Suspended\"` is suspended.\n - `\"Unknown\"` is not shown by vSphere any more, or not known to be there.",
+							Description: "phase is a summary for people.\n\nPossible enum values:\n - `\"Creating\"` is being created in vSphere.\n - `\"Deleting\"` is being deleted.\n - `\"Failed\"` cannot go on without a change.\n - `\"Pending\"` waits for something that the VM needs.\n - `\"Running\"` is powered on.\n - `\"Starting\"` is being powered on.\n - `\"Stopped\"` is powered off.\n - `\"Stopping\"` is being powered off or suspended.\n - `\"Suspended\"` is suspended.\n - `\"Unknown\"` is not shown by vSphere any more, or not known to be there.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Creating", "Deleting", "Failed", "Pending", "Running", "Starting", "Stopped", "Stopping", "Suspended", "Unknown"},
@@ -8800,14 +12083,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 					},
 					"printableStatus": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PrintableStatus is a word or two that say what the VM does or lacks.",
+							Description: "printableStatus is a word or two that say what the VM does or lacks.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"powerState": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PowerState is the power state that vSphere reports; empty before creation.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Description: "powerState is the power state that vSphere reports; empty before creation.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
@@ -8815,77 +12098,77 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 					},
 					"class": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Class is the class that the VM has its size from. While what a newer generation of it changes waits for a restart, this is the generation before.",
+							Description: "class is the class that the VM has its size from. While what a newer generation of it changes waits for a restart, this is the generation before.",
 							Ref:         ref(vmv1alpha1.VirtualMachineClassStatus{}.OpenAPIModelName()),
 						},
 					},
 					"instancetypeRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "InstancetypeRef is the instance type in use.",
+							Description: "instancetypeRef is the instance type in use.",
 							Ref:         ref(vmv1alpha1.InstancetypeRef{}.OpenAPIModelName()),
 						},
 					},
 					"preferenceRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PreferenceRef is the preference in use.",
+							Description: "preferenceRef is the preference in use.",
 							Ref:         ref(vmv1alpha1.PreferenceRef{}.OpenAPIModelName()),
 						},
 					},
 					"resources": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Resources is the size that the VM has, whatever it comes from; before it is created, the size that it will have.",
+							Description: "resources is the size that the VM has, whatever it comes from; before it is created, the size that it will have.",
 							Ref:         ref(vmv1alpha1.VirtualMachineResources{}.OpenAPIModelName()),
 						},
 					},
 					"desiredResources": {
 						SchemaProps: spec.SchemaProps{
-							Description: "DesiredResources is the size that the VM shall have, while that is another than the one that it has.",
+							Description: "desiredResources is the size that the VM shall have, while that is another than the one that it has.",
 							Ref:         ref(vmv1alpha1.VirtualMachineResources{}.OpenAPIModelName()),
 						},
 					},
 					"uniqueID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "UniqueID is the managed object ID in vSphere, for example vm-42.",
+							Description: "uniqueID is the managed object ID in vSphere, for example vm-42.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"biosUUID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "BiosUUID is the BIOS UUID.",
+							Description: "biosUUID is the BIOS UUID.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"instanceUUID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "InstanceUUID is the instance UUID.",
+							Description: "instanceUUID is the instance UUID.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"hardwareVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "HardwareVersion is the virtual hardware version, for example 21 for vmx-21.",
+							Description: "hardwareVersion is the virtual hardware version, for example 21 for vmx-21.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"guest": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Guest is what VMware Tools reports.",
+							Description: "guest is what VMware Tools reports.",
 							Ref:         ref(vmv1alpha1.VirtualMachineGuestStatus{}.OpenAPIModelName()),
 						},
 					},
 					"network": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Network is the observed network.",
+							Description: "network is the observed network.",
 							Ref:         ref(vmv1alpha1.VirtualMachineNetworkStatus{}.OpenAPIModelName()),
 						},
 					},
 					"storage": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Storage is the storage in use.",
+							Description: "storage is the storage in use.",
 							Ref:         ref(vmv1alpha1.VirtualMachineStorageStatus{}.OpenAPIModelName()),
 						},
 					},
@@ -8899,7 +12182,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Volumes are the observed volumes.",
+							Description: "volumes are the observed volumes.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -8912,27 +12195,27 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 					},
 					"zone": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Zone names the Zone that was chosen for the VM. It is chosen once.",
+							Description: "zone names the Zone that was chosen for the VM. It is chosen once.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"nodeName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "NodeName is the name of the ESXi host.",
+							Description: "nodeName is the name of the ESXi host.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"lastRestartTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "LastRestartTime is when the controller last restarted the VM on request.",
-							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+							Description: "lastRestartTime is when the controller last restarted the VM on request.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"currentSnapshot": {
 						SchemaProps: spec.SchemaProps{
-							Description: "CurrentSnapshot names the snapshot that the VM runs on.",
+							Description: "currentSnapshot names the snapshot that the VM runs on.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -8944,7 +12227,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "RootSnapshots names the snapshots without parent.",
+							Description: "rootSnapshots names the snapshots without parent.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -8966,7 +12249,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Snapshots is the tree of snapshots in vSphere, at most 64 of them, a parent before its children.",
+							Description: "snapshots is the tree of snapshots in vSphere, at most 64 of them, a parent before its children.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -8979,7 +12262,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 					},
 					"bootstrap": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Bootstrap is what the guest was told.",
+							Description: "bootstrap is what the guest was told.",
 							Ref:         ref(vmv1alpha1.VirtualMachineBootstrapStatus{}.OpenAPIModelName()),
 						},
 					},
@@ -8993,7 +12276,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "RestartRequired lists what differs between the running VM and the effective spec and can only change with a power cycle.",
+							Description: "restartRequired lists what differs between the running VM and the effective spec and can only change with a power cycle.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9011,7 +12294,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Addresses are the addresses, as the Cluster API infrastructure contract wants them.",
+							Description: "addresses are the addresses, as the Cluster API infrastructure contract wants them.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9024,38 +12307,15 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 					},
 					"initialization": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Initialization is the state of the first provisioning, as the Cluster API infrastructure contract wants it.",
+							Description: "initialization is the state of the first provisioning, as the Cluster API infrastructure contract wants it.",
 							Ref:         ref(vmv1alpha1.VirtualMachineInitialization{}.OpenAPIModelName()),
 						},
 					},
 					"failureDomain": {
 						SchemaProps: spec.SchemaProps{
-							Description: "FailureDomain is the zone, as the Cluster API infrastructure contract wants it.",
+							Description: "failureDomain is the zone, as the Cluster API infrastructure contract wants it.",
 							Type:        []string{"string"},
 							Format:      "",
-						},
-					},
-					"conditions": {
-						VendorExtensible: spec.VendorExtensible{
-							Extensions: spec.Extensions{
-								"x-kubernetes-list-map-keys": []interface{}{
-									"type",
-								},
-								"x-kubernetes-list-type":       "map",
-								"x-kubernetes-patch-merge-key": "type",
-								"x-kubernetes-patch-strategy":  "merge",
-							},
-						},
-						SchemaProps: spec.SchemaProps{
-							Description: "Conditions are the observations in detail.",
-							Type:        []string{"array"},
-							Items: &spec.SchemaOrArray{
-								Schema: &spec.Schema{
-									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1.Condition{}.OpenAPIModelName()),
-									},
-								},
-							},
 						},
 					},
 					"claimedAddresses": {
@@ -9068,7 +12328,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "ClaimedAddresses are the addresses that are claimed from pools, each for an interface that names the pool. One that was given stays as long as the VM is in vSphere, whatever the spec names.",
+							Description: "claimedAddresses are the addresses that are claimed from pools, each for an interface that names the pool. One that was given stays as long as the VM is in vSphere, whatever the spec names.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9081,17 +12341,23 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStatus(ref common.ReferenceCallba
 					},
 					"inheritedPowerState": {
 						SchemaProps: spec.SchemaProps{
-							Description: "InheritedPowerState is the power state that the VM has to have by its group. It is empty when the spec sets one, and while no group asks for any: then the VM stays as it is.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
+							Description: "inheritedPowerState is the power state that the VM has to have by its group. It is empty when the spec sets one, and while no group asks for any: then the VM stays as it is.\n\nPossible enum values:\n - `\"PoweredOff\"` is a virtual machine that does not run.\n - `\"PoweredOn\"` is a virtual machine that runs.\n - `\"Suspended\"` is a virtual machine whose memory was written to disk.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"PoweredOff", "PoweredOn", "Suspended"},
+						},
+					},
+					"machine": {
+						SchemaProps: spec.SchemaProps{
+							Description: "machine is the Machine of a Kubernetes cluster whose infrastructure the VM is.",
+							Ref:         ref(vmv1alpha1.VirtualMachineOwner{}.OpenAPIModelName()),
 						},
 					},
 				},
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.ClaimedAddress{}.OpenAPIModelName(), vmv1alpha1.InstancetypeRef{}.OpenAPIModelName(), vmv1alpha1.MachineAddress{}.OpenAPIModelName(), vmv1alpha1.PreferenceRef{}.OpenAPIModelName(), vmv1alpha1.RestartRequirement{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineBootstrapStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineClassStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineGuestStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineInitialization{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineNetworkStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineResources{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineSnapshotNode{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineStorageStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineVolumeStatus{}.OpenAPIModelName(), v1.Condition{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
+			vmv1alpha1.ClaimedAddress{}.OpenAPIModelName(), vmv1alpha1.InstancetypeRef{}.OpenAPIModelName(), vmv1alpha1.MachineAddress{}.OpenAPIModelName(), vmv1alpha1.PreferenceRef{}.OpenAPIModelName(), vmv1alpha1.RestartRequirement{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineBootstrapStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineClassStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineGuestStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineInitialization{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineNetworkStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineOwner{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineResources{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineSnapshotNode{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineStorageStatus{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineVolumeStatus{}.OpenAPIModelName(), metav1.Condition{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName()},
 	}
 }
 
@@ -9104,26 +12370,26 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineStorageStatus(ref common.Referenc
 				Properties: map[string]spec.Schema{
 					"committed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Committed is the space in use on datastores.",
+							Description: "committed is the space in use on datastores.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"provisioned": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Provisioned is the space that may come into use, the committed included.",
+							Description: "provisioned is the space that may come into use, the committed included.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"compliance": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Compliance of the home of the VM with its storage policy, as vSphere found it last.",
+							Description: "compliance of the home of the VM with its storage policy, as vSphere found it last.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"bootDisk": {
 						SchemaProps: spec.SchemaProps{
-							Description: "BootDisk is the first disk of the image.",
+							Description: "bootDisk is the first disk of the image.",
 							Ref:         ref(vmv1alpha1.VirtualMachineBootDiskStatus{}.OpenAPIModelName()),
 						},
 					},
@@ -9144,14 +12410,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineTPM(ref common.ReferenceCallback)
 				Properties: map[string]spec.Schema{
 					"enabled": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Enabled adds the device. Unset, it is added.",
+							Description: "enabled adds the device. Unset, it is added.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"persistent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Persistent keeps its state over power cycles; on vSphere it always does.",
+							Description: "persistent keeps its state over power cycles; on vSphere it always does.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -9159,6 +12425,150 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineTPM(ref common.ReferenceCallback)
 				},
 			},
 		},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineTemplate(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineTemplate is what virtual machines are made from that are nodes of Kubernetes clusters. Nothing runs of it itself. Its spec is immutable: other machines need another one.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata is the standard object metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec says what is made.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.VirtualMachineTemplateSpec{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.VirtualMachineTemplateSpec{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineTemplateList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineTemplateList is a list of VirtualMachineTemplates.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "items are the objects.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(vmv1alpha1.VirtualMachineTemplate{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.VirtualMachineTemplate{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineTemplateResource(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineTemplateResource is what a virtual machine is made from.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata of the virtual machines.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.TemplateMetadata{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec of the virtual machines.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.VirtualMachineSpec{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.TemplateMetadata{}.OpenAPIModelName(), vmv1alpha1.VirtualMachineSpec{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_vm_v1alpha1_VirtualMachineTemplateSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VirtualMachineTemplateSpec says what is made.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"template": {
+						SchemaProps: spec.SchemaProps{
+							Description: "template of the virtual machines.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(vmv1alpha1.VirtualMachineTemplateResource{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			vmv1alpha1.VirtualMachineTemplateResource{}.OpenAPIModelName()},
 	}
 }
 
@@ -9171,7 +12581,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineVideo(ref common.ReferenceCallbac
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Type of the video card; vSphere has one (svga), other values are kept with a warning.",
+							Description: "type of the video card; vSphere has one (svga), other values are kept with a warning.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -9191,7 +12601,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineVolume(ref common.ReferenceCallba
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the volume in this list.",
+							Description: "name of the volume in this list.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -9199,32 +12609,32 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineVolume(ref common.ReferenceCallba
 					},
 					"persistentVolumeClaim": {
 						SchemaProps: spec.SchemaProps{
-							Description: "PersistentVolumeClaim attaches the disk of a claim of the same namespace.",
+							Description: "persistentVolumeClaim attaches the disk of a claim of the same namespace.",
 							Ref:         ref(vmv1alpha1.PersistentVolumeClaimVolumeSource{}.OpenAPIModelName()),
 						},
 					},
 					"disk": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Disk makes an empty disk that lives and dies with the virtual machine.",
+							Description: "disk makes an empty disk that lives and dies with the virtual machine.",
 							Ref:         ref(vmv1alpha1.DiskVolumeSource{}.OpenAPIModelName()),
 						},
 					},
 					"bus": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Bus is the controller: pvscsi, lsilogic, lsilogicsas, sata, nvme, ide, scsi or virtio (both mean pvscsi). A preference or pvscsi when unset.",
+							Description: "bus is the controller: pvscsi, lsilogic, lsilogicsas, sata, nvme, ide, scsi or virtio (both mean pvscsi). A preference or pvscsi when unset.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"cdrom": {
 						SchemaProps: spec.SchemaProps{
-							Description: "CDROM is a CD-ROM drive.",
+							Description: "cdrom is a CD-ROM drive.",
 							Ref:         ref(vmv1alpha1.CDROMVolumeSource{}.OpenAPIModelName()),
 						},
 					},
 					"reclaimPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ReclaimPolicy says what becomes of a disk that is removed from this list. Unset, it stays attached until the virtual machine goes.\n\nPossible enum values:\n - `\"Delete\"` deletes the disk.\n - `\"Detach\"` detaches the disk and leaves its file.",
+							Description: "reclaimPolicy says what becomes of a disk that is removed from this list. Unset, it stays attached until the virtual machine goes.\n\nPossible enum values:\n - `\"Delete\"` deletes the disk.\n - `\"Detach\"` detaches the disk and leaves its file.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Delete", "Detach"},
@@ -9232,14 +12642,14 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineVolume(ref common.ReferenceCallba
 					},
 					"controllerBusNumber": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ControllerBusNumber is the number of the controller of the bus, from 0: up to 3 for pvscsi, lsilogic, lsilogicsas, sata and nvme, up to 1 for ide. Chosen when unset. Immutable.",
+							Description: "controllerBusNumber is the number of the controller of the bus, from 0: up to 3 for pvscsi, lsilogic, lsilogicsas, sata and nvme, up to 1 for ide. Chosen when unset. Immutable.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"unitNumber": {
 						SchemaProps: spec.SchemaProps{
-							Description: "UnitNumber is the place at the controller, from 0; a SCSI controller is its own unit 7. Chosen when unset. Immutable.",
+							Description: "unitNumber is the place at the controller, from 0; a SCSI controller is its own unit 7. Chosen when unset. Immutable.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -9262,7 +12672,7 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineVolumeStatus(ref common.Reference
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the volume.",
+							Description: "name of the volume.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -9270,62 +12680,62 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineVolumeStatus(ref common.Reference
 					},
 					"attached": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Attached is true when the disk is attached.",
+							Description: "attached is true when the disk is attached.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"diskUUID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "DiskUUID is the UUID that the guest sees.",
+							Description: "diskUUID is the UUID that the guest sees.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"capacity": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Capacity of the disk.",
+							Description: "capacity of the disk.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"error": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Error says why the volume is not attached.",
+							Description: "error says why the volume is not attached.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"storageClass": {
 						SchemaProps: spec.SchemaProps{
-							Description: "StorageClass that the disk was made with.",
+							Description: "storageClass that the disk was made with.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"compliance": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Compliance of the disk with its storage policy, as vSphere found it last: compliant, nonCompliant, unknown, notApplicable or outOfDate.",
+							Description: "compliance of the disk with its storage policy, as vSphere found it last: compliant, nonCompliant, unknown, notApplicable or outOfDate.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"claimName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ClaimName is the PersistentVolumeClaim that the disk belongs to.",
+							Description: "claimName is the PersistentVolumeClaim that the disk belongs to.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"volumeID": {
 						SchemaProps: spec.SchemaProps{
-							Description: "VolumeID is the identifier of the claim's disk in vSphere.",
+							Description: "volumeID is the identifier of the claim's disk in vSphere.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"deviceKey": {
 						SchemaProps: spec.SchemaProps{
-							Description: "DeviceKey is the vSphere device key.",
+							Description: "deviceKey is the vSphere device key.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -9362,30 +12772,31 @@ func schema_pkg_apis_vm_v1alpha1_Zone(ref common.ReferenceCallback) common.OpenA
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Standard object metadata.",
+							Description: "metadata is the standard object metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Spec says what the zone is made of.",
+							Description: "spec says what the zone is made of.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.ZoneSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Status is the observed state.",
+							Description: "status is the observed state.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.ZoneStatus{}.OpenAPIModelName()),
 						},
 					},
 				},
+				Required: []string{"spec"},
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.ZoneSpec{}.OpenAPIModelName(), vmv1alpha1.ZoneStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+			vmv1alpha1.ZoneSpec{}.OpenAPIModelName(), vmv1alpha1.ZoneStatus{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -9398,7 +12809,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneDevice(ref common.ReferenceCallback) common
 				Properties: map[string]spec.Schema{
 					"deviceName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "DeviceName is the vGPU profile, or vendor:device in hexadecimal.",
+							Description: "deviceName is the vGPU profile, or vendor:device in hexadecimal.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -9406,8 +12817,8 @@ func schema_pkg_apis_vm_v1alpha1_ZoneDevice(ref common.ReferenceCallback) common
 					},
 					"namespaceSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "NamespaceSelector selects the namespaces that may use it. All when unset.",
-							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+							Description: "namespaceSelector selects the namespaces that may use it. All when unset.",
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
 				},
@@ -9415,7 +12826,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneDevice(ref common.ReferenceCallback) common
 			},
 		},
 		Dependencies: []string{
-			v1.LabelSelector{}.OpenAPIModelName()},
+			metav1.LabelSelector{}.OpenAPIModelName()},
 	}
 }
 
@@ -9444,12 +12855,12 @@ func schema_pkg_apis_vm_v1alpha1_ZoneList(ref common.ReferenceCallback) common.O
 						SchemaProps: spec.SchemaProps{
 							Description: "Standard list metadata.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
 						},
 					},
 					"items": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Items are the zones.",
+							Description: "items are the zones.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9465,7 +12876,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneList(ref common.ReferenceCallback) common.O
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.Zone{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+			vmv1alpha1.Zone{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -9478,7 +12889,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneNetwork(ref common.ReferenceCallback) commo
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name that interfaces give.",
+							Description: "name that interfaces give.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -9486,7 +12897,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneNetwork(ref common.ReferenceCallback) commo
 					},
 					"network": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Network is the standard or distributed port group or opaque network.",
+							Description: "network is the standard or distributed port group or opaque network.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -9494,8 +12905,8 @@ func schema_pkg_apis_vm_v1alpha1_ZoneNetwork(ref common.ReferenceCallback) commo
 					},
 					"namespaceSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "NamespaceSelector selects the namespaces that may use it. All when unset.",
-							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+							Description: "namespaceSelector selects the namespaces that may use it. All when unset.",
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
 				},
@@ -9503,7 +12914,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneNetwork(ref common.ReferenceCallback) commo
 			},
 		},
 		Dependencies: []string{
-			v1.LabelSelector{}.OpenAPIModelName()},
+			metav1.LabelSelector{}.OpenAPIModelName()},
 	}
 }
 
@@ -9516,19 +12927,19 @@ func schema_pkg_apis_vm_v1alpha1_ZoneResources(ref common.ReferenceCallback) com
 				Properties: map[string]spec.Schema{
 					"cpu": {
 						SchemaProps: spec.SchemaProps{
-							Description: "CPU in hertz.",
+							Description: "cpu in hertz.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"memory": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Memory in bytes.",
+							Description: "memory in bytes.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
 					"storage": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Storage in bytes.",
+							Description: "storage in bytes.",
 							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
 						},
 					},
@@ -9549,21 +12960,21 @@ func schema_pkg_apis_vm_v1alpha1_ZoneSpec(ref common.ReferenceCallback) common.O
 				Properties: map[string]spec.Schema{
 					"vCenter": {
 						SchemaProps: spec.SchemaProps{
-							Description: "VCenter names the VCenter. Defaults to default. Immutable.",
+							Description: "vCenter names the VCenter. Defaults to default. Immutable.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"datacenter": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Datacenter of all that the zone names. The only one of the vCenter when unset. Immutable once set.",
+							Description: "datacenter of all that the zone names. The only one of the vCenter when unset. Immutable once set.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"cluster": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Cluster is the cluster, or the host without one, whose root resource pool virtual machines go to. Exactly one of cluster and resourcePools is set.",
+							Description: "cluster is the cluster, or the host without one, whose root resource pool virtual machines go to. Exactly one of cluster and resourcePools is set.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -9575,7 +12986,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneSpec(ref common.ReferenceCallback) common.O
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "ResourcePools are the resource pools that virtual machines go to, at most 32.",
+							Description: "resourcePools are the resource pools that virtual machines go to, at most 32.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9589,7 +13000,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneSpec(ref common.ReferenceCallback) common.O
 					},
 					"folder": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Folder that virtual machines are made in; a folder of each namespace is made below it. Immutable.",
+							Description: "folder that virtual machines are made in; a folder of each namespace is made below it. Immutable.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -9607,7 +13018,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneSpec(ref common.ReferenceCallback) common.O
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Networks are the networks that interfaces can name, at most 256.",
+							Description: "networks are the networks that interfaces can name, at most 256.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9620,14 +13031,14 @@ func schema_pkg_apis_vm_v1alpha1_ZoneSpec(ref common.ReferenceCallback) common.O
 					},
 					"defaultNetwork": {
 						SchemaProps: spec.SchemaProps{
-							Description: "DefaultNetwork names the one of networks that an interface is in which names none.",
+							Description: "defaultNetwork names the one of networks that an interface is in which names none.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"storage": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Storage says on which datastores virtual machines are.",
+							Description: "storage says on which datastores virtual machines are.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(vmv1alpha1.ZoneStorage{}.OpenAPIModelName()),
 						},
@@ -9642,7 +13053,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneSpec(ref common.ReferenceCallback) common.O
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Devices are the vGPU profiles and pass-through devices that virtual machines may have, at most 256. None when unset.",
+							Description: "devices are the vGPU profiles and pass-through devices that virtual machines may have, at most 256. None when unset.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9655,16 +13066,16 @@ func schema_pkg_apis_vm_v1alpha1_ZoneSpec(ref common.ReferenceCallback) common.O
 					},
 					"namespaceSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "NamespaceSelector selects the namespaces whose virtual machines can be in the zone, by their labels; kubernetes.io/metadata.name is their name. All when unset.",
-							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+							Description: "namespaceSelector selects the namespaces whose virtual machines can be in the zone, by their labels; kubernetes.io/metadata.name is their name. All when unset.",
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
 				},
-				Required: []string{"folder", "storage"},
+				Required: []string{"folder"},
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.ZoneDevice{}.OpenAPIModelName(), vmv1alpha1.ZoneNetwork{}.OpenAPIModelName(), vmv1alpha1.ZoneStorage{}.OpenAPIModelName(), v1.LabelSelector{}.OpenAPIModelName()},
+			vmv1alpha1.ZoneDevice{}.OpenAPIModelName(), vmv1alpha1.ZoneNetwork{}.OpenAPIModelName(), vmv1alpha1.ZoneStorage{}.OpenAPIModelName(), metav1.LabelSelector{}.OpenAPIModelName()},
 	}
 }
 
@@ -9675,58 +13086,60 @@ func schema_pkg_apis_vm_v1alpha1_ZoneStatus(ref common.ReferenceCallback) common
 				Description: "ZoneStatus is the observed state of a zone.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
-					"capacity": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Capacity is what the hosts and datastores of the zone have.",
-							Ref:         ref(vmv1alpha1.ZoneResources{}.OpenAPIModelName()),
-						},
-					},
-					"free": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Free is what is not in use of it.",
-							Ref:         ref(vmv1alpha1.ZoneResources{}.OpenAPIModelName()),
-						},
-					},
-					"hosts": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Hosts is the number of hosts that virtual machines can run on now.",
-							Type:        []string{"integer"},
-							Format:      "int32",
-						},
-					},
-					"virtualMachines": {
-						SchemaProps: spec.SchemaProps{
-							Description: "VirtualMachines is the number of objects whose virtual machines are in the zone.",
-							Type:        []string{"integer"},
-							Format:      "int32",
-						},
-					},
 					"conditions": {
 						VendorExtensible: spec.VendorExtensible{
 							Extensions: spec.Extensions{
 								"x-kubernetes-list-map-keys": []interface{}{
 									"type",
 								},
-								"x-kubernetes-list-type": "map",
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Conditions are the observations in detail: Ready and Deleting.",
+							Description: "conditions are the observations in detail: Ready and Deleting.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1.Condition{}.OpenAPIModelName()),
+										Ref: ref(metav1.Condition{}.OpenAPIModelName()),
 									},
 								},
 							},
+						},
+					},
+					"capacity": {
+						SchemaProps: spec.SchemaProps{
+							Description: "capacity is what the hosts and datastores of the zone have.",
+							Ref:         ref(vmv1alpha1.ZoneResources{}.OpenAPIModelName()),
+						},
+					},
+					"free": {
+						SchemaProps: spec.SchemaProps{
+							Description: "free is what is not in use of it.",
+							Ref:         ref(vmv1alpha1.ZoneResources{}.OpenAPIModelName()),
+						},
+					},
+					"hosts": {
+						SchemaProps: spec.SchemaProps{
+							Description: "hosts is the number of hosts that virtual machines can run on now.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"virtualMachines": {
+						SchemaProps: spec.SchemaProps{
+							Description: "virtualMachines is the number of objects whose virtual machines are in the zone.",
+							Type:        []string{"integer"},
+							Format:      "int32",
 						},
 					},
 				},
 			},
 		},
 		Dependencies: []string{
-			vmv1alpha1.ZoneResources{}.OpenAPIModelName(), v1.Condition{}.OpenAPIModelName()},
+			vmv1alpha1.ZoneResources{}.OpenAPIModelName(), metav1.Condition{}.OpenAPIModelName()},
 	}
 }
 
@@ -9739,7 +13152,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneStorage(ref common.ReferenceCallback) commo
 				Properties: map[string]spec.Schema{
 					"policy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Policy is the storage policy, by name, of what has no storage class.",
+							Description: "policy is the storage policy, by name, of what has no storage class.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -9751,7 +13164,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneStorage(ref common.ReferenceCallback) commo
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Datastores are the datastores and datastore clusters, at most 64. Without a policy the one with the most free space is taken.",
+							Description: "datastores are the datastores and datastore clusters, at most 64. Without a policy the one with the most free space is taken.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9773,7 +13186,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneStorage(ref common.ReferenceCallback) commo
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Classes say what a StorageClass of the cluster is in this zone, if it is another thing than its parameters say; at most 64.",
+							Description: "classes say what a StorageClass of the cluster is in this zone, if it is another thing than its parameters say; at most 64.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9801,7 +13214,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneStorageClass(ref common.ReferenceCallback) 
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the StorageClass.",
+							Description: "name of the StorageClass.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -9809,7 +13222,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneStorageClass(ref common.ReferenceCallback) 
 					},
 					"policy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Policy is the storage policy, by name. That of the class's parameters when unset.",
+							Description: "policy is the storage policy, by name. That of the class's parameters when unset.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -9821,7 +13234,7 @@ func schema_pkg_apis_vm_v1alpha1_ZoneStorageClass(ref common.ReferenceCallback) 
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Datastores that may be used, of those that the policy leaves. Those of the zone when unset.",
+							Description: "datastores that may be used, of those that the policy leaves. Those of the zone when unset.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9835,6 +13248,933 @@ func schema_pkg_apis_vm_v1alpha1_ZoneStorageClass(ref common.ReferenceCallback) 
 					},
 				},
 				Required: []string{"name"},
+			},
+		},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_ContainerResourceMetricSource(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContainerResourceMetricSource indicates how to scale on a resource metric known to Kubernetes, as specified in the requests and limits, describing a single container in each of the pods of the current scale target(e.g. CPU or memory). The values will be averaged together before being compared to the target. Such metrics are built into Kubernetes, and have special scaling options on top of those available to normal per-pod metrics using the \"pods\" source. Only one \"target\" type should be set.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name is the name of the resource in question.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"targetAverageUtilization": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetAverageUtilization is the target value of the average of the resource metric across all relevant pods, represented as a percentage of the requested value of the resource for the pods.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"targetAverageValue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetAverageValue is the target value of the average of the resource metric across all relevant pods, as a raw value (instead of as a percentage of the request), similar to the \"pods\" metric source type.",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+					"container": {
+						SchemaProps: spec.SchemaProps{
+							Description: "container is the name of the container in the pods of the scaling target.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name", "container"},
+			},
+		},
+		Dependencies: []string{
+			resource.Quantity{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_ContainerResourceMetricStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContainerResourceMetricStatus indicates the current value of a resource metric known to Kubernetes, as specified in requests and limits, describing a single container in each pod in the current scale target (e.g. CPU or memory).  Such metrics are built in to Kubernetes, and have special scaling options on top of those available to normal per-pod metrics using the \"pods\" source.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name is the name of the resource in question.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"currentAverageUtilization": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentAverageUtilization is the current value of the average of the resource metric across all relevant pods, represented as a percentage of the requested value of the resource for the pods.  It will only be present if `targetAverageValue` was set in the corresponding metric specification.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"currentAverageValue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentAverageValue is the current value of the average of the resource metric across all relevant pods, as a raw value (instead of as a percentage of the request), similar to the \"pods\" metric source type. It will always be set, regardless of the corresponding metric specification.",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+					"container": {
+						SchemaProps: spec.SchemaProps{
+							Description: "container is the name of the container in the pods of the scaling taget",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name", "currentAverageValue", "container"},
+			},
+		},
+		Dependencies: []string{
+			resource.Quantity{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_CrossVersionObjectReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "CrossVersionObjectReference contains enough information to let you identify the referred resource.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "kind is the kind of the referent; More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name is the name of the referent; More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "apiVersion is the API version of the referent",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"kind", "name"},
+			},
+			VendorExtensible: spec.VendorExtensible{
+				Extensions: spec.Extensions{
+					"x-kubernetes-map-type": "atomic",
+				},
+			},
+		},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_ExternalMetricSource(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ExternalMetricSource indicates how to scale on a metric not associated with any Kubernetes object (for example length of queue in cloud messaging service, or QPS from loadbalancer running outside of cluster).",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"metricName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metricName is the name of the metric in question.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metricSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metricSelector is used to identify a specific time series within a given metric.",
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"targetValue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetValue is the target value of the metric (as a quantity). Mutually exclusive with TargetAverageValue.",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+					"targetAverageValue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetAverageValue is the target per-pod value of global metric (as a quantity). Mutually exclusive with TargetValue.",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"metricName"},
+			},
+		},
+		Dependencies: []string{
+			resource.Quantity{}.OpenAPIModelName(), metav1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_ExternalMetricStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ExternalMetricStatus indicates the current value of a global metric not associated with any Kubernetes object.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"metricName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metricName is the name of a metric used for autoscaling in metric system.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metricSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metricSelector is used to identify a specific time series within a given metric.",
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"currentValue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentValue is the current value of the metric (as a quantity)",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+					"currentAverageValue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentAverageValue is the current value of metric averaged over autoscaled pods.",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"metricName", "currentValue"},
+			},
+		},
+		Dependencies: []string{
+			resource.Quantity{}.OpenAPIModelName(), metav1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_HorizontalPodAutoscaler(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "configuration of a horizontal pod autoscaler.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata is the standard object metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec defines the behaviour of autoscaler. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#spec-and-status.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.HorizontalPodAutoscalerSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is the current information about the autoscaler.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.HorizontalPodAutoscalerStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"spec"},
+			},
+		},
+		Dependencies: []string{
+			v1.HorizontalPodAutoscalerSpec{}.OpenAPIModelName(), v1.HorizontalPodAutoscalerStatus{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_HorizontalPodAutoscalerCondition(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "HorizontalPodAutoscalerCondition describes the state of a HorizontalPodAutoscaler at a certain point.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type describes the current condition",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is the status of the condition (True, False, Unknown)",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"lastTransitionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastTransitionTime is the last time the condition transitioned from one status to another",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"reason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reason is the reason for the condition's last transition.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is a human-readable explanation containing details about the transition",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration represents the .metadata.generation that the condition was set based upon. For instance, if .metadata.generation is currently 12, but the .status.conditions[x].observedGeneration is 9, the condition is out of date with respect to the current state of the instance.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+				},
+				Required: []string{"type", "status"},
+			},
+		},
+		Dependencies: []string{
+			metav1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_HorizontalPodAutoscalerList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "list of horizontal pod autoscaler objects.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard list metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "items is the list of horizontal pod autoscaler objects.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.HorizontalPodAutoscaler{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			v1.HorizontalPodAutoscaler{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_HorizontalPodAutoscalerSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "specification of a horizontal pod autoscaler.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"scaleTargetRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "scaleTargetRef is the reference to scaled resource; horizontal pod autoscaler will learn the current resource consumption and will set the desired number of pods by using its Scale subresource.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.CrossVersionObjectReference{}.OpenAPIModelName()),
+						},
+					},
+					"minReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "minReplicas is the lower limit for the number of replicas to which the autoscaler can scale down.  It defaults to 1 pod.  minReplicas is allowed to be 0 if the alpha feature gate HPAScaleToZero is enabled and at least one Object or External metric is configured.  Scaling is active as long as at least one metric value is available.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"maxReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "maxReplicas is the upper limit for the number of pods that can be set by the autoscaler; cannot be smaller than MinReplicas.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"targetCPUUtilizationPercentage": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetCPUUtilizationPercentage is the target average CPU utilization (represented as a percentage of requested CPU) over all the pods; if not specified the default autoscaling policy will be used.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+				Required: []string{"scaleTargetRef", "maxReplicas"},
+			},
+		},
+		Dependencies: []string{
+			v1.CrossVersionObjectReference{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_HorizontalPodAutoscalerStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "current status of a horizontal pod autoscaler",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the most recent generation observed by this autoscaler.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"lastScaleTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastScaleTime is the last time the HorizontalPodAutoscaler scaled the number of pods; used by the autoscaler to control how often the number of pods is changed.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"currentReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentReplicas is the current number of replicas of pods managed by this autoscaler.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"desiredReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "desiredReplicas is the  desired number of replicas of pods managed by this autoscaler.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"currentCPUUtilizationPercentage": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentCPUUtilizationPercentage is the current average CPU utilization over all pods, represented as a percentage of requested CPU, e.g. 70 means that an average pod is using now 70% of its requested CPU.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+				Required: []string{"currentReplicas", "desiredReplicas"},
+			},
+		},
+		Dependencies: []string{
+			metav1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_MetricSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MetricSpec specifies how to scale based on a single metric (only `type` and one other matching field should be set at once).",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is the type of metric source.  It should be one of \"ContainerResource\", \"External\", \"Object\", \"Pods\" or \"Resource\", each mapping to a matching field in the object.\n\nPossible enum values:\n - `\"ContainerResource\"` is a resource metric known to Kubernetes, as specified in requests and limits, describing a single container in each pod in the current scale target (e.g. CPU or memory). Such metrics are built in to Kubernetes, and have special scaling options on top of those available to normal per-pod metrics (the \"pods\" source).\n - `\"External\"` is a global metric that is not associated with any Kubernetes object. It allows autoscaling based on information coming from components running outside of cluster (for example length of queue in cloud messaging service, or QPS from loadbalancer running outside of cluster).\n - `\"Object\"` is a metric describing a kubernetes object (for example, hits-per-second on an Ingress object).\n - `\"Pods\"` is a metric describing each pod in the current scale target (for example, transactions-processed-per-second). The values will be averaged together before being compared to the target value.\n - `\"Resource\"` is a resource metric known to Kubernetes, as specified in requests and limits, describing each pod in the current scale target (e.g. CPU or memory). Such metrics are built in to Kubernetes, and have special scaling options on top of those available to normal per-pod metrics (the \"pods\" source).",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"ContainerResource", "External", "Object", "Pods", "Resource"},
+						},
+					},
+					"object": {
+						SchemaProps: spec.SchemaProps{
+							Description: "object refers to a metric describing a single kubernetes object (for example, hits-per-second on an Ingress object).",
+							Ref:         ref(v1.ObjectMetricSource{}.OpenAPIModelName()),
+						},
+					},
+					"pods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "pods refers to a metric describing each pod in the current scale target (for example, transactions-processed-per-second).  The values will be averaged together before being compared to the target value.",
+							Ref:         ref(v1.PodsMetricSource{}.OpenAPIModelName()),
+						},
+					},
+					"resource": {
+						SchemaProps: spec.SchemaProps{
+							Description: "resource refers to a resource metric (such as those specified in requests and limits) known to Kubernetes describing each pod in the current scale target (e.g. CPU or memory). Such metrics are built in to Kubernetes, and have special scaling options on top of those available to normal per-pod metrics using the \"pods\" source.",
+							Ref:         ref(v1.ResourceMetricSource{}.OpenAPIModelName()),
+						},
+					},
+					"containerResource": {
+						SchemaProps: spec.SchemaProps{
+							Description: "containerResource refers to a resource metric (such as those specified in requests and limits) known to Kubernetes describing a single container in each pod of the current scale target (e.g. CPU or memory). Such metrics are built in to Kubernetes, and have special scaling options on top of those available to normal per-pod metrics using the \"pods\" source.",
+							Ref:         ref(v1.ContainerResourceMetricSource{}.OpenAPIModelName()),
+						},
+					},
+					"external": {
+						SchemaProps: spec.SchemaProps{
+							Description: "external refers to a global metric that is not associated with any Kubernetes object. It allows autoscaling based on information coming from components running outside of cluster (for example length of queue in cloud messaging service, or QPS from loadbalancer running outside of cluster).",
+							Ref:         ref(v1.ExternalMetricSource{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"type"},
+			},
+		},
+		Dependencies: []string{
+			v1.ContainerResourceMetricSource{}.OpenAPIModelName(), v1.ExternalMetricSource{}.OpenAPIModelName(), v1.ObjectMetricSource{}.OpenAPIModelName(), v1.PodsMetricSource{}.OpenAPIModelName(), v1.ResourceMetricSource{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_MetricStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MetricStatus describes the last-read state of a single metric.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is the type of metric source.  It will be one of \"ContainerResource\", \"External\", \"Object\", \"Pods\" or \"Resource\", each corresponds to a matching field in the object.\n\nPossible enum values:\n - `\"ContainerResource\"` is a resource metric known to Kubernetes, as specified in requests and limits, describing a single container in each pod in the current scale target (e.g. CPU or memory). Such metrics are built in to Kubernetes, and have special scaling options on top of those available to normal per-pod metrics (the \"pods\" source).\n - `\"External\"` is a global metric that is not associated with any Kubernetes object. It allows autoscaling based on information coming from components running outside of cluster (for example length of queue in cloud messaging service, or QPS from loadbalancer running outside of cluster).\n - `\"Object\"` is a metric describing a kubernetes object (for example, hits-per-second on an Ingress object).\n - `\"Pods\"` is a metric describing each pod in the current scale target (for example, transactions-processed-per-second). The values will be averaged together before being compared to the target value.\n - `\"Resource\"` is a resource metric known to Kubernetes, as specified in requests and limits, describing each pod in the current scale target (e.g. CPU or memory). Such metrics are built in to Kubernetes, and have special scaling options on top of those available to normal per-pod metrics (the \"pods\" source).",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"ContainerResource", "External", "Object", "Pods", "Resource"},
+						},
+					},
+					"object": {
+						SchemaProps: spec.SchemaProps{
+							Description: "object refers to a metric describing a single kubernetes object (for example, hits-per-second on an Ingress object).",
+							Ref:         ref(v1.ObjectMetricStatus{}.OpenAPIModelName()),
+						},
+					},
+					"pods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "pods refers to a metric describing each pod in the current scale target (for example, transactions-processed-per-second).  The values will be averaged together before being compared to the target value.",
+							Ref:         ref(v1.PodsMetricStatus{}.OpenAPIModelName()),
+						},
+					},
+					"resource": {
+						SchemaProps: spec.SchemaProps{
+							Description: "resource refers to a resource metric (such as those specified in requests and limits) known to Kubernetes describing each pod in the current scale target (e.g. CPU or memory). Such metrics are built in to Kubernetes, and have special scaling options on top of those available to normal per-pod metrics using the \"pods\" source.",
+							Ref:         ref(v1.ResourceMetricStatus{}.OpenAPIModelName()),
+						},
+					},
+					"containerResource": {
+						SchemaProps: spec.SchemaProps{
+							Description: "containerResource refers to a resource metric (such as those specified in requests and limits) known to Kubernetes describing a single container in each pod in the current scale target (e.g. CPU or memory). Such metrics are built in to Kubernetes, and have special scaling options on top of those available to normal per-pod metrics using the \"pods\" source.",
+							Ref:         ref(v1.ContainerResourceMetricStatus{}.OpenAPIModelName()),
+						},
+					},
+					"external": {
+						SchemaProps: spec.SchemaProps{
+							Description: "external refers to a global metric that is not associated with any Kubernetes object. It allows autoscaling based on information coming from components running outside of cluster (for example length of queue in cloud messaging service, or QPS from loadbalancer running outside of cluster).",
+							Ref:         ref(v1.ExternalMetricStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"type"},
+			},
+		},
+		Dependencies: []string{
+			v1.ContainerResourceMetricStatus{}.OpenAPIModelName(), v1.ExternalMetricStatus{}.OpenAPIModelName(), v1.ObjectMetricStatus{}.OpenAPIModelName(), v1.PodsMetricStatus{}.OpenAPIModelName(), v1.ResourceMetricStatus{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_ObjectMetricSource(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ObjectMetricSource indicates how to scale on a metric describing a kubernetes object (for example, hits-per-second on an Ingress object).",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"target": {
+						SchemaProps: spec.SchemaProps{
+							Description: "target is the described Kubernetes object.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.CrossVersionObjectReference{}.OpenAPIModelName()),
+						},
+					},
+					"metricName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metricName is the name of the metric in question.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"targetValue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetValue is the target value of the metric (as a quantity).",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector is the string-encoded form of a standard kubernetes label selector for the given metric. When set, it is passed as an additional parameter to the metrics server for more specific metrics scoping When unset, just the metricName will be used to gather metrics.",
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"averageValue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "averageValue is the target value of the average of the metric across all relevant pods (as a quantity)",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"target", "metricName", "targetValue"},
+			},
+		},
+		Dependencies: []string{
+			v1.CrossVersionObjectReference{}.OpenAPIModelName(), resource.Quantity{}.OpenAPIModelName(), metav1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_ObjectMetricStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ObjectMetricStatus indicates the current value of a metric describing a kubernetes object (for example, hits-per-second on an Ingress object).",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"target": {
+						SchemaProps: spec.SchemaProps{
+							Description: "target is the described Kubernetes object.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.CrossVersionObjectReference{}.OpenAPIModelName()),
+						},
+					},
+					"metricName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metricName is the name of the metric in question.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"currentValue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentValue is the current value of the metric (as a quantity).",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector is the string-encoded form of a standard kubernetes label selector for the given metric When set in the ObjectMetricSource, it is passed as an additional parameter to the metrics server for more specific metrics scoping. When unset, just the metricName will be used to gather metrics.",
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"averageValue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "averageValue is the current value of the average of the metric across all relevant pods (as a quantity)",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"target", "metricName", "currentValue"},
+			},
+		},
+		Dependencies: []string{
+			v1.CrossVersionObjectReference{}.OpenAPIModelName(), resource.Quantity{}.OpenAPIModelName(), metav1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_PodsMetricSource(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodsMetricSource indicates how to scale on a metric describing each pod in the current scale target (for example, transactions-processed-per-second). The values will be averaged together before being compared to the target value.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"metricName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metricName is the name of the metric in question",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"targetAverageValue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetAverageValue is the target value of the average of the metric across all relevant pods (as a quantity)",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector is the string-encoded form of a standard kubernetes label selector for the given metric When set, it is passed as an additional parameter to the metrics server for more specific metrics scoping When unset, just the metricName will be used to gather metrics.",
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"metricName", "targetAverageValue"},
+			},
+		},
+		Dependencies: []string{
+			resource.Quantity{}.OpenAPIModelName(), metav1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_PodsMetricStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodsMetricStatus indicates the current value of a metric describing each pod in the current scale target (for example, transactions-processed-per-second).",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"metricName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metricName is the name of the metric in question",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"currentAverageValue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentAverageValue is the current value of the average of the metric across all relevant pods (as a quantity)",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector is the string-encoded form of a standard kubernetes label selector for the given metric When set in the PodsMetricSource, it is passed as an additional parameter to the metrics server for more specific metrics scoping. When unset, just the metricName will be used to gather metrics.",
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"metricName", "currentAverageValue"},
+			},
+		},
+		Dependencies: []string{
+			resource.Quantity{}.OpenAPIModelName(), metav1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_ResourceMetricSource(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceMetricSource indicates how to scale on a resource metric known to Kubernetes, as specified in requests and limits, describing each pod in the current scale target (e.g. CPU or memory).  The values will be averaged together before being compared to the target.  Such metrics are built in to Kubernetes, and have special scaling options on top of those available to normal per-pod metrics using the \"pods\" source.  Only one \"target\" type should be set.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name is the name of the resource in question.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"targetAverageUtilization": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetAverageUtilization is the target value of the average of the resource metric across all relevant pods, represented as a percentage of the requested value of the resource for the pods.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"targetAverageValue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetAverageValue is the target value of the average of the resource metric across all relevant pods, as a raw value (instead of as a percentage of the request), similar to the \"pods\" metric source type.",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+		Dependencies: []string{
+			resource.Quantity{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_ResourceMetricStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceMetricStatus indicates the current value of a resource metric known to Kubernetes, as specified in requests and limits, describing each pod in the current scale target (e.g. CPU or memory).  Such metrics are built in to Kubernetes, and have special scaling options on top of those available to normal per-pod metrics using the \"pods\" source.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name is the name of the resource in question.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"currentAverageUtilization": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentAverageUtilization is the current value of the average of the resource metric across all relevant pods, represented as a percentage of the requested value of the resource for the pods.  It will only be present if `targetAverageValue` was set in the corresponding metric specification.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"currentAverageValue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentAverageValue is the current value of the average of the resource metric across all relevant pods, as a raw value (instead of as a percentage of the request), similar to the \"pods\" metric source type. It will always be set, regardless of the corresponding metric specification.",
+							Ref:         ref(resource.Quantity{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"name", "currentAverageValue"},
+			},
+		},
+		Dependencies: []string{
+			resource.Quantity{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_Scale(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Scale represents a scaling request for a resource.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata is the standard object metadata; More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec defines the behavior of the scale. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#spec-and-status.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ScaleSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is the current status of the scale. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#spec-and-status. Read-only.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ScaleStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.ScaleSpec{}.OpenAPIModelName(), v1.ScaleStatus{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_ScaleSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ScaleSpec describes the attributes of a scale subresource.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"replicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicas is the desired number of instances for the scaled object.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_k8sio_api_autoscaling_v1_ScaleStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ScaleStatus represents the current status of a scale subresource.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"replicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicas is the actual number of observed instances of the scaled object.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector is the label query over pods that should match the replicas count. This is same as the label selector but in the string format to avoid introspection by clients. The string will be in the same format as the query-param syntax. More info about label selectors: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"replicas"},
 			},
 		},
 	}
@@ -9929,7 +14269,7 @@ func schema_pkg_apis_meta_v1_APIGroup(ref common.ReferenceCallback) common.OpenA
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1.GroupVersionForDiscovery{}.OpenAPIModelName()),
+										Ref: ref(metav1.GroupVersionForDiscovery{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -9939,7 +14279,7 @@ func schema_pkg_apis_meta_v1_APIGroup(ref common.ReferenceCallback) common.OpenA
 						SchemaProps: spec.SchemaProps{
 							Description: "preferredVersion is the version preferred by the API server, which probably is the storage version.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.GroupVersionForDiscovery{}.OpenAPIModelName()),
+							Ref:         ref(metav1.GroupVersionForDiscovery{}.OpenAPIModelName()),
 						},
 					},
 					"serverAddressByClientCIDRs": {
@@ -9954,7 +14294,7 @@ func schema_pkg_apis_meta_v1_APIGroup(ref common.ReferenceCallback) common.OpenA
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1.ServerAddressByClientCIDR{}.OpenAPIModelName()),
+										Ref: ref(metav1.ServerAddressByClientCIDR{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -9965,7 +14305,7 @@ func schema_pkg_apis_meta_v1_APIGroup(ref common.ReferenceCallback) common.OpenA
 			},
 		},
 		Dependencies: []string{
-			v1.GroupVersionForDiscovery{}.OpenAPIModelName(), v1.ServerAddressByClientCIDR{}.OpenAPIModelName()},
+			metav1.GroupVersionForDiscovery{}.OpenAPIModelName(), metav1.ServerAddressByClientCIDR{}.OpenAPIModelName()},
 	}
 }
 
@@ -10002,7 +14342,7 @@ func schema_pkg_apis_meta_v1_APIGroupList(ref common.ReferenceCallback) common.O
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1.APIGroup{}.OpenAPIModelName()),
+										Ref: ref(metav1.APIGroup{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -10013,7 +14353,7 @@ func schema_pkg_apis_meta_v1_APIGroupList(ref common.ReferenceCallback) common.O
 			},
 		},
 		Dependencies: []string{
-			v1.APIGroup{}.OpenAPIModelName()},
+			metav1.APIGroup{}.OpenAPIModelName()},
 	}
 }
 
@@ -10177,7 +14517,7 @@ func schema_pkg_apis_meta_v1_APIResourceList(ref common.ReferenceCallback) commo
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1.APIResource{}.OpenAPIModelName()),
+										Ref: ref(metav1.APIResource{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -10188,7 +14528,7 @@ func schema_pkg_apis_meta_v1_APIResourceList(ref common.ReferenceCallback) commo
 			},
 		},
 		Dependencies: []string{
-			v1.APIResource{}.OpenAPIModelName()},
+			metav1.APIResource{}.OpenAPIModelName()},
 	}
 }
 
@@ -10244,7 +14584,7 @@ func schema_pkg_apis_meta_v1_APIVersions(ref common.ReferenceCallback) common.Op
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1.ServerAddressByClientCIDR{}.OpenAPIModelName()),
+										Ref: ref(metav1.ServerAddressByClientCIDR{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -10255,7 +14595,7 @@ func schema_pkg_apis_meta_v1_APIVersions(ref common.ReferenceCallback) common.Op
 			},
 		},
 		Dependencies: []string{
-			v1.ServerAddressByClientCIDR{}.OpenAPIModelName()},
+			metav1.ServerAddressByClientCIDR{}.OpenAPIModelName()},
 	}
 }
 
@@ -10355,7 +14695,7 @@ func schema_pkg_apis_meta_v1_Condition(ref common.ReferenceCallback) common.Open
 					"lastTransitionTime": {
 						SchemaProps: spec.SchemaProps{
 							Description: "lastTransitionTime is the last time the condition transitioned from one status to another. This should be when the underlying condition changed.  If that is not known, then using the time when the API field changed is acceptable.",
-							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"reason": {
@@ -10379,7 +14719,7 @@ func schema_pkg_apis_meta_v1_Condition(ref common.ReferenceCallback) common.Open
 			},
 		},
 		Dependencies: []string{
-			v1.Time{}.OpenAPIModelName()},
+			metav1.Time{}.OpenAPIModelName()},
 	}
 }
 
@@ -10474,7 +14814,7 @@ func schema_pkg_apis_meta_v1_DeleteOptions(ref common.ReferenceCallback) common.
 					"preconditions": {
 						SchemaProps: spec.SchemaProps{
 							Description: "Must be fulfilled before a deletion is carried out. If not possible, a 409 Conflict status will be returned.",
-							Ref:         ref(v1.Preconditions{}.OpenAPIModelName()),
+							Ref:         ref(metav1.Preconditions{}.OpenAPIModelName()),
 						},
 					},
 					"orphanDependents": {
@@ -10521,7 +14861,7 @@ func schema_pkg_apis_meta_v1_DeleteOptions(ref common.ReferenceCallback) common.
 			},
 		},
 		Dependencies: []string{
-			v1.Preconditions{}.OpenAPIModelName()},
+			metav1.Preconditions{}.OpenAPIModelName()},
 	}
 }
 
@@ -10530,8 +14870,8 @@ func schema_pkg_apis_meta_v1_Duration(ref common.ReferenceCallback) common.OpenA
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
 				Description: "Duration is a wrapper around time.Duration which supports correct marshaling to YAML and JSON. In particular, it marshals into strings, which can be used as map keys in json.",
-				Type:        v1.Duration{}.OpenAPISchemaType(),
-				Format:      v1.Duration{}.OpenAPISchemaFormat(),
+				Type:        metav1.Duration{}.OpenAPISchemaType(),
+				Format:      metav1.Duration{}.OpenAPISchemaFormat(),
 			},
 		},
 	}
@@ -10875,7 +15215,7 @@ func schema_pkg_apis_meta_v1_LabelSelector(ref common.ReferenceCallback) common.
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1.LabelSelectorRequirement{}.OpenAPIModelName()),
+										Ref: ref(metav1.LabelSelectorRequirement{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -10890,7 +15230,7 @@ func schema_pkg_apis_meta_v1_LabelSelector(ref common.ReferenceCallback) common.
 			},
 		},
 		Dependencies: []string{
-			v1.LabelSelectorRequirement{}.OpenAPIModelName()},
+			metav1.LabelSelectorRequirement{}.OpenAPIModelName()},
 	}
 }
 
@@ -10968,7 +15308,7 @@ func schema_pkg_apis_meta_v1_List(ref common.ReferenceCallback) common.OpenAPIDe
 						SchemaProps: spec.SchemaProps{
 							Description: "Standard list metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
 						},
 					},
 					"items": {
@@ -10989,7 +15329,7 @@ func schema_pkg_apis_meta_v1_List(ref common.ReferenceCallback) common.OpenAPIDe
 			},
 		},
 		Dependencies: []string{
-			v1.ListMeta{}.OpenAPIModelName(), runtime.RawExtension{}.OpenAPIModelName()},
+			metav1.ListMeta{}.OpenAPIModelName(), runtime.RawExtension{}.OpenAPIModelName()},
 	}
 }
 
@@ -11031,14 +15371,14 @@ func schema_pkg_apis_meta_v1_ListMeta(ref common.ReferenceCallback) common.OpenA
 					"shardInfo": {
 						SchemaProps: spec.SchemaProps{
 							Description: "shardInfo is set when the list is a filtered subset of the full collection, as selected by a shard selector on the request. It echoes back the selector so clients can verify which shard they received and merge sharded responses. Clients should not cache sharded list responses as a full representation of the collection.\n\nThis is an alpha field and requires enabling the ShardedListAndWatch feature gate.",
-							Ref:         ref(v1.ShardInfo{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ShardInfo{}.OpenAPIModelName()),
 						},
 					},
 				},
 			},
 		},
 		Dependencies: []string{
-			v1.ShardInfo{}.OpenAPIModelName()},
+			metav1.ShardInfo{}.OpenAPIModelName()},
 	}
 }
 
@@ -11177,7 +15517,7 @@ func schema_pkg_apis_meta_v1_ManagedFieldsEntry(ref common.ReferenceCallback) co
 					"time": {
 						SchemaProps: spec.SchemaProps{
 							Description: "Time is the timestamp of when the ManagedFields entry was added. The timestamp will also be updated if a field is added, the manager changes any of the owned fields value or removes a field. The timestamp does not update when a field is removed from the entry because another manager took it over.",
-							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"fieldsType": {
@@ -11190,7 +15530,7 @@ func schema_pkg_apis_meta_v1_ManagedFieldsEntry(ref common.ReferenceCallback) co
 					"fieldsV1": {
 						SchemaProps: spec.SchemaProps{
 							Description: "FieldsV1 holds the first JSON version format as described in the \"FieldsV1\" type.",
-							Ref:         ref(v1.FieldsV1{}.OpenAPIModelName()),
+							Ref:         ref(metav1.FieldsV1{}.OpenAPIModelName()),
 						},
 					},
 					"subresource": {
@@ -11204,7 +15544,7 @@ func schema_pkg_apis_meta_v1_ManagedFieldsEntry(ref common.ReferenceCallback) co
 			},
 		},
 		Dependencies: []string{
-			v1.FieldsV1{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
+			metav1.FieldsV1{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName()},
 	}
 }
 
@@ -11213,8 +15553,8 @@ func schema_pkg_apis_meta_v1_MicroTime(ref common.ReferenceCallback) common.Open
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
 				Description: "MicroTime is version of Time with microsecond level precision.",
-				Type:        v1.MicroTime{}.OpenAPISchemaType(),
-				Format:      v1.MicroTime{}.OpenAPISchemaFormat(),
+				Type:        metav1.MicroTime{}.OpenAPISchemaType(),
+				Format:      metav1.MicroTime{}.OpenAPISchemaFormat(),
 			},
 		},
 	}
@@ -11279,13 +15619,13 @@ func schema_pkg_apis_meta_v1_ObjectMeta(ref common.ReferenceCallback) common.Ope
 					"creationTimestamp": {
 						SchemaProps: spec.SchemaProps{
 							Description: "CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
-							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"deletionTimestamp": {
 						SchemaProps: spec.SchemaProps{
 							Description: "DeletionTimestamp is RFC 3339 date and time at which this resource will be deleted. This field is set by the server when a graceful deletion is requested by the user, and is not directly settable by a client. The resource is expected to be deleted (no longer visible from resource lists, and not reachable by name) after the time in this field, once the finalizers list is empty. As long as the finalizers list contains items, deletion is blocked. Once the deletionTimestamp is set, this value may not be unset or be set further into the future, although it may be shortened or the resource may be deleted prior to this time. For example, a user may request that a pod is deleted in 30 seconds. The Kubelet will react by sending a graceful termination signal to the containers in the pod. After that 30 seconds, the Kubelet will send a hard termination signal (SIGKILL) to the container and after cleanup, remove the pod from the API. In the presence of network partitions, this object may still exist after this timestamp, until an administrator or automated process can determine the resource is fully terminated. If not set, graceful deletion of the object has not been requested.\n\nPopulated by the system when a graceful deletion is requested. Read-only. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
-							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"deletionGracePeriodSeconds": {
@@ -11342,7 +15682,7 @@ func schema_pkg_apis_meta_v1_ObjectMeta(ref common.ReferenceCallback) common.Ope
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1.OwnerReference{}.OpenAPIModelName()),
+										Ref: ref(metav1.OwnerReference{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -11380,7 +15720,7 @@ func schema_pkg_apis_meta_v1_ObjectMeta(ref common.ReferenceCallback) common.Ope
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1.ManagedFieldsEntry{}.OpenAPIModelName()),
+										Ref: ref(metav1.ManagedFieldsEntry{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -11390,7 +15730,7 @@ func schema_pkg_apis_meta_v1_ObjectMeta(ref common.ReferenceCallback) common.Ope
 			},
 		},
 		Dependencies: []string{
-			v1.ManagedFieldsEntry{}.OpenAPIModelName(), v1.OwnerReference{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
+			metav1.ManagedFieldsEntry{}.OpenAPIModelName(), metav1.OwnerReference{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName()},
 	}
 }
 
@@ -11484,14 +15824,14 @@ func schema_pkg_apis_meta_v1_PartialObjectMetadata(ref common.ReferenceCallback)
 						SchemaProps: spec.SchemaProps{
 							Description: "Standard object's metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 				},
 			},
 		},
 		Dependencies: []string{
-			v1.ObjectMeta{}.OpenAPIModelName()},
+			metav1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -11520,7 +15860,7 @@ func schema_pkg_apis_meta_v1_PartialObjectMetadataList(ref common.ReferenceCallb
 						SchemaProps: spec.SchemaProps{
 							Description: "Standard list metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
 						},
 					},
 					"items": {
@@ -11530,7 +15870,7 @@ func schema_pkg_apis_meta_v1_PartialObjectMetadataList(ref common.ReferenceCallb
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1.PartialObjectMetadata{}.OpenAPIModelName()),
+										Ref: ref(metav1.PartialObjectMetadata{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -11541,7 +15881,7 @@ func schema_pkg_apis_meta_v1_PartialObjectMetadataList(ref common.ReferenceCallb
 			},
 		},
 		Dependencies: []string{
-			v1.ListMeta{}.OpenAPIModelName(), v1.PartialObjectMetadata{}.OpenAPIModelName()},
+			metav1.ListMeta{}.OpenAPIModelName(), metav1.PartialObjectMetadata{}.OpenAPIModelName()},
 	}
 }
 
@@ -11760,7 +16100,7 @@ func schema_pkg_apis_meta_v1_Status(ref common.ReferenceCallback) common.OpenAPI
 						SchemaProps: spec.SchemaProps{
 							Description: "Standard list metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
@@ -11787,7 +16127,7 @@ func schema_pkg_apis_meta_v1_Status(ref common.ReferenceCallback) common.OpenAPI
 					"details": {
 						SchemaProps: spec.SchemaProps{
 							Description: "Extended data associated with the reason.  Each reason may define its own extended details. This field is optional and the data returned is not guaranteed to conform to any schema except that defined by the reason type.",
-							Ref:         ref(v1.StatusDetails{}.OpenAPIModelName()),
+							Ref:         ref(metav1.StatusDetails{}.OpenAPIModelName()),
 						},
 					},
 					"code": {
@@ -11801,7 +16141,7 @@ func schema_pkg_apis_meta_v1_Status(ref common.ReferenceCallback) common.OpenAPI
 			},
 		},
 		Dependencies: []string{
-			v1.ListMeta{}.OpenAPIModelName(), v1.StatusDetails{}.OpenAPIModelName()},
+			metav1.ListMeta{}.OpenAPIModelName(), metav1.StatusDetails{}.OpenAPIModelName()},
 	}
 }
 
@@ -11886,7 +16226,7 @@ func schema_pkg_apis_meta_v1_StatusDetails(ref common.ReferenceCallback) common.
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1.StatusCause{}.OpenAPIModelName()),
+										Ref: ref(metav1.StatusCause{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -11903,7 +16243,7 @@ func schema_pkg_apis_meta_v1_StatusDetails(ref common.ReferenceCallback) common.
 			},
 		},
 		Dependencies: []string{
-			v1.StatusCause{}.OpenAPIModelName()},
+			metav1.StatusCause{}.OpenAPIModelName()},
 	}
 }
 
@@ -11932,7 +16272,7 @@ func schema_pkg_apis_meta_v1_Table(ref common.ReferenceCallback) common.OpenAPID
 						SchemaProps: spec.SchemaProps{
 							Description: "Standard list metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+							Ref:         ref(metav1.ListMeta{}.OpenAPIModelName()),
 						},
 					},
 					"columnDefinitions": {
@@ -11947,7 +16287,7 @@ func schema_pkg_apis_meta_v1_Table(ref common.ReferenceCallback) common.OpenAPID
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1.TableColumnDefinition{}.OpenAPIModelName()),
+										Ref: ref(metav1.TableColumnDefinition{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -11965,7 +16305,7 @@ func schema_pkg_apis_meta_v1_Table(ref common.ReferenceCallback) common.OpenAPID
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1.TableRow{}.OpenAPIModelName()),
+										Ref: ref(metav1.TableRow{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -11976,7 +16316,7 @@ func schema_pkg_apis_meta_v1_Table(ref common.ReferenceCallback) common.OpenAPID
 			},
 		},
 		Dependencies: []string{
-			v1.ListMeta{}.OpenAPIModelName(), v1.TableColumnDefinition{}.OpenAPIModelName(), v1.TableRow{}.OpenAPIModelName()},
+			metav1.ListMeta{}.OpenAPIModelName(), metav1.TableColumnDefinition{}.OpenAPIModelName(), metav1.TableRow{}.OpenAPIModelName()},
 	}
 }
 
@@ -12106,7 +16446,7 @@ func schema_pkg_apis_meta_v1_TableRow(ref common.ReferenceCallback) common.OpenA
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1.TableRowCondition{}.OpenAPIModelName()),
+										Ref: ref(metav1.TableRowCondition{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -12123,7 +16463,7 @@ func schema_pkg_apis_meta_v1_TableRow(ref common.ReferenceCallback) common.OpenA
 			},
 		},
 		Dependencies: []string{
-			v1.TableRowCondition{}.OpenAPIModelName(), runtime.RawExtension{}.OpenAPIModelName()},
+			metav1.TableRowCondition{}.OpenAPIModelName(), runtime.RawExtension{}.OpenAPIModelName()},
 	}
 }
 
@@ -12176,8 +16516,8 @@ func schema_pkg_apis_meta_v1_Time(ref common.ReferenceCallback) common.OpenAPIDe
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
 				Description: "Time is a wrapper around time.Time which supports correct marshaling to YAML and JSON.  Wrappers are provided for many of the factory methods that the time package offers.",
-				Type:        v1.Time{}.OpenAPISchemaType(),
-				Format:      v1.Time{}.OpenAPISchemaFormat(),
+				Type:        metav1.Time{}.OpenAPISchemaType(),
+				Format:      metav1.Time{}.OpenAPISchemaFormat(),
 			},
 		},
 	}
@@ -12405,6 +16745,26 @@ func schema_k8sio_apimachinery_pkg_runtime_Unknown(ref common.ReferenceCallback)
 			},
 		},
 	}
+}
+
+func schema_apimachinery_pkg_util_intstr_IntOrString(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.EmbedOpenAPIDefinitionIntoV2Extension(common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "IntOrString is a type that can hold an int32 or a string.  When used in JSON or YAML marshalling and unmarshalling, it produces or consumes the inner type.  This allows you to have, for example, a JSON field that can accept a name or number.",
+				OneOf:       common.GenerateOpenAPIV3OneOfSchema(intstr.IntOrString{}.OpenAPIV3OneOfTypes()),
+				Format:      intstr.IntOrString{}.OpenAPISchemaFormat(),
+			},
+		},
+	}, common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "IntOrString is a type that can hold an int32 or a string.  When used in JSON or YAML marshalling and unmarshalling, it produces or consumes the inner type.  This allows you to have, for example, a JSON field that can accept a name or number.",
+				Type:        intstr.IntOrString{}.OpenAPISchemaType(),
+				Format:      intstr.IntOrString{}.OpenAPISchemaFormat(),
+			},
+		},
+	})
 }
 
 func schema_k8sio_apimachinery_pkg_version_Info(ref common.ReferenceCallback) common.OpenAPIDefinition {

@@ -26,6 +26,66 @@ func Parser() *typed.Parser {
 var parserOnce sync.Once
 var parser *typed.Parser
 var schemaYAML = typed.YAMLObject(`types:
+- name: com.github.slipway-dev.slipway.pkg.apis.cluster.v1alpha1.Cluster
+  scalar: untyped
+  list:
+    elementType:
+      namedType: __untyped_atomic_
+    elementRelationship: atomic
+  map:
+    elementType:
+      namedType: __untyped_deduced_
+    elementRelationship: separable
+- name: com.github.slipway-dev.slipway.pkg.apis.cluster.v1alpha1.Machine
+  scalar: untyped
+  list:
+    elementType:
+      namedType: __untyped_atomic_
+    elementRelationship: atomic
+  map:
+    elementType:
+      namedType: __untyped_deduced_
+    elementRelationship: separable
+- name: com.github.slipway-dev.slipway.pkg.apis.cluster.v1alpha1.MachineDeployment
+  scalar: untyped
+  list:
+    elementType:
+      namedType: __untyped_atomic_
+    elementRelationship: atomic
+  map:
+    elementType:
+      namedType: __untyped_deduced_
+    elementRelationship: separable
+- name: com.github.slipway-dev.slipway.pkg.apis.cluster.v1alpha1.MachineDrainRule
+  scalar: untyped
+  list:
+    elementType:
+      namedType: __untyped_atomic_
+    elementRelationship: atomic
+  map:
+    elementType:
+      namedType: __untyped_deduced_
+    elementRelationship: separable
+- name: com.github.slipway-dev.slipway.pkg.apis.cluster.v1alpha1.MachineHealthCheck
+  scalar: untyped
+  list:
+    elementType:
+      namedType: __untyped_atomic_
+    elementRelationship: atomic
+  map:
+    elementType:
+      namedType: __untyped_deduced_
+    elementRelationship: separable
+- name: com.github.slipway-dev.slipway.pkg.apis.cluster.v1alpha1.MachineSet
+  scalar: untyped
+  list:
+    elementType:
+      namedType: __untyped_atomic_
+    elementRelationship: atomic
+  map:
+    elementType:
+      namedType: __untyped_deduced_
+    elementRelationship: separable
 - name: com.github.slipway-dev.slipway.pkg.apis.instancetype.v1alpha1.ControllerRevision
   scalar: untyped
   list:
@@ -87,6 +147,16 @@ var schemaYAML = typed.YAMLObject(`types:
       namedType: __untyped_deduced_
     elementRelationship: separable
 - name: com.github.slipway-dev.slipway.pkg.apis.vm.v1alpha1.ContentLibrary
+  scalar: untyped
+  list:
+    elementType:
+      namedType: __untyped_atomic_
+    elementRelationship: atomic
+  map:
+    elementType:
+      namedType: __untyped_deduced_
+    elementRelationship: separable
+- name: com.github.slipway-dev.slipway.pkg.apis.vm.v1alpha1.SlipwayCluster
   scalar: untyped
   list:
     elementType:
@@ -177,6 +247,16 @@ var schemaYAML = typed.YAMLObject(`types:
       namedType: __untyped_deduced_
     elementRelationship: separable
 - name: com.github.slipway-dev.slipway.pkg.apis.vm.v1alpha1.VirtualMachineSnapshot
+  scalar: untyped
+  list:
+    elementType:
+      namedType: __untyped_atomic_
+    elementRelationship: atomic
+  map:
+    elementType:
+      namedType: __untyped_deduced_
+    elementRelationship: separable
+- name: com.github.slipway-dev.slipway.pkg.apis.vm.v1alpha1.VirtualMachineTemplate
   scalar: untyped
   list:
     elementType:

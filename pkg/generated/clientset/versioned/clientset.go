@@ -9,6 +9,7 @@ import (
 	fmt "fmt"
 	http "net/http"
 
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/cluster/v1alpha1"
 	instancetypev1alpha1 "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
 	discovery "k8s.io/client-go/discovery"
@@ -18,6 +19,7 @@ import (
 
 type Interface interface {
 	Discovery() discovery.DiscoveryInterfaces
+	ClusterV1alpha1() clusterv1alpha1.ClusterV1alpha1Interface
 	InstancetypeV1alpha1() instancetypev1alpha1.InstancetypeV1alpha1Interface
 	VmV1alpha1() vmv1alpha1.VmV1alpha1Interface
 }
@@ -25,8 +27,14 @@ type Interface interface {
 // Clientset contains the clients for groups.
 type Clientset struct {
 	*discovery.DiscoveryClient
+	clusterV1alpha1      *clusterv1alpha1.ClusterV1alpha1Client
 	instancetypeV1alpha1 *instancetypev1alpha1.InstancetypeV1alpha1Client
 	vmV1alpha1           *vmv1alpha1.VmV1alpha1Client
+}
+
+// ClusterV1alpha1 retrieves the ClusterV1alpha1Client
+func (c *Clientset) ClusterV1alpha1() clusterv1alpha1.ClusterV1alpha1Interface {
+	return c.clusterV1alpha1
 }
 
 // InstancetypeV1alpha1 retrieves the InstancetypeV1alpha1Client
@@ -83,6 +91,10 @@ func NewForConfigAndClient(c *rest.Config, httpClient *http.Client) (*Clientset,
 
 	var cs Clientset
 	var err error
+	cs.clusterV1alpha1, err = clusterv1alpha1.NewForConfigAndClient(&configShallowCopy, httpClient)
+	if err != nil {
+		return nil, err
+	}
 	cs.instancetypeV1alpha1, err = instancetypev1alpha1.NewForConfigAndClient(&configShallowCopy, httpClient)
 	if err != nil {
 		return nil, err
@@ -112,6 +124,7 @@ func NewForConfigOrDie(c *rest.Config) *Clientset {
 // New creates a new Clientset for the given RESTClient.
 func New(c rest.Interface) *Clientset {
 	var cs Clientset
+	cs.clusterV1alpha1 = clusterv1alpha1.New(c)
 	cs.instancetypeV1alpha1 = instancetypev1alpha1.New(c)
 	cs.vmV1alpha1 = vmv1alpha1.New(c)
 

@@ -12,6 +12,7 @@ import (
 	time "time"
 
 	versioned "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	cluster "github.com/slipway-dev/slipway/pkg/generated/informers/externalversions/cluster"
 	instancetype "github.com/slipway-dev/slipway/pkg/generated/informers/externalversions/instancetype"
 	internalinterfaces "github.com/slipway-dev/slipway/pkg/generated/informers/externalversions/internalinterfaces"
 	vm "github.com/slipway-dev/slipway/pkg/generated/informers/externalversions/vm"
@@ -313,8 +314,13 @@ type SharedInformerFactory interface {
 	// client.
 	InformerFor(obj runtime.Object, newFunc internalinterfaces.NewInformerFunc) cache.SharedIndexInformer
 
+	Cluster() cluster.Interface
 	Instancetype() instancetype.Interface
 	Vm() vm.Interface
+}
+
+func (f *sharedInformerFactory) Cluster() cluster.Interface {
+	return cluster.New(f, f.namespace, f.tweakListOptions)
 }
 
 func (f *sharedInformerFactory) Instancetype() instancetype.Interface {

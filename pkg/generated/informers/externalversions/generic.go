@@ -8,7 +8,8 @@ package externalversions
 import (
 	fmt "fmt"
 
-	v1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	v1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	instancetypev1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	schema "k8s.io/apimachinery/pkg/runtime/schema"
 	cache "k8s.io/client-go/tools/cache"
@@ -40,16 +41,30 @@ func (f *genericInformer) Lister() cache.GenericLister {
 // TODO extend this to unknown resources with a client pool
 func (f *sharedInformerFactory) ForResource(resource schema.GroupVersionResource) (GenericInformer, error) {
 	switch resource {
-	// Group=instancetype.slipway.dev, Version=v1alpha1
-	case v1alpha1.SchemeGroupVersion.WithResource("controllerrevisions"):
+	// Group=cluster.slipway.dev, Version=v1alpha1
+	case v1alpha1.SchemeGroupVersion.WithResource("clusters"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Cluster().V1alpha1().Clusters().Informer()}, nil
+	case v1alpha1.SchemeGroupVersion.WithResource("machines"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Cluster().V1alpha1().Machines().Informer()}, nil
+	case v1alpha1.SchemeGroupVersion.WithResource("machinedeployments"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Cluster().V1alpha1().MachineDeployments().Informer()}, nil
+	case v1alpha1.SchemeGroupVersion.WithResource("machinedrainrules"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Cluster().V1alpha1().MachineDrainRules().Informer()}, nil
+	case v1alpha1.SchemeGroupVersion.WithResource("machinehealthchecks"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Cluster().V1alpha1().MachineHealthChecks().Informer()}, nil
+	case v1alpha1.SchemeGroupVersion.WithResource("machinesets"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Cluster().V1alpha1().MachineSets().Informer()}, nil
+
+		// Group=instancetype.slipway.dev, Version=v1alpha1
+	case instancetypev1alpha1.SchemeGroupVersion.WithResource("controllerrevisions"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Instancetype().V1alpha1().ControllerRevisions().Informer()}, nil
-	case v1alpha1.SchemeGroupVersion.WithResource("virtualmachineclusterinstancetypes"):
+	case instancetypev1alpha1.SchemeGroupVersion.WithResource("virtualmachineclusterinstancetypes"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Instancetype().V1alpha1().VirtualMachineClusterInstancetypes().Informer()}, nil
-	case v1alpha1.SchemeGroupVersion.WithResource("virtualmachineclusterpreferences"):
+	case instancetypev1alpha1.SchemeGroupVersion.WithResource("virtualmachineclusterpreferences"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Instancetype().V1alpha1().VirtualMachineClusterPreferences().Informer()}, nil
-	case v1alpha1.SchemeGroupVersion.WithResource("virtualmachineinstancetypes"):
+	case instancetypev1alpha1.SchemeGroupVersion.WithResource("virtualmachineinstancetypes"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Instancetype().V1alpha1().VirtualMachineInstancetypes().Informer()}, nil
-	case v1alpha1.SchemeGroupVersion.WithResource("virtualmachinepreferences"):
+	case instancetypev1alpha1.SchemeGroupVersion.WithResource("virtualmachinepreferences"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Instancetype().V1alpha1().VirtualMachinePreferences().Informer()}, nil
 
 		// Group=vm.slipway.dev, Version=v1alpha1
@@ -57,6 +72,8 @@ func (f *sharedInformerFactory) ForResource(resource schema.GroupVersionResource
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Vm().V1alpha1().ClusterVirtualMachineImages().Informer()}, nil
 	case vmv1alpha1.SchemeGroupVersion.WithResource("contentlibraries"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Vm().V1alpha1().ContentLibraries().Informer()}, nil
+	case vmv1alpha1.SchemeGroupVersion.WithResource("slipwayclusters"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Vm().V1alpha1().SlipwayClusters().Informer()}, nil
 	case vmv1alpha1.SchemeGroupVersion.WithResource("vcenters"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Vm().V1alpha1().VCenters().Informer()}, nil
 	case vmv1alpha1.SchemeGroupVersion.WithResource("virtualmachines"):
@@ -75,6 +92,8 @@ func (f *sharedInformerFactory) ForResource(resource schema.GroupVersionResource
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Vm().V1alpha1().VirtualMachinePublishRequests().Informer()}, nil
 	case vmv1alpha1.SchemeGroupVersion.WithResource("virtualmachinesnapshots"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Vm().V1alpha1().VirtualMachineSnapshots().Informer()}, nil
+	case vmv1alpha1.SchemeGroupVersion.WithResource("virtualmachinetemplates"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Vm().V1alpha1().VirtualMachineTemplates().Informer()}, nil
 	case vmv1alpha1.SchemeGroupVersion.WithResource("zones"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Vm().V1alpha1().Zones().Informer()}, nil
 

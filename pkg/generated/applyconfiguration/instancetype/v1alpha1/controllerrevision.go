@@ -25,7 +25,7 @@ import (
 // it; it cannot be changed.
 type ControllerRevisionApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
-	// Standard object metadata. Labels name what was captured.
+	// metadata is the standard object metadata. Labels name what was captured.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	// data is the captured object, with its apiVersion, kind and spec, and of its
 	// metadata what identifies it. It cannot be changed.

@@ -21,7 +21,7 @@ import (
 // namespace.
 type VirtualMachineClusterInstancetypeApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
-	// Standard object metadata.
+	// metadata is the standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	// spec is the size. It may be changed at any time: virtual machines keep the
 	// revision they captured until they are refreshed.

@@ -22,7 +22,7 @@ import (
 // names it takes these values and must not set them itself.
 type VirtualMachineInstancetypeApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
-	// Standard object metadata.
+	// metadata is the standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	// spec is the size. It may be changed at any time: virtual machines keep the
 	// revision they captured until they are refreshed.

@@ -22,7 +22,7 @@ import (
 // virtual machine leaves unset and never overrules it.
 type VirtualMachinePreferenceApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
-	// Standard object metadata.
+	// metadata is the standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	// spec is what is preferred. It may be changed at any time: virtual machines
 	// keep the revision they captured until they are refreshed.

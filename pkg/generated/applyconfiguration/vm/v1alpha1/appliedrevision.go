@@ -10,11 +10,11 @@ package v1alpha1
 //
 // AppliedRevision is an instance type or preference in the revision that was applied.
 type AppliedRevisionApplyConfiguration struct {
-	// Name of the object.
+	// name of the object.
 	Name *string `json:"name,omitempty"`
-	// Kind in canonical form.
+	// kind in canonical form.
 	Kind *string `json:"kind,omitempty"`
-	// RevisionName is the ControllerRevision.
+	// revisionName is the ControllerRevision.
 	RevisionName *string `json:"revisionName,omitempty"`
 }
 

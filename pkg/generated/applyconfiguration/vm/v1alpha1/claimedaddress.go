@@ -10,15 +10,15 @@ package v1alpha1
 //
 // ClaimedAddress is an address that is claimed from a pool.
 type ClaimedAddressApplyConfiguration struct {
-	// ClaimName is the name of the IPAddressClaim, in the namespace of the virtual machine.
+	// claimName is the name of the IPAddressClaim, in the namespace of the virtual machine.
 	ClaimName *string `json:"claimName,omitempty"`
-	// Interface is the name of the interface.
+	// interface is the name of the interface.
 	Interface *string `json:"interface,omitempty"`
-	// Pool that the address is from.
+	// pool that the address is from.
 	Pool *IPPoolReferenceApplyConfiguration `json:"pool,omitempty"`
-	// Address with prefix length, for example 192.0.2.5/24; empty as long as none was given.
+	// address with prefix length, for example 192.0.2.5/24; empty as long as none was given.
 	Address *string `json:"address,omitempty"`
-	// Gateway of the network that the address is from.
+	// gateway of the network that the address is from.
 	Gateway *string `json:"gateway,omitempty"`
 }
 

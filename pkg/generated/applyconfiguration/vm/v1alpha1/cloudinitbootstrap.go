@@ -10,23 +10,23 @@ package v1alpha1
 //
 // CloudInitBootstrap configures cloud-init.
 type CloudInitBootstrapApplyConfiguration struct {
-	// InstanceID is the cloud-init instance ID; the UID of the object when unset. Another
+	// instanceID is the cloud-init instance ID; the UID of the object when unset. Another
 	// one makes cloud-init run at the next boot as at the first one, with the data that the
 	// Secrets have then.
 	InstanceID *string `json:"instanceID,omitempty"`
-	// RawCloudConfig selects the user data; key user-data when not named.
+	// rawCloudConfig selects the user data; key user-data when not named.
 	RawCloudConfig *SecretKeySelectorApplyConfiguration `json:"rawCloudConfig,omitempty"`
-	// CloudConfig is user data in place of rawCloudConfig: a cloud-config in YAML of at most
+	// cloudConfig is user data in place of rawCloudConfig: a cloud-config in YAML of at most
 	// 32 KiB. Who may read the object reads it, so that passwords and private keys in it are
 	// refused.
 	CloudConfig *string `json:"cloudConfig,omitempty"`
-	// SSHAuthorizedKeys are public keys that may log in as the default user of the image,
+	// sshAuthorizedKeys are public keys that may log in as the default user of the image,
 	// as in a file authorized_keys; at most 16.
 	SSHAuthorizedKeys []string `json:"sshAuthorizedKeys,omitempty"`
-	// RawNetworkConfig selects a network configuration of cloud-init, version 1 or 2, in
+	// rawNetworkConfig selects a network configuration of cloud-init, version 1 or 2, in
 	// place of that which is made of spec.network; key network-config when not named.
 	RawNetworkConfig *SecretKeySelectorApplyConfiguration `json:"rawNetworkConfig,omitempty"`
-	// RawVendorData selects the vendor data; key vendor-data when not named.
+	// rawVendorData selects the vendor data; key vendor-data when not named.
 	RawVendorData *SecretKeySelectorApplyConfiguration `json:"rawVendorData,omitempty"`
 }
 

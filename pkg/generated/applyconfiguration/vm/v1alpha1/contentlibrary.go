@@ -21,11 +21,11 @@ import (
 // object as long as it is there.
 type ContentLibraryApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
-	// Standard object metadata.
+	// metadata is the standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// Spec says what is published, and for whom.
+	// spec says what is published, and for whom.
 	Spec *ContentLibrarySpecApplyConfiguration `json:"spec,omitempty"`
-	// Status is the observed state.
+	// status is the observed state.
 	Status *ContentLibraryStatusApplyConfiguration `json:"status,omitempty"`
 }
 

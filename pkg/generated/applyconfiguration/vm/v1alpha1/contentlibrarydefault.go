@@ -11,16 +11,16 @@ package v1alpha1
 // ContentLibraryDefault says what is inferred from images of a guest operating system, by
 // the labels that they get.
 type ContentLibraryDefaultApplyConfiguration struct {
-	// GuestID is a pattern of vSphere's identifier of the guest operating system, for
+	// guestID is a pattern of vSphere's identifier of the guest operating system, for
 	// example ubuntu*. * stands for any characters, and ? for one.
 	GuestID *string `json:"guestID,omitempty"`
-	// Instancetype is the name of the default instance type.
+	// instancetype is the name of the default instance type.
 	Instancetype *string `json:"instancetype,omitempty"`
-	// InstancetypeKind is its kind. VirtualMachineClusterInstancetype when unset.
+	// instancetypeKind is its kind. VirtualMachineClusterInstancetype when unset.
 	InstancetypeKind *string `json:"instancetypeKind,omitempty"`
-	// Preference is the name of the default preference.
+	// preference is the name of the default preference.
 	Preference *string `json:"preference,omitempty"`
-	// PreferenceKind is its kind. VirtualMachineClusterPreference when unset.
+	// preferenceKind is its kind. VirtualMachineClusterPreference when unset.
 	PreferenceKind *string `json:"preferenceKind,omitempty"`
 }
 

@@ -10,9 +10,9 @@ package v1alpha1
 //
 // ContentLibraryImageSource is an OVF item of a content library.
 type ContentLibraryImageSourceApplyConfiguration struct {
-	// Library is the name of the content library.
+	// library is the name of the content library.
 	Library *string `json:"library,omitempty"`
-	// Item is the name of the item.
+	// item is the name of the item.
 	Item *string `json:"item,omitempty"`
 }
 

@@ -11,11 +11,11 @@ package v1alpha1
 // ContentLibraryRenamed is an item whose image could not have the name that the template
 // says.
 type ContentLibraryRenamedApplyConfiguration struct {
-	// Item is the name of the item in vSphere.
+	// item is the name of the item in vSphere.
 	Item *string `json:"item,omitempty"`
-	// Image is the name that the image got.
+	// image is the name that the image got.
 	Image *string `json:"image,omitempty"`
-	// Wanted is the name that was taken.
+	// wanted is the name that was taken.
 	Wanted *string `json:"wanted,omitempty"`
 }
 

@@ -14,28 +14,28 @@ import (
 //
 // ContentLibrarySpec says what of a content library is published, and for whom.
 type ContentLibrarySpecApplyConfiguration struct {
-	// Library is the name of the content library in vSphere. Immutable.
+	// library is the name of the content library in vSphere. Immutable.
 	Library *string `json:"library,omitempty"`
-	// Namespace in which VirtualMachineImages are made. Unset, ClusterVirtualMachineImages
+	// namespace in which VirtualMachineImages are made. Unset, ClusterVirtualMachineImages
 	// are made. Immutable.
 	Namespace *string `json:"namespace,omitempty"`
-	// Include are patterns of the names of the items that are published, at most 64. In
+	// include are patterns of the names of the items that are published, at most 64. In
 	// them * stands for any characters, and ? for one. All when unset.
 	Include []string `json:"include,omitempty"`
-	// Exclude are patterns of those that are not, whatever include says; at most 64.
+	// exclude are patterns of those that are not, whatever include says; at most 64.
 	Exclude []string `json:"exclude,omitempty"`
-	// NameTemplate is the name of the images, in which {item} and {library} stand for the
+	// nameTemplate is the name of the images, in which {item} and {library} stand for the
 	// names in vSphere, in lower case and with a hyphen for what a name cannot have.
 	// Defaults to {item}. Immutable.
 	NameTemplate *string `json:"nameTemplate,omitempty"`
-	// Defaults say which instance type and preference are inferred from an image, by its
+	// defaults say which instance type and preference are inferred from an image, by its
 	// guest operating system; at most 64. The first that fits counts.
 	Defaults []ContentLibraryDefaultApplyConfiguration `json:"defaults,omitempty"`
-	// VCenter is the name of the VCenter in whose library of the name virtual machines are
+	// vCenter is the name of the VCenter in whose library of the name virtual machines are
 	// published. Images are made of the items of every vCenter that has one. Defaults to
 	// default. Immutable.
 	VCenter *string `json:"vCenter,omitempty"`
-	// PublishFrom selects the namespaces, by their labels, whose virtual machines may be
+	// publishFrom selects the namespaces, by their labels, whose virtual machines may be
 	// published in the library. None when unset; an empty selector selects all.
 	PublishFrom *v1.LabelSelectorApplyConfiguration `json:"publishFrom,omitempty"`
 }

@@ -14,24 +14,37 @@ import (
 //
 // ContentLibraryStatus is the observed state of a content library.
 type ContentLibraryStatusApplyConfiguration struct {
-	// Items is the number of items that vSphere has in it.
+	// conditions are the observations in detail: Ready and Deleting.
+	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// items is the number of items that vSphere has in it.
 	Items *int32 `json:"items,omitempty"`
-	// Images is the number of images that there are for it.
+	// images is the number of images that there are for it.
 	Images *int32 `json:"images,omitempty"`
-	// Kept names images whose items are gone and which virtual machines refer to, at most
+	// kept names images whose items are gone and which virtual machines refer to, at most
 	// 64, in the order of the alphabet.
 	Kept []string `json:"kept,omitempty"`
-	// Renamed are items whose image has another name than the template says, because that
+	// renamed are items whose image has another name than the template says, because that
 	// name was taken; at most 64.
 	Renamed []ContentLibraryRenamedApplyConfiguration `json:"renamed,omitempty"`
-	// Conditions are the observations in detail: Ready and Deleting.
-	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 
 // ContentLibraryStatusApplyConfiguration constructs a declarative configuration of the ContentLibraryStatus type for use with
 // apply.
 func ContentLibraryStatus() *ContentLibraryStatusApplyConfiguration {
 	return &ContentLibraryStatusApplyConfiguration{}
+}
+
+// WithConditions adds the given value to the Conditions field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Conditions field.
+func (b *ContentLibraryStatusApplyConfiguration) WithConditions(values ...*v1.ConditionApplyConfiguration) *ContentLibraryStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithConditions")
+		}
+		b.Conditions = append(b.Conditions, *values[i])
+	}
+	return b
 }
 
 // WithItems sets the Items field in the declarative configuration to the given value
@@ -69,19 +82,6 @@ func (b *ContentLibraryStatusApplyConfiguration) WithRenamed(values ...*ContentL
 			panic("nil value passed to WithRenamed")
 		}
 		b.Renamed = append(b.Renamed, *values[i])
-	}
-	return b
-}
-
-// WithConditions adds the given value to the Conditions field in the declarative configuration
-// and returns the receiver, so that objects can be build by chaining "With" function invocations.
-// If called multiple times, values provided by each call will be appended to the Conditions field.
-func (b *ContentLibraryStatusApplyConfiguration) WithConditions(values ...*v1.ConditionApplyConfiguration) *ContentLibraryStatusApplyConfiguration {
-	for i := range values {
-		if values[i] == nil {
-			panic("nil value passed to WithConditions")
-		}
-		b.Conditions = append(b.Conditions, *values[i])
 	}
 	return b
 }

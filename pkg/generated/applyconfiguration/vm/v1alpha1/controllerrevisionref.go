@@ -10,7 +10,7 @@ package v1alpha1
 //
 // ControllerRevisionRef refers to a ControllerRevision of the same namespace.
 type ControllerRevisionRefApplyConfiguration struct {
-	// Name of the ControllerRevision.
+	// name of the ControllerRevision.
 	Name *string `json:"name,omitempty"`
 }
 

@@ -15,11 +15,11 @@ import (
 //
 // DiskVolumeSource describes an empty disk.
 type DiskVolumeSourceApplyConfiguration struct {
-	// Capacity of the disk; whole mebibytes.
+	// size of the disk; whole mebibytes.
 	Capacity *resource.Quantity `json:"size,omitempty"`
-	// StorageClass of this disk; spec.storageClass when unset.
+	// storageClass of this disk; spec.storageClass when unset.
 	StorageClass *string `json:"storageClass,omitempty"`
-	// Provisioning of the disk. The datastore decides when unset. Immutable.
+	// provisioning of the disk. The datastore decides when unset. Immutable.
 	Provisioning *vmv1alpha1.DiskProvisioning `json:"provisioning,omitempty"`
 }
 

@@ -14,7 +14,7 @@ import (
 //
 // GuestHeartbeatAction compares the heartbeat.
 type GuestHeartbeatActionApplyConfiguration struct {
-	// ThresholdStatus is the lowest status that counts as ready, Yellow or
+	// thresholdStatus is the lowest status that counts as ready, Yellow or
 	// Green. Defaults to Green.
 	ThresholdStatus *vmv1alpha1.GuestHeartbeatStatus `json:"thresholdStatus,omitempty"`
 }

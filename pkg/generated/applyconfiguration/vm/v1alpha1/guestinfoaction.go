@@ -10,9 +10,9 @@ package v1alpha1
 //
 // GuestInfoAction compares one guestinfo variable.
 type GuestInfoActionApplyConfiguration struct {
-	// Key without the prefix guestinfo.
+	// key without the prefix guestinfo.
 	Key *string `json:"key,omitempty"`
-	// Value is a regular expression (RE2) that the whole value must match; an
+	// value is a regular expression (RE2) that the whole value must match; an
 	// existing key suffices when empty. A value of more than 4096 bytes matches none.
 	Value *string `json:"value,omitempty"`
 }

@@ -10,7 +10,7 @@ package v1alpha1
 //
 // IgnitionBootstrap configures Ignition, which runs at the first boot only.
 type IgnitionBootstrapApplyConfiguration struct {
-	// RawConfig selects the configuration in JSON, as Butane makes it; key ignition when
+	// rawConfig selects the configuration in JSON, as Butane makes it; key ignition when
 	// not named.
 	RawConfig *SecretKeySelectorApplyConfiguration `json:"rawConfig,omitempty"`
 }

@@ -14,21 +14,21 @@ import (
 //
 // InstancetypeMatcher refers to an instance type.
 type InstancetypeMatcherApplyConfiguration struct {
-	// Name of the instance type. One of name and inferFromVolume is required.
+	// name of the instance type. One of name and inferFromVolume is required.
 	Name *string `json:"name,omitempty"`
-	// Kind of the instance type, in any letter case, singular or plural:
+	// kind of the instance type, in any letter case, singular or plural:
 	// VirtualMachineInstancetype or VirtualMachineClusterInstancetype.
 	// Omitted, it means VirtualMachineClusterInstancetype.
 	Kind *string `json:"kind,omitempty"`
-	// RevisionName pins a ControllerRevision. Deprecated: use controllerRevisionRef.
+	// revisionName pins a ControllerRevision. Deprecated: use controllerRevisionRef.
 	RevisionName *string `json:"revisionName,omitempty"`
-	// ControllerRevisionRef pins the ControllerRevision that holds the instance
+	// controllerRevisionRef pins the ControllerRevision that holds the instance
 	// type. The controller never sets it.
 	ControllerRevisionRef *ControllerRevisionRefApplyConfiguration `json:"controllerRevisionRef,omitempty"`
-	// InferFromVolume names a volume, or "image" for the boot image, whose
+	// inferFromVolume names a volume, or "image" for the boot image, whose
 	// labels name the instance type. The result goes to status only.
 	InferFromVolume *string `json:"inferFromVolume,omitempty"`
-	// InferFromVolumeFailurePolicy is Reject or Ignore. Reject when omitted.
+	// inferFromVolumeFailurePolicy is Reject or Ignore. Reject when omitted.
 	InferFromVolumeFailurePolicy *vmv1alpha1.InferFromVolumeFailurePolicy `json:"inferFromVolumeFailurePolicy,omitempty"`
 }
 

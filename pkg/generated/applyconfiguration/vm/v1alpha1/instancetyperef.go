@@ -15,30 +15,30 @@ import (
 // InstancetypeRef records which instance type a virtual machine uses, and in
 // which revision.
 type InstancetypeRefApplyConfiguration struct {
-	// Name of the instance type. Empty when nothing could be inferred under the
+	// name of the instance type. Empty when nothing could be inferred under the
 	// policy Ignore, which stays so until a refresh.
 	Name *string `json:"name,omitempty"`
-	// Kind in canonical form: virtualmachineinstancetype or
+	// kind in canonical form: virtualmachineinstancetype or
 	// virtualmachineclusterinstancetype.
 	Kind *string `json:"kind,omitempty"`
-	// ControllerRevisionRef refers to the captured copy. Absent between a
+	// controllerRevisionRef refers to the captured copy. Absent between a
 	// refresh and the next capture.
 	ControllerRevisionRef *ControllerRevisionRefApplyConfiguration `json:"controllerRevisionRef,omitempty"`
-	// SourceUID is the UID of the captured object.
+	// sourceUID is the UID of the captured object.
 	SourceUID *string `json:"sourceUID,omitempty"`
-	// SourceGeneration is the generation of the captured object.
+	// sourceGeneration is the generation of the captured object.
 	SourceGeneration *int64 `json:"sourceGeneration,omitempty"`
-	// LatestGeneration is the generation that the live object has now; 0 when
+	// latestGeneration is the generation that the live object has now; 0 when
 	// the live object is gone.
 	LatestGeneration *int64 `json:"latestGeneration,omitempty"`
-	// Outdated is true when the live object differs in UID or generation from
+	// outdated is true when the live object differs in UID or generation from
 	// the captured one.
 	Outdated *bool `json:"outdated,omitempty"`
-	// InferFromVolume is the volume that the instance type was inferred from.
+	// inferFromVolume is the volume that the instance type was inferred from.
 	InferFromVolume *string `json:"inferFromVolume,omitempty"`
-	// InferFromVolumeFailurePolicy mirrors the spec.
+	// inferFromVolumeFailurePolicy mirrors the spec.
 	InferFromVolumeFailurePolicy *vmv1alpha1.InferFromVolumeFailurePolicy `json:"inferFromVolumeFailurePolicy,omitempty"`
-	// Resources is the size that the captured copy resolves to.
+	// resources is the size that the captured copy resolves to.
 	Resources *VirtualMachineResourcesApplyConfiguration `json:"resources,omitempty"`
 }
 

@@ -11,11 +11,11 @@ package v1alpha1
 // IPPoolReference refers to a pool of addresses, of the kinds that a provider of
 // ipam.cluster.x-k8s.io has. A namespaced one is in the namespace of the virtual machine.
 type IPPoolReferenceApplyConfiguration struct {
-	// APIGroup of the pool, for example ipam.cluster.x-k8s.io.
+	// apiGroup of the pool, for example ipam.cluster.x-k8s.io.
 	APIGroup *string `json:"apiGroup,omitempty"`
-	// Kind of the pool, for example InClusterIPPool or GlobalInClusterIPPool.
+	// kind of the pool, for example InClusterIPPool or GlobalInClusterIPPool.
 	Kind *string `json:"kind,omitempty"`
-	// Name of the pool.
+	// name of the pool.
 	Name *string `json:"name,omitempty"`
 }
 

@@ -10,9 +10,9 @@ package v1alpha1
 //
 // LinuxPrepBootstrap configures guest customization for Linux.
 type LinuxPrepBootstrapApplyConfiguration struct {
-	// HardwareClockIsUTC says that the hardware clock holds UTC.
+	// hardwareClockIsUTC says that the hardware clock holds UTC.
 	HardwareClockIsUTC *bool `json:"hardwareClockIsUTC,omitempty"`
-	// TimeZone is a tz database name, for example Europe/Berlin.
+	// timeZone is a tz database name, for example Europe/Berlin.
 	TimeZone *string `json:"timeZone,omitempty"`
 }
 

@@ -10,9 +10,9 @@ package v1alpha1
 //
 // MachineAddress is an address of a machine.
 type MachineAddressApplyConfiguration struct {
-	// Type is Hostname, InternalIP, ExternalIP, InternalDNS or ExternalDNS.
+	// type is Hostname, InternalIP, ExternalIP, InternalDNS or ExternalDNS.
 	Type *string `json:"type,omitempty"`
-	// Address is the address.
+	// address is the address.
 	Address *string `json:"address,omitempty"`
 }
 

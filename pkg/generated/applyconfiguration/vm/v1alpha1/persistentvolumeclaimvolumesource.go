@@ -10,9 +10,9 @@ package v1alpha1
 //
 // PersistentVolumeClaimVolumeSource refers to a claim.
 type PersistentVolumeClaimVolumeSourceApplyConfiguration struct {
-	// ClaimName is the name of the claim.
+	// claimName is the name of the claim.
 	ClaimName *string `json:"claimName,omitempty"`
-	// ReadOnly attaches the disk read-only.
+	// readOnly attaches the disk read-only.
 	ReadOnly *bool `json:"readOnly,omitempty"`
 }
 

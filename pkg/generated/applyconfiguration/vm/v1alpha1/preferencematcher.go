@@ -14,21 +14,21 @@ import (
 //
 // PreferenceMatcher refers to a preference.
 type PreferenceMatcherApplyConfiguration struct {
-	// Name of the preference. One of name and inferFromVolume is required.
+	// name of the preference. One of name and inferFromVolume is required.
 	Name *string `json:"name,omitempty"`
-	// Kind of the preference, in any letter case, singular or plural:
+	// kind of the preference, in any letter case, singular or plural:
 	// VirtualMachinePreference or VirtualMachineClusterPreference. Omitted, it
 	// means VirtualMachineClusterPreference.
 	Kind *string `json:"kind,omitempty"`
-	// RevisionName pins a ControllerRevision. Deprecated: use controllerRevisionRef.
+	// revisionName pins a ControllerRevision. Deprecated: use controllerRevisionRef.
 	RevisionName *string `json:"revisionName,omitempty"`
-	// ControllerRevisionRef pins the ControllerRevision that holds the
+	// controllerRevisionRef pins the ControllerRevision that holds the
 	// preference. The controller never sets it.
 	ControllerRevisionRef *ControllerRevisionRefApplyConfiguration `json:"controllerRevisionRef,omitempty"`
-	// InferFromVolume names a volume, or "image" for the boot image, whose
+	// inferFromVolume names a volume, or "image" for the boot image, whose
 	// labels name the preference. The result goes to status only.
 	InferFromVolume *string `json:"inferFromVolume,omitempty"`
-	// InferFromVolumeFailurePolicy is Reject or Ignore. Reject when omitted.
+	// inferFromVolumeFailurePolicy is Reject or Ignore. Reject when omitted.
 	InferFromVolumeFailurePolicy *vmv1alpha1.InferFromVolumeFailurePolicy `json:"inferFromVolumeFailurePolicy,omitempty"`
 }
 

@@ -10,11 +10,11 @@ package v1alpha1
 //
 // RestartRequirement is one difference that needs a power cycle.
 type RestartRequirementApplyConfiguration struct {
-	// Path of the field in the effective spec, for example cpu.cores.
+	// path of the field in the effective spec, for example cpu.cores.
 	Path *string `json:"path,omitempty"`
-	// Running is the value that the running VM has.
+	// running is the value that the running VM has.
 	Running *string `json:"running,omitempty"`
-	// Desired is the value that the effective spec has.
+	// desired is the value that the effective spec has.
 	Desired *string `json:"desired,omitempty"`
 }
 

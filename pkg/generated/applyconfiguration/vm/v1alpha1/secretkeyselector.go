@@ -10,9 +10,9 @@ package v1alpha1
 //
 // SecretKeySelector selects a key of a Secret of the same namespace.
 type SecretKeySelectorApplyConfiguration struct {
-	// Name of the Secret.
+	// name of the Secret.
 	Name *string `json:"name,omitempty"`
-	// Key within the Secret. Defaults, when read, to the key that the
+	// key within the Secret. Defaults, when read, to the key that the
 	// bootstrap provider names in its documentation.
 	Key *string `json:"key,omitempty"`
 }

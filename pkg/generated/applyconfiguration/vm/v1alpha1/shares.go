@@ -14,9 +14,9 @@ import (
 //
 // Shares is the relative weight of a virtual machine under contention.
 type SharesApplyConfiguration struct {
-	// Level is Low, Normal, High or Custom.
+	// level is Low, Normal, High or Custom.
 	Level *vmv1alpha1.SharesLevel `json:"level,omitempty"`
-	// Shares is the number of shares; required when level is Custom, otherwise
+	// shares is the number of shares; required when level is Custom, otherwise
 	// not allowed. Range 1 to 1000000.
 	Shares *int32 `json:"shares,omitempty"`
 }

@@ -10,28 +10,28 @@ package v1alpha1
 //
 // SysprepAnswers are the answers to what the setup of Windows asks.
 type SysprepAnswersApplyConfiguration struct {
-	// FullName of the user that Windows is registered for.
+	// fullName of the user that Windows is registered for.
 	FullName *string `json:"fullName,omitempty"`
-	// Organization that Windows is registered for.
+	// organization that Windows is registered for.
 	Organization *string `json:"organization,omitempty"`
-	// ProductKey selects the product key; key product-key when not named. Windows that was
+	// productKey selects the product key; key product-key when not named. Windows that was
 	// installed with a volume licence needs none.
 	ProductKey *SecretKeySelectorApplyConfiguration `json:"productKey,omitempty"`
-	// AdministratorPassword selects the password of the account Administrator; key password
+	// administratorPassword selects the password of the account Administrator; key password
 	// when not named. The account keeps what the image has when unset.
 	AdministratorPassword *SecretKeySelectorApplyConfiguration `json:"administratorPassword,omitempty"`
-	// AutoLogonCount is how often Administrator logs on by itself, 0 to 100. It needs
+	// autoLogonCount is how often Administrator logs on by itself, 0 to 100. It needs
 	// administratorPassword.
 	AutoLogonCount *int32 `json:"autoLogonCount,omitempty"`
-	// TimeZone is Microsoft's index of a time zone, 0 to 999. Defaults, when used, to 85, GMT
+	// timeZone is Microsoft's index of a time zone, 0 to 999. Defaults, when used, to 85, GMT
 	// Standard Time.
 	TimeZone *int32 `json:"timeZone,omitempty"`
-	// Workgroup that the computer joins. Defaults, when used, to WORKGROUP if there is no
+	// workgroup that the computer joins. Defaults, when used, to WORKGROUP if there is no
 	// domain.
 	Workgroup *string `json:"workgroup,omitempty"`
-	// Domain that the computer joins. Excludes workgroup.
+	// domain that the computer joins. Excludes workgroup.
 	Domain *SysprepDomainApplyConfiguration `json:"domain,omitempty"`
-	// RunOnce are commands that run when a user logs on for the first time, at most 64.
+	// runOnce are commands that run when a user logs on for the first time, at most 64.
 	RunOnce []string `json:"runOnce,omitempty"`
 }
 

@@ -11,9 +11,9 @@ package v1alpha1
 // SysprepBootstrap configures guest customization for Windows. Exactly one of rawSysprep
 // and answers is set.
 type SysprepBootstrapApplyConfiguration struct {
-	// RawSysprep selects the answer file; key unattend when not named.
+	// rawSysprep selects the answer file; key unattend when not named.
 	RawSysprep *SecretKeySelectorApplyConfiguration `json:"rawSysprep,omitempty"`
-	// Answers are what vSphere makes the answer file of. The computer gets the name
+	// answers are what vSphere makes the answer file of. The computer gets the name
 	// spec.network.hostName, or that of the object.
 	Answers *SysprepAnswersApplyConfiguration `json:"answers,omitempty"`
 }

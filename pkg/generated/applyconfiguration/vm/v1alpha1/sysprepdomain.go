@@ -10,13 +10,13 @@ package v1alpha1
 //
 // SysprepDomain is an Active Directory domain that a computer joins.
 type SysprepDomainApplyConfiguration struct {
-	// Name of the domain.
+	// name of the domain.
 	Name *string `json:"name,omitempty"`
-	// User that may add computers to the domain.
+	// user that may add computers to the domain.
 	User *string `json:"user,omitempty"`
-	// Password selects the password of the user; key domain-password when not named.
+	// password selects the password of the user; key domain-password when not named.
 	Password *SecretKeySelectorApplyConfiguration `json:"password,omitempty"`
-	// OrganizationalUnit is where the computer goes, for example OU=Servers,DC=example,DC=org.
+	// organizationalUnit is where the computer goes, for example OU=Servers,DC=example,DC=org.
 	// It needs vSphere 8.0 Update 2.
 	OrganizationalUnit *string `json:"organizationalUnit,omitempty"`
 }

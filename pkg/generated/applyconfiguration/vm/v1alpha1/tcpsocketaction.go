@@ -10,9 +10,9 @@ package v1alpha1
 //
 // TCPSocketAction opens a TCP connection.
 type TCPSocketActionApplyConfiguration struct {
-	// Port of the guest, 1 to 65535.
+	// port of the guest, 1 to 65535.
 	Port *int32 `json:"port,omitempty"`
-	// Host to connect to, one of the IP addresses that the guest reports; its primary one
+	// host to connect to, one of the IP addresses that the guest reports; its primary one
 	// when unset.
 	Host *string `json:"host,omitempty"`
 }

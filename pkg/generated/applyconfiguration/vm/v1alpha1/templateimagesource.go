@@ -10,7 +10,7 @@ package v1alpha1
 //
 // TemplateImageSource is a template of the inventory.
 type TemplateImageSourceApplyConfiguration struct {
-	// InventoryPath of the template, absolute or relative to the datacenter's
+	// inventoryPath of the template, absolute or relative to the datacenter's
 	// VM folder, for example templates/ubuntu-24.04.
 	InventoryPath *string `json:"inventoryPath,omitempty"`
 }

@@ -10,9 +10,9 @@ package v1alpha1
 //
 // VAppConfigBootstrap sets OVF properties.
 type VAppConfigBootstrapApplyConfiguration struct {
-	// Properties are OVF property values by key.
+	// properties are OVF property values by key.
 	Properties map[string]string `json:"properties,omitempty"`
-	// RawProperties names a Secret whose keys and values are properties.
+	// rawProperties names a Secret whose keys and values are properties.
 	RawProperties *string `json:"rawProperties,omitempty"`
 }
 

@@ -22,11 +22,11 @@ import (
 // go.
 type VCenterApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
-	// Standard object metadata.
+	// metadata is the standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// Spec says how to reach it.
+	// spec says how to reach it.
 	Spec *VCenterSpecApplyConfiguration `json:"spec,omitempty"`
-	// Status is the observed state.
+	// status is the observed state.
 	Status *VCenterStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -14,9 +14,9 @@ import (
 //
 // VCenterInventory is what the server keeps in mind of a vCenter.
 type VCenterInventoryApplyConfiguration struct {
-	// VirtualMachines is the number of VMs that belong to objects.
+	// virtualMachines is the number of VMs that belong to objects.
 	VirtualMachines *int32 `json:"virtualMachines,omitempty"`
-	// ReadDuration is how long it took to read everything, the last time that was needed.
+	// readDuration is how long it took to read everything, the last time that was needed.
 	ReadDuration *v1.Duration `json:"readDuration,omitempty"`
 }
 

@@ -10,7 +10,7 @@ package v1alpha1
 //
 // VCenterSecretReference names a Secret of the namespace that the server has for them.
 type VCenterSecretReferenceApplyConfiguration struct {
-	// Name of the Secret.
+	// name of the Secret.
 	Name *string `json:"name,omitempty"`
 }
 

@@ -14,9 +14,9 @@ import (
 //
 // VCenterSession is a session with a vCenter.
 type VCenterSessionApplyConfiguration struct {
-	// UserName is who logged in.
+	// userName is who logged in.
 	UserName *string `json:"userName,omitempty"`
-	// LoginTime is when.
+	// loginTime is when.
 	LoginTime *v1.Time `json:"loginTime,omitempty"`
 }
 

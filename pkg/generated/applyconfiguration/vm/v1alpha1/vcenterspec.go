@@ -11,14 +11,14 @@ package v1alpha1
 // VCenterSpec says how to reach a vCenter. At most one of caBundle and thumbprint is set;
 // without either the certificate authorities of the server's system are trusted.
 type VCenterSpecApplyConfiguration struct {
-	// URL of the SDK, https://host[:port]/sdk.
+	// url of the SDK, https://host[:port]/sdk.
 	URL *string `json:"url,omitempty"`
-	// CABundle holds the certificate authorities to trust, in PEM.
+	// caBundle holds the certificate authorities to trust, in PEM.
 	CABundle []byte `json:"caBundle,omitempty"`
-	// Thumbprint is the SHA-256 or SHA-1 of the certificate to trust, in hexadecimal, with
+	// thumbprint is the SHA-256 or SHA-1 of the certificate to trust, in hexadecimal, with
 	// or without colons.
 	Thumbprint *string `json:"thumbprint,omitempty"`
-	// CredentialsSecretRef names a Secret with the keys username and password. It is read at
+	// credentialsSecretRef names a Secret with the keys username and password. It is read at
 	// every login, from the one namespace that --vcenter-secrets-namespace names: who may
 	// write a VCenter reaches no other Secret by it.
 	CredentialsSecretRef *VCenterSecretReferenceApplyConfiguration `json:"credentialsSecretRef,omitempty"`

@@ -14,25 +14,38 @@ import (
 //
 // VCenterStatus is what is seen of a vCenter.
 type VCenterStatusApplyConfiguration struct {
-	// Version of the product, for example 8.0.3.
+	// conditions are the observations in detail: Ready, Connected and Deleting.
+	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// version of the product, for example 8.0.3.
 	Version *string `json:"version,omitempty"`
-	// APIVersion is that of its API, for example 8.0.3.0.
+	// apiVersion is that of its API, for example 8.0.3.0.
 	APIVersion *string `json:"apiVersion,omitempty"`
-	// InstanceUUID identifies the installation. Another one that answers at the URL is not
+	// instanceUUID identifies the installation. Another one that answers at the URL is not
 	// logged in to: the virtual machines are not in it.
 	InstanceUUID *string `json:"instanceUUID,omitempty"`
-	// Session is the present one.
+	// session is the present one.
 	Session *VCenterSessionApplyConfiguration `json:"session,omitempty"`
-	// Inventory is what the server keeps in mind of it, once it was read.
+	// inventory is what the server keeps in mind of it, once it was read.
 	Inventory *VCenterInventoryApplyConfiguration `json:"inventory,omitempty"`
-	// Conditions are the observations in detail: Ready, Connected and Deleting.
-	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 
 // VCenterStatusApplyConfiguration constructs a declarative configuration of the VCenterStatus type for use with
 // apply.
 func VCenterStatus() *VCenterStatusApplyConfiguration {
 	return &VCenterStatusApplyConfiguration{}
+}
+
+// WithConditions adds the given value to the Conditions field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Conditions field.
+func (b *VCenterStatusApplyConfiguration) WithConditions(values ...*v1.ConditionApplyConfiguration) *VCenterStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithConditions")
+		}
+		b.Conditions = append(b.Conditions, *values[i])
+	}
+	return b
 }
 
 // WithVersion sets the Version field in the declarative configuration to the given value
@@ -72,18 +85,5 @@ func (b *VCenterStatusApplyConfiguration) WithSession(value *VCenterSessionApply
 // If called multiple times, the Inventory field is set to the value of the last call.
 func (b *VCenterStatusApplyConfiguration) WithInventory(value *VCenterInventoryApplyConfiguration) *VCenterStatusApplyConfiguration {
 	b.Inventory = value
-	return b
-}
-
-// WithConditions adds the given value to the Conditions field in the declarative configuration
-// and returns the receiver, so that objects can be build by chaining "With" function invocations.
-// If called multiple times, values provided by each call will be appended to the Conditions field.
-func (b *VCenterStatusApplyConfiguration) WithConditions(values ...*v1.ConditionApplyConfiguration) *VCenterStatusApplyConfiguration {
-	for i := range values {
-		if values[i] == nil {
-			panic("nil value passed to WithConditions")
-		}
-		b.Conditions = append(b.Conditions, *values[i])
-	}
 	return b
 }

@@ -20,11 +20,11 @@ import (
 // VirtualMachine is a virtual machine on vSphere.
 type VirtualMachineApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
-	// Standard object metadata.
+	// metadata is the standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// Spec is the desired state, owned by users.
+	// spec is the desired state, owned by users.
 	Spec *VirtualMachineSpecApplyConfiguration `json:"spec,omitempty"`
-	// Status is the observed state, owned by the controllers.
+	// status is the observed state, owned by the controllers.
 	Status *VirtualMachineStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -14,9 +14,9 @@ import (
 //
 // VirtualMachineBootDevice is a device that the firmware tries to boot from.
 type VirtualMachineBootDeviceApplyConfiguration struct {
-	// Type of the device.
+	// type of the device.
 	Type *vmv1alpha1.BootDeviceType `json:"type,omitempty"`
-	// Name of the volume or interface. A disk without is the boot disk of the image; a
+	// name of the volume or interface. A disk without is the boot disk of the image; a
 	// CD-ROM drive has none, as vSphere does not tell them apart here.
 	Name *string `json:"name,omitempty"`
 }

@@ -15,12 +15,12 @@ import (
 //
 // VirtualMachineBootDisk changes the first disk of the image.
 type VirtualMachineBootDiskApplyConfiguration struct {
-	// Capacity of the disk; whole mebibytes, and no less than it has. It can grow at any
+	// size of the disk; whole mebibytes, and no less than it has. It can grow at any
 	// time, and never shrinks.
 	Capacity *resource.Quantity `json:"size,omitempty"`
-	// StorageClass of this disk; spec.storageClass when unset.
+	// storageClass of this disk; spec.storageClass when unset.
 	StorageClass *string `json:"storageClass,omitempty"`
-	// Provisioning of the disk. The image and the datastore decide when unset. Immutable.
+	// provisioning of the disk. The image and the datastore decide when unset. Immutable.
 	Provisioning *vmv1alpha1.DiskProvisioning `json:"provisioning,omitempty"`
 }
 

@@ -14,14 +14,14 @@ import (
 //
 // VirtualMachineBootDiskStatus is the observed state of the boot disk.
 type VirtualMachineBootDiskStatusApplyConfiguration struct {
-	// Capacity of the disk.
+	// capacity of the disk.
 	Capacity *resource.Quantity `json:"capacity,omitempty"`
-	// DiskUUID is the UUID that the guest sees.
+	// diskUUID is the UUID that the guest sees.
 	DiskUUID *string `json:"diskUUID,omitempty"`
-	// Compliance of the disk with its storage policy, as vSphere found it last: compliant,
+	// compliance of the disk with its storage policy, as vSphere found it last: compliant,
 	// nonCompliant, unknown, notApplicable or outOfDate.
 	Compliance *string `json:"compliance,omitempty"`
-	// DeviceKey is the vSphere device key.
+	// deviceKey is the vSphere device key.
 	DeviceKey *int32 `json:"deviceKey,omitempty"`
 }
 

@@ -11,19 +11,19 @@ package v1alpha1
 // VirtualMachineBootstrap configures the guest at its first start. At most one
 // provider is set.
 type VirtualMachineBootstrapApplyConfiguration struct {
-	// CloudInit hands user data to cloud-init through guestinfo.
+	// cloudInit hands user data to cloud-init through guestinfo.
 	CloudInit *CloudInitBootstrapApplyConfiguration `json:"cloudInit,omitempty"`
-	// LinuxPrep uses vSphere guest customization for Linux.
+	// linuxPrep uses vSphere guest customization for Linux.
 	LinuxPrep *LinuxPrepBootstrapApplyConfiguration `json:"linuxPrep,omitempty"`
-	// Sysprep uses vSphere guest customization for Windows.
+	// sysprep uses vSphere guest customization for Windows.
 	Sysprep *SysprepBootstrapApplyConfiguration `json:"sysprep,omitempty"`
-	// VAppConfig sets OVF properties.
+	// vAppConfig sets OVF properties.
 	VAppConfig *VAppConfigBootstrapApplyConfiguration `json:"vAppConfig,omitempty"`
-	// WaitForTools makes readiness wait for VMware Tools after power on.
+	// waitForTools makes readiness wait for VMware Tools after power on.
 	WaitForTools *bool `json:"waitForTools,omitempty"`
-	// Ignition hands a configuration to Ignition through guestinfo.
+	// ignition hands a configuration to Ignition through guestinfo.
 	Ignition *IgnitionBootstrapApplyConfiguration `json:"ignition,omitempty"`
-	// RemoveAfterFirstBoot takes what was read from Secrets out of the vSphere VM once the
+	// removeAfterFirstBoot takes what was read from Secrets out of the vSphere VM once the
 	// guest has it, for cloudInit and ignition; what identifies the guest stays. The
 	// condition BootstrapDataRemoved tells of it.
 	RemoveAfterFirstBoot *bool `json:"removeAfterFirstBoot,omitempty"`

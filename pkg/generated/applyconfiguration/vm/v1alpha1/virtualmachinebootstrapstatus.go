@@ -10,7 +10,7 @@ package v1alpha1
 //
 // VirtualMachineBootstrapStatus is what the guest was told.
 type VirtualMachineBootstrapStatusApplyConfiguration struct {
-	// InstanceID is the cloud-init instance ID in the vSphere VM, if it is not the UID of the
+	// instanceID is the cloud-init instance ID in the vSphere VM, if it is not the UID of the
 	// object.
 	InstanceID *string `json:"instanceID,omitempty"`
 }

@@ -21,9 +21,9 @@ import (
 // to by name. Changes reach a VM with its next reconcile: there are no revisions.
 type VirtualMachineClassApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
-	// Standard object metadata.
+	// metadata is the standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// Spec is the size.
+	// spec is the size.
 	Spec *VirtualMachineClassSpecApplyConfiguration `json:"spec,omitempty"`
 }
 

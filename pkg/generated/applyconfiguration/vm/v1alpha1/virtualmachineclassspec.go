@@ -10,15 +10,15 @@ package v1alpha1
 //
 // VirtualMachineClassSpec is the size of a class.
 type VirtualMachineClassSpecApplyConfiguration struct {
-	// CPU of the virtual machines; sockets, cores or threads are required.
+	// cpu of the virtual machines; sockets, cores or threads are required.
 	CPU *VirtualMachineCPUApplyConfiguration `json:"cpu,omitempty"`
-	// Memory of the virtual machines; guest is required.
+	// memory of the virtual machines; guest is required.
 	Memory *VirtualMachineMemoryApplyConfiguration `json:"memory,omitempty"`
-	// Devices of the virtual machines.
+	// devices of the virtual machines.
 	Devices *VirtualMachineDevicesApplyConfiguration `json:"devices,omitempty"`
-	// MinHardwareVersion is the lowest virtual hardware version.
+	// minHardwareVersion is the lowest virtual hardware version.
 	MinHardwareVersion *int32 `json:"minHardwareVersion,omitempty"`
-	// Description for people.
+	// description for people.
 	Description *string `json:"description,omitempty"`
 }
 

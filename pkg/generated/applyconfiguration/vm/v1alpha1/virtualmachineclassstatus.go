@@ -10,9 +10,9 @@ package v1alpha1
 //
 // VirtualMachineClassStatus is the class in use.
 type VirtualMachineClassStatusApplyConfiguration struct {
-	// Name of the class.
+	// name of the class.
 	Name *string `json:"name,omitempty"`
-	// Generation of the class that was applied.
+	// generation of the class that was applied.
 	Generation *int64 `json:"generation,omitempty"`
 }
 

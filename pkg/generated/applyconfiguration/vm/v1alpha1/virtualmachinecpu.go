@@ -16,33 +16,33 @@ import (
 // VirtualMachineCPU describes the virtual CPUs. The number of vCPUs is
 // sockets × cores × threads, each taken as 1 when unset.
 type VirtualMachineCPUApplyConfiguration struct {
-	// Sockets is the number of virtual sockets.
+	// sockets is the number of virtual sockets.
 	Sockets *int32 `json:"sockets,omitempty"`
-	// Cores is the number of cores per socket.
+	// cores is the number of cores per socket.
 	Cores *int32 `json:"cores,omitempty"`
-	// Threads is the number of threads per core.
+	// threads is the number of threads per core.
 	Threads *int32 `json:"threads,omitempty"`
-	// MaxSockets is the ceiling to which sockets can be added to a running VM.
+	// maxSockets is the ceiling to which sockets can be added to a running VM.
 	MaxSockets *int32 `json:"maxSockets,omitempty"`
-	// HotAddEnabled lets vCPUs be added to a running VM. It is set while the VM
+	// hotAddEnabled lets vCPUs be added to a running VM. It is set while the VM
 	// is powered off. Defaults, in the effective spec, to true when maxSockets
 	// exceeds sockets.
 	HotAddEnabled *bool `json:"hotAddEnabled,omitempty"`
-	// Model asks for a CPU model. It has no meaning on vSphere, where EVC
+	// model asks for a CPU model. It has no meaning on vSphere, where EVC
 	// decides, and is kept with a warning.
 	Model *string `json:"model,omitempty"`
-	// DedicatedCPUPlacement reserves all CPU cycles and sets high latency sensitivity.
+	// dedicatedCPUPlacement reserves all CPU cycles and sets high latency sensitivity.
 	DedicatedCPUPlacement *bool `json:"dedicatedCPUPlacement,omitempty"`
-	// LatencySensitivity is Normal or High.
+	// latencySensitivity is Normal or High.
 	LatencySensitivity *vmv1alpha1.LatencySensitivity `json:"latencySensitivity,omitempty"`
-	// ExposeVNUMA keeps the vNUMA topology visible to the guest.
+	// exposeVNUMA keeps the vNUMA topology visible to the guest.
 	ExposeVNUMA *bool `json:"exposeVNUMA,omitempty"`
-	// Reservation is the guaranteed CPU in hertz, for example 2G for 2 GHz;
+	// reservation is the guaranteed CPU in hertz, for example 2G for 2 GHz;
 	// whole megahertz.
 	Reservation *resource.Quantity `json:"reservation,omitempty"`
-	// Limit is the most CPU in hertz; whole megahertz.
+	// limit is the most CPU in hertz; whole megahertz.
 	Limit *resource.Quantity `json:"limit,omitempty"`
-	// Shares is the weight under contention.
+	// shares is the weight under contention.
 	Shares *SharesApplyConfiguration `json:"shares,omitempty"`
 }
 

@@ -14,10 +14,10 @@ import (
 //
 // VirtualMachineDeletion says how a virtual machine that is deleted is powered off.
 type VirtualMachineDeletionApplyConfiguration struct {
-	// PowerOffMode says how to power off. Defaults to spec.powerOffMode. Soft is TrySoft: a
+	// powerOffMode says how to power off. Defaults to spec.powerOffMode. Soft is TrySoft: a
 	// guest that does not answer keeps nobody from deleting its VM.
 	PowerOffMode *vmv1alpha1.PowerOpMode `json:"powerOffMode,omitempty"`
-	// TimeoutSeconds is how long the guest is waited for before it is powered off hard, in
+	// timeoutSeconds is how long the guest is waited for before it is powered off hard, in
 	// seconds, 1 to 86400. Defaults to terminationGracePeriodSeconds.
 	TimeoutSeconds *int64 `json:"timeoutSeconds,omitempty"`
 }

@@ -10,9 +10,9 @@ package v1alpha1
 //
 // VirtualMachineDevice is a device of the host given to the virtual machine.
 type VirtualMachineDeviceApplyConfiguration struct {
-	// Name of the device in this list.
+	// name of the device in this list.
 	Name *string `json:"name,omitempty"`
-	// DeviceName is the vGPU profile, for example grid_a100-10c, or
+	// deviceName is the vGPU profile, for example grid_a100-10c, or
 	// vendor:device in hexadecimal.
 	DeviceName *string `json:"deviceName,omitempty"`
 }

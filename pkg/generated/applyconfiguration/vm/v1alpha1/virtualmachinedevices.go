@@ -10,19 +10,19 @@ package v1alpha1
 //
 // VirtualMachineDevices lists devices besides disks and network interfaces.
 type VirtualMachineDevicesApplyConfiguration struct {
-	// GPUs are the vGPU profiles or pass-through GPUs.
+	// gpus are the vGPU profiles or pass-through GPUs.
 	GPUs []VirtualMachineDeviceApplyConfiguration `json:"gpus,omitempty"`
-	// HostDevices are the pass-through PCI devices (Dynamic DirectPath I/O).
+	// hostDevices are the pass-through PCI devices (Dynamic DirectPath I/O).
 	HostDevices []VirtualMachineDeviceApplyConfiguration `json:"hostDevices,omitempty"`
-	// TPM is the virtual trusted platform module; needs EFI.
+	// tpm is the virtual trusted platform module; needs EFI.
 	TPM *VirtualMachineTPMApplyConfiguration `json:"tpm,omitempty"`
-	// Video configures the video card.
+	// video configures the video card.
 	Video *VirtualMachineVideoApplyConfiguration `json:"video,omitempty"`
-	// DisableHotplug turns hot-add of devices off.
+	// disableHotplug turns hot-add of devices off.
 	DisableHotplug *bool `json:"disableHotplug,omitempty"`
-	// AutoattachGraphicsDevice adds the video card. Unset, it is added.
+	// autoattachGraphicsDevice adds the video card. Unset, it is added.
 	AutoattachGraphicsDevice *bool `json:"autoattachGraphicsDevice,omitempty"`
-	// AutoattachSerialConsole adds a serial port.
+	// autoattachSerialConsole adds a serial port.
 	AutoattachSerialConsole *bool `json:"autoattachSerialConsole,omitempty"`
 }
 

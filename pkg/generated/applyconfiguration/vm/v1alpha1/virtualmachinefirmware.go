@@ -14,11 +14,11 @@ import (
 //
 // VirtualMachineFirmware configures the firmware.
 type VirtualMachineFirmwareApplyConfiguration struct {
-	// Bootloader is BIOS or EFI. The image decides when unset.
+	// bootloader is BIOS or EFI. The image decides when unset.
 	Bootloader *vmv1alpha1.Bootloader `json:"bootloader,omitempty"`
-	// SecureBoot turns UEFI secure boot on; needs EFI.
+	// secureBoot turns UEFI secure boot on; needs EFI.
 	SecureBoot *bool `json:"secureBoot,omitempty"`
-	// UUID is the BIOS UUID. The server fills it at creation. Immutable once set.
+	// uuid is the BIOS UUID. The server fills it at creation. Immutable once set.
 	UUID *string `json:"uuid,omitempty"`
 }
 

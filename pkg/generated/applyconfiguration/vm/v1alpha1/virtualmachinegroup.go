@@ -20,11 +20,11 @@ import (
 // VirtualMachineGroup powers virtual machines on in an order, and off in the reverse one.
 type VirtualMachineGroupApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
-	// Standard object metadata.
+	// metadata is the standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// Spec is the desired state, owned by users.
+	// spec is the desired state, owned by users.
 	Spec *VirtualMachineGroupSpecApplyConfiguration `json:"spec,omitempty"`
-	// Status is the observed state, owned by the controllers.
+	// status is the observed state, owned by the controllers.
 	Status *VirtualMachineGroupStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -10,10 +10,10 @@ package v1alpha1
 //
 // VirtualMachineGroupMember is a virtual machine or another group of the namespace.
 type VirtualMachineGroupMemberApplyConfiguration struct {
-	// Kind of the member. Allowed: VirtualMachine, VirtualMachineGroup. Defaults to
+	// kind of the member. Allowed: VirtualMachine, VirtualMachineGroup. Defaults to
 	// VirtualMachine.
 	Kind *string `json:"kind,omitempty"`
-	// Name of the member.
+	// name of the member.
 	Name *string `json:"name,omitempty"`
 }
 

@@ -7,8 +7,8 @@ package v1alpha1
 
 import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	metav1 "k8s.io/client-go/applyconfigurations/meta/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	v1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
 // VirtualMachineGroupMemberStatusApplyConfiguration represents a declarative configuration of the VirtualMachineGroupMemberStatus type for use
@@ -16,28 +16,41 @@ import (
 //
 // VirtualMachineGroupMemberStatus is a member as it is, and what the group asks of it.
 type VirtualMachineGroupMemberStatusApplyConfiguration struct {
-	// Kind of the member.
+	// conditions of the member in the group: GroupLinked, PowerStateSynced and Ready.
+	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// kind of the member.
 	Kind *string `json:"kind,omitempty"`
-	// Name of the member.
+	// name of the member.
 	Name *string `json:"name,omitempty"`
-	// UID of the member, empty while there is none of the name.
+	// uid of the member, empty while there is none of the name.
 	UID *string `json:"uid,omitempty"`
-	// PowerState of the member now.
+	// powerState of the member now.
 	PowerState *vmv1alpha1.PowerState `json:"powerState,omitempty"`
-	// DesiredPowerState is the one that the group asks of the member now: it becomes that
+	// desiredPowerState is the one that the group asks of the member now: it becomes that
 	// of the group when the step of the member begins. A member that sets its own goes by
 	// that.
 	DesiredPowerState *vmv1alpha1.PowerState `json:"desiredPowerState,omitempty"`
-	// DesiredSince is since when it does.
-	DesiredSince *v1.MicroTime `json:"desiredSince,omitempty"`
-	// Conditions of the member in the group: GroupLinked, PowerStateSynced and Ready.
-	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// desiredSince is since when it does.
+	DesiredSince *metav1.MicroTime `json:"desiredSince,omitempty"`
 }
 
 // VirtualMachineGroupMemberStatusApplyConfiguration constructs a declarative configuration of the VirtualMachineGroupMemberStatus type for use with
 // apply.
 func VirtualMachineGroupMemberStatus() *VirtualMachineGroupMemberStatusApplyConfiguration {
 	return &VirtualMachineGroupMemberStatusApplyConfiguration{}
+}
+
+// WithConditions adds the given value to the Conditions field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Conditions field.
+func (b *VirtualMachineGroupMemberStatusApplyConfiguration) WithConditions(values ...*v1.ConditionApplyConfiguration) *VirtualMachineGroupMemberStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithConditions")
+		}
+		b.Conditions = append(b.Conditions, *values[i])
+	}
+	return b
 }
 
 // WithKind sets the Kind field in the declarative configuration to the given value
@@ -83,20 +96,7 @@ func (b *VirtualMachineGroupMemberStatusApplyConfiguration) WithDesiredPowerStat
 // WithDesiredSince sets the DesiredSince field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the DesiredSince field is set to the value of the last call.
-func (b *VirtualMachineGroupMemberStatusApplyConfiguration) WithDesiredSince(value v1.MicroTime) *VirtualMachineGroupMemberStatusApplyConfiguration {
+func (b *VirtualMachineGroupMemberStatusApplyConfiguration) WithDesiredSince(value metav1.MicroTime) *VirtualMachineGroupMemberStatusApplyConfiguration {
 	b.DesiredSince = &value
-	return b
-}
-
-// WithConditions adds the given value to the Conditions field in the declarative configuration
-// and returns the receiver, so that objects can be build by chaining "With" function invocations.
-// If called multiple times, values provided by each call will be appended to the Conditions field.
-func (b *VirtualMachineGroupMemberStatusApplyConfiguration) WithConditions(values ...*metav1.ConditionApplyConfiguration) *VirtualMachineGroupMemberStatusApplyConfiguration {
-	for i := range values {
-		if values[i] == nil {
-			panic("nil value passed to WithConditions")
-		}
-		b.Conditions = append(b.Conditions, *values[i])
-	}
 	return b
 }

@@ -14,9 +14,9 @@ import (
 //
 // VirtualMachineGroupPlacement says where members go in relation to each other.
 type VirtualMachineGroupPlacementApplyConfiguration struct {
-	// Policy is Together or Apart. A member stays where it is when others come.
+	// policy is Together or Apart. A member stays where it is when others come.
 	Policy *vmv1alpha1.PlacementPolicy `json:"policy,omitempty"`
-	// Topology is Zone.
+	// topology is Zone.
 	Topology *vmv1alpha1.PlacementTopology `json:"topology,omitempty"`
 }
 

@@ -14,18 +14,18 @@ import (
 //
 // VirtualMachineGroupSpec says who is in a group, and how it is powered.
 type VirtualMachineGroupSpecApplyConfiguration struct {
-	// GroupName names the VirtualMachineGroup of the namespace that this one is a member
+	// groupName names the VirtualMachineGroup of the namespace that this one is a member
 	// of.
 	GroupName *string `json:"groupName,omitempty"`
-	// BootOrder are the steps in which the group is powered on; it is powered off and
+	// bootOrder are the steps in which the group is powered on; it is powered off and
 	// suspended in the reverse order. At most 64, with at most 512 members in all. A member
 	// is linked when it names the group in its own spec.groupName.
 	BootOrder []VirtualMachineGroupStepApplyConfiguration `json:"bootOrder,omitempty"`
-	// PowerState is the desired power state of all members that leave theirs unset. When it
+	// powerState is the desired power state of all members that leave theirs unset. When it
 	// is unset, the group inherits that of the group that it is in; without one, such
 	// members stay as they are.
 	PowerState *vmv1alpha1.PowerState `json:"powerState,omitempty"`
-	// Placement says where the virtual machines of the group go in relation to each other.
+	// placement says where the virtual machines of the group go in relation to each other.
 	// It counts when one is created that does not ask for a zone itself.
 	Placement *VirtualMachineGroupPlacementApplyConfiguration `json:"placement,omitempty"`
 }

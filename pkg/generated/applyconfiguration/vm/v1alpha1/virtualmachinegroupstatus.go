@@ -16,15 +16,15 @@ import (
 //
 // VirtualMachineGroupStatus is the observed state of a group.
 type VirtualMachineGroupStatusApplyConfiguration struct {
-	// Conditions are GroupLinked, if it is in another group, PowerStateSynced and Ready.
+	// conditions are GroupLinked, if it is in another group, PowerStateSynced and Ready.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// ObservedGeneration is the generation that the status tells of.
+	// observedGeneration is the generation that the status tells of.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// PowerState is the one that the members are brought to now; empty if none is wanted.
+	// powerState is the one that the members are brought to now; empty if none is wanted.
 	PowerState *vmv1alpha1.PowerState `json:"powerState,omitempty"`
-	// PowerStateTime is since when.
+	// powerStateTime is since when.
 	PowerStateTime *metav1.MicroTime `json:"powerStateTime,omitempty"`
-	// Members are those that spec names, as they are.
+	// members are those that spec names, as they are.
 	Members []VirtualMachineGroupMemberStatusApplyConfiguration `json:"members,omitempty"`
 }
 

@@ -14,18 +14,18 @@ import (
 //
 // VirtualMachineGroupStep are members that are powered at the same time.
 type VirtualMachineGroupStepApplyConfiguration struct {
-	// Members of the step, at most 256.
+	// members of the step, at most 256.
 	Members []VirtualMachineGroupMemberApplyConfiguration `json:"members,omitempty"`
-	// PowerOnDelaySeconds is how long after the step before, or after the group was told,
+	// powerOnDelaySeconds is how long after the step before, or after the group was told,
 	// the members are powered on, in seconds, 0 to 86400.
 	PowerOnDelaySeconds *int32 `json:"powerOnDelaySeconds,omitempty"`
-	// PowerOffDelaySeconds is how long after the next step, or after the group was told, the
+	// powerOffDelaySeconds is how long after the next step, or after the group was told, the
 	// members are powered off or suspended, in seconds, 0 to 86400.
 	PowerOffDelaySeconds *int32 `json:"powerOffDelaySeconds,omitempty"`
-	// WaitFor says what is waited for between this step and the next one, after which the
+	// waitFor says what is waited for between this step and the next one, after which the
 	// delay counts. Defaults to Nothing.
 	WaitFor *vmv1alpha1.WaitFor `json:"waitFor,omitempty"`
-	// WaitTimeoutSeconds is how long that is waited for at most, in seconds, 1 to 86400. It
+	// waitTimeoutSeconds is how long that is waited for at most, in seconds, 1 to 86400. It
 	// is waited for ever when unset.
 	WaitTimeoutSeconds *int32 `json:"waitTimeoutSeconds,omitempty"`
 }

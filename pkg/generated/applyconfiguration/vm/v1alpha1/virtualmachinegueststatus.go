@@ -15,19 +15,19 @@ import (
 //
 // VirtualMachineGuestStatus is what VMware Tools reports of the guest.
 type VirtualMachineGuestStatusApplyConfiguration struct {
-	// GuestID is the guest operating system identifier that Tools reports.
+	// guestID is the guest operating system identifier that Tools reports.
 	GuestID *string `json:"guestID,omitempty"`
-	// GuestFullName is the name of the guest operating system.
+	// guestFullName is the name of the guest operating system.
 	GuestFullName *string `json:"guestFullName,omitempty"`
-	// HostName is the host name that Tools reports.
+	// hostName is the host name that Tools reports.
 	HostName *string `json:"hostName,omitempty"`
-	// ToolsRunning is true while VMware Tools runs.
+	// toolsRunning is true while VMware Tools runs.
 	ToolsRunning *bool `json:"toolsRunning,omitempty"`
-	// ToolsVersion is the version of VMware Tools.
+	// toolsVersion is the version of VMware Tools.
 	ToolsVersion *string `json:"toolsVersion,omitempty"`
-	// Heartbeat is the heartbeat colour.
+	// heartbeat is the heartbeat colour.
 	Heartbeat *vmv1alpha1.GuestHeartbeatStatus `json:"heartbeat,omitempty"`
-	// BootTime is when the virtual machine was last powered on.
+	// bootTime is when the virtual machine was last powered on.
 	BootTime *v1.Time `json:"bootTime,omitempty"`
 }
 

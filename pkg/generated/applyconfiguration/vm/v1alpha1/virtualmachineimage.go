@@ -21,11 +21,11 @@ import (
 // created from. Its labels may name a default instance type and preference.
 type VirtualMachineImageApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
-	// Standard object metadata.
+	// metadata is the standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// Spec says where the image is. Immutable.
+	// spec says where the image is. Immutable.
 	Spec *VirtualMachineImageSpecApplyConfiguration `json:"spec,omitempty"`
-	// Status is the observed state.
+	// status is the observed state.
 	Status *VirtualMachineImageStatusApplyConfiguration `json:"status,omitempty"`
 }
 

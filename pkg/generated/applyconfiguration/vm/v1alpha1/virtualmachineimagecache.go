@@ -22,11 +22,11 @@ import (
 // deploy mode needs it; who writes one by hand has the copies before.
 type VirtualMachineImageCacheApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
-	// Standard object metadata.
+	// metadata is the standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// Spec says of what copies are kept, and where.
+	// spec says of what copies are kept, and where.
 	Spec *VirtualMachineImageCacheSpecApplyConfiguration `json:"spec,omitempty"`
-	// Status is the observed state.
+	// status is the observed state.
 	Status *VirtualMachineImageCacheStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -15,13 +15,13 @@ import (
 //
 // VirtualMachineImageCacheFile is a copy of a file of an image.
 type VirtualMachineImageCacheFileApplyConfiguration struct {
-	// ID of the file in the image, as its descriptor names it.
+	// id of the file in the image, as its descriptor names it.
 	ID *string `json:"id,omitempty"`
-	// Path of the copy as a datastore path.
+	// path of the copy as a datastore path.
 	Path *string `json:"path,omitempty"`
-	// Type is Disk or Other.
+	// type is Disk or Other.
 	Type *vmv1alpha1.CachedFileType `json:"type,omitempty"`
-	// ContentSize of the copy on the datastore, in bytes.
+	// contentSize of the copy on the datastore, in bytes.
 	ContentSize *resource.Quantity `json:"contentSize,omitempty"`
 }
 

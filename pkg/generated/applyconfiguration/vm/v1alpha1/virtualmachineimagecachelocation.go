@@ -10,12 +10,12 @@ package v1alpha1
 //
 // VirtualMachineImageCacheLocation is where copies are kept.
 type VirtualMachineImageCacheLocationApplyConfiguration struct {
-	// VCenter is the name of the VCenter. Defaults to default.
+	// vCenter is the name of the VCenter. Defaults to default.
 	VCenter *string `json:"vCenter,omitempty"`
-	// Datastore is the inventory path of the datastore, for example /DC0/datastore/ssd, or
+	// datastore is the inventory path of the datastore, for example /DC0/datastore/ssd, or
 	// its name where only one has it.
 	Datastore *string `json:"datastore,omitempty"`
-	// StoragePolicy is the name or the ID of the storage policy that the copies have. None
+	// storagePolicy is the name or the ID of the storage policy that the copies have. None
 	// when unset.
 	StoragePolicy *string `json:"storagePolicy,omitempty"`
 }

@@ -7,8 +7,8 @@ package v1alpha1
 
 import (
 	resource "k8s.io/apimachinery/pkg/api/resource"
-	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	metav1 "k8s.io/client-go/applyconfigurations/meta/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	v1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
 // VirtualMachineImageCacheLocationStatusApplyConfiguration represents a declarative configuration of the VirtualMachineImageCacheLocationStatus type for use
@@ -16,39 +16,52 @@ import (
 //
 // VirtualMachineImageCacheLocationStatus is what is known of one place.
 type VirtualMachineImageCacheLocationStatusApplyConfiguration struct {
-	// VCenter is the name of the VCenter.
+	// conditions are the observations in detail: Ready.
+	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// vCenter is the name of the VCenter.
 	VCenter *string `json:"vCenter,omitempty"`
-	// Datastore as the spec writes it.
+	// datastore as the spec writes it.
 	Datastore *string `json:"datastore,omitempty"`
-	// StoragePolicy as the spec writes it.
+	// storagePolicy as the spec writes it.
 	StoragePolicy *string `json:"storagePolicy,omitempty"`
-	// DatastoreID is vSphere's managed object ID of the datastore; empty until it is found.
+	// datastoreID is vSphere's managed object ID of the datastore; empty until it is found.
 	DatastoreID *string `json:"datastoreID,omitempty"`
-	// ProfileID is vSphere's ID of the storage policy; empty without one, or until it is
+	// profileID is vSphere's ID of the storage policy; empty without one, or until it is
 	// found.
 	ProfileID *string `json:"profileID,omitempty"`
-	// ItemID is vSphere's ID of the library item that the copies are of.
+	// itemID is vSphere's ID of the library item that the copies are of.
 	ItemID *string `json:"itemID,omitempty"`
-	// ContentVersion is the version of the item that the copies are of.
+	// contentVersion is the version of the item that the copies are of.
 	ContentVersion *string `json:"contentVersion,omitempty"`
-	// Directory of the copies as a datastore path, for example [ssd] slipway-images/a.
+	// directory of the copies as a datastore path, for example [ssd] slipway-images/a.
 	Directory *string `json:"directory,omitempty"`
-	// Files are the copies, in the order of the image.
+	// files are the copies, in the order of the image.
 	Files []VirtualMachineImageCacheFileApplyConfiguration `json:"files,omitempty"`
-	// ContentSize is what the copies take on the datastore, in bytes.
+	// contentSize is what the copies take on the datastore, in bytes.
 	ContentSize *resource.Quantity `json:"contentSize,omitempty"`
-	// Progress of the copies, in percent; 100 when all are there.
+	// progress of the copies, in percent; 100 when all are there.
 	Progress *int32 `json:"progress,omitempty"`
-	// LastUsed is when a virtual machine was last made of the copies, to the minute.
-	LastUsed *v1.Time `json:"lastUsed,omitempty"`
-	// Conditions are the observations in detail: Ready.
-	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// lastUsed is when a virtual machine was last made of the copies, to the minute.
+	LastUsed *metav1.Time `json:"lastUsed,omitempty"`
 }
 
 // VirtualMachineImageCacheLocationStatusApplyConfiguration constructs a declarative configuration of the VirtualMachineImageCacheLocationStatus type for use with
 // apply.
 func VirtualMachineImageCacheLocationStatus() *VirtualMachineImageCacheLocationStatusApplyConfiguration {
 	return &VirtualMachineImageCacheLocationStatusApplyConfiguration{}
+}
+
+// WithConditions adds the given value to the Conditions field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Conditions field.
+func (b *VirtualMachineImageCacheLocationStatusApplyConfiguration) WithConditions(values ...*v1.ConditionApplyConfiguration) *VirtualMachineImageCacheLocationStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithConditions")
+		}
+		b.Conditions = append(b.Conditions, *values[i])
+	}
+	return b
 }
 
 // WithVCenter sets the VCenter field in the declarative configuration to the given value
@@ -147,20 +160,7 @@ func (b *VirtualMachineImageCacheLocationStatusApplyConfiguration) WithProgress(
 // WithLastUsed sets the LastUsed field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the LastUsed field is set to the value of the last call.
-func (b *VirtualMachineImageCacheLocationStatusApplyConfiguration) WithLastUsed(value v1.Time) *VirtualMachineImageCacheLocationStatusApplyConfiguration {
+func (b *VirtualMachineImageCacheLocationStatusApplyConfiguration) WithLastUsed(value metav1.Time) *VirtualMachineImageCacheLocationStatusApplyConfiguration {
 	b.LastUsed = &value
-	return b
-}
-
-// WithConditions adds the given value to the Conditions field in the declarative configuration
-// and returns the receiver, so that objects can be build by chaining "With" function invocations.
-// If called multiple times, values provided by each call will be appended to the Conditions field.
-func (b *VirtualMachineImageCacheLocationStatusApplyConfiguration) WithConditions(values ...*metav1.ConditionApplyConfiguration) *VirtualMachineImageCacheLocationStatusApplyConfiguration {
-	for i := range values {
-		if values[i] == nil {
-			panic("nil value passed to WithConditions")
-		}
-		b.Conditions = append(b.Conditions, *values[i])
-	}
 	return b
 }

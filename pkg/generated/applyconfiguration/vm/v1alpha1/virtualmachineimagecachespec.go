@@ -10,10 +10,10 @@ package v1alpha1
 //
 // VirtualMachineImageCacheSpec says of what copies are kept, and where.
 type VirtualMachineImageCacheSpecApplyConfiguration struct {
-	// ContentLibrary is the OVF item of a content library whose files are kept, of the
+	// contentLibrary is the OVF item of a content library whose files are kept, of the
 	// vCenter of each location. Immutable.
 	ContentLibrary *ContentLibraryImageSourceApplyConfiguration `json:"contentLibrary,omitempty"`
-	// Locations are where copies are kept, at most 64. One that is taken away gives its
+	// locations are where copies are kept, at most 64. One that is taken away gives its
 	// copies up when no disk and no copy needs them any more.
 	Locations []VirtualMachineImageCacheLocationApplyConfiguration `json:"locations,omitempty"`
 }

@@ -14,10 +14,10 @@ import (
 //
 // VirtualMachineImageCacheStatus is the observed state of a cache.
 type VirtualMachineImageCacheStatusApplyConfiguration struct {
-	// Conditions are the observations in detail: Ready, and before it ProviderReady,
+	// conditions are the observations in detail: Ready, and before it ProviderReady,
 	// OVFReady and FilesReady.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// Locations are what is known of each place that has copies, or is to have them.
+	// locations are what is known of each place that has copies, or is to have them.
 	Locations []VirtualMachineImageCacheLocationStatusApplyConfiguration `json:"locations,omitempty"`
 }
 

@@ -14,9 +14,9 @@ import (
 //
 // VirtualMachineImageDisk is a disk of an image.
 type VirtualMachineImageDiskApplyConfiguration struct {
-	// Name that the image has for it, for example Hard disk 1.
+	// name that the image has for it, for example Hard disk 1.
 	Name *string `json:"name,omitempty"`
-	// Capacity of the disk as the guest sees it, in bytes; absent where the image leaves
+	// capacity of the disk as the guest sees it, in bytes; absent where the image leaves
 	// it to the deployment.
 	Capacity *resource.Quantity `json:"capacity,omitempty"`
 }

@@ -10,21 +10,21 @@ package v1alpha1
 //
 // VirtualMachineImageProperty is an OVF property of an image.
 type VirtualMachineImagePropertyApplyConfiguration struct {
-	// Key with class and instance, as spec.bootstrap.vAppConfig names it.
+	// key with class and instance, as spec.bootstrap.vAppConfig names it.
 	Key *string `json:"key,omitempty"`
-	// Type of the value as vSphere writes it, for example string(1..), boolean or ip.
+	// type of the value as vSphere writes it, for example string(1..), boolean or ip.
 	Type *string `json:"type,omitempty"`
-	// Label for people.
+	// label for people.
 	Label *string `json:"label,omitempty"`
-	// Description for people, cut to 256 bytes.
+	// description for people, cut to 256 bytes.
 	Description *string `json:"description,omitempty"`
-	// Default is the value that the property has when none is given, cut to 256
+	// default is the value that the property has when none is given, cut to 256
 	// bytes; that of a password is not shown.
 	Default *string `json:"default,omitempty"`
-	// Required is true when a value has to be given: users may set it, it must not be
+	// required is true when a value has to be given: users may set it, it must not be
 	// empty, and it has no default.
 	Required *bool `json:"required,omitempty"`
-	// UserConfigurable is false for a property whose value is the image's own.
+	// userConfigurable is false for a property whose value is the image's own.
 	UserConfigurable *bool `json:"userConfigurable,omitempty"`
 }
 

@@ -10,13 +10,13 @@ package v1alpha1
 //
 // VirtualMachineImageRef refers to an image.
 type VirtualMachineImageRefApplyConfiguration struct {
-	// Kind of the image. Allowed: VirtualMachineImage, ClusterVirtualMachineImage, and
+	// kind of the image. Allowed: VirtualMachineImage, ClusterVirtualMachineImage, and
 	// VirtualMachine for a clone. Defaults to VirtualMachineImage.
 	Kind *string `json:"kind,omitempty"`
-	// Name of the image. A VirtualMachineImage and a VirtualMachine are in the namespace
+	// name of the image. A VirtualMachineImage and a VirtualMachine are in the namespace
 	// of the virtual machine.
 	Name *string `json:"name,omitempty"`
-	// Snapshot is the name of a snapshot of the VirtualMachine in vSphere that is cloned.
+	// snapshot is the name of a snapshot of the VirtualMachine in vSphere that is cloned.
 	// Unset, its present state is cloned, and it must be powered off.
 	Snapshot *string `json:"snapshot,omitempty"`
 }

@@ -10,9 +10,9 @@ package v1alpha1
 //
 // VirtualMachineImageSpec says where the image is. Exactly one source is set.
 type VirtualMachineImageSpecApplyConfiguration struct {
-	// ContentLibrary is an OVF item of a content library.
+	// contentLibrary is an OVF item of a content library.
 	ContentLibrary *ContentLibraryImageSourceApplyConfiguration `json:"contentLibrary,omitempty"`
-	// Template is a virtual machine template of the inventory.
+	// template is a virtual machine template of the inventory.
 	Template *TemplateImageSourceApplyConfiguration `json:"template,omitempty"`
 }
 

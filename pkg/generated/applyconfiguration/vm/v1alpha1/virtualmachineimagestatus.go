@@ -18,37 +18,37 @@ import (
 // conditions describes the content of contentVersion, and stays while vSphere cannot be
 // read or does not show the image any more: the conditions tell whether it still holds.
 type VirtualMachineImageStatusApplyConfiguration struct {
-	// Conditions are the observations in detail: Ready and OVFReady.
+	// conditions are the observations in detail: Ready and OVFReady.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// Type is OVF, VMTX, ISO or Template.
+	// type is OVF, VMTX, ISO or Template.
 	Type *vmv1alpha1.ImageType `json:"type,omitempty"`
-	// ContentVersion is the version of what status describes, as vSphere counts it: the
+	// contentVersion is the version of what status describes, as vSphere counts it: the
 	// content version of a library item, the change version of a template.
 	ContentVersion *string `json:"contentVersion,omitempty"`
-	// ContentSize is what the image takes on its datastore, in bytes. An item of a subscribed
+	// contentSize is what the image takes on its datastore, in bytes. An item of a subscribed
 	// library that was not fetched yet takes none.
 	ContentSize *resource.Quantity `json:"contentSize,omitempty"`
-	// GuestID is vSphere's identifier of the guest operating system, for example
+	// guestID is vSphere's identifier of the guest operating system, for example
 	// ubuntu64Guest.
 	GuestID *string `json:"guestID,omitempty"`
-	// Firmware is BIOS or EFI, empty where the image does not say.
+	// firmware is BIOS or EFI, empty where the image does not say.
 	Firmware *vmv1alpha1.Bootloader `json:"firmware,omitempty"`
-	// SecureBoot is true for an image that wants UEFI secure boot, and absent where it
+	// secureBoot is true for an image that wants UEFI secure boot, and absent where it
 	// does not say.
 	SecureBoot *bool `json:"secureBoot,omitempty"`
-	// HardwareVersion is the virtual hardware version, for example 19; absent where the
+	// hardwareVersion is the virtual hardware version, for example 19; absent where the
 	// image names none of vSphere's.
 	HardwareVersion *int32 `json:"hardwareVersion,omitempty"`
-	// Disks are the disks, in the order of the image: it boots from the first.
+	// disks are the disks, in the order of the image: it boots from the first.
 	Disks []VirtualMachineImageDiskApplyConfiguration `json:"disks,omitempty"`
-	// Networks are the networks that the image was made with, by their names there.
+	// networks are the networks that the image was made with, by their names there.
 	Networks []string `json:"networks,omitempty"`
-	// Properties are the OVF properties, which spec.bootstrap.vAppConfig gives values to.
+	// properties are the OVF properties, which spec.bootstrap.vAppConfig gives values to.
 	Properties []VirtualMachineImagePropertyApplyConfiguration `json:"properties,omitempty"`
-	// ProviderItemID is vSphere's own ID of what status describes: of a library item, or
+	// providerItemID is vSphere's own ID of what status describes: of a library item, or
 	// of a template. It changes when somebody makes another one of the same name.
 	ProviderItemID *string `json:"providerItemID,omitempty"`
-	// VCenters are the names of the VCenters that have the image: virtual machines can be
+	// vCenters are the names of the VCenters that have the image: virtual machines can be
 	// made of it in their zones.
 	VCenters []string `json:"vCenters,omitempty"`
 }

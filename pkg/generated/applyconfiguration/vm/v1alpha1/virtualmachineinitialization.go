@@ -10,7 +10,7 @@ package v1alpha1
 //
 // VirtualMachineInitialization is the state of the first provisioning.
 type VirtualMachineInitializationApplyConfiguration struct {
-	// Provisioned is true once the VM was created, powered on and has an
+	// provisioned is true once the VM was created, powered on and has an
 	// address, and never becomes false again.
 	Provisioned *bool `json:"provisioned,omitempty"`
 }

@@ -22,11 +22,11 @@ import (
 // only read it.
 type VirtualMachineInstanceApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
-	// Standard object metadata.
+	// metadata is the standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// Spec is the effective spec that the VM runs with.
+	// spec is the effective spec that the VM runs with.
 	Spec *VirtualMachineInstanceSpecApplyConfiguration `json:"spec,omitempty"`
-	// Status is the observed state.
+	// status is the observed state.
 	Status *VirtualMachineInstanceStatusApplyConfiguration `json:"status,omitempty"`
 }
 

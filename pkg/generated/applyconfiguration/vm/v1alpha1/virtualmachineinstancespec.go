@@ -11,43 +11,43 @@ package v1alpha1
 // VirtualMachineInstanceSpec is the effective spec of a virtual machine: class
 // or instance type, preference and defaults resolved. The provider applies it.
 type VirtualMachineInstanceSpecApplyConfiguration struct {
-	// Instancetype names the instance type revision that was applied.
+	// instancetype names the instance type revision that was applied.
 	Instancetype *AppliedRevisionApplyConfiguration `json:"instancetype,omitempty"`
-	// Preference names the preference revision that was applied.
+	// preference names the preference revision that was applied.
 	Preference *AppliedRevisionApplyConfiguration `json:"preference,omitempty"`
-	// ClassName names the class that was applied.
+	// className names the class that was applied.
 	ClassName *string `json:"className,omitempty"`
-	// CPU is the effective CPU.
+	// cpu is the effective CPU.
 	CPU *VirtualMachineCPUApplyConfiguration `json:"cpu,omitempty"`
-	// Memory is the effective memory.
+	// memory is the effective memory.
 	Memory *VirtualMachineMemoryApplyConfiguration `json:"memory,omitempty"`
-	// Image is the image.
+	// image is the image.
 	Image *VirtualMachineImageRefApplyConfiguration `json:"image,omitempty"`
-	// StorageClass is the effective storage class.
+	// storageClass is the effective storage class.
 	StorageClass *string `json:"storageClass,omitempty"`
-	// Network is the effective network.
+	// network is the effective network.
 	Network *VirtualMachineNetworkSpecApplyConfiguration `json:"network,omitempty"`
-	// Volumes are the effective volumes.
+	// volumes are the effective volumes.
 	Volumes []VirtualMachineVolumeApplyConfiguration `json:"volumes,omitempty"`
-	// Bootstrap is the guest configuration.
+	// bootstrap is the guest configuration.
 	Bootstrap *VirtualMachineBootstrapApplyConfiguration `json:"bootstrap,omitempty"`
-	// Firmware is the effective firmware.
+	// firmware is the effective firmware.
 	Firmware *VirtualMachineFirmwareApplyConfiguration `json:"firmware,omitempty"`
-	// Devices are the effective devices.
+	// devices are the effective devices.
 	Devices *VirtualMachineDevicesApplyConfiguration `json:"devices,omitempty"`
-	// MinHardwareVersion is the effective lowest hardware version.
+	// minHardwareVersion is the effective lowest hardware version.
 	MinHardwareVersion *int32 `json:"minHardwareVersion,omitempty"`
-	// GuestID is the effective guest operating system identifier.
+	// guestID is the effective guest operating system identifier.
 	GuestID *string `json:"guestID,omitempty"`
-	// NodeSelector restricts the hosts, from the instance type.
+	// nodeSelector restricts the hosts, from the instance type.
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
-	// Annotations come from the instance type and the preference.
+	// annotations come from the instance type and the preference.
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// TerminationGracePeriodSeconds bounds a soft power off, in seconds.
+	// terminationGracePeriodSeconds bounds a soft power off, in seconds.
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
-	// BootDisk is the effective boot disk.
+	// bootDisk is the effective boot disk.
 	BootDisk *VirtualMachineBootDiskApplyConfiguration `json:"bootDisk,omitempty"`
-	// BootOrder is what the firmware tries to boot from.
+	// bootOrder is what the firmware tries to boot from.
 	BootOrder []VirtualMachineBootDeviceApplyConfiguration `json:"bootOrder,omitempty"`
 }
 

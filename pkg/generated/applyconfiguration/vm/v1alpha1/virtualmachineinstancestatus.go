@@ -15,22 +15,35 @@ import (
 //
 // VirtualMachineInstanceStatus is the observed state of a running VM.
 type VirtualMachineInstanceStatusApplyConfiguration struct {
-	// Phase is a summary for people: Starting, Running, Suspended, Stopping.
-	Phase *vmv1alpha1.VirtualMachinePhase `json:"phase,omitempty"`
-	// NodeName is the name of the ESXi host.
-	NodeName *string `json:"nodeName,omitempty"`
-	// Network is the observed network.
-	Network *VirtualMachineNetworkStatusApplyConfiguration `json:"network,omitempty"`
-	// Guest is what VMware Tools reports.
-	Guest *VirtualMachineGuestStatusApplyConfiguration `json:"guest,omitempty"`
-	// Conditions are the observations in detail.
+	// conditions are the observations in detail.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// phase is a summary for people: Starting, Running, Suspended, Stopping.
+	Phase *vmv1alpha1.VirtualMachinePhase `json:"phase,omitempty"`
+	// nodeName is the name of the ESXi host.
+	NodeName *string `json:"nodeName,omitempty"`
+	// network is the observed network.
+	Network *VirtualMachineNetworkStatusApplyConfiguration `json:"network,omitempty"`
+	// guest is what VMware Tools reports.
+	Guest *VirtualMachineGuestStatusApplyConfiguration `json:"guest,omitempty"`
 }
 
 // VirtualMachineInstanceStatusApplyConfiguration constructs a declarative configuration of the VirtualMachineInstanceStatus type for use with
 // apply.
 func VirtualMachineInstanceStatus() *VirtualMachineInstanceStatusApplyConfiguration {
 	return &VirtualMachineInstanceStatusApplyConfiguration{}
+}
+
+// WithConditions adds the given value to the Conditions field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Conditions field.
+func (b *VirtualMachineInstanceStatusApplyConfiguration) WithConditions(values ...*v1.ConditionApplyConfiguration) *VirtualMachineInstanceStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithConditions")
+		}
+		b.Conditions = append(b.Conditions, *values[i])
+	}
+	return b
 }
 
 // WithPhase sets the Phase field in the declarative configuration to the given value
@@ -62,18 +75,5 @@ func (b *VirtualMachineInstanceStatusApplyConfiguration) WithNetwork(value *Virt
 // If called multiple times, the Guest field is set to the value of the last call.
 func (b *VirtualMachineInstanceStatusApplyConfiguration) WithGuest(value *VirtualMachineGuestStatusApplyConfiguration) *VirtualMachineInstanceStatusApplyConfiguration {
 	b.Guest = value
-	return b
-}
-
-// WithConditions adds the given value to the Conditions field in the declarative configuration
-// and returns the receiver, so that objects can be build by chaining "With" function invocations.
-// If called multiple times, values provided by each call will be appended to the Conditions field.
-func (b *VirtualMachineInstanceStatusApplyConfiguration) WithConditions(values ...*v1.ConditionApplyConfiguration) *VirtualMachineInstanceStatusApplyConfiguration {
-	for i := range values {
-		if values[i] == nil {
-			panic("nil value passed to WithConditions")
-		}
-		b.Conditions = append(b.Conditions, *values[i])
-	}
 	return b
 }

@@ -14,22 +14,22 @@ import (
 //
 // VirtualMachineMemory describes the memory.
 type VirtualMachineMemoryApplyConfiguration struct {
-	// Guest is the memory that the guest sees; a multiple of 4Mi.
+	// guest is the memory that the guest sees; a multiple of 4Mi.
 	Guest *resource.Quantity `json:"guest,omitempty"`
-	// MaxGuest is the ceiling to which memory can be added to a running VM.
+	// maxGuest is the ceiling to which memory can be added to a running VM.
 	MaxGuest *resource.Quantity `json:"maxGuest,omitempty"`
-	// HotAddEnabled lets memory be added to a running VM. It is set while the
+	// hotAddEnabled lets memory be added to a running VM. It is set while the
 	// VM is powered off. Defaults, in the effective spec, to true when maxGuest
 	// exceeds guest.
 	HotAddEnabled *bool `json:"hotAddEnabled,omitempty"`
-	// HugePageSize backs the guest with large pages: 2Mi or 1Gi. 1Gi needs a
+	// hugePageSize backs the guest with large pages: 2Mi or 1Gi. 1Gi needs a
 	// full memory reservation.
 	HugePageSize *string `json:"hugePageSize,omitempty"`
-	// Reservation is the guaranteed memory; whole mebibytes.
+	// reservation is the guaranteed memory; whole mebibytes.
 	Reservation *resource.Quantity `json:"reservation,omitempty"`
-	// Limit is the most memory; whole mebibytes.
+	// limit is the most memory; whole mebibytes.
 	Limit *resource.Quantity `json:"limit,omitempty"`
-	// Shares is the weight under contention.
+	// shares is the weight under contention.
 	Shares *SharesApplyConfiguration `json:"shares,omitempty"`
 }
 

@@ -10,30 +10,30 @@ package v1alpha1
 //
 // VirtualMachineNetworkInterface is one network interface.
 type VirtualMachineNetworkInterfaceApplyConfiguration struct {
-	// Name of the interface in this list, for example eth0.
+	// name of the interface in this list, for example eth0.
 	Name *string `json:"name,omitempty"`
-	// Network is the vSphere network (standard or distributed port group) by
+	// network is the vSphere network (standard or distributed port group) by
 	// name or inventory path. The server's default network when unset.
 	Network *string `json:"network,omitempty"`
-	// Model of the adapter: vmxnet3, e1000e, e1000, sriov or virtio, which
+	// model of the adapter: vmxnet3, e1000e, e1000, sriov or virtio, which
 	// means vmxnet3. A preference or vmxnet3 when unset.
 	Model *string `json:"model,omitempty"`
-	// MACAddress is the hardware address. vSphere chooses one when unset.
+	// macAddress is the hardware address. vSphere chooses one when unset.
 	MACAddress *string `json:"macAddress,omitempty"`
-	// Addresses are static IP addresses with prefix length, for example
+	// addresses are static IP addresses with prefix length, for example
 	// 192.0.2.5/24.
 	Addresses []string `json:"addresses,omitempty"`
-	// Gateway4 is the IPv4 gateway.
+	// gateway4 is the IPv4 gateway.
 	Gateway4 *string `json:"gateway4,omitempty"`
-	// Gateway6 is the IPv6 gateway.
+	// gateway6 is the IPv6 gateway.
 	Gateway6 *string `json:"gateway6,omitempty"`
-	// DHCP4 asks for IPv4 addresses by DHCP. Not together with IPv4 addresses.
+	// dhcp4 asks for IPv4 addresses by DHCP. Not together with IPv4 addresses.
 	DHCP4 *bool `json:"dhcp4,omitempty"`
-	// DHCP6 asks for IPv6 addresses by DHCP. Not together with IPv6 addresses.
+	// dhcp6 asks for IPv6 addresses by DHCP. Not together with IPv6 addresses.
 	DHCP6 *bool `json:"dhcp6,omitempty"`
-	// MTU in bytes, 576 to 9000.
+	// mtu in bytes, 576 to 9000.
 	MTU *int32 `json:"mtu,omitempty"`
-	// AddressesFromPools are pools of addresses, at most 8. One address is claimed from
+	// addressesFromPools are pools of addresses, at most 8. One address is claimed from
 	// each by an IPAddressClaim of ipam.cluster.x-k8s.io in the namespace of the virtual
 	// machine, and is given to the guest like those of addresses.
 	AddressesFromPools []IPPoolReferenceApplyConfiguration `json:"addressesFromPools,omitempty"`

@@ -10,16 +10,16 @@ package v1alpha1
 //
 // VirtualMachineNetworkInterfaceStatus is an observed interface.
 type VirtualMachineNetworkInterfaceStatusApplyConfiguration struct {
-	// Name of the interface in the spec; empty for interfaces that the guest
+	// name of the interface in the spec; empty for interfaces that the guest
 	// made itself.
 	Name *string `json:"name,omitempty"`
-	// DeviceKey is the vSphere device key.
+	// deviceKey is the vSphere device key.
 	DeviceKey *int32 `json:"deviceKey,omitempty"`
-	// MACAddress is the hardware address.
+	// macAddress is the hardware address.
 	MACAddress *string `json:"macAddress,omitempty"`
-	// Connected is true when the guest reports a link.
+	// connected is true when the guest reports a link.
 	Connected *bool `json:"connected,omitempty"`
-	// IPAddresses are the addresses with prefix length.
+	// ipAddresses are the addresses with prefix length.
 	IPAddresses []string `json:"ipAddresses,omitempty"`
 }
 

@@ -10,18 +10,18 @@ package v1alpha1
 //
 // VirtualMachineNetworkSpec configures interfaces and the guest's network.
 type VirtualMachineNetworkSpecApplyConfiguration struct {
-	// Disabled gives the virtual machine no network interface.
+	// disabled gives the virtual machine no network interface.
 	Disabled *bool `json:"disabled,omitempty"`
-	// HostName is the host name of the guest. Defaults, in the guest, to the
+	// hostName is the host name of the guest. Defaults, in the guest, to the
 	// name of the virtual machine.
 	HostName *string `json:"hostName,omitempty"`
-	// DomainName is the DNS domain of the guest.
+	// domainName is the DNS domain of the guest.
 	DomainName *string `json:"domainName,omitempty"`
-	// Nameservers are the IP addresses of the guest's DNS servers.
+	// nameservers are the IP addresses of the guest's DNS servers.
 	Nameservers []string `json:"nameservers,omitempty"`
-	// SearchDomains are the guest's DNS search domains.
+	// searchDomains are the guest's DNS search domains.
 	SearchDomains []string `json:"searchDomains,omitempty"`
-	// Interfaces are the network interfaces. The server adds one named eth0
+	// interfaces are the network interfaces. The server adds one named eth0
 	// when the network is not disabled and none is given at creation.
 	Interfaces []VirtualMachineNetworkInterfaceApplyConfiguration `json:"interfaces,omitempty"`
 }

@@ -10,13 +10,13 @@ package v1alpha1
 //
 // VirtualMachineNetworkStatus is the observed network.
 type VirtualMachineNetworkStatusApplyConfiguration struct {
-	// PrimaryIP4 is the IPv4 address to reach the guest by.
+	// primaryIP4 is the IPv4 address to reach the guest by.
 	PrimaryIP4 *string `json:"primaryIP4,omitempty"`
-	// PrimaryIP6 is the IPv6 address to reach the guest by.
+	// primaryIP6 is the IPv6 address to reach the guest by.
 	PrimaryIP6 *string `json:"primaryIP6,omitempty"`
-	// HostName is the host name that the guest reports.
+	// hostName is the host name that the guest reports.
 	HostName *string `json:"hostName,omitempty"`
-	// Interfaces are the observed interfaces.
+	// interfaces are the observed interfaces.
 	Interfaces []VirtualMachineNetworkInterfaceStatusApplyConfiguration `json:"interfaces,omitempty"`
 }
 

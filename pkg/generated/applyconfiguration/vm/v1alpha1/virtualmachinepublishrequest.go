@@ -21,11 +21,11 @@ import (
 // once.
 type VirtualMachinePublishRequestApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
-	// Standard object metadata.
+	// metadata is the standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// Spec says what is published as what. Immutable but for how long the request stays.
+	// spec says what is published as what. Immutable but for how long the request stays.
 	Spec *VirtualMachinePublishRequestSpecApplyConfiguration `json:"spec,omitempty"`
-	// Status is the observed state.
+	// status is the observed state.
 	Status *VirtualMachinePublishRequestStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -10,11 +10,11 @@ package v1alpha1
 //
 // VirtualMachinePublishRequestSpec says what is published as what.
 type VirtualMachinePublishRequestSpecApplyConfiguration struct {
-	// Source is the virtual machine.
+	// source is the virtual machine.
 	Source *VirtualMachinePublishSourceApplyConfiguration `json:"source,omitempty"`
-	// Target is the item.
+	// target is the item.
 	Target *VirtualMachinePublishTargetApplyConfiguration `json:"target,omitempty"`
-	// TTLSecondsAfterFinished is how long the request stays when it is complete, in
+	// ttlSecondsAfterFinished is how long the request stays when it is complete, in
 	// seconds. It stays until somebody deletes it when unset.
 	TTLSecondsAfterFinished *int64 `json:"ttlSecondsAfterFinished,omitempty"`
 }

@@ -15,22 +15,22 @@ import (
 //
 // VirtualMachinePublishRequestStatus is the observed state of a request.
 type VirtualMachinePublishRequestStatusApplyConfiguration struct {
-	// Conditions are the observations in detail: Complete, and before it SourceValid,
+	// conditions are the observations in detail: Complete, and before it SourceValid,
 	// TargetValid, Uploaded and ImageAvailable.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// Attempts is how often it was begun.
+	// attempts is how often it was begun.
 	Attempts *int32 `json:"attempts,omitempty"`
-	// StartTime is when the first was begun.
+	// startTime is when the first was begun.
 	StartTime *metav1.Time `json:"startTime,omitempty"`
-	// CompletionTime is when all was done.
+	// completionTime is when all was done.
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
-	// ItemID is vSphere's ID of the item.
+	// itemID is vSphere's ID of the item.
 	ItemID *string `json:"itemID,omitempty"`
-	// ContentVersion is the version of the item that was made.
+	// contentVersion is the version of the item that was made.
 	ContentVersion *string `json:"contentVersion,omitempty"`
-	// ImageName is the name of the image that stands for the item.
+	// imageName is the name of the image that stands for the item.
 	ImageName *string `json:"imageName,omitempty"`
-	// ImageKind is its kind.
+	// imageKind is its kind.
 	ImageKind *string `json:"imageKind,omitempty"`
 }
 

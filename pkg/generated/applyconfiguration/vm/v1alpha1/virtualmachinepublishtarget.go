@@ -10,13 +10,13 @@ package v1alpha1
 //
 // VirtualMachinePublishTarget is the item that is made.
 type VirtualMachinePublishTargetApplyConfiguration struct {
-	// ContentLibrary is the name of a ContentLibrary that lets the namespace publish.
+	// contentLibrary is the name of a ContentLibrary that lets the namespace publish.
 	ContentLibrary *string `json:"contentLibrary,omitempty"`
-	// Item is the name of the item. An item of the name that was published from the
+	// item is the name of the item. An item of the name that was published from the
 	// namespace gets a new version, another is left alone. Defaults to the name of the
 	// virtual machine.
 	Item *string `json:"item,omitempty"`
-	// Description of the item for people.
+	// description of the item for people.
 	Description *string `json:"description,omitempty"`
 }
 

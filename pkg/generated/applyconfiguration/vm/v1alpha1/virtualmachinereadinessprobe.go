@@ -11,16 +11,16 @@ package v1alpha1
 // VirtualMachineReadinessProbe decides whether the guest is ready. Exactly one
 // action is set.
 type VirtualMachineReadinessProbeApplyConfiguration struct {
-	// TCPSocket opens a TCP connection.
+	// tcpSocket opens a TCP connection.
 	TCPSocket *TCPSocketActionApplyConfiguration `json:"tcpSocket,omitempty"`
-	// GuestHeartbeat looks at the heartbeat of VMware Tools.
+	// guestHeartbeat looks at the heartbeat of VMware Tools.
 	GuestHeartbeat *GuestHeartbeatActionApplyConfiguration `json:"guestHeartbeat,omitempty"`
-	// GuestInfo compares guestinfo variables.
+	// guestInfo compares guestinfo variables.
 	GuestInfo []GuestInfoActionApplyConfiguration `json:"guestInfo,omitempty"`
-	// PeriodSeconds between probes of the kind tcpSocket, 1 to 3600. Defaults to 10. The
+	// periodSeconds between probes of the kind tcpSocket, 1 to 3600. Defaults to 10. The
 	// others are decided whenever vSphere reports a change.
 	PeriodSeconds *int32 `json:"periodSeconds,omitempty"`
-	// TimeoutSeconds of one probe of the kind tcpSocket, 1 to 60. Defaults to 10.
+	// timeoutSeconds of one probe of the kind tcpSocket, 1 to 60. Defaults to 10.
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
 }
 

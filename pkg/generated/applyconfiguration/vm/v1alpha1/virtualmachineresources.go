@@ -14,9 +14,9 @@ import (
 //
 // VirtualMachineResources is a size.
 type VirtualMachineResourcesApplyConfiguration struct {
-	// VCPUs is the number of virtual CPUs.
+	// vcpus is the number of virtual CPUs.
 	VCPUs *int32 `json:"vcpus,omitempty"`
-	// Memory is the guest memory.
+	// memory is the guest memory.
 	Memory *resource.Quantity `json:"memory,omitempty"`
 }
 

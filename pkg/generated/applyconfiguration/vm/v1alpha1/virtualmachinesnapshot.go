@@ -21,11 +21,11 @@ import (
 // and, if asked for, its memory, with the object as it was.
 type VirtualMachineSnapshotApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
-	// Standard object metadata.
+	// metadata is the standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// Spec says what is kept. Immutable.
+	// spec says what is kept. Immutable.
 	Spec *VirtualMachineSnapshotSpecApplyConfiguration `json:"spec,omitempty"`
-	// Status is the observed state.
+	// status is the observed state.
 	Status *VirtualMachineSnapshotStatusApplyConfiguration `json:"status,omitempty"`
 }
 

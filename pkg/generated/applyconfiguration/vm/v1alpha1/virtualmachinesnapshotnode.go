@@ -16,20 +16,20 @@ import (
 //
 // VirtualMachineSnapshotNode is a snapshot of a virtual machine in vSphere.
 type VirtualMachineSnapshotNodeApplyConfiguration struct {
-	// UniqueID is the managed object ID, for example snapshot-42.
+	// uniqueID is the managed object ID, for example snapshot-42.
 	UniqueID *string `json:"uniqueID,omitempty"`
-	// Name in vSphere.
+	// name in vSphere.
 	Name *string `json:"name,omitempty"`
-	// SnapshotName is the name of the VirtualMachineSnapshot that it is of; empty for one
+	// snapshotName is the name of the VirtualMachineSnapshot that it is of; empty for one
 	// that somebody else made.
 	SnapshotName *string `json:"snapshotName,omitempty"`
-	// Parent is the uniqueID of the snapshot that it follows; empty for a root.
+	// parent is the uniqueID of the snapshot that it follows; empty for a root.
 	Parent *string `json:"parent,omitempty"`
-	// CreationTime is when vSphere made it.
+	// creationTime is when vSphere made it.
 	CreationTime *v1.Time `json:"creationTime,omitempty"`
-	// PowerState is that which it keeps.
+	// powerState is that which it keeps.
 	PowerState *vmv1alpha1.PowerState `json:"powerState,omitempty"`
-	// Occupied is what only this snapshot occupies on datastores.
+	// occupied is what only this snapshot occupies on datastores.
 	Occupied *resource.Quantity `json:"occupied,omitempty"`
 }
 

@@ -10,7 +10,7 @@ package v1alpha1
 //
 // VirtualMachineSnapshotQuiesce says how a guest is brought to rest.
 type VirtualMachineSnapshotQuiesceApplyConfiguration struct {
-	// TimeoutSeconds for the guest, in seconds, 300 to 14400, rounded up to minutes, which
+	// timeoutSeconds for the guest, in seconds, 300 to 14400, rounded up to minutes, which
 	// vSphere counts in. vSphere's default when unset.
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
 }

@@ -10,14 +10,14 @@ package v1alpha1
 //
 // VirtualMachineSnapshotSpec says of what a snapshot is made, and how.
 type VirtualMachineSnapshotSpecApplyConfiguration struct {
-	// VMName is the name of the VirtualMachine of the namespace.
+	// vmName is the name of the VirtualMachine of the namespace.
 	VMName *string `json:"vmName,omitempty"`
-	// Memory keeps the memory of a running virtual machine too, which runs on from there
+	// memory keeps the memory of a running virtual machine too, which runs on from there
 	// when it is reverted. Excludes quiesce.
 	Memory *bool `json:"memory,omitempty"`
-	// Quiesce lets VMware Tools bring the file systems of a running guest to rest before.
+	// quiesce lets VMware Tools bring the file systems of a running guest to rest before.
 	Quiesce *VirtualMachineSnapshotQuiesceApplyConfiguration `json:"quiesce,omitempty"`
-	// Description for people.
+	// description for people.
 	Description *string `json:"description,omitempty"`
 }
 

@@ -17,27 +17,27 @@ import (
 //
 // VirtualMachineSnapshotStatus is the observed state of a snapshot.
 type VirtualMachineSnapshotStatusApplyConfiguration struct {
-	// Conditions are Created and Ready.
+	// conditions are Created and Ready.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// UniqueID is the managed object ID of the snapshot, for example snapshot-42.
+	// uniqueID is the managed object ID of the snapshot, for example snapshot-42.
 	UniqueID *string `json:"uniqueID,omitempty"`
-	// CreationTime is when vSphere made it.
+	// creationTime is when vSphere made it.
 	CreationTime *metav1.Time `json:"creationTime,omitempty"`
-	// PowerState is that of the virtual machine then, and after a revert: PoweredOff
+	// powerState is that of the virtual machine then, and after a revert: PoweredOff
 	// without memory.
 	PowerState *vmv1alpha1.PowerState `json:"powerState,omitempty"`
-	// Quiesced is true when the guest was brought to rest.
+	// quiesced is true when the guest was brought to rest.
 	Quiesced *bool `json:"quiesced,omitempty"`
-	// Parent is the managed object ID of the snapshot that it follows.
+	// parent is the managed object ID of the snapshot that it follows.
 	Parent *string `json:"parent,omitempty"`
-	// Occupied is what only this snapshot occupies on datastores.
+	// occupied is what only this snapshot occupies on datastores.
 	Occupied *resource.Quantity `json:"occupied,omitempty"`
-	// InstancetypeRevision names the ControllerRevision that the virtual machine had its
+	// instancetypeRevision names the ControllerRevision that the virtual machine had its
 	// size from, which is kept as long as the snapshot.
 	InstancetypeRevision *string `json:"instancetypeRevision,omitempty"`
-	// PreferenceRevision names that of its preference.
+	// preferenceRevision names that of its preference.
 	PreferenceRevision *string `json:"preferenceRevision,omitempty"`
-	// Children are the managed object IDs of the snapshots that follow it.
+	// children are the managed object IDs of the snapshots that follow it.
 	Children []string `json:"children,omitempty"`
 }
 

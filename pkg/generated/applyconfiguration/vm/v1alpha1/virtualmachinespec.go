@@ -15,96 +15,97 @@ import (
 // VirtualMachineSpec is the desired state of a VirtualMachine. Exactly one of
 // className, instancetype, or inline cpu and memory gives its size.
 type VirtualMachineSpecApplyConfiguration struct {
-	// ClassName names a VirtualMachineClass of the same namespace that gives
+	// className names a VirtualMachineClass of the same namespace that gives
 	// the size. Mutually exclusive with instancetype and with inline cpu and memory.
 	ClassName *string `json:"className,omitempty"`
-	// Instancetype refers to the instance type that gives the size. Mutually
+	// instancetype refers to the instance type that gives the size. Mutually
 	// exclusive with className and with inline cpu and memory.
 	Instancetype *InstancetypeMatcherApplyConfiguration `json:"instancetype,omitempty"`
-	// CPU gives the virtual CPUs inline.
+	// cpu gives the virtual CPUs inline.
 	CPU *VirtualMachineCPUApplyConfiguration `json:"cpu,omitempty"`
-	// Memory gives the memory inline.
+	// memory gives the memory inline.
 	Memory *VirtualMachineMemoryApplyConfiguration `json:"memory,omitempty"`
-	// Preference refers to a preference that fills what this spec and the
+	// preference refers to a preference that fills what this spec and the
 	// instance type leave unset.
 	Preference *PreferenceMatcherApplyConfiguration `json:"preference,omitempty"`
-	// Image is the image that the virtual machine is created from. Immutable
+	// image is the image that the virtual machine is created from. Immutable
 	// once set.
 	Image *VirtualMachineImageRefApplyConfiguration `json:"image,omitempty"`
-	// StorageClass names the StorageClass of the disks that are made for the
+	// storageClass names the StorageClass of the disks that are made for the
 	// virtual machine.
 	StorageClass *string `json:"storageClass,omitempty"`
-	// PowerState is the desired power state. Defaults to PoweredOn, unless groupName is set:
+	// powerState is the desired power state. Defaults to PoweredOn, unless groupName is set:
 	// then one that is unset is that of the group.
 	PowerState *vmv1alpha1.PowerState `json:"powerState,omitempty"`
-	// PowerOffMode says how to power off. Defaults to TrySoft.
+	// powerOffMode says how to power off. Defaults to TrySoft.
 	PowerOffMode *vmv1alpha1.PowerOpMode `json:"powerOffMode,omitempty"`
-	// SuspendMode says how to suspend. Defaults to TrySoft.
+	// suspendMode says how to suspend. Defaults to TrySoft.
 	SuspendMode *vmv1alpha1.PowerOpMode `json:"suspendMode,omitempty"`
-	// RestartMode says how to restart. Defaults to TrySoft.
+	// restartMode says how to restart. Defaults to TrySoft.
 	RestartMode *vmv1alpha1.PowerOpMode `json:"restartMode,omitempty"`
-	// NextRestartTime asks for one restart: "now", which the server replaces
+	// nextRestartTime asks for one restart: "now", which the server replaces
 	// with the current time, or an RFC 3339 time. A time that is not later
 	// than status.lastRestartTime asks for nothing.
 	NextRestartTime *string `json:"nextRestartTime,omitempty"`
-	// Network configures the network interfaces and the guest's network.
+	// network configures the network interfaces and the guest's network.
 	Network *VirtualMachineNetworkSpecApplyConfiguration `json:"network,omitempty"`
-	// Volumes are the disks beyond those of the image.
+	// volumes are the disks beyond those of the image.
 	Volumes []VirtualMachineVolumeApplyConfiguration `json:"volumes,omitempty"`
-	// Bootstrap configures the guest at its first start.
+	// bootstrap configures the guest at its first start.
 	Bootstrap *VirtualMachineBootstrapApplyConfiguration `json:"bootstrap,omitempty"`
-	// Firmware configures BIOS or EFI.
+	// firmware configures BIOS or EFI.
 	Firmware *VirtualMachineFirmwareApplyConfiguration `json:"firmware,omitempty"`
-	// Devices are the devices besides disks and network interfaces.
+	// devices are the devices besides disks and network interfaces.
 	Devices *VirtualMachineDevicesApplyConfiguration `json:"devices,omitempty"`
-	// ReadinessProbe decides the Ready condition beyond the power state.
+	// readinessProbe decides the Ready condition beyond the power state.
 	ReadinessProbe *VirtualMachineReadinessProbeApplyConfiguration `json:"readinessProbe,omitempty"`
-	// PromoteDisksMode says when linked-clone disks are made independent.
+	// promoteDisksMode says when linked-clone disks are made independent.
 	// Defaults to Online.
 	PromoteDisksMode *vmv1alpha1.PromoteDisksMode `json:"promoteDisksMode,omitempty"`
-	// MinHardwareVersion is the lowest virtual hardware version, for example
+	// minHardwareVersion is the lowest virtual hardware version, for example
 	// 19 for vmx-19. Allowed: 13 to 22.
 	MinHardwareVersion *int32 `json:"minHardwareVersion,omitempty"`
-	// GuestID is the vSphere guest operating system identifier, for example
+	// guestID is the vSphere guest operating system identifier, for example
 	// ubuntu64Guest.
 	GuestID *string `json:"guestID,omitempty"`
-	// GroupName names the VirtualMachineGroup of the namespace that this virtual machine is
+	// groupName names the VirtualMachineGroup of the namespace that this virtual machine is
 	// a member of. It is when the group names it too.
 	GroupName *string `json:"groupName,omitempty"`
-	// CurrentSnapshotName asks to revert to the VirtualMachineSnapshot of the name: the
+	// currentSnapshotName asks to revert to the VirtualMachineSnapshot of the name: the
 	// virtual machine becomes what it was then, and so do labels, annotations and spec of
 	// the object, with which this field is empty again. What happened since is lost.
 	CurrentSnapshotName *string `json:"currentSnapshotName,omitempty"`
-	// UpdateStrategy says what happens to a running VM when its effective spec
+	// updateStrategy says what happens to a running VM when its effective spec
 	// changes. Defaults to LiveUpdate.
 	UpdateStrategy *vmv1alpha1.UpdateStrategy `json:"updateStrategy,omitempty"`
-	// InstanceUUID adopts the vSphere VM with this instance UUID instead of
+	// instanceUUID adopts the vSphere VM with this instance UUID instead of
 	// creating one. Defaults to the UID of the object, without being written
 	// here. Immutable.
 	InstanceUUID *string `json:"instanceUUID,omitempty"`
-	// ProviderID is the node provider ID of the virtual machine, as Cluster API
+	// providerID is the node provider ID of the virtual machine, as Cluster API
 	// uses it: vsphere:// and the BIOS UUID, which is that of firmware. It says which
-	// VM this is and takes none over, as instanceUUID does. Immutable once set.
+	// VM this is and takes none over, as instanceUUID does. The server fills it as soon as
+	// the BIOS UUID is known, mostly at creation. Immutable once set.
 	ProviderID *string `json:"providerID,omitempty"`
-	// WhenMissing says what happens when vSphere had the VM and does not show it any
+	// whenMissing says what happens when vSphere had the VM and does not show it any
 	// more: after it was unregistered or deleted by hand, while its host is removed, or
 	// while a permission is missing. Defaults to Wait; Recreate makes a new VM from the
 	// image, whose disks have nothing of the old one.
 	WhenMissing *vmv1alpha1.WhenMissing `json:"whenMissing,omitempty"`
-	// TerminationGracePeriodSeconds is how long a soft power off (TrySoft) waits for the
+	// terminationGracePeriodSeconds is how long a soft power off (TrySoft) waits for the
 	// guest before it becomes a hard one, in seconds, from 0. Defaults to what the
 	// preference prefers.
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
-	// Zone names the Zone that the virtual machine goes to. The label
+	// zone names the Zone that the virtual machine goes to. The label
 	// topology.kubernetes.io/zone says the same; without either the server chooses, and
 	// status.zone says what. Immutable once the virtual machine is in a zone.
 	Zone *string `json:"zone,omitempty"`
-	// BootDisk changes the first disk of the image.
+	// bootDisk changes the first disk of the image.
 	BootDisk *VirtualMachineBootDiskApplyConfiguration `json:"bootDisk,omitempty"`
-	// BootOrder lists what the firmware tries to boot from, first to last, at most 16.
+	// bootOrder lists what the firmware tries to boot from, first to last, at most 16.
 	// The firmware decides when unset.
 	BootOrder []VirtualMachineBootDeviceApplyConfiguration `json:"bootOrder,omitempty"`
-	// Deletion says how the VM is powered off when it is deleted.
+	// deletion says how the VM is powered off when it is deleted.
 	Deletion *VirtualMachineDeletionApplyConfiguration `json:"deletion,omitempty"`
 }
 

@@ -7,8 +7,8 @@ package v1alpha1
 
 import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	metav1 "k8s.io/client-go/applyconfigurations/meta/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	v1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
 // VirtualMachineStatusApplyConfiguration represents a declarative configuration of the VirtualMachineStatus type for use
@@ -16,85 +16,100 @@ import (
 //
 // VirtualMachineStatus is the observed state of a VirtualMachine.
 type VirtualMachineStatusApplyConfiguration struct {
-	// ObservedGeneration is the generation of the spec that this status reflects.
+	// conditions are the observations in detail.
+	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// observedGeneration is the generation of the spec that this status reflects.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// Phase is a summary for people.
+	// phase is a summary for people.
 	Phase *vmv1alpha1.VirtualMachinePhase `json:"phase,omitempty"`
-	// PrintableStatus is a word or two that say what the VM does or lacks.
+	// printableStatus is a word or two that say what the VM does or lacks.
 	PrintableStatus *string `json:"printableStatus,omitempty"`
-	// PowerState is the power state that vSphere reports; empty before creation.
+	// powerState is the power state that vSphere reports; empty before creation.
 	PowerState *vmv1alpha1.PowerState `json:"powerState,omitempty"`
-	// Class is the class that the VM has its size from. While what a newer generation
+	// class is the class that the VM has its size from. While what a newer generation
 	// of it changes waits for a restart, this is the generation before.
 	Class *VirtualMachineClassStatusApplyConfiguration `json:"class,omitempty"`
-	// InstancetypeRef is the instance type in use.
+	// instancetypeRef is the instance type in use.
 	InstancetypeRef *InstancetypeRefApplyConfiguration `json:"instancetypeRef,omitempty"`
-	// PreferenceRef is the preference in use.
+	// preferenceRef is the preference in use.
 	PreferenceRef *PreferenceRefApplyConfiguration `json:"preferenceRef,omitempty"`
-	// Resources is the size that the VM has, whatever it comes from; before it is
+	// resources is the size that the VM has, whatever it comes from; before it is
 	// created, the size that it will have.
 	Resources *VirtualMachineResourcesApplyConfiguration `json:"resources,omitempty"`
-	// DesiredResources is the size that the VM shall have, while that is another than
+	// desiredResources is the size that the VM shall have, while that is another than
 	// the one that it has.
 	DesiredResources *VirtualMachineResourcesApplyConfiguration `json:"desiredResources,omitempty"`
-	// UniqueID is the managed object ID in vSphere, for example vm-42.
+	// uniqueID is the managed object ID in vSphere, for example vm-42.
 	UniqueID *string `json:"uniqueID,omitempty"`
-	// BiosUUID is the BIOS UUID.
+	// biosUUID is the BIOS UUID.
 	BiosUUID *string `json:"biosUUID,omitempty"`
-	// InstanceUUID is the instance UUID.
+	// instanceUUID is the instance UUID.
 	InstanceUUID *string `json:"instanceUUID,omitempty"`
-	// HardwareVersion is the virtual hardware version, for example 21 for vmx-21.
+	// hardwareVersion is the virtual hardware version, for example 21 for vmx-21.
 	HardwareVersion *int32 `json:"hardwareVersion,omitempty"`
-	// Guest is what VMware Tools reports.
+	// guest is what VMware Tools reports.
 	Guest *VirtualMachineGuestStatusApplyConfiguration `json:"guest,omitempty"`
-	// Network is the observed network.
+	// network is the observed network.
 	Network *VirtualMachineNetworkStatusApplyConfiguration `json:"network,omitempty"`
-	// Storage is the storage in use.
+	// storage is the storage in use.
 	Storage *VirtualMachineStorageStatusApplyConfiguration `json:"storage,omitempty"`
-	// Volumes are the observed volumes.
+	// volumes are the observed volumes.
 	Volumes []VirtualMachineVolumeStatusApplyConfiguration `json:"volumes,omitempty"`
-	// Zone names the Zone that was chosen for the VM. It is chosen once.
+	// zone names the Zone that was chosen for the VM. It is chosen once.
 	Zone *string `json:"zone,omitempty"`
-	// NodeName is the name of the ESXi host.
+	// nodeName is the name of the ESXi host.
 	NodeName *string `json:"nodeName,omitempty"`
-	// LastRestartTime is when the controller last restarted the VM on request.
-	LastRestartTime *v1.Time `json:"lastRestartTime,omitempty"`
-	// CurrentSnapshot names the snapshot that the VM runs on.
+	// lastRestartTime is when the controller last restarted the VM on request.
+	LastRestartTime *metav1.Time `json:"lastRestartTime,omitempty"`
+	// currentSnapshot names the snapshot that the VM runs on.
 	CurrentSnapshot *string `json:"currentSnapshot,omitempty"`
-	// RootSnapshots names the snapshots without parent.
+	// rootSnapshots names the snapshots without parent.
 	RootSnapshots []string `json:"rootSnapshots,omitempty"`
-	// Snapshots is the tree of snapshots in vSphere, at most 64 of them, a parent before its
+	// snapshots is the tree of snapshots in vSphere, at most 64 of them, a parent before its
 	// children.
 	Snapshots []VirtualMachineSnapshotNodeApplyConfiguration `json:"snapshots,omitempty"`
-	// Bootstrap is what the guest was told.
+	// bootstrap is what the guest was told.
 	Bootstrap *VirtualMachineBootstrapStatusApplyConfiguration `json:"bootstrap,omitempty"`
-	// RestartRequired lists what differs between the running VM and the
+	// restartRequired lists what differs between the running VM and the
 	// effective spec and can only change with a power cycle.
 	RestartRequired []RestartRequirementApplyConfiguration `json:"restartRequired,omitempty"`
-	// Addresses are the addresses, as the Cluster API infrastructure contract
+	// addresses are the addresses, as the Cluster API infrastructure contract
 	// wants them.
 	Addresses []MachineAddressApplyConfiguration `json:"addresses,omitempty"`
-	// Initialization is the state of the first provisioning, as the Cluster API
+	// initialization is the state of the first provisioning, as the Cluster API
 	// infrastructure contract wants it.
 	Initialization *VirtualMachineInitializationApplyConfiguration `json:"initialization,omitempty"`
-	// FailureDomain is the zone, as the Cluster API infrastructure contract wants it.
+	// failureDomain is the zone, as the Cluster API infrastructure contract wants it.
 	FailureDomain *string `json:"failureDomain,omitempty"`
-	// Conditions are the observations in detail.
-	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// ClaimedAddresses are the addresses that are claimed from pools, each for an interface
+	// claimedAddresses are the addresses that are claimed from pools, each for an interface
 	// that names the pool. One that was given stays as long as the VM is in vSphere,
 	// whatever the spec names.
 	ClaimedAddresses []ClaimedAddressApplyConfiguration `json:"claimedAddresses,omitempty"`
-	// InheritedPowerState is the power state that the VM has to have by its group. It is
+	// inheritedPowerState is the power state that the VM has to have by its group. It is
 	// empty when the spec sets one, and while no group asks for any: then the VM stays as
 	// it is.
 	InheritedPowerState *vmv1alpha1.PowerState `json:"inheritedPowerState,omitempty"`
+	// machine is the Machine of a Kubernetes cluster whose infrastructure the VM is.
+	Machine *VirtualMachineOwnerApplyConfiguration `json:"machine,omitempty"`
 }
 
 // VirtualMachineStatusApplyConfiguration constructs a declarative configuration of the VirtualMachineStatus type for use with
 // apply.
 func VirtualMachineStatus() *VirtualMachineStatusApplyConfiguration {
 	return &VirtualMachineStatusApplyConfiguration{}
+}
+
+// WithConditions adds the given value to the Conditions field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Conditions field.
+func (b *VirtualMachineStatusApplyConfiguration) WithConditions(values ...*v1.ConditionApplyConfiguration) *VirtualMachineStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithConditions")
+		}
+		b.Conditions = append(b.Conditions, *values[i])
+	}
+	return b
 }
 
 // WithObservedGeneration sets the ObservedGeneration field in the declarative configuration to the given value
@@ -257,7 +272,7 @@ func (b *VirtualMachineStatusApplyConfiguration) WithNodeName(value string) *Vir
 // WithLastRestartTime sets the LastRestartTime field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the LastRestartTime field is set to the value of the last call.
-func (b *VirtualMachineStatusApplyConfiguration) WithLastRestartTime(value v1.Time) *VirtualMachineStatusApplyConfiguration {
+func (b *VirtualMachineStatusApplyConfiguration) WithLastRestartTime(value metav1.Time) *VirtualMachineStatusApplyConfiguration {
 	b.LastRestartTime = &value
 	return b
 }
@@ -343,19 +358,6 @@ func (b *VirtualMachineStatusApplyConfiguration) WithFailureDomain(value string)
 	return b
 }
 
-// WithConditions adds the given value to the Conditions field in the declarative configuration
-// and returns the receiver, so that objects can be build by chaining "With" function invocations.
-// If called multiple times, values provided by each call will be appended to the Conditions field.
-func (b *VirtualMachineStatusApplyConfiguration) WithConditions(values ...*metav1.ConditionApplyConfiguration) *VirtualMachineStatusApplyConfiguration {
-	for i := range values {
-		if values[i] == nil {
-			panic("nil value passed to WithConditions")
-		}
-		b.Conditions = append(b.Conditions, *values[i])
-	}
-	return b
-}
-
 // WithClaimedAddresses adds the given value to the ClaimedAddresses field in the declarative configuration
 // and returns the receiver, so that objects can be build by chaining "With" function invocations.
 // If called multiple times, values provided by each call will be appended to the ClaimedAddresses field.
@@ -374,5 +376,13 @@ func (b *VirtualMachineStatusApplyConfiguration) WithClaimedAddresses(values ...
 // If called multiple times, the InheritedPowerState field is set to the value of the last call.
 func (b *VirtualMachineStatusApplyConfiguration) WithInheritedPowerState(value vmv1alpha1.PowerState) *VirtualMachineStatusApplyConfiguration {
 	b.InheritedPowerState = &value
+	return b
+}
+
+// WithMachine sets the Machine field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Machine field is set to the value of the last call.
+func (b *VirtualMachineStatusApplyConfiguration) WithMachine(value *VirtualMachineOwnerApplyConfiguration) *VirtualMachineStatusApplyConfiguration {
+	b.Machine = value
 	return b
 }

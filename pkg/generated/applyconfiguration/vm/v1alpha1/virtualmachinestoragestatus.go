@@ -14,13 +14,13 @@ import (
 //
 // VirtualMachineStorageStatus is the storage that a virtual machine uses.
 type VirtualMachineStorageStatusApplyConfiguration struct {
-	// Committed is the space in use on datastores.
+	// committed is the space in use on datastores.
 	Committed *resource.Quantity `json:"committed,omitempty"`
-	// Provisioned is the space that may come into use, the committed included.
+	// provisioned is the space that may come into use, the committed included.
 	Provisioned *resource.Quantity `json:"provisioned,omitempty"`
-	// Compliance of the home of the VM with its storage policy, as vSphere found it last.
+	// compliance of the home of the VM with its storage policy, as vSphere found it last.
 	Compliance *string `json:"compliance,omitempty"`
-	// BootDisk is the first disk of the image.
+	// bootDisk is the first disk of the image.
 	BootDisk *VirtualMachineBootDiskStatusApplyConfiguration `json:"bootDisk,omitempty"`
 }
 

@@ -10,9 +10,9 @@ package v1alpha1
 //
 // VirtualMachineTPM configures the virtual TPM.
 type VirtualMachineTPMApplyConfiguration struct {
-	// Enabled adds the device. Unset, it is added.
+	// enabled adds the device. Unset, it is added.
 	Enabled *bool `json:"enabled,omitempty"`
-	// Persistent keeps its state over power cycles; on vSphere it always does.
+	// persistent keeps its state over power cycles; on vSphere it always does.
 	Persistent *bool `json:"persistent,omitempty"`
 }
 

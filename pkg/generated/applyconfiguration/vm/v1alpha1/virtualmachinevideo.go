@@ -10,7 +10,7 @@ package v1alpha1
 //
 // VirtualMachineVideo configures the video card.
 type VirtualMachineVideoApplyConfiguration struct {
-	// Type of the video card; vSphere has one (svga), other values are kept
+	// type of the video card; vSphere has one (svga), other values are kept
 	// with a warning.
 	Type *string `json:"type,omitempty"`
 }

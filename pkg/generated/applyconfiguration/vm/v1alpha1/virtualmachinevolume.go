@@ -14,25 +14,25 @@ import (
 //
 // VirtualMachineVolume is a disk. Exactly one source is set.
 type VirtualMachineVolumeApplyConfiguration struct {
-	// Name of the volume in this list.
+	// name of the volume in this list.
 	Name *string `json:"name,omitempty"`
-	// PersistentVolumeClaim attaches the disk of a claim of the same namespace.
+	// persistentVolumeClaim attaches the disk of a claim of the same namespace.
 	PersistentVolumeClaim *PersistentVolumeClaimVolumeSourceApplyConfiguration `json:"persistentVolumeClaim,omitempty"`
-	// Disk makes an empty disk that lives and dies with the virtual machine.
+	// disk makes an empty disk that lives and dies with the virtual machine.
 	Disk *DiskVolumeSourceApplyConfiguration `json:"disk,omitempty"`
-	// Bus is the controller: pvscsi, lsilogic, lsilogicsas, sata, nvme, ide,
+	// bus is the controller: pvscsi, lsilogic, lsilogicsas, sata, nvme, ide,
 	// scsi or virtio (both mean pvscsi). A preference or pvscsi when unset.
 	Bus *string `json:"bus,omitempty"`
-	// CDROM is a CD-ROM drive.
+	// cdrom is a CD-ROM drive.
 	CDROM *CDROMVolumeSourceApplyConfiguration `json:"cdrom,omitempty"`
-	// ReclaimPolicy says what becomes of a disk that is removed from this list. Unset, it
+	// reclaimPolicy says what becomes of a disk that is removed from this list. Unset, it
 	// stays attached until the virtual machine goes.
 	ReclaimPolicy *vmv1alpha1.VolumeReclaimPolicy `json:"reclaimPolicy,omitempty"`
-	// ControllerBusNumber is the number of the controller of the bus, from 0: up to 3 for
+	// controllerBusNumber is the number of the controller of the bus, from 0: up to 3 for
 	// pvscsi, lsilogic, lsilogicsas, sata and nvme, up to 1 for ide. Chosen when unset.
 	// Immutable.
 	ControllerBusNumber *int32 `json:"controllerBusNumber,omitempty"`
-	// UnitNumber is the place at the controller, from 0; a SCSI controller is its own
+	// unitNumber is the place at the controller, from 0; a SCSI controller is its own
 	// unit 7. Chosen when unset. Immutable.
 	UnitNumber *int32 `json:"unitNumber,omitempty"`
 }

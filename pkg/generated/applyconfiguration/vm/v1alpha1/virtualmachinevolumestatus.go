@@ -14,26 +14,26 @@ import (
 //
 // VirtualMachineVolumeStatus is the observed state of a volume.
 type VirtualMachineVolumeStatusApplyConfiguration struct {
-	// Name of the volume.
+	// name of the volume.
 	Name *string `json:"name,omitempty"`
-	// Attached is true when the disk is attached.
+	// attached is true when the disk is attached.
 	Attached *bool `json:"attached,omitempty"`
-	// DiskUUID is the UUID that the guest sees.
+	// diskUUID is the UUID that the guest sees.
 	DiskUUID *string `json:"diskUUID,omitempty"`
-	// Capacity of the disk.
+	// capacity of the disk.
 	Capacity *resource.Quantity `json:"capacity,omitempty"`
-	// Error says why the volume is not attached.
+	// error says why the volume is not attached.
 	Error *string `json:"error,omitempty"`
-	// StorageClass that the disk was made with.
+	// storageClass that the disk was made with.
 	StorageClass *string `json:"storageClass,omitempty"`
-	// Compliance of the disk with its storage policy, as vSphere found it last: compliant,
+	// compliance of the disk with its storage policy, as vSphere found it last: compliant,
 	// nonCompliant, unknown, notApplicable or outOfDate.
 	Compliance *string `json:"compliance,omitempty"`
-	// ClaimName is the PersistentVolumeClaim that the disk belongs to.
+	// claimName is the PersistentVolumeClaim that the disk belongs to.
 	ClaimName *string `json:"claimName,omitempty"`
-	// VolumeID is the identifier of the claim's disk in vSphere.
+	// volumeID is the identifier of the claim's disk in vSphere.
 	VolumeID *string `json:"volumeID,omitempty"`
-	// DeviceKey is the vSphere device key.
+	// deviceKey is the vSphere device key.
 	DeviceKey *int32 `json:"deviceKey,omitempty"`
 }
 

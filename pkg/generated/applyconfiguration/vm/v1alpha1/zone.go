@@ -20,11 +20,11 @@ import (
 // Zone is a place in a vCenter that virtual machines go to: a failure domain.
 type ZoneApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
-	// Standard object metadata.
+	// metadata is the standard object metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// Spec says what the zone is made of.
+	// spec says what the zone is made of.
 	Spec *ZoneSpecApplyConfiguration `json:"spec,omitempty"`
-	// Status is the observed state.
+	// status is the observed state.
 	Status *ZoneStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -14,9 +14,9 @@ import (
 //
 // ZoneDevice is a device that virtual machines of a zone may have.
 type ZoneDeviceApplyConfiguration struct {
-	// DeviceName is the vGPU profile, or vendor:device in hexadecimal.
+	// deviceName is the vGPU profile, or vendor:device in hexadecimal.
 	DeviceName *string `json:"deviceName,omitempty"`
-	// NamespaceSelector selects the namespaces that may use it. All when unset.
+	// namespaceSelector selects the namespaces that may use it. All when unset.
 	NamespaceSelector *v1.LabelSelectorApplyConfiguration `json:"namespaceSelector,omitempty"`
 }
 

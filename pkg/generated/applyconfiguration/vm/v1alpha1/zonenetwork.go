@@ -15,11 +15,11 @@ import (
 // ZoneNetwork is a network of a zone under the name that virtual machines know it by in
 // every zone.
 type ZoneNetworkApplyConfiguration struct {
-	// Name that interfaces give.
+	// name that interfaces give.
 	Name *string `json:"name,omitempty"`
-	// Network is the standard or distributed port group or opaque network.
+	// network is the standard or distributed port group or opaque network.
 	Network *string `json:"network,omitempty"`
-	// NamespaceSelector selects the namespaces that may use it. All when unset.
+	// namespaceSelector selects the namespaces that may use it. All when unset.
 	NamespaceSelector *v1.LabelSelectorApplyConfiguration `json:"namespaceSelector,omitempty"`
 }
 

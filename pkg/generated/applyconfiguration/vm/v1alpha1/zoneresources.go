@@ -14,11 +14,11 @@ import (
 //
 // ZoneResources are amounts of what a zone has.
 type ZoneResourcesApplyConfiguration struct {
-	// CPU in hertz.
+	// cpu in hertz.
 	CPU *resource.Quantity `json:"cpu,omitempty"`
-	// Memory in bytes.
+	// memory in bytes.
 	Memory *resource.Quantity `json:"memory,omitempty"`
-	// Storage in bytes.
+	// storage in bytes.
 	Storage *resource.Quantity `json:"storage,omitempty"`
 }
 

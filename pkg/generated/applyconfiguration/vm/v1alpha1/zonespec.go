@@ -15,29 +15,29 @@ import (
 // ZoneSpec says what a zone is made of. Objects of vSphere are given by name, if only one
 // of the datacenter has it, or by inventory path.
 type ZoneSpecApplyConfiguration struct {
-	// VCenter names the VCenter. Defaults to default. Immutable.
+	// vCenter names the VCenter. Defaults to default. Immutable.
 	VCenter *string `json:"vCenter,omitempty"`
-	// Datacenter of all that the zone names. The only one of the vCenter when unset.
+	// datacenter of all that the zone names. The only one of the vCenter when unset.
 	// Immutable once set.
 	Datacenter *string `json:"datacenter,omitempty"`
-	// Cluster is the cluster, or the host without one, whose root resource pool virtual
+	// cluster is the cluster, or the host without one, whose root resource pool virtual
 	// machines go to. Exactly one of cluster and resourcePools is set.
 	Cluster *string `json:"cluster,omitempty"`
-	// ResourcePools are the resource pools that virtual machines go to, at most 32.
+	// resourcePools are the resource pools that virtual machines go to, at most 32.
 	ResourcePools []string `json:"resourcePools,omitempty"`
-	// Folder that virtual machines are made in; a folder of each namespace is made below
+	// folder that virtual machines are made in; a folder of each namespace is made below
 	// it. Immutable.
 	Folder *string `json:"folder,omitempty"`
-	// Networks are the networks that interfaces can name, at most 256.
+	// networks are the networks that interfaces can name, at most 256.
 	Networks []ZoneNetworkApplyConfiguration `json:"networks,omitempty"`
-	// DefaultNetwork names the one of networks that an interface is in which names none.
+	// defaultNetwork names the one of networks that an interface is in which names none.
 	DefaultNetwork *string `json:"defaultNetwork,omitempty"`
-	// Storage says on which datastores virtual machines are.
+	// storage says on which datastores virtual machines are.
 	Storage *ZoneStorageApplyConfiguration `json:"storage,omitempty"`
-	// Devices are the vGPU profiles and pass-through devices that virtual machines may
+	// devices are the vGPU profiles and pass-through devices that virtual machines may
 	// have, at most 256. None when unset.
 	Devices []ZoneDeviceApplyConfiguration `json:"devices,omitempty"`
-	// NamespaceSelector selects the namespaces whose virtual machines can be in the zone,
+	// namespaceSelector selects the namespaces whose virtual machines can be in the zone,
 	// by their labels; kubernetes.io/metadata.name is their name. All when unset.
 	NamespaceSelector *v1.LabelSelectorApplyConfiguration `json:"namespaceSelector,omitempty"`
 }

@@ -14,22 +14,35 @@ import (
 //
 // ZoneStatus is the observed state of a zone.
 type ZoneStatusApplyConfiguration struct {
-	// Capacity is what the hosts and datastores of the zone have.
-	Capacity *ZoneResourcesApplyConfiguration `json:"capacity,omitempty"`
-	// Free is what is not in use of it.
-	Free *ZoneResourcesApplyConfiguration `json:"free,omitempty"`
-	// Hosts is the number of hosts that virtual machines can run on now.
-	Hosts *int32 `json:"hosts,omitempty"`
-	// VirtualMachines is the number of objects whose virtual machines are in the zone.
-	VirtualMachines *int32 `json:"virtualMachines,omitempty"`
-	// Conditions are the observations in detail: Ready and Deleting.
+	// conditions are the observations in detail: Ready and Deleting.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// capacity is what the hosts and datastores of the zone have.
+	Capacity *ZoneResourcesApplyConfiguration `json:"capacity,omitempty"`
+	// free is what is not in use of it.
+	Free *ZoneResourcesApplyConfiguration `json:"free,omitempty"`
+	// hosts is the number of hosts that virtual machines can run on now.
+	Hosts *int32 `json:"hosts,omitempty"`
+	// virtualMachines is the number of objects whose virtual machines are in the zone.
+	VirtualMachines *int32 `json:"virtualMachines,omitempty"`
 }
 
 // ZoneStatusApplyConfiguration constructs a declarative configuration of the ZoneStatus type for use with
 // apply.
 func ZoneStatus() *ZoneStatusApplyConfiguration {
 	return &ZoneStatusApplyConfiguration{}
+}
+
+// WithConditions adds the given value to the Conditions field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Conditions field.
+func (b *ZoneStatusApplyConfiguration) WithConditions(values ...*v1.ConditionApplyConfiguration) *ZoneStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithConditions")
+		}
+		b.Conditions = append(b.Conditions, *values[i])
+	}
+	return b
 }
 
 // WithCapacity sets the Capacity field in the declarative configuration to the given value
@@ -61,18 +74,5 @@ func (b *ZoneStatusApplyConfiguration) WithHosts(value int32) *ZoneStatusApplyCo
 // If called multiple times, the VirtualMachines field is set to the value of the last call.
 func (b *ZoneStatusApplyConfiguration) WithVirtualMachines(value int32) *ZoneStatusApplyConfiguration {
 	b.VirtualMachines = &value
-	return b
-}
-
-// WithConditions adds the given value to the Conditions field in the declarative configuration
-// and returns the receiver, so that objects can be build by chaining "With" function invocations.
-// If called multiple times, values provided by each call will be appended to the Conditions field.
-func (b *ZoneStatusApplyConfiguration) WithConditions(values ...*v1.ConditionApplyConfiguration) *ZoneStatusApplyConfiguration {
-	for i := range values {
-		if values[i] == nil {
-			panic("nil value passed to WithConditions")
-		}
-		b.Conditions = append(b.Conditions, *values[i])
-	}
 	return b
 }

@@ -11,12 +11,12 @@ package v1alpha1
 // ZoneStorage says on which datastores virtual machines of a zone are: those that are
 // compatible with a storage policy, those that are named, or those of both.
 type ZoneStorageApplyConfiguration struct {
-	// Policy is the storage policy, by name, of what has no storage class.
+	// policy is the storage policy, by name, of what has no storage class.
 	Policy *string `json:"policy,omitempty"`
-	// Datastores are the datastores and datastore clusters, at most 64. Without a policy
+	// datastores are the datastores and datastore clusters, at most 64. Without a policy
 	// the one with the most free space is taken.
 	Datastores []string `json:"datastores,omitempty"`
-	// Classes say what a StorageClass of the cluster is in this zone, if it is another
+	// classes say what a StorageClass of the cluster is in this zone, if it is another
 	// thing than its parameters say; at most 64.
 	Classes []ZoneStorageClassApplyConfiguration `json:"classes,omitempty"`
 }

@@ -10,11 +10,11 @@ package v1alpha1
 //
 // ZoneStorageClass is what a StorageClass is in a zone.
 type ZoneStorageClassApplyConfiguration struct {
-	// Name of the StorageClass.
+	// name of the StorageClass.
 	Name *string `json:"name,omitempty"`
-	// Policy is the storage policy, by name. That of the class's parameters when unset.
+	// policy is the storage policy, by name. That of the class's parameters when unset.
 	Policy *string `json:"policy,omitempty"`
-	// Datastores that may be used, of those that the policy leaves. Those of the zone
+	// datastores that may be used, of those that the policy leaves. Those of the zone
 	// when unset.
 	Datastores []string `json:"datastores,omitempty"`
 }

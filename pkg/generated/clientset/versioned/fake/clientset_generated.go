@@ -8,6 +8,8 @@ package fake
 import (
 	applyconfiguration "github.com/slipway-dev/slipway/pkg/generated/applyconfiguration"
 	clientset "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/cluster/v1alpha1"
+	fakeclusterv1alpha1 "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/cluster/v1alpha1/fake"
 	instancetypev1alpha1 "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/instancetype/v1alpha1"
 	fakeinstancetypev1alpha1 "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/instancetype/v1alpha1/fake"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
@@ -124,6 +126,11 @@ var (
 	_ clientset.Interface = &Clientset{}
 	_ testing.FakeClient  = &Clientset{}
 )
+
+// ClusterV1alpha1 retrieves the ClusterV1alpha1Client
+func (c *Clientset) ClusterV1alpha1() clusterv1alpha1.ClusterV1alpha1Interface {
+	return &fakeclusterv1alpha1.FakeClusterV1alpha1{Fake: &c.Fake}
+}
 
 // InstancetypeV1alpha1 retrieves the InstancetypeV1alpha1Client
 func (c *Clientset) InstancetypeV1alpha1() instancetypev1alpha1.InstancetypeV1alpha1Interface {

@@ -13,6 +13,14 @@ type ClusterVirtualMachineImageListerExpansion interface{}
 // ContentLibraryLister.
 type ContentLibraryListerExpansion interface{}
 
+// SlipwayClusterListerExpansion allows custom methods to be added to
+// SlipwayClusterLister.
+type SlipwayClusterListerExpansion interface{}
+
+// SlipwayClusterNamespaceListerExpansion allows custom methods to be added to
+// SlipwayClusterNamespaceLister.
+type SlipwayClusterNamespaceListerExpansion interface{}
+
 // VCenterListerExpansion allows custom methods to be added to
 // VCenterLister.
 type VCenterListerExpansion interface{}
@@ -76,6 +84,14 @@ type VirtualMachineSnapshotListerExpansion interface{}
 // VirtualMachineSnapshotNamespaceListerExpansion allows custom methods to be added to
 // VirtualMachineSnapshotNamespaceLister.
 type VirtualMachineSnapshotNamespaceListerExpansion interface{}
+
+// VirtualMachineTemplateListerExpansion allows custom methods to be added to
+// VirtualMachineTemplateLister.
+type VirtualMachineTemplateListerExpansion interface{}
+
+// VirtualMachineTemplateNamespaceListerExpansion allows custom methods to be added to
+// VirtualMachineTemplateNamespaceLister.
+type VirtualMachineTemplateNamespaceListerExpansion interface{}
 
 // ZoneListerExpansion allows custom methods to be added to
 // ZoneLister.

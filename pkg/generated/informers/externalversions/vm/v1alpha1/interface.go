@@ -15,6 +15,8 @@ type Interface interface {
 	ClusterVirtualMachineImages() TypedClusterVirtualMachineImageInformer
 	// ContentLibraries returns a ContentLibraryInformer.
 	ContentLibraries() TypedContentLibraryInformer
+	// SlipwayClusters returns a SlipwayClusterInformer.
+	SlipwayClusters() TypedSlipwayClusterInformer
 	// VCenters returns a VCenterInformer.
 	VCenters() TypedVCenterInformer
 	// VirtualMachines returns a VirtualMachineInformer.
@@ -33,6 +35,8 @@ type Interface interface {
 	VirtualMachinePublishRequests() TypedVirtualMachinePublishRequestInformer
 	// VirtualMachineSnapshots returns a VirtualMachineSnapshotInformer.
 	VirtualMachineSnapshots() TypedVirtualMachineSnapshotInformer
+	// VirtualMachineTemplates returns a VirtualMachineTemplateInformer.
+	VirtualMachineTemplates() TypedVirtualMachineTemplateInformer
 	// Zones returns a ZoneInformer.
 	Zones() TypedZoneInformer
 }
@@ -56,6 +60,11 @@ func (v *version) ClusterVirtualMachineImages() TypedClusterVirtualMachineImageI
 // ContentLibraries returns a TypedContentLibraryInformer.
 func (v *version) ContentLibraries() TypedContentLibraryInformer {
 	return &contentLibraryInformer{factory: v.factory, tweakListOptions: v.tweakListOptions}
+}
+
+// SlipwayClusters returns a TypedSlipwayClusterInformer.
+func (v *version) SlipwayClusters() TypedSlipwayClusterInformer {
+	return &slipwayClusterInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
 }
 
 // VCenters returns a TypedVCenterInformer.
@@ -101,6 +110,11 @@ func (v *version) VirtualMachinePublishRequests() TypedVirtualMachinePublishRequ
 // VirtualMachineSnapshots returns a TypedVirtualMachineSnapshotInformer.
 func (v *version) VirtualMachineSnapshots() TypedVirtualMachineSnapshotInformer {
 	return &virtualMachineSnapshotInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
+// VirtualMachineTemplates returns a TypedVirtualMachineTemplateInformer.
+func (v *version) VirtualMachineTemplates() TypedVirtualMachineTemplateInformer {
+	return &virtualMachineTemplateInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
 }
 
 // Zones returns a TypedZoneInformer.

@@ -9,6 +9,8 @@ type ClusterVirtualMachineImageExpansion interface{}
 
 type ContentLibraryExpansion interface{}
 
+type SlipwayClusterExpansion interface{}
+
 type VCenterExpansion interface{}
 
 type VirtualMachineClassExpansion interface{}
@@ -24,5 +26,7 @@ type VirtualMachineInstanceExpansion interface{}
 type VirtualMachinePublishRequestExpansion interface{}
 
 type VirtualMachineSnapshotExpansion interface{}
+
+type VirtualMachineTemplateExpansion interface{}
 
 type ZoneExpansion interface{}

@@ -17,6 +17,7 @@ type VmV1alpha1Interface interface {
 	RESTClient() rest.Interface
 	ClusterVirtualMachineImagesGetter
 	ContentLibrariesGetter
+	SlipwayClustersGetter
 	VCentersGetter
 	VirtualMachinesGetter
 	VirtualMachineClassesGetter
@@ -26,6 +27,7 @@ type VmV1alpha1Interface interface {
 	VirtualMachineInstancesGetter
 	VirtualMachinePublishRequestsGetter
 	VirtualMachineSnapshotsGetter
+	VirtualMachineTemplatesGetter
 	ZonesGetter
 }
 
@@ -40,6 +42,10 @@ func (c *VmV1alpha1Client) ClusterVirtualMachineImages() ClusterVirtualMachineIm
 
 func (c *VmV1alpha1Client) ContentLibraries() ContentLibraryInterface {
 	return newContentLibraries(c)
+}
+
+func (c *VmV1alpha1Client) SlipwayClusters(namespace string) SlipwayClusterInterface {
+	return newSlipwayClusters(c, namespace)
 }
 
 func (c *VmV1alpha1Client) VCenters() VCenterInterface {
@@ -76,6 +82,10 @@ func (c *VmV1alpha1Client) VirtualMachinePublishRequests(namespace string) Virtu
 
 func (c *VmV1alpha1Client) VirtualMachineSnapshots(namespace string) VirtualMachineSnapshotInterface {
 	return newVirtualMachineSnapshots(c, namespace)
+}
+
+func (c *VmV1alpha1Client) VirtualMachineTemplates(namespace string) VirtualMachineTemplateInterface {
+	return newVirtualMachineTemplates(c, namespace)
 }
 
 func (c *VmV1alpha1Client) Zones() ZoneInterface {

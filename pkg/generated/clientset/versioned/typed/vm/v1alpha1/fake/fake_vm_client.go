@@ -23,6 +23,10 @@ func (c *FakeVmV1alpha1) ContentLibraries() v1alpha1.ContentLibraryInterface {
 	return newFakeContentLibraries(c)
 }
 
+func (c *FakeVmV1alpha1) SlipwayClusters(namespace string) v1alpha1.SlipwayClusterInterface {
+	return newFakeSlipwayClusters(c, namespace)
+}
+
 func (c *FakeVmV1alpha1) VCenters() v1alpha1.VCenterInterface {
 	return newFakeVCenters(c)
 }
@@ -57,6 +61,10 @@ func (c *FakeVmV1alpha1) VirtualMachinePublishRequests(namespace string) v1alpha
 
 func (c *FakeVmV1alpha1) VirtualMachineSnapshots(namespace string) v1alpha1.VirtualMachineSnapshotInterface {
 	return newFakeVirtualMachineSnapshots(c, namespace)
+}
+
+func (c *FakeVmV1alpha1) VirtualMachineTemplates(namespace string) v1alpha1.VirtualMachineTemplateInterface {
+	return newFakeVirtualMachineTemplates(c, namespace)
 }
 
 func (c *FakeVmV1alpha1) Zones() v1alpha1.ZoneInterface {
