@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/recognizer"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -19,7 +20,7 @@ import (
 const storageMediaType = runtime.ContentTypeProtobuf
 
 // storageVersions are the versions in which objects are kept.
-var storageVersions = schema.GroupVersions{vmv1alpha1.SchemeGroupVersion, itv1alpha1.SchemeGroupVersion}
+var storageVersions = schema.GroupVersions{vmv1alpha1.SchemeGroupVersion, itv1alpha1.SchemeGroupVersion, clusterv1alpha1.SchemeGroupVersion}
 
 // NewRecommendedOptions returns the usual options of an API server that keeps our
 // objects below prefix in etcd.

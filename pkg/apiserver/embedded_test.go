@@ -114,7 +114,9 @@ func examples(t *testing.T) runtime.Codec {
 	return serializer.NewCodecFactory(scheme).LegacyCodec(examplev1.SchemeGroupVersion)
 }
 
-func TestBothWaysToEtcdKeepTheContractOfAStore(t *testing.T) {
+// startEtcd starts an etcd of the test.
+func startEtcd(t *testing.T) *embeddedetcd.Server {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "store") // short, for the path of a socket
 	if err != nil {
 		t.Fatal(err)
@@ -125,6 +127,11 @@ func TestBothWaysToEtcdKeepTheContractOfAStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(etcd.Close)
+	return etcd
+}
+
+func TestBothWaysToEtcdKeepTheContractOfAStore(t *testing.T) {
+	etcd := startEtcd(t)
 	config := storagebackend.NewDefaultConfig("", examples(t))
 	config.Transport.ServerList = []string{etcd.Endpoint()}
 	embedded := NewEmbedded(nil, etcd.Client, config.CompactionInterval)

@@ -9,6 +9,7 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/kubernetes"
 
+	clusterrest "github.com/slipway-dev/slipway/pkg/registry/cluster/rest"
 	instancetyperest "github.com/slipway-dev/slipway/pkg/registry/instancetype/rest"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/references"
 	vmrest "github.com/slipway-dev/slipway/pkg/registry/vm/rest"
@@ -38,7 +39,11 @@ func InstallGroups(server *genericapiserver.GenericAPIServer, c genericapiserver
 	if err != nil {
 		return nil, err
 	}
-	if err := server.InstallAPIGroups(machines, instancetypes); err != nil {
+	clusters, err := clusterrest.NewAPIGroupInfo(c.RESTOptionsGetter)
+	if err != nil {
+		return nil, err
+	}
+	if err := server.InstallAPIGroups(machines, instancetypes, clusters); err != nil {
 		return nil, fmt.Errorf("installing the API groups: %w", err)
 	}
 	return readers, nil

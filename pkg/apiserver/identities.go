@@ -22,28 +22,31 @@ func WithIdentities(next http.Handler, known func() bool) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		comeAgain(w)
+		comeAgain(w, WaitsForIdentities)
 	})
 }
 
-// Starting answers for a server that waits for the host cluster: it is alive, and
-// everybody may come again.
-func Starting() http.Handler {
+// WaitsForIdentities is what a server waits for that cannot tell yet who asks.
+const WaitsForIdentities = "it has not read yet by which authorities users are identified " +
+	"(ConfigMap kube-system/extension-apiserver-authentication of the host cluster)"
+
+// Starting answers for a server that waits for something: it is alive, and everybody may
+// come again.
+func Starting(waits string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isLivez(r.URL.Path) {
 			_, _ = w.Write([]byte("ok"))
 			return
 		}
-		comeAgain(w)
+		comeAgain(w, waits)
 	})
 }
 
 func isLivez(path string) bool { return path == "/livez" || strings.HasPrefix(path, "/livez/") }
 
-// comeAgain is the answer of a server that cannot tell yet who asks.
-func comeAgain(w http.ResponseWriter) {
+// comeAgain is the answer of a server that waits for something.
+func comeAgain(w http.ResponseWriter, waits string) {
 	w.Header().Set("Retry-After", "1")
 	w.Header().Set("Connection", "close")
-	http.Error(w, "the server is starting: it has not read yet by which authorities users are identified "+
-		"(ConfigMap kube-system/extension-apiserver-authentication of the host cluster)", http.StatusServiceUnavailable)
+	http.Error(w, "the server is starting: "+waits, http.StatusServiceUnavailable)
 }

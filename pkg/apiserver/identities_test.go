@@ -23,11 +23,11 @@ func TestF1UsersComeAgainUntilTheServerCanTellWhoTheyAre(t *testing.T) {
 		"authorities unknown, a token":   {WithIdentities(served, never), "/apis", "Bearer token", http.StatusOK},
 		"authorities unknown, alive":     {WithIdentities(served, never), "/livez", "", http.StatusOK},
 		"authorities known":              {WithIdentities(served, always), "/apis", "", http.StatusOK},
-		"host cluster away":              {Starting(), "/apis", "", http.StatusServiceUnavailable},
-		"host cluster away, a token":     {Starting(), "/apis", "Bearer token", http.StatusServiceUnavailable},
-		"host cluster away, readiness":   {Starting(), "/readyz", "", http.StatusServiceUnavailable},
-		"host cluster away, alive":       {Starting(), "/livez/ping", "", http.StatusOK},
-		"no prefix of a word":            {Starting(), "/livezzz", "", http.StatusServiceUnavailable},
+		"host cluster away":              {Starting(WaitsForIdentities), "/apis", "", http.StatusServiceUnavailable},
+		"host cluster away, a token":     {Starting(WaitsForIdentities), "/apis", "Bearer token", http.StatusServiceUnavailable},
+		"host cluster away, readiness":   {Starting(WaitsForIdentities), "/readyz", "", http.StatusServiceUnavailable},
+		"host cluster away, alive":       {Starting(WaitsForIdentities), "/livez/ping", "", http.StatusOK},
+		"no prefix of a word":            {Starting(WaitsForIdentities), "/livezzz", "", http.StatusServiceUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, tc.path, nil)

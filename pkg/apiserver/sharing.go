@@ -49,6 +49,7 @@ func (c *sharingCodec) Decode(data []byte, defaults *schema.GroupVersionKind, in
 			share(&e.Subresource)
 		}
 	}
+	writeAmounts(obj)
 	switch o := obj.(type) {
 	case *vmv1alpha1.VirtualMachine:
 		o.Status.Conditions = sharedConditions(o.Status.Conditions)
@@ -56,6 +57,16 @@ func (c *sharingCodec) Decode(data []byte, defaults *schema.GroupVersionKind, in
 		o.Status.Conditions = sharedConditions(o.Status.Conditions)
 	}
 	return obj, kind, nil
+}
+
+// writeAmounts gives every amount of obj its text. An amount that has none makes it when
+// it is first asked for it, by an encoder, for example, and keeps it, which is a write into
+// an object that others read at the same time. The size of an object in protobuf takes
+// the texts of all its amounts.
+func writeAmounts(obj runtime.Object) {
+	if o, ok := obj.(interface{ Size() int }); ok {
+		o.Size()
+	}
 }
 
 // share makes s one of the equal strings that share their memory.

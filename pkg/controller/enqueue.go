@@ -149,21 +149,24 @@ func (e *Enqueuer[T]) news(old, obj T) {
 	}
 }
 
+// Referring queues the objects that the index finds under value.
+func (e *Enqueuer[T]) Referring(index, value string) {
+	ours, err := e.Objects.informed.ByIndex(index, value)
+	if err != nil {
+		return // only for an index that does not exist
+	}
+	for _, o := range ours {
+		e.Generic(KeyOf(o.(T)))
+	}
+}
+
 // Related handles the events of objects that ours refer to: those that the index finds
 // under value are queued. The initial list is left out, because every object of ours is
 // queued by its own.
 func (e *Enqueuer[T]) Related(index string, value func(metav1.Object) string) cache.ResourceEventHandler {
 	wake := func(obj any) {
-		object, ok := WithoutTombstone[metav1.Object](obj)
-		if !ok {
-			return
-		}
-		ours, err := e.Objects.informed.ByIndex(index, value(object))
-		if err != nil {
-			return // only for an index that does not exist
-		}
-		for _, o := range ours {
-			e.Generic(KeyOf(o.(T)))
+		if object, ok := WithoutTombstone[metav1.Object](obj); ok {
+			e.Referring(index, value(object))
 		}
 	}
 	return cache.ResourceEventHandlerDetailedFuncs{

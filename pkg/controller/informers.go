@@ -10,13 +10,19 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// WithoutManagedFields is a transform for informers that drops metadata.managedFields,
-// a third of an object, which no pass looks at. An update with such an object leaves
-// the managed fields that the server has as they are: only a list with one empty
-// entry would reset them.
-func WithoutManagedFields(obj any) (any, error) {
+// AsKept is a transform for informers that makes of an object what they keep: without
+// metadata.managedFields, a third of it, which no pass looks at, and with the text of
+// every amount. An update with such an object leaves the managed fields that the server
+// has as they are: only a list with one empty entry would reset them. An amount makes its
+// text when it is first asked for it, and keeps it, which would be a write into an object
+// that others read at the same time; the size of an object in protobuf takes the texts of
+// all its amounts.
+func AsKept(obj any) (any, error) {
 	if accessor, err := meta.Accessor(obj); err == nil && accessor.GetManagedFields() != nil {
 		accessor.SetManagedFields(nil)
+	}
+	if sized, ok := obj.(interface{ Size() int }); ok {
+		sized.Size()
 	}
 	return obj, nil
 }
@@ -29,6 +35,16 @@ func WithoutTombstone[T any](obj any) (T, bool) {
 	}
 	typed, ok := obj.(T)
 	return typed, ok
+}
+
+// IndexBy indexes objects of one kind by the values that values gives.
+func IndexBy[T any](values func(T) []string) cache.IndexFunc {
+	return func(obj any) ([]string, error) {
+		if o, ok := obj.(T); ok {
+			return values(o), nil
+		}
+		return nil, nil
+	}
 }
 
 // Source is an informer and what is to hear of its events.

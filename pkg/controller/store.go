@@ -52,7 +52,7 @@ type Store[T Object] struct {
 func NewStore[T Object](informer cache.SharedIndexInformer, adds bool) Store[T] {
 	return Store[T]{informed: informer.GetIndexer(), cache: cache.NewIntegerResourceVersionMutationCacheWithOptions(
 		klog.Background(), informer.GetIndexer(),
-		cache.MutationCacheOptions{TTL: ownWritesTTL, IncludeAdds: adds, MaxCacheSize: ownWritesSize})}
+		cache.MutationCacheOptions{Indexer: informer.GetIndexer(), TTL: ownWritesTTL, IncludeAdds: adds, MaxCacheSize: ownWritesSize})}
 }
 
 // Get returns the newest known object, or nil when there is none.
@@ -70,6 +70,19 @@ func (s Store[T]) Get(key types.NamespacedName) (T, error) {
 		s.cache.Mutation(found)
 	}
 	return found, nil
+}
+
+// ByIndex returns the newest known objects that an index of the informer has under value.
+func (s Store[T]) ByIndex(index, value string) ([]T, error) {
+	found, err := s.cache.ByIndex(index, value)
+	if err != nil {
+		return nil, fmt.Errorf("index %s: %w", index, err)
+	}
+	all := make([]T, 0, len(found))
+	for _, obj := range found {
+		all = append(all, obj.(T))
+	}
+	return all, nil
 }
 
 // young is true for an object that an informer may still have to hear of. One that it

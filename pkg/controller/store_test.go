@@ -5,6 +5,7 @@ package controller
 
 import (
 	"context"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
@@ -108,7 +110,7 @@ func TestObjectIsOnlyOwnedByTheOneThatControlsIt(t *testing.T) {
 }
 
 func TestTransformDropsManagedFieldsAndNothingElse(t *testing.T) {
-	got, err := WithoutManagedFields(pod(func(p *corev1.Pod) {
+	got, err := AsKept(pod(func(p *corev1.Pod) {
 		p.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", FieldsV1: metav1.NewFieldsV1("{}")}}
 	}))
 	if err != nil {
@@ -121,7 +123,7 @@ func TestTransformDropsManagedFieldsAndNothingElse(t *testing.T) {
 
 func TestTransformLeavesATombstoneAlone(t *testing.T) {
 	want := cache.DeletedFinalStateUnknown{Key: "ns/a", Obj: pod()}
-	got, err := WithoutManagedFields(want)
+	got, err := AsKept(want)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,5 +175,23 @@ func TestWritesAreRememberedAndOnlyAStatusThatDiffersIsWritten(t *testing.T) {
 	err := s.UpdateStatus(t.Context(), c, next)
 	if want := "writing the status of Pod " + podKey.Name + ": "; !apierrors.IsConflict(err) || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("error %v, want a conflict that begins with %q", err, want)
+	}
+}
+
+func TestReadingAnAmountOfWhatInformersKeepWritesNothing(t *testing.T) {
+	limit := resource.MustParse("1536Mi") // no text is made before it is asked for
+	p := pod(func(p *corev1.Pod) {
+		p.Spec.Volumes = []corev1.Volume{{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &limit}}}}
+	})
+	got, err := AsKept(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := p.DeepCopy()
+	if text := got.(*corev1.Pod).Spec.Volumes[0].EmptyDir.SizeLimit.String(); text != "1536Mi" {
+		t.Errorf("the amount is %s", text)
+	}
+	if !reflect.DeepEqual(before, got) { // which looks into amounts, as cmp does not
+		t.Error("reading an amount has written its text")
 	}
 }

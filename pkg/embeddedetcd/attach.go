@@ -108,7 +108,7 @@ func (a *Attached) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, fmt.Errorf("asking embedded etcd for its alarms: %w", err)
 	}
-	s := Status{Size: answer.DbSize, InUse: answer.DbSizeInUse, Quota: answer.DbSizeQuota, Revision: answer.Header.GetRevision()}
+	s := Status{Size: answer.DbSize, InUse: answer.DbSizeInUse, Quota: within(answer.DbSizeQuota), Revision: answer.Header.GetRevision()}
 	for _, alarm := range alarms.Alarms {
 		s.Alarms = append(s.Alarms, alarm.GetAlarm().String())
 	}

@@ -1,13 +1,14 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package embeddedetcd runs a single-member etcd inside the calling process.
+// Package embeddedetcd runs a member of etcd inside the calling process: a lone one, or one
+// of a cluster, whose members package etcdmembers looks after.
 //
 // Guarantees:
 //   - Start returns only when the member serves reads and writes, and its data
 //     survives Close and a later Start on the same directory.
-//   - Clients reach it over a unix socket that only the current user may open; no
-//     TCP port is used.
+//   - Clients reach it over a unix socket that only the current user may open; a TCP port
+//     is used for the other members of a cluster alone, with certificates on both sides.
 //   - Every acknowledged write is on disk unless Options.UnsafeNoFsync is set.
 //   - Two processes cannot run on one directory at the same time; the second is
 //     refused.

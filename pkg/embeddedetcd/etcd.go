@@ -40,24 +40,33 @@ type Options struct {
 	// UnsafeNoFsync lets writes be acknowledged before they are on disk. A crash of
 	// the machine may lose or corrupt data; meant for tests.
 	UnsafeNoFsync bool
-	// QuotaBytes is the size of the data at which writes are refused; 0 stands for half
+	// QuotaBytes is the size of the data from which on it takes deletions only; 0 stands for half
 	// of the file system, at least 256 MiB and at most 8 GiB.
 	QuotaBytes int64
+	// Peer makes the member one of a cluster; nil stands for a lone one.
+	Peer *Peer
 }
 
 // Server is a running member.
 type Server struct {
-	etcd      *embed.Etcd
-	dir       string
-	quota     int64
-	sockets   sockets
-	lock      *os.File
-	since     time.Time
-	phase     phase
-	closeOnce sync.Once
+	etcd    *embed.Etcd
+	dir     string
+	quota   int64
+	sockets sockets
+	lock    *os.File
+	since   time.Time
+	phase   phase
+	// peer is nil for a lone member.
+	peer       *Peer
+	quorum     quorum
+	failed     chan error
+	leaderless leaderless
+	closeOnce  sync.Once
 	// stopUpkeep ends what looks after space, and upkeep waits for it.
 	stopUpkeep context.CancelFunc
 	upkeep     sync.WaitGroup
+	// saving is held while a snapshot is read, and for writing while the file is written anew.
+	saving sync.RWMutex
 }
 
 // Endpoint is the address for clients and for --etcd-servers, unix:///absolute/path.
@@ -65,14 +74,34 @@ func (s *Server) Endpoint() string { return "unix://" + s.sockets.client }
 
 // Client makes a client that calls the member as a function, without a connection. It has
 // no endpoints, and cannot stream ranges. The caller closes it before the server.
-func (s *Server) Client() *clientv3.Client { return v3client.New(s.etcd.Server) }
+func (s *Server) Client() *clientv3.Client {
+	c := v3client.New(s.etcd.Server)
+	if s.peer != nil {
+		c.Watcher = &ledWatcher{c.Watcher, &s.leaderless}
+	}
+	return c
+}
 
 // Since is when this process got the directory for itself: whoever used it before
 // had ended by then.
 func (s *Server) Since() time.Time { return s.since }
 
-// Failed delivers an error when the member fails after its start.
-func (s *Server) Failed() <-chan error { return s.etcd.Err() }
+// Failed delivers an error when the member fails after its start, for example because it
+// was removed from its cluster.
+func (s *Server) Failed() <-chan error { return s.failed }
+
+// watch waits for the end of the member.
+func (s *Server) watch() {
+	var err error
+	select {
+	case err = <-s.etcd.Err():
+	case <-s.etcd.Server.StopNotify():
+		err = ErrStopped
+	}
+	if err != nil && !s.phase.closing.Load() {
+		s.failed <- err
+	}
+}
 
 // Close stops the member and waits until its data is closed. It may be called
 // more than once; clients should be stopped before.
@@ -102,7 +131,7 @@ func config(dir string, sockets sockets, noFsync bool, quota int64, logger *zap.
 	cfg.Dir = filepath.Join(dir, memberDir)
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(logger)
 	cfg.UnsafeNoFsync = noFsync
-	cfg.QuotaBackendBytes = quota
+	cfg.QuotaBackendBytes = beyond(quota)
 	cfg.MaxRequestBytes = maxRequestBytes
 	// The API server compacts by itself, every five minutes.
 	cfg.AutoCompactionMode, cfg.AutoCompactionRetention = "periodic", "0"

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	"go.etcd.io/etcd/server/v3/storage/schema"
 )
 
 const (
@@ -25,6 +26,19 @@ const (
 
 func databasePath(dir string) string {
 	return filepath.Join(dir, memberDir, "member", "snap", "db")
+}
+
+// Owns tells whether path is, or is in, what etcd itself keeps of a data directory.
+func Owns(dir, path string) bool {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return false // who uses it says so
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return false
+	}
+	in, err := filepath.Rel(filepath.Join(dir, memberDir), path)
+	return err == nil && filepath.IsLocal(in)
 }
 
 // DamagedError says what is wrong with a data directory, and what to do.
@@ -43,7 +57,7 @@ func (e *DamagedError) Error() string {
 
 // inspect finds the damages of a directory that etcd meets with a crash, with silence or
 // with an empty store.
-func inspect(dir string) error {
+func inspect(dir string, others bool) error {
 	logs, err := filepath.Glob(filepath.Join(dir, memberDir, "member", "wal", "*.wal"))
 	if err != nil {
 		return fmt.Errorf("looking for the write-ahead log in %s: %w", dir, err)
@@ -63,15 +77,20 @@ func inspect(dir string) error {
 	case err != nil && !errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("looking at the database: %w", err)
 	case err != nil || info.Size() == 0:
-		if len(logs) == 0 && used(dir) {
+		if len(logs) == 0 && used(dir) && !others {
 			return &DamagedError{dir, "it was used before, for it has the file " + IdentityFile + ", and its data below " + memberDir + " is missing"}
 		}
 		return nil // new, or etcd makes the database from the log again
+	case len(logs) == 0 && others:
+		return nil
 	case len(logs) == 0:
 		return &DamagedError{dir, "it has a database and no write-ahead log in " + filepath.Join(memberDir, "member", "wal")}
 	}
 	if err := readable(database); err != nil {
 		return &DamagedError{dir, fmt.Sprintf("its database %s is damaged: %v", database, err)}
+	}
+	if err := guard(func() error { return complete(dir) }); err != nil {
+		return &DamagedError{dir, fmt.Sprintf("its write-ahead log was cut: %v", err)}
 	}
 	return nil
 }
@@ -84,23 +103,39 @@ func used(dir string) bool {
 // readable walks over all pages of a database, as etcd does in a goroutine in which
 // nobody can catch what it panics with.
 func readable(path string) error {
-	return guard(func() error {
-		info, err := os.Stat(path)
-		if err != nil {
-			return err
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	return view(path, func(tx *bolt.Tx) error {
+		if tx.Size() > info.Size() {
+			return fmt.Errorf("it has %d bytes of %d", info.Size(), tx.Size())
 		}
+		return tx.ForEach(func(_ []byte, b *bolt.Bucket) error {
+			return b.ForEach(func(_, _ []byte) error { return nil })
+		})
+	})
+}
+
+// view reads a database that no etcd has open. What bolt panics with is an error.
+func view(path string, read func(*bolt.Tx) error) error {
+	return guard(func() error {
 		db, err := bolt.Open(path, 0o400, &bolt.Options{ReadOnly: true, Timeout: databaseLock})
 		if err != nil {
 			return err
 		}
 		defer func() { _ = db.Close() }()
-		return db.View(func(tx *bolt.Tx) error {
-			if tx.Size() > info.Size() {
-				return fmt.Errorf("it has %d bytes of %d", info.Size(), tx.Size())
-			}
-			return tx.ForEach(func(_ []byte, b *bolt.Bucket) error {
-				return b.ForEach(func(_, _ []byte) error { return nil })
-			})
-		})
+		return db.View(read)
 	})
+}
+
+// membersIn is how many members a database knows.
+func membersIn(path string) (n int, err error) {
+	err = view(path, func(tx *bolt.Tx) error {
+		if b := tx.Bucket(schema.Members.Name()); b != nil {
+			n = b.Stats().KeyN
+		}
+		return nil
+	})
+	return n, err
 }

@@ -58,6 +58,8 @@ func TestF5DamagedDirectoriesEndInOneClearLine(t *testing.T) {
 		"F4: log removed":          {func(dir string) error { return os.Remove(wal(dir)) }, "no write-ahead log in member-data/member/wal"},
 		"F4: directory of the log": {func(dir string) error { return os.RemoveAll(filepath.Dir(wal(dir))) }, "no write-ahead log"},
 		"empty log":                {func(dir string) error { return os.Truncate(wal(dir), 0) }, "is empty"},
+		"log cut":                  {func(dir string) error { return os.Truncate(wal(dir), 10000) }, "its write-ahead log was cut: it ends with entry "},
+		"log of zeros":             {func(dir string) error { return overwrite(wal(dir), 10000, make([]byte, 4<<20)) }, "its write-ahead log was cut: it ends with entry "},
 		"truncated database":       {func(dir string) error { return os.Truncate(databasePath(dir), 20000) }, "has 20000 bytes of"},
 		"nearly nothing left":      {func(dir string) error { return os.Truncate(databasePath(dir), 100) }, "snap/db is damaged"},
 		"both meta pages":          {func(dir string) error { return overwrite(databasePath(dir), 0, make([]byte, 8192)) }, "snap/db is damaged: invalid database"},

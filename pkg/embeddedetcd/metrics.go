@@ -5,6 +5,7 @@ package embeddedetcd
 
 import (
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,18 +25,45 @@ const ownPrefix = "slipway_etcd_"
 // a process.
 var (
 	fullGauge = promauto.NewGauge(prometheus.GaugeOpts{
-		Name: ownPrefix + "full", Help: "1 while the embedded etcd refuses all writes, because its quota was reached.",
+		Name: ownPrefix + "full", Help: "1 while the embedded etcd takes deletions only, or nothing, because its quota was reached.",
+	})
+	quotaGauge = promauto.NewGauge(prometheus.GaugeOpts{
+		Name: ownPrefix + "quota_bytes", Help: "Size of the data of the embedded etcd from which on it takes deletions only. etcd's own limit is beyond it.",
 	})
 	diskFreeGauge = promauto.NewGauge(prometheus.GaugeOpts{
 		Name: ownPrefix + "disk_free_bytes", Help: "Free space in the file system of the embedded etcd.",
 	})
+	// Those of snapshots are shown by who keeps some.
+	snapshotTimeGauge = promauto.NewGaugeVec(prometheus.GaugeOpts{
+		Name: ownPrefix + "snapshot_timestamp_seconds", Help: "When the newest snapshot in --etcd-snapshot-dir was taken, 0 without any.",
+	}, nil)
+	snapshotSizeGauge = promauto.NewGaugeVec(prometheus.GaugeOpts{
+		Name: ownPrefix + "snapshot_size_bytes", Help: "Size of the newest snapshot in --etcd-snapshot-dir.",
+	}, nil)
+	snapshotsTotal = promauto.NewCounterVec(prometheus.CounterOpts{
+		Name: ownPrefix + "snapshots_total", Help: "Snapshots that were to be taken, by result: success or error.",
+	}, []string{"result"})
 )
+
+// observeSnapshots shows those that are kept, the newest first.
+func observeSnapshots(all []kept) {
+	at, size := 0.0, 0.0
+	if len(all) > 0 {
+		at = float64(all[0].at.Unix())
+		if info, err := os.Stat(all[0].path); err == nil {
+			size = float64(info.Size())
+		}
+	}
+	snapshotTimeGauge.WithLabelValues().Set(at)
+	snapshotSizeGauge.WithLabelValues().Set(size)
+}
 
 // observe shows what etcd itself does not.
 func observe(s Space) {
 	diskFreeGauge.Set(float64(s.DiskFree))
+	quotaGauge.Set(float64(s.Quota))
 	fullGauge.Set(0)
-	if s.Full {
+	if s.level() >= full {
 		fullGauge.Set(1)
 	}
 }

@@ -18,7 +18,8 @@ const (
 	// revisionBump is by how much a restored store is ahead of the snapshot, so that it is
 	// ahead of all that clients have seen since: etcd's own advice for Kubernetes.
 	revisionBump = 1_000_000_000
-	// restoredFile in the directory says that nobody has looked at the restored store yet.
+	// restoredFile in the directory says that nobody has looked at the restored store yet. The
+	// next start writes it into the store, for all members of a cluster.
 	restoredFile = "restored"
 	// newDir is where the data is made before it takes its place.
 	newDir = memberDir + ".new"
@@ -96,32 +97,4 @@ func syncDir(dir string) error {
 		return fmt.Errorf("writing the directory to disk: %w", err)
 	}
 	return nil
-}
-
-// Waiting tells whether the store of dir was restored and nobody has released it yet.
-func Waiting(dir string) (bool, error) {
-	_, err := os.Stat(filepath.Join(dir, restoredFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return true, fmt.Errorf("looking whether the store was restored: %w", err)
-	}
-	return true, nil
-}
-
-// Release says that what is in a restored store may be acted on. The server may run. It
-// returns false when nothing waited.
-func Release(dir string) (bool, error) {
-	dir, err := existing(dir)
-	if err != nil {
-		return false, err
-	}
-	switch err := os.Remove(filepath.Join(dir, restoredFile)); {
-	case errors.Is(err, os.ErrNotExist):
-		return false, nil
-	case err != nil:
-		return false, fmt.Errorf("releasing the restored store: %w", err)
-	}
-	return true, syncDir(dir)
 }

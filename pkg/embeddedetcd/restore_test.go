@@ -134,8 +134,13 @@ func TestF8RestoredStoreWaitsUntilItIsReleased(t *testing.T) {
 	dir := stopped(t)
 	expect := func(when string, want bool) {
 		t.Helper()
-		if got, err := Waiting(dir); got != want || err != nil {
+		s := start(t, dir)
+		defer s.Close()
+		if got, err := s.Waiting(t.Context()); got != want || err != nil {
 			t.Errorf("%s: waiting %v, %v, want %v", when, got, err, want)
+		}
+		if got, err := attach(t, dir).Waiting(t.Context()); got != want || err != nil {
+			t.Errorf("%s, asked from outside: waiting %v, %v, want %v", when, got, err, want)
 		}
 	}
 	expect("before", false)
@@ -149,15 +154,19 @@ func TestF8RestoredStoreWaitsUntilItIsReleased(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect("restored", true)
-	start(t, dir).Close()
 	expect("after a start", true)
-	if released, err := Release(dir); !released || err != nil {
+	if left, err := os.ReadFile(filepath.Join(dir, restoredFile)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the directory says it, too: %s, %v; another member could not release the store", left, err)
+	}
+	a = attach(t, dir)
+	if released, err := a.Release(t.Context()); !released || err != nil {
 		t.Errorf("released %v, %v", released, err)
 	}
-	expect("released", false)
-	if released, err := Release(dir); released || err != nil {
+	if released, err := a.Release(t.Context()); released || err != nil {
 		t.Errorf("released twice: %v, %v", released, err)
 	}
+	a.Close()
+	expect("released", false)
 }
 
 func TestF8OnlyWholeSnapshotsAreRestored(t *testing.T) {
@@ -191,7 +200,7 @@ func TestF8OnlyWholeSnapshotsAreRestored(t *testing.T) {
 			if content, err := Check(dir); err != nil || content.Keys != 2 {
 				t.Errorf("the data was touched: %+v, %v", content, err)
 			}
-			if waiting, _ := Waiting(dir); waiting {
+			if _, err := os.Stat(filepath.Join(dir, restoredFile)); err == nil {
 				t.Error("the store is marked as restored")
 			}
 		})

@@ -20,15 +20,19 @@ const (
 	besideData = 512 << 20
 
 	// Of the quota, in percent: where the log and the readiness begin to tell of it,
-	// where history is given up to win room, where objects can no longer be created,
-	// and below what a member that was full takes writes again.
+	// where history is given up to win room, where objects can no longer be created, and
+	// where nothing can be changed but what is being deleted. etcd refuses all writes, those
+	// that a deletion takes as well, at limitPercent: it is not to come to that.
 	warnPercent    = 80
 	pressPercent   = 90
 	reservePercent = 95
-	disarmPercent  = 90
+	fullPercent    = 100
+	limitPercent   = 110
 	// gainPercent is what a defragmentation of a member that serves has to win, so that
-	// it does not stand still for nothing, again and again.
-	gainPercent = 5
+	// it does not stand still for nothing, again and again; gainWhenFull is that of one which
+	// takes no writes.
+	gainPercent  = 5
+	gainWhenFull = 1
 	// smallFile is too little to defragment for at a start, in bytes.
 	smallFile = 16 << 20
 	// DiskMargin is how much of the file system shall be free, in bytes. Without any left
@@ -41,11 +45,11 @@ type Space struct {
 	// Size is the size of the file, which is what the quota limits; InUse is the part of
 	// it that holds data.
 	Size, InUse int64
-	// Quota is the size at which writes are refused.
+	// Quota is the size from which on deletions only are taken.
 	Quota int64
-	// Full is true from when the quota was reached until there is room again. Until then
-	// etcd refuses all writes.
-	Full bool
+	// Stopped is true from when etcd's own limit was reached, beyond the quota, until there
+	// is room again. Until then etcd refuses all writes.
+	Stopped bool
 	// DiskFree is what is free in the file system.
 	DiskFree int64
 }
@@ -58,11 +62,21 @@ const (
 	scarce
 	reserved
 	full
+	refusing
 )
+
+// Names of levels, for metrics, events and messages.
+var levelNames = map[level]string{enough: "Enough", scarce: "Scarce", reserved: "Reserved", full: "Full", refusing: "Stopped"}
+
+// Level names how urgent it is: Enough, Scarce, Reserved (for updates and deletions), Full
+// (but for deletions), Stopped.
+func (s Space) Level() string { return levelNames[s.level()] }
 
 func (s Space) level() level {
 	switch {
-	case s.Full:
+	case s.Stopped:
+		return refusing
+	case s.Size >= s.percent(fullPercent):
 		return full
 	case s.Size >= s.percent(reservePercent):
 		return reserved
@@ -76,8 +90,10 @@ func (s Space) level() level {
 // Err says what is scarce, nil while nothing is.
 func (s Space) Err() error {
 	switch s.level() {
-	case full:
+	case refusing:
 		return fmt.Errorf("the embedded etcd is full and takes no writes: %s", s)
+	case full:
+		return fmt.Errorf("the embedded etcd is full and takes deletions only: %s", s)
 	case reserved:
 		return fmt.Errorf("the embedded etcd has room for updates and deletions only: %s", s)
 	case scarce:
@@ -100,7 +116,7 @@ func mib(bytes int64) string { return fmt.Sprintf("%d MiB", bytes>>20) }
 func (s Space) percent(p int64) int64 { return s.Quota / 100 * p }
 
 // pressed is true when history has to go to make room.
-func (s Space) pressed() bool { return s.Full || s.Size >= s.percent(pressPercent) }
+func (s Space) pressed() bool { return s.Stopped || s.Size >= s.percent(pressPercent) }
 
 // fragmented tells whether to write the file anew, which stops all other work and takes
 // as much of the disk as is in use. A start can do it for less, as nobody waits yet.
@@ -109,6 +125,8 @@ func (s Space) fragmented(starting bool) bool {
 	switch {
 	case s.DiskFree < s.InUse+s.InUse/10:
 		return false
+	case s.level() >= full:
+		return free >= s.percent(gainWhenFull)
 	case s.pressed():
 		return free >= s.percent(gainPercent)
 	default:
@@ -116,10 +134,16 @@ func (s Space) fragmented(starting bool) bool {
 	}
 }
 
-// recovered is true when a member that was full can take writes again.
-func (s Space) recovered() bool {
-	return s.Full && s.InUse < s.percent(disarmPercent) && s.Size < s.Quota
-}
+// recovered is true when a member that had stopped can take writes again: users cannot fill
+// it any more, and what they delete takes some.
+func (s Space) recovered() bool { return s.Stopped && s.Size < s.percent(limitPercent-gainWhenFull) }
+
+// beyond is etcd's own limit for a quota. What is in between is for deletions, most of which
+// change an object before it goes, and for what the server itself writes.
+func beyond(quota int64) int64 { return quota + quota/10 }
+
+// within is the quota of a limit of etcd.
+func within(limit int64) int64 { return limit - limit/11 }
 
 // disk is the size of the file system of dir and what is free in it, in bytes.
 func disk(dir string) (size, free int64, err error) {

@@ -33,9 +33,11 @@ func TestS15WhatIsDoneAboutSpace(t *testing.T) {
 		"four fifths":                      {Space{Size: 800 << 20, InUse: 790 << 20, DiskFree: disk}, plan{Level: scarce, Message: "nearly full: 800 MiB of the quota of 1000 MiB"}},
 		"nine tenths, most of it history":  {Space{Size: 900 << 20, InUse: 100 << 20, DiskFree: disk}, plan{Level: scarce, Pressed: true, Fragmented: true, AtStart: true, Message: "nearly full"}},
 		"nothing to win":                   {Space{Size: 950 << 20, InUse: 930 << 20, DiskFree: disk}, plan{Level: reserved, Pressed: true, Message: "updates and deletions only"}},
-		"full, nothing to win":             {Space{Size: 1000 << 20, InUse: 990 << 20, Full: true, DiskFree: disk}, plan{Level: full, Pressed: true, Message: "takes no writes"}},
-		"full, defragmented":               {Space{Size: 899 << 20, InUse: 899 << 20, Full: true, DiskFree: disk}, plan{Level: full, Pressed: true, TakesWrites: true, Message: "takes no writes"}},
-		"no room on disk for another file": {Space{Size: 1000 << 20, InUse: 400 << 20, Full: true, DiskFree: 410 << 20}, plan{Level: full, Pressed: true, Message: "takes no writes"}},
+		"full, nothing to win":             {Space{Size: 1000 << 20, InUse: 995 << 20, DiskFree: disk}, plan{Level: full, Pressed: true, Message: "takes deletions only"}},
+		"full, a little to win":            {Space{Size: 1000 << 20, InUse: 990 << 20, DiskFree: disk}, plan{Level: full, Pressed: true, Fragmented: true, AtStart: true, Message: "takes deletions only"}},
+		"stopped, nothing to win":          {Space{Size: 1100 << 20, InUse: 1095 << 20, Stopped: true, DiskFree: disk}, plan{Level: refusing, Pressed: true, Message: "takes no writes"}},
+		"stopped, objects were deleted":    {Space{Size: 1085 << 20, InUse: 1085 << 20, Stopped: true, DiskFree: disk}, plan{Level: refusing, Pressed: true, TakesWrites: true, Message: "takes no writes"}},
+		"no room on disk for another file": {Space{Size: 1100 << 20, InUse: 400 << 20, Stopped: true, DiskFree: 410 << 20}, plan{Level: refusing, Pressed: true, Message: "takes no writes"}},
 		"the disk runs out":                {Space{Size: 10 << 20, InUse: 1 << 20, DiskFree: 255 << 20}, plan{Level: scarce, Message: "the server ends when it is: 10 MiB of the quota of 1000 MiB, 1 MiB of it in use, 255 MiB of disk free"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -50,6 +52,38 @@ func TestS15WhatIsDoneAboutSpace(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestLimitOfEtcdIsBeyondTheQuotaAndTellsIt(t *testing.T) {
+	for _, quota := range []int64{MinQuota, MinQuota + 1, 256<<20 + 9, 1 << 30, MaxQuota} {
+		if limit := beyond(quota); limit < quota/100*109 || within(limit) != quota {
+			t.Errorf("the limit of %d is %d, that of the quota %d", quota, limit, within(limit))
+		}
+	}
+}
+
+func TestMembersStandStillOneAfterTheOther(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	if !hasTurn(now, 0, 1) || !hasTurn(now, 0, 0) {
+		t.Error("a lone member waits for others")
+	}
+	turns := [3]int{}
+	for range 3 * int(pauseSlot/time.Second) {
+		having := 0
+		for place := range turns {
+			if hasTurn(now, place, len(turns)) {
+				having++
+				turns[place]++
+			}
+		}
+		if having != 1 {
+			t.Fatalf("%d members have their turn", having)
+		}
+		now = now.Add(time.Second)
+	}
+	if slot := int(pauseSlot / time.Second); turns != [3]int{slot, slot, slot} {
+		t.Errorf("turns of %v seconds, want %d for each", turns, slot)
 	}
 }
 
@@ -85,7 +119,7 @@ func TestS15FullEtcdTakesWritesAgainByItself(t *testing.T) {
 	s := startWith(t, Options{Dir: t.TempDir(), QuotaBytes: smallQuota})
 	c := connect(t, s)
 	fill(t, c)
-	if space, err := s.Space(); err != nil || !space.Full || s.Room() == nil {
+	if space, err := s.Space(); err != nil || !space.Stopped || s.Room() == nil {
 		t.Fatalf("Space = %v, %v, Room = %v; want it full", space, err, s.Room())
 	}
 	if _, err := c.Put(t.Context(), "/k", "v"); err == nil {
@@ -97,7 +131,7 @@ func TestS15FullEtcdTakesWritesAgainByItself(t *testing.T) {
 	if _, err := c.Put(t.Context(), "/k", "v"); err != nil {
 		t.Errorf("after it was looked after: %v", err)
 	}
-	if space, err := s.Space(); err != nil || space.Full || space.Size > smallQuota/4 || s.Room() != nil {
+	if space, err := s.Space(); err != nil || space.Stopped || space.Size > smallQuota/4 || s.Room() != nil {
 		t.Errorf("Space = %v, %v, Room = %v; want a small file", space, err, s.Room())
 	}
 	if got := testutil.ToFloat64(fullGauge); got != 0 {
@@ -136,11 +170,11 @@ func TestS15FullOfObjectsStaysFullUntilThereIsRoom(t *testing.T) {
 		if space, err = s.tend(t.Context(), false); err != nil {
 			t.Fatal(err)
 		}
-		if space.Full {
+		if space.Stopped {
 			break
 		}
 	}
-	if !space.Full || testutil.ToFloat64(fullGauge) != 1 {
+	if !space.Stopped || testutil.ToFloat64(fullGauge) != 1 {
 		t.Fatalf("Space = %v, want it full still", space)
 	}
 	// How far the quota was overshot depends on when etcd committed: leave little.
@@ -149,7 +183,7 @@ func TestS15FullOfObjectsStaysFullUntilThereIsRoom(t *testing.T) {
 			t.Fatalf("deleting from a full etcd: %v", err)
 		}
 	}
-	if space, err := s.tend(t.Context(), false); err != nil || space.Full {
+	if space, err := s.tend(t.Context(), false); err != nil || space.Stopped {
 		t.Errorf("after most of the objects were deleted: Space = %v, %v", space, err)
 	}
 	if _, err := c.Put(t.Context(), "/k", "v"); err != nil {
@@ -194,7 +228,7 @@ func TestS15LogTellsOfScarceSpaceOnceAndFromTimeToTime(t *testing.T) {
 	var r reporter
 	began := time.Now()
 	at := func(after time.Duration, percent int64, lost bool) {
-		r.report(logger, Space{Size: percent, InUse: percent, Quota: 100, Full: lost, DiskFree: DiskMargin}, began.Add(after))
+		r.report(logger, Space{Size: percent, InUse: percent, Quota: 100, Stopped: lost, DiskFree: DiskMargin}, began.Add(after))
 	}
 	for _, step := range []struct {
 		after   time.Duration

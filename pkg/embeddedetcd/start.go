@@ -39,29 +39,42 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the etcd data directory: %w", err)
 	}
-	s := &Server{dir: dir, quota: o.QuotaBytes}
+	s := &Server{dir: dir, quota: o.QuotaBytes, peer: o.Peer, failed: make(chan error, 1), leaderless: leaderless{lost: make(chan struct{})}}
 	if s.lock, err = lockDir(dir); err != nil {
 		return nil, err
 	}
 	s.since = time.Now()
-	if err := s.prepare(); err != nil {
+	var plan Plan
+	if err = s.prepare(); err == nil && s.peer != nil {
+		plan, err = s.plan(ctx, s.peer)
+	}
+	if err != nil {
 		s.release()
 		return nil, err
 	}
-	begin := func(ctx context.Context, ready chan<- struct{}) error { return s.begin(ctx, o.UnsafeNoFsync, ready) }
+	begin := func(ctx context.Context, ready chan<- struct{}) error {
+		return s.begin(ctx, o.UnsafeNoFsync, &plan, ready)
+	}
 	if err := s.start(ctx, begin); err != nil {
 		return nil, err
 	}
 	upkeep, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stopUpkeep = stop
 	s.upkeep.Go(func() { s.keepUp(upkeep) })
+	if s.peer != nil {
+		s.upkeep.Go(func() { s.leaderless.run(upkeep, s.Quorum) })
+	}
+	go s.watch()
 	return s, nil
 }
 
 // prepare looks at the directory before etcd does.
 func (s *Server) prepare() error {
-	if err := inspect(s.dir); err != nil {
+	if err := inspect(s.dir, s.peer != nil); err != nil {
 		return err
+	}
+	if n, err := membersIn(databasePath(s.dir)); s.peer == nil && err == nil && n > 1 {
+		return fmt.Errorf("starting embedded etcd in %s: it has the data of one of %d members, and reaches the others with --etcd-peer-address only", s.dir, n)
 	}
 	if s.quota == 0 {
 		size, _, err := disk(s.dir)
@@ -99,6 +112,9 @@ func (s *Server) start(ctx context.Context, begin func(ctx context.Context, read
 	defer notice.Stop()
 	deadline := time.NewTimer(startTimeout)
 	defer deadline.Stop()
+	if s.peer != nil {
+		deadline.Stop() // others may be away for long
+	}
 	var late error
 	for late == nil {
 		select {
@@ -125,37 +141,62 @@ func (s *Server) start(ctx context.Context, begin func(ctx context.Context, read
 
 // begin starts the member, says when it is ready, and looks after its space before
 // anybody else works with it. After an error it has ended the member.
-func (s *Server) begin(ctx context.Context, noFsync bool, ready chan<- struct{}) error {
-	etcd, err := startEtcd(config(s.dir, s.sockets, noFsync, s.quota, newLogger(klog.FromContext(ctx), &s.phase)))
+func (s *Server) begin(ctx context.Context, noFsync bool, plan *Plan, ready chan<- struct{}) error {
+	cfg := config(s.dir, s.sockets, noFsync, s.quota, newLogger(klog.FromContext(ctx), &s.phase))
+	if s.peer != nil {
+		s.peer.configure(cfg, plan)
+	}
+	etcd, err := startEtcd(cfg)
 	if err != nil {
 		return fmt.Errorf("starting embedded etcd in %s: %w", s.dir, err)
 	}
-	select {
-	case <-etcd.Server.ReadyNotify():
-		err = ctx.Err()
-	case err = <-etcd.Err():
-	case <-etcd.Server.StopNotify():
-		err = errors.New("it stopped by itself")
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	if err != nil {
+	if err := s.awaitReady(ctx, etcd); err != nil {
 		s.phase.closing.Store(true)
 		etcd.Close()
 		return fmt.Errorf("waiting for embedded etcd in %s: %w", s.dir, err)
 	}
 	close(ready)
-	s.etcd = etcd
 	s.phase.serving.Store(true)
 	if _, err := s.tend(ctx, true); err != nil {
 		klog.FromContext(ctx).Error(err, "Looking after the embedded etcd at its start failed and will be repeated")
 	}
-	if err := ctx.Err(); err != nil {
+	err = s.passOn(ctx)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
 		s.phase.closing.Store(true)
 		etcd.Close()
 		return fmt.Errorf("starting embedded etcd in %s: %w", s.dir, err)
 	}
 	return nil
+}
+
+// ErrStopped is the end of a member that nobody has asked for. etcd says no more of it to
+// who started it: it was removed from its cluster, or cannot write.
+var ErrStopped = errors.New("it stopped by itself")
+
+// awaitReady waits until the member answers, and says meanwhile which others are missing.
+func (s *Server) awaitReady(ctx context.Context, etcd *embed.Etcd) error {
+	s.etcd = etcd
+	notice := time.NewTicker(startNotice)
+	defer notice.Stop()
+	for {
+		select {
+		case <-etcd.Server.ReadyNotify():
+			return ctx.Err()
+		case err := <-etcd.Err():
+			return err
+		case <-etcd.Server.StopNotify():
+			return ErrStopped
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-notice.C:
+			if s.peer != nil {
+				klog.FromContext(ctx).Info("Waiting for other members of the embedded etcd", "reason", quorumError(s.missing(ctx)), "committed", etcd.Server.CommittedIndex())
+			}
+		}
+	}
 }
 
 // startEtcd returns as an error what etcd panics with while it starts, which is what it

@@ -21,6 +21,8 @@ const (
 	upkeepInterval = 10 * time.Second
 	// upkeepTimeout bounds each of the requests to etcd.
 	upkeepTimeout = time.Minute
+	// pauseSlot is longer than the largest file takes to be written anew.
+	pauseSlot = 2 * time.Minute
 	// repeatInterval is how often the log says again that space is scarce.
 	repeatInterval = 10 * time.Minute
 )
@@ -32,25 +34,31 @@ func (s *Server) Space() (Space, error) {
 		return Space{}, err
 	}
 	backend := s.etcd.Server.Backend()
-	return Space{Size: backend.Size(), InUse: backend.SizeInUse(), Quota: s.quota, Full: s.alarm(), DiskFree: free}, nil
+	return Space{Size: backend.Size(), InUse: backend.SizeInUse(), Quota: s.quota, Stopped: s.alarm(), DiskFree: free}, nil
 }
 
 // Room returns an error when the room that is left is kept for updates and deletions.
-func (s *Server) Room() error {
+func (s *Server) Room() error { return s.room(reserved) }
+
+// RoomForUpdates returns an error when the room that is left is kept for deletions.
+func (s *Server) RoomForUpdates() error { return s.room(full) }
+
+// room returns an error from a level on.
+func (s *Server) room(refused level) error {
 	space, err := s.Space()
-	if err == nil && space.level() == scarce && space.Size >= space.percent(warnPercent) {
+	if err == nil && space.Size >= space.percent(warnPercent) && space.level() < refused {
 		// etcd writes in batches, and what is not written yet has no size: a fast client
 		// fills the reserve meanwhile.
 		s.etcd.Server.Backend().ForceCommit()
 		space, err = s.Space()
 	}
-	if err == nil && space.level() >= reserved {
+	if err == nil && space.level() >= refused {
 		return space.Err()
 	}
 	return nil // a file system that cannot be asked is no reason to refuse
 }
 
-// alarm is true when etcd has said that the quota was reached. It stays so over restarts.
+// alarm is true when etcd has said that its limit was reached. It stays so over restarts.
 func (s *Server) alarm() bool {
 	for _, a := range s.etcd.Server.Alarms() {
 		if a.GetAlarm() == pb.AlarmType_NOSPACE {
@@ -104,15 +112,15 @@ func (r *reporter) report(logger klog.Logger, space Space, now time.Time) {
 }
 
 // tend makes room when there is too little, and returns what there is afterwards. At a
-// start it gives up history in any case, because nobody can know an older revision: a
-// server that is restarted often would never get to it.
+// start of a lone member it gives up history in any case, because nobody can know an older
+// revision: a server that is restarted often would never get to it.
 func (s *Server) tend(ctx context.Context, starting bool) (Space, error) {
 	space, err := s.Space()
 	if err != nil {
 		return space, err
 	}
 	defer func() { observe(space) }()
-	if starting || space.pressed() {
+	if starting && s.peer == nil || space.pressed() {
 		if err := s.compact(ctx); err != nil {
 			return space, err
 		}
@@ -120,10 +128,9 @@ func (s *Server) tend(ctx context.Context, starting bool) (Space, error) {
 			return space, err
 		}
 	}
-	if space.fragmented(starting) {
-		klog.FromContext(ctx).Info("Defragmenting the embedded etcd, which waits meanwhile", "space", space)
-		if err := s.etcd.Server.Defragment(); err != nil {
-			return space, fmt.Errorf("defragmenting embedded etcd: %w", err)
+	if space.fragmented(starting) && (starting || s.mayPause(time.Now())) {
+		if err := s.defragment(ctx, space); err != nil {
+			return space, err
 		}
 		if space, err = s.Space(); err != nil {
 			return space, err
@@ -137,6 +144,44 @@ func (s *Server) tend(ctx context.Context, starting bool) (Space, error) {
 		space, err = s.Space()
 	}
 	return space, err
+}
+
+// defragment writes the file anew, which stops all other work, unless a snapshot is being
+// read: it would wait for that.
+func (s *Server) defragment(ctx context.Context, space Space) error {
+	if !s.saving.TryLock() {
+		return nil // the next look at space comes soon
+	}
+	defer s.saving.Unlock()
+	klog.FromContext(ctx).Info("Defragmenting the embedded etcd, which waits meanwhile", "space", space)
+	if err := s.etcd.Server.Defragment(); err != nil {
+		return fmt.Errorf("defragmenting embedded etcd: %w", err)
+	}
+	return nil
+}
+
+// turn is the place of this member among all: what stops one for a while they do one after
+// the other.
+func (s *Server) turn() time.Duration {
+	place := time.Duration(0)
+	for _, m := range s.etcd.Server.Cluster().Members() {
+		if m.ID < s.etcd.Server.MemberID() {
+			place++
+		}
+	}
+	return place
+}
+
+// mayPause tells whether this member may stand still now, for as long as it takes to write its
+// file anew.
+func (s *Server) mayPause(now time.Time) bool {
+	return hasTurn(now, int(s.turn()), len(s.etcd.Server.Cluster().Members()))
+}
+
+// hasTurn divides the time among members, by clocks that are not far apart: if they are, two
+// stand still at once, and writes wait for one.
+func hasTurn(now time.Time, place, members int) bool {
+	return members <= 1 || now.Unix()/int64(pauseSlot/time.Second)%int64(members) == int64(place)
 }
 
 // compact gives up all history. Watches that are up to date go on; others get 410.

@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
+	"github.com/slipway-dev/slipway/pkg/networks"
 )
 
 const (
@@ -46,7 +47,7 @@ type Options struct {
 	// Connections bounds those that are tried at once; DefaultConnections when 0.
 	Connections int
 	// Networks are those that may be connected to.
-	Networks Networks
+	Networks networks.Networks
 	// Dial tries a connection; a real one when nil.
 	Dial func(ctx context.Context, to netip.AddrPort) error
 }

@@ -237,11 +237,11 @@ func TestAnAddressThatIsNotAllowedIsAnOutcomeWithoutATry(t *testing.T) {
 	g := &guests{}
 	run(t, g, Options{}, func(t *testing.T, p *running) {
 		p.Add(machine(host("127.0.0.1")))
-		p.says(t, "false 127.0.0.1 is not an address that probes may connect to")
+		p.says(t, "false 127.0.0.1 is not an address that the server may connect to")
 		p.Add(machine())
 		p.says(t, "true ")
 		p.Add(machine(host("127.0.0.1")))
-		p.says(t, "false 127.0.0.1 is not an address that probes may connect to")
+		p.says(t, "false 127.0.0.1 is not an address that the server may connect to")
 		p.Remove(key)
 		p.says(t, "unknown")
 	})

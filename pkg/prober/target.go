@@ -11,6 +11,7 @@ import (
 	"time"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/networks"
 )
 
 // Target is what a probe connects to, and how often.
@@ -25,7 +26,7 @@ type Target struct {
 // TargetOf returns the target of vm, nil when there is nothing to connect to: the probe is
 // of another kind, the virtual machine does not run, or has no address. It is an error for
 // an address that is not the guest's, or not allowed.
-func TargetOf(vm *vmv1alpha1.VirtualMachine, allowed *Networks) (*Target, error) {
+func TargetOf(vm *vmv1alpha1.VirtualMachine, allowed *networks.Networks) (*Target, error) {
 	probe := vm.Spec.ReadinessProbe
 	if probe == nil || probe.TCPSocket == nil || vm.Status.PowerState != vmv1alpha1.PoweredOn || vm.DeletionTimestamp != nil {
 		return nil, nil

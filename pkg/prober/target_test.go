@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/networks"
 )
 
 // machine is a virtual machine that runs, with two interfaces, and is probed on port 22.
@@ -39,13 +40,13 @@ func host(ip string) func(*vmv1alpha1.VirtualMachine) {
 }
 
 func TestAProbeConnectsToAddressesOfTheGuestOnly(t *testing.T) {
-	services := Networks{Denied: []netip.Prefix{netip.MustParsePrefix("10.96.0.0/12")}}
-	lab := Networks{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("192.0.2.0/24")}, Denied: services.Denied}
-	unknown := Networks{Unknown: errors.New("nobody knows where Services are")}
+	services := networks.Networks{Denied: []netip.Prefix{netip.MustParsePrefix("10.96.0.0/12")}}
+	lab := networks.Networks{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("192.0.2.0/24")}, Denied: services.Denied}
+	unknown := networks.Networks{Unknown: errors.New("nobody knows where Services are")}
 	for _, test := range []struct {
 		name     string
 		vm       *vmv1alpha1.VirtualMachine
-		networks Networks
+		networks networks.Networks
 		want     string // address, or what the error says
 	}{
 		{"the primary address", machine(), services, "10.0.0.5:22"},
@@ -54,14 +55,14 @@ func TestAProbeConnectsToAddressesOfTheGuestOnly(t *testing.T) {
 		{"one written otherwise", machine(host("::ffff:192.0.2.5")), services, "192.0.2.5:22"},
 		{"one of somebody else", machine(host("10.0.0.6")), services, "not an address that the guest"},
 		{"a name", machine(host("kubernetes.default.svc")), services, "no name is looked up"},
-		{"metadata of a cloud, which the guest claims to be", machine(host("169.254.169.254")), services, "169.254.169.254 is not an address that probes may"},
-		{"this host", machine(host("127.0.0.1")), services, "127.0.0.1 is not an address that probes may"},
-		{"this host, written otherwise", machine(host("::ffff:127.0.0.2")), services, "127.0.0.2 is not an address that probes may"},
-		{"IPv6 of the link", machine(host("fe80::5")), services, "fe80::5 is not an address that probes may"},
-		{"a service of the host cluster", machine(host("10.96.0.1")), services, "10.96.0.1 is not an address that probes may"},
-		{"everybody", machine(host("224.0.0.1")), services, "224.0.0.1 is not an address that probes may"},
-		{"everybody on the link", machine(host("255.255.255.255")), services, "255.255.255.255 is not an address that probes may"},
-		{"nobody", machine(host("0.0.0.0")), services, "0.0.0.0 is not an address that probes may"},
+		{"metadata of a cloud, which the guest claims to be", machine(host("169.254.169.254")), services, "169.254.169.254 is not an address that the server may"},
+		{"this host", machine(host("127.0.0.1")), services, "127.0.0.1 is not an address that the server may"},
+		{"this host, written otherwise", machine(host("::ffff:127.0.0.2")), services, "127.0.0.2 is not an address that the server may"},
+		{"IPv6 of the link", machine(host("fe80::5")), services, "fe80::5 is not an address that the server may"},
+		{"a service of the host cluster", machine(host("10.96.0.1")), services, "10.96.0.1 is not an address that the server may"},
+		{"everybody", machine(host("224.0.0.1")), services, "224.0.0.1 is not an address that the server may"},
+		{"everybody on the link", machine(host("255.255.255.255")), services, "255.255.255.255 is not an address that the server may"},
+		{"nobody", machine(host("0.0.0.0")), services, "0.0.0.0 is not an address that the server may"},
 		{"this host where that is allowed", machine(host("127.0.0.1")), lab, "127.0.0.1:22"},
 		{"anything while Services are not known", machine(), unknown, "nobody knows where Services are"},
 		{"what others than those allowed have", machine(), lab, "10.0.0.5 is in none of the networks"},
@@ -91,14 +92,14 @@ func TestOnlyWhatRunsAndHasAnAddressIsConnectedTo(t *testing.T) {
 		"without an address": func(vm *vmv1alpha1.VirtualMachine) { vm.Status.Network = &vmv1alpha1.VirtualMachineNetworkStatus{} },
 		"being deleted":      func(vm *vmv1alpha1.VirtualMachine) { vm.DeletionTimestamp = &metav1.Time{Time: time.Now()} },
 	} {
-		if target, err := TargetOf(machine(change), &Networks{}); target != nil || err != nil {
+		if target, err := TargetOf(machine(change), &networks.Networks{}); target != nil || err != nil {
 			t.Errorf("%s: %v, %v; want nothing", name, target, err)
 		}
 	}
 }
 
 func TestATargetHasTheTimesOfTheProbe(t *testing.T) {
-	got, _ := TargetOf(machine(), &Networks{})
+	got, _ := TargetOf(machine(), &networks.Networks{})
 	want := &Target{Address: netip.MustParseAddrPort("10.0.0.5:22"), Period: 20 * time.Second, Timeout: 3 * time.Second}
 	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b netip.AddrPort) bool { return a == b })); diff != "" {
 		t.Errorf("target (-want +got):\n%s", diff)

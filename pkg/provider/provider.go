@@ -11,6 +11,7 @@ import (
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/record"
 )
 
 // Request is everything that one pass knows about a virtual machine.
@@ -19,12 +20,17 @@ type Request struct {
 	VM *vmv1alpha1.VirtualMachine
 	// Revisions are those that VM has captured, as far as they could be read.
 	Revisions []*itv1alpha1.ControllerRevision
+	// Groups are those that are kept with VM.
+	Groups record.Groups
 	// Effective is the spec with class, instance type, preference and defaults
 	// resolved. It is nil when it cannot be resolved: then nothing is created or
 	// reconfigured, but status is read, and power off and suspend still happen.
 	Effective *vmv1alpha1.VirtualMachineInstanceSpec
 	// NamespaceLabels are the labels of the namespace; nil if they are not known.
 	NamespaceLabels map[string]string
+	// Zone is the one that the virtual machine goes to if its object asks for none; empty for
+	// any. It counts as long as it is in no zone.
+	Zone string
 	// Placement is where the virtual machine goes in relation to others; nil if that is all
 	// the same. It counts as long as it is in no zone.
 	Placement *Placement
@@ -112,6 +118,10 @@ type Provider interface {
 	// virtual machine in the hypervisor, and a NoRequeueError while it cannot be
 	// removed, with what has to change first.
 	DeleteVirtualMachine(ctx context.Context, req *Request) (Result, error)
+
+	// ReportVirtualMachine tells what is seen of the virtual machine and does nothing, as
+	// for one whose deletion is held. The error is ErrUnknownState while it cannot be seen.
+	ReportVirtualMachine(ctx context.Context, req *Request) (Result, error)
 
 	// Forget drops what is kept in memory for a virtual machine whose object is
 	// gone, however that came about. It touches neither the hypervisor nor an

@@ -30,7 +30,7 @@ func chargeSize(vm *vmv1alpha1.VirtualMachine, has, wanted *vmv1alpha1.VirtualMa
 			continue
 		}
 		vcpus = max(vcpus, int64(s.VCPUs))
-		if s.Memory != nil && s.Memory.Cmp(memory) > 0 {
+		if s.Memory != nil && less(memory, *s.Memory) {
 			memory = s.Memory.DeepCopy()
 		}
 	}
@@ -125,9 +125,13 @@ func greater(a, b *resource.Quantity) resource.Quantity {
 	switch {
 	case a == nil && b == nil:
 		return *resource.NewQuantity(0, resource.BinarySI)
-	case a == nil, b != nil && b.Cmp(*a) > 0:
+	case a == nil, b != nil && less(*a, *b):
 		return b.DeepCopy()
 	default:
 		return a.DeepCopy()
 	}
 }
+
+// less compares copies: an amount that is compared with one of another representation
+// takes that, and what is charged is shared with others.
+func less(a, b resource.Quantity) bool { return a.Cmp(b) < 0 }

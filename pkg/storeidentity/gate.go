@@ -99,9 +99,14 @@ func (g *Gate) Await(ctx context.Context) bool {
 // Handler answers requests for objects with 503 while the gate is closed. codecs encode
 // the answer.
 func (g *Gate) Handler(next http.Handler, codecs runtime.NegotiatedSerializer) http.Handler {
+	return Refuse(next, codecs, g.Err)
+}
+
+// Refuse answers requests for objects with 503 while why returns an error.
+func Refuse(next http.Handler, codecs runtime.NegotiatedSerializer, why func() error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := genericapirequest.RequestInfoFrom(r.Context())
-		err := g.Err()
+		err := why()
 		if err == nil || !ok || !info.IsResourceRequest {
 			next.ServeHTTP(w, r)
 			return

@@ -88,6 +88,18 @@ func compareOnce(ctx context.Context, maps typedcorev1.ConfigMapInterface, names
 	return now, write()
 }
 
+// Known tells whether the host cluster knows a store.
+func Known(ctx context.Context, host kubernetes.Interface, namespace string) (bool, error) {
+	m, err := host.CoreV1().ConfigMaps(namespace).Get(ctx, ConfigMapName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("asking the host cluster whether it knows a store: %w", err)
+	}
+	return m.Data[idKey] != "", nil
+}
+
 func told(err error) error {
 	if err != nil {
 		return fmt.Errorf("telling the host cluster of the store: %w", err)

@@ -42,7 +42,7 @@ func awaitHost(ctx context.Context, o *Options) (*identities, error) {
 	if cause == nil {
 		return i, nil
 	}
-	leave, err := answerMeanwhile(o)
+	leave, err := answerMeanwhile(o, apiserver.WaitsForIdentities)
 	if err != nil {
 		return nil, err
 	}
@@ -69,18 +69,19 @@ func awaitHost(ctx context.Context, o *Options) (*identities, error) {
 	}
 }
 
-// answerMeanwhile listens where the server will, until leave is called.
-func answerMeanwhile(o *Options) (leave func(), err error) {
+// answerMeanwhile listens where the server will, and says what it waits for, until leave is
+// called.
+func answerMeanwhile(o *Options, waits string) (leave func(), err error) {
 	serving := o.Recommended.SecureServing.SecureServingOptions
 	given := serving.Listener
 	var info *genericapiserver.SecureServingInfo
 	if err := serving.ApplyTo(&info); err != nil {
-		return nil, fmt.Errorf("listening while the host cluster is away: %w", err)
+		return nil, fmt.Errorf("listening while the server starts: %w", err)
 	}
 	stop := make(chan struct{})
-	stopped, _, err := info.Serve(apiserver.Starting(), watchGracePeriod, stop)
+	stopped, _, err := info.Serve(apiserver.Starting(waits), watchGracePeriod, stop)
 	if err != nil {
-		return nil, fmt.Errorf("serving while the host cluster is away: %w", err)
+		return nil, fmt.Errorf("serving while the server starts: %w", err)
 	}
 	return func() {
 		close(stop)

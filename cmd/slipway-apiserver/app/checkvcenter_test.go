@@ -54,8 +54,7 @@ func TestCheckOfVCenterEndsByWhatIsMissing(t *testing.T) {
 }
 
 func TestCheckOfVCenterLooksForWhatZonesName(t *testing.T) {
-	t.Setenv(simulated.ClustersOf, "2")
-	ready := simulated.Start(t)
+	ready := simulated.Start(t, func(o *vcenter.Options) { o.Clusters = 2 })
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		t.Helper()

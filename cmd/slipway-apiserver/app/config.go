@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/admission/copying"
 	"github.com/slipway-dev/slipway/pkg/admission/finalizer"
 	"github.com/slipway-dev/slipway/pkg/admission/protectedkeys"
+	"github.com/slipway-dev/slipway/pkg/admission/references"
 	"github.com/slipway-dev/slipway/pkg/admission/reserve"
 	"github.com/slipway-dev/slipway/pkg/admission/revisions"
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
@@ -32,6 +33,10 @@ const (
 	// watchGracePeriod is how long open watches are waited for at shutdown. Their
 	// clients reconnect anyway, and without it they hold the process for a minute.
 	watchGracePeriod = time.Second
+	// goAwayPeriod is how long the clients of open connections have to take note that these
+	// end, which takes them no longer than an answer. net/http would wait for a second, in
+	// which nobody is served. Requests under way are waited for in any case.
+	goAwayPeriod = 200 * time.Millisecond
 	// hostQPS and hostBurst bound the calls to the host cluster, per second. Each new
 	// virtual machine takes a few, and client-go's default of 5 would decide the pace.
 	hostQPS   = 200
@@ -72,16 +77,17 @@ func newConfig(o *Options, etcd *embeddedetcd.Server, i *identities) (*config, e
 		return nil, fmt.Errorf("applying the options: %w", err)
 	}
 	i.prime(&recommended.Config)
+	recommended.Authentication.Authenticator = apiserver.RememberProved(recommended.Authentication.Authenticator, i.proxy, i.clients)
 	if audited := recommended.AuditPolicyRuleEvaluator; audited != nil {
 		recommended.AuditPolicyRuleEvaluator = apiserver.WithoutTickets(audited)
 	}
 	if o.AnyNameFirst {
 		recommended.Authorization.Authorizer = apiserver.AnyNameFirst(recommended.Authorization.Authorizer)
 	}
-	ours := append(checks(o.PrivilegedUsers), copying.New(recommended.Authorization.Authorizer))
+	ours := append(checks(o.PrivilegedUsers), copying.New(recommended.Authorization.Authorizer), references.New(recommended.Authorization.Authorizer))
 	if etcd != nil {
-		ours = append(ours, reserve.New(etcd.Room))
-		recommended.AddReadyzChecks(healthz.NamedCheck("etcd-space", etcdSpace(etcd)))
+		ours = append(ours, reserve.New(etcd.Room, etcd.RoomForUpdates))
+		recommended.AddReadyzChecks(healthz.NamedCheck("etcd-space", etcdSpace(etcd)), healthz.NamedCheck("etcd-quorum", etcdQuorum(etcd)))
 	}
 	if recommended.AdmissionControl != nil {
 		// The last of the plugins charges quotas, when nothing refuses the request any more.
@@ -101,7 +107,11 @@ func newConfig(o *Options, etcd *embeddedetcd.Server, i *identities) (*config, e
 		}
 	}
 	recommended.BuildHandlerChainFunc = func(api http.Handler, generic *genericapiserver.Config) http.Handler {
-		return apiserver.WithIdentities(apiserver.BuildHandlerChain(c.store.Handler(api, scheme.Codecs), generic), i.known)
+		api = c.store.Handler(api, scheme.Codecs)
+		if etcd != nil {
+			api = storeidentity.Refuse(api, scheme.Codecs, etcd.Quorum)
+		}
+		return apiserver.WithIdentities(apiserver.BuildHandlerChain(api, generic), i.known)
 	}
 	recommended.AddReadyzChecks(append(c.health.checks(), i, healthz.NamedCheck("store-identity", func(*http.Request) error { return c.store.Err() }))...)
 	// Who switches watch caches off has stores that are made of the flags.

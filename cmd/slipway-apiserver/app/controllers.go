@@ -5,6 +5,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/slipway-dev/slipway/pkg/leases"
 	"github.com/slipway-dev/slipway/pkg/quota"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/references"
 	"github.com/slipway-dev/slipway/pkg/storeidentity"
 )
 
@@ -25,23 +27,26 @@ import (
 type controllerDeps struct {
 	// options are the flags.
 	options *Options
-	// loopback reaches our own API as a privileged user.
+	// loopback reaches our own API as a privileged user, in the process.
 	loopback *rest.Config
+	// stores are read by informers of what there is much of.
+	stores *references.Readers
 	// hostConfig and host reach the host cluster.
 	hostConfig *rest.Config
 	host       kubernetes.Interface
 	// hostInformers watch it, and charges measure for its ResourceQuotas.
 	hostInformers informers.SharedInformerFactory
 	charges       *quota.Evaluators
-	// dataDir is the directory that only this process uses, empty with etcd servers
-	// that others may use too.
+	// dataDir is the directory that only this process uses, empty with etcd servers.
 	dataDir string
 	// alone is the moment since when nobody but this process works on virtual
-	// machines, if the directory says so; else it is when the Lease of a vCenter was
-	// taken, or cannot be known.
+	// machines, as the directory of a lone embedded etcd says; zero if others may have
+	// the same store.
 	alone time.Time
 	// leases divide the work among replicas. They are there when controllers start.
 	leases *leases.Leases
+	// waiting tells whether the store was restored and is not released; nil with etcd servers.
+	waiting func(context.Context) (bool, error)
 	// store is open when the host cluster knows the store; nil if there is nobody to ask.
 	store *storeidentity.Gate
 	// health is told how to ask for informers and session.
@@ -51,6 +56,8 @@ type controllerDeps struct {
 	mux *mux.PathRecorderMux
 	// orphans is told how to find them.
 	orphans *orphanReport
+	// queues is told which there are.
+	queues *queueReport
 	// consoles are told what vCenters there are.
 	consoles *consoles
 }
@@ -74,29 +81,49 @@ type runner struct {
 	running sync.WaitGroup
 }
 
-// addControllers adds a post-start hook for the controllers. It returns what waits until all
-// have ended and the Leases were given back: a process that ends before lets the next
-// replica wait until they have run out.
+// addControllers adds hooks for the controllers: they start when the server does, and when
+// it is told to stop they end, and the Leases go back, while it still serves. It returns what
+// waits until all have ended: a process that ends before lets the next replica wait until the
+// Leases have run out.
 func addControllers(server *genericapiserver.GenericAPIServer, d *controllerDeps, fail func(error)) (wait func(), err error) {
-	r := &runner{deps: d, start: runControllers, times: leaseTimes(d.dataDir), fail: fail}
+	r := &runner{deps: d, start: runControllers, times: leaseTimes(d.alone), fail: fail}
 	if d.hostConfig == nil {
 		return r.running.Wait, nil
 	}
-	err = server.AddPostStartHook("start-"+controllersHook, func(hook genericapiserver.PostStartHookContext) error {
-		r.running.Go(func() { r.run(klog.NewContext(hook, klog.LoggerWithName(klog.FromContext(hook), controllersHook))) })
-		return nil
-	})
-	if err != nil {
+	if err := r.hook(server.AddPostStartHook, server.AddPreShutdownHook); err != nil {
 		return nil, fmt.Errorf("adding the %s: %w", controllersHook, err)
 	}
 	return r.running.Wait, nil
+}
+
+// hook adds the hooks. That of the start may come at any time, also after that of the stop.
+func (r *runner) hook(
+	atStart func(string, genericapiserver.PostStartHookFunc) error, atStop func(string, genericapiserver.PreShutdownHookFunc) error,
+) error {
+	stopping, stop := context.WithCancel(context.Background())
+	return errors.Join(
+		atStart("start-"+controllersHook, func(hook genericapiserver.PostStartHookContext) error {
+			r.running.Go(func() {
+				ctx, cancel := context.WithCancel(klog.NewContext(hook, klog.LoggerWithName(klog.FromContext(hook), controllersHook)))
+				defer cancel()
+				defer context.AfterFunc(stopping, cancel)()
+				r.run(ctx)
+			})
+			return nil
+		}),
+		atStop("stop-"+controllersHook, func() error {
+			stop()
+			r.running.Wait()
+			return nil
+		}),
+	)
 }
 
 // run runs the controllers until ctx is done. A restored store has to be released before,
 // and one that the host cluster does not know accepted: who cannot act must not keep others
 // from it.
 func (r *runner) run(ctx context.Context) {
-	if !awaitRelease(ctx, r.deps.dataDir) || !r.deps.store.Await(ctx) {
+	if !awaitRelease(ctx, r.deps.waiting) || !r.deps.store.Await(ctx) {
 		return
 	}
 	err := newLeases(r.deps, r.times, r.fail)

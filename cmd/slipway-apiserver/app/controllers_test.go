@@ -12,6 +12,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/utils/ptr"
 
@@ -80,6 +81,50 @@ func TestLeasesAreHeldUntilTheControllersHaveEnded(t *testing.T) {
 	if who := holder(host); who != "" {
 		t.Errorf("the process may end, and the Lease is still held by %s: the next replica waits until it has run out", who)
 	}
+	select {
+	case err := <-failed:
+		t.Errorf("an orderly end was reported as a failure: %v", err)
+	default:
+	}
+}
+
+// While they end, which takes them seconds, users are served.
+func TestControllersEndAndLeasesGoBackWhileTheServerServes(t *testing.T) {
+	host := fake.NewClientset()
+	started := make(chan struct{})
+	r, failed := newRunner(host, true, func(ctx context.Context, d *controllerDeps) error {
+		d.leases.Contend(ctx, controllersLease, false)
+		if err := d.leases.Await(ctx, controllersLease); err != nil {
+			return err
+		}
+		close(started)
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	r.times = leases.AloneTimes
+	var atStart genericapiserver.PostStartHookFunc
+	var atStop genericapiserver.PreShutdownHookFunc
+	if err := r.hook(
+		func(_ string, f genericapiserver.PostStartHookFunc) error { atStart = f; return nil },
+		func(_ string, f genericapiserver.PreShutdownHookFunc) error { atStop = f; return nil },
+	); err != nil {
+		t.Fatal(err)
+	}
+	serving := genericapiserver.PostStartHookContext{Context: t.Context()} // until the server listens no more
+	if err := atStart(serving); err != nil {
+		t.Fatal(err)
+	}
+	<-started
+	if err := atStop(); err != nil {
+		t.Fatal(err)
+	}
+	if who := holder(host); who != "" {
+		t.Errorf("the Lease is still held by %s", who)
+	}
+	if err := atStart(serving); err != nil { // the server was told to stop before its hooks ran
+		t.Fatal(err)
+	}
+	r.running.Wait()
 	select {
 	case err := <-failed:
 		t.Errorf("an orderly end was reported as a failure: %v", err)

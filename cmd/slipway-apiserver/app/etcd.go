@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/etcdmembers"
 )
 
 // newEtcdCommand looks after the embedded etcd of a directory, whose server may run
@@ -26,7 +27,7 @@ func newEtcdCommand(ctx context.Context) *cobra.Command {
 		Short: "Save, restore, check and look into the embedded etcd",
 		Long: "Save, restore, check and look into the embedded etcd of a server.\n" +
 			"Run it as the user of the server and where its directory is, in a cluster with\n" +
-			"kubectl exec -n slipway-system deploy/slipway-apiserver -- slipway-apiserver etcd ...",
+			"kubectl exec -n slipway-system slipway-apiserver-0 -- slipway-apiserver etcd ...",
 	}
 	cmd.PersistentFlags().StringVar(&dir, "data-dir", "", "Directory of the embedded etcd, as given to the server.")
 	_ = cmd.MarkPersistentFlagRequired("data-dir")
@@ -48,7 +49,7 @@ func newEtcdCommand(ctx context.Context) *cobra.Command {
 		&cobra.Command{
 			Use: "status", Args: cobra.NoArgs, Short: "Show size, quota and alarms, while the server runs or not",
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				return attached(func(a *embeddedetcd.Attached) error { return printStatus(ctx, a, dir, cmd.OutOrStdout()) })
+				return attached(func(a *embeddedetcd.Attached) error { return printStatus(ctx, a, cmd.OutOrStdout()) })
 			},
 		},
 		&cobra.Command{
@@ -58,23 +59,25 @@ func newEtcdCommand(ctx context.Context) *cobra.Command {
 					if err := a.Defragment(ctx); err != nil {
 						return err
 					}
-					return printStatus(ctx, a, dir, cmd.OutOrStdout())
+					return printStatus(ctx, a, cmd.OutOrStdout())
 				})
 			},
 		},
-		newCheckCommand(&dir), newRestoreCommand(&dir),
+		newCheckCommand(&dir), newRestoreCommand(&dir), newRecoverCommand(&dir),
 		&cobra.Command{
 			Use: "release", Args: cobra.NoArgs, Short: "Let the controllers act on a restored store",
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				released, err := embeddedetcd.Release(dir)
-				if err != nil {
-					return err
-				}
-				answer := "released: the controllers act on it within seconds"
-				if !released {
-					answer = "nothing waits: it was not restored, or was released before"
-				}
-				return printLine(cmd.OutOrStdout(), answer)
+				return attached(func(a *embeddedetcd.Attached) error {
+					released, err := a.Release(ctx)
+					if err != nil {
+						return err
+					}
+					answer := "released: the controllers act on it within seconds"
+					if !released {
+						answer = "nothing waits: it was not restored, or was released before"
+					}
+					return printLine(cmd.OutOrStdout(), answer)
+				})
 			},
 		},
 	)
@@ -116,6 +119,20 @@ func newRestoreCommand(dir *string) *cobra.Command {
 	return cmd
 }
 
+func newRecoverCommand(dir *string) *cobra.Command {
+	return &cobra.Command{
+		Use: "recover CLUSTER", Args: cobra.ExactArgs(1), Short: "Let the next start make this member the only one of its cluster, when most are lost for good",
+		Long: "Let the next start make this member the only one of its cluster, when most are lost for good; the server may run.\n" +
+			"CLUSTER is the ID in the ConfigMap slipway-etcd. What only the lost members had is lost. Others join again,\nand what is left of their data is put aside.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := etcdmembers.Recover(*dir, args[0]); err != nil {
+				return err
+			}
+			return printLine(cmd.OutOrStdout(), "the next start of the server in "+*dir+" makes its member the only one")
+		},
+	}
+}
+
 // standard stands for standard input or output in place of a file: images have no tar,
 // which kubectl cp needs.
 const standard = "-"
@@ -145,12 +162,12 @@ func saveSnapshot(ctx context.Context, a *embeddedetcd.Attached, dir, file strin
 	return printLine(out, fmt.Sprintf("%s: %d keys, revision %d, %d bytes", file, content.Keys, content.Revision, content.Size))
 }
 
-func printStatus(ctx context.Context, a *embeddedetcd.Attached, dir string, out io.Writer) error {
+func printStatus(ctx context.Context, a *embeddedetcd.Attached, out io.Writer) error {
 	status, err := a.Status(ctx)
 	if err != nil {
 		return err
 	}
-	waiting, err := embeddedetcd.Waiting(dir)
+	waiting, err := a.Waiting(ctx)
 	if err != nil {
 		return err
 	}

@@ -113,7 +113,10 @@ func contending(t *testing.T, host *fake.Clientset, dir string, elect bool) *vce
 	o := NewOptions()
 	o.Controllers.LeaderElect = elect
 	d := &controllerDeps{options: o, host: host, dataDir: dir}
-	if err := newLeases(d, leaseTimes(dir), func(err error) { t.Error(err) }); err != nil {
+	if dir != "" {
+		d.alone = time.Now()
+	}
+	if err := newLeases(d, leaseTimes(d.alone), func(err error) { t.Error(err) }); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(d.leases.Close)

@@ -6,6 +6,7 @@ package app
 import (
 	"context"
 	"strings"
+	"time"
 
 	_ "k8s.io/component-base/metrics/prometheus/clientgo/leaderelection" // leader_election_master_status
 
@@ -22,10 +23,10 @@ const (
 	vcenterLease = "slipway-vcenter-"
 )
 
-// leaseTimes are those of a process that has the directory of the embedded etcd, and follows
-// another one by its identity, or of one of several.
-func leaseTimes(dataDir string) leases.Times {
-	if dataDir != "" {
+// leaseTimes are those of a process that has been alone since a moment, and follows another
+// one by its identity, or of one of several.
+func leaseTimes(alone time.Time) leases.Times {
+	if !alone.IsZero() {
 		return leases.AloneTimes
 	}
 	return leases.SharedTimes
@@ -42,7 +43,7 @@ func newLeases(d *controllerDeps, times leases.Times, fail func(error)) error {
 		return err
 	}
 	o := leases.Options{Client: d.host, Namespace: d.options.Controllers.LeaderElectNamespace, Identity: who, Times: times, Fail: fail}
-	if d.dataDir == "" {
+	if d.alone.IsZero() {
 		o.Patience = leases.Patience
 	}
 	d.leases = leases.New(&o)

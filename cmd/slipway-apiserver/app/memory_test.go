@@ -39,3 +39,16 @@ func TestTheHeapAimsBelowTheMemoryLimitOfTheContainer(t *testing.T) {
 		})
 	}
 }
+
+func TestGarbageIsCollectedAsTheFlagSaysUnlessTheEnvironmentDoes(t *testing.T) {
+	before := debug.SetGCPercent(100)
+	t.Cleanup(func() { debug.SetGCPercent(before) })
+	for env, want := range map[string]int{"": 40, "300": 100} {
+		t.Setenv("GOGC", env)
+		debug.SetGCPercent(100) // what the runtime has read of the environment
+		collectGarbage(40)
+		if got := debug.SetGCPercent(100); got != want {
+			t.Errorf("GOGC=%q: the heap may grow by %d %%, want %d", env, got, want)
+		}
+	}
+}

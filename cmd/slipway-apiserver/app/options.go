@@ -29,18 +29,31 @@ import (
 // etcdPrefix is where objects are kept in etcd.
 const etcdPrefix = "/registry/slipway.dev"
 
+const (
+	// defaultShutdownDelay is what kube-proxy and the aggregator take to learn of an address
+	// that is not to be used any more, with some room.
+	defaultShutdownDelay = 5 * time.Second
+	maxShutdownDelay     = 10 * time.Minute
+)
+
 // Options are the flags of the server.
 type Options struct {
 	// Recommended are the flags that all aggregated API servers have.
 	Recommended *genericoptions.RecommendedOptions
 	// Logs are the flags of logging.
 	Logs *logs.Options
+	// ShutdownDelay is how long requests are served on after readiness has ended.
+	ShutdownDelay time.Duration
 	// DataDir holds the embedded etcd when no etcd servers are given.
 	DataDir string
 	// EtcdUnsafeNoFsync makes the embedded etcd faster and unsafe.
 	EtcdUnsafeNoFsync bool
 	// EtcdQuotaBytes limits the data of the embedded etcd; 0 follows its file system.
 	EtcdQuotaBytes int64
+	// Members says whether the embedded etcd is one of a cluster.
+	Members MemberOptions
+	// Snapshots are those that the server takes of the embedded etcd.
+	Snapshots SnapshotOptions
 	// AnyNameFirst asks for a user's rights on all objects before those on one.
 	AnyNameFirst bool
 	// PrivilegedUsers may change protected keys.
@@ -51,9 +64,13 @@ type Options struct {
 	Controllers ControllerOptions
 	// Probes says how readiness probes connect to guests.
 	Probes ProbeOptions
+	// Workloads says how the server connects to workload clusters.
+	Workloads WorkloadOptions
 	// VMMetrics is which metrics of single virtual machines are shown: none, state,
 	// conditions or usage.
 	VMMetrics string
+	// GCPercent is how much the heap may grow, in percent, before garbage is collected.
+	GCPercent int
 	// Host, if not nil, stands for the host cluster where a subresource or an admission
 	// check reads from it. It is no flag: tests without a host cluster set it.
 	Host kubernetes.Interface
@@ -67,8 +84,13 @@ func NewOptions() *Options {
 		VCenter:      newVCenterOptions(),
 		Controllers:  newControllerOptions(),
 		Probes:       newProbeOptions(),
+		Workloads:    newWorkloadOptions(),
 		AnyNameFirst: true,
 		VMMetrics:    VMMetricsState,
+		Snapshots:    newSnapshotOptions(),
+
+		ShutdownDelay: defaultShutdownDelay,
+		GCPercent:     defaultGCPercent,
 	}
 	// Without a certificate the server makes one in memory, not in the working directory.
 	o.Recommended.SecureServing.ServerCert.CertDirectory = ""
@@ -87,6 +109,7 @@ func NewStandaloneOptions(dataDir string) (*Options, error) {
 	}
 	o := NewOptions()
 	o.DataDir, o.EtcdUnsafeNoFsync = dataDir, true
+	o.ShutdownDelay = 0 // there is no probe, and nobody else to go to
 	o.Recommended.CoreAPI = nil
 	o.Recommended.Admission = nil
 	o.Recommended.Authentication.RemoteKubeConfigFileOptional = true
@@ -102,6 +125,8 @@ func NewStandaloneOptions(dataDir string) (*Options, error) {
 func (o *Options) Flags() cliflag.NamedFlagSets {
 	var sets cliflag.NamedFlagSets
 	o.Recommended.SecureServing.AddFlags(sets.FlagSet("secure serving"))
+	sets.FlagSet("secure serving").DurationVar(&o.ShutdownDelay, "shutdown-delay-duration", o.ShutdownDelay, fmt.Sprintf(
+		"How long a server that is told to stop serves on while /readyz fails, so that users are sent to other replicas before it refuses connections, at most %s. Its controllers stop and give their Leases back meanwhile. The readiness probe has to fail within it.", maxShutdownDelay))
 	o.Recommended.Authentication.AddFlags(sets.FlagSet("authentication"))
 	o.Recommended.Authorization.AddFlags(sets.FlagSet("authorization"))
 	sets.FlagSet("authorization").BoolVar(&o.AnyNameFirst, "authorization-any-name-first", o.AnyNameFirst,
@@ -120,17 +145,23 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	etcd.StringVar(&o.DataDir, "data-dir", o.DataDir, "Directory of the embedded etcd, which is used when --etcd-servers is empty.")
 	etcd.BoolVar(&o.EtcdUnsafeNoFsync, "etcd-unsafe-no-fsync", o.EtcdUnsafeNoFsync, "Let the embedded etcd acknowledge writes before they are on disk. For tests.")
 
+	o.Members.addFlags(etcd)
 	etcd.Int64Var(&o.EtcdQuotaBytes, "etcd-quota-backend-bytes", o.EtcdQuotaBytes, fmt.Sprintf(
 		"Size of the data of the embedded etcd at which it refuses writes, in bytes, from %d to %d; 0 for half of the file system of --data-dir, at least 256 MiB and at most 8 GiB. New objects are refused from 95 percent of it on.",
 		embeddedetcd.MinQuota, embeddedetcd.MaxQuota))
+	o.Snapshots.addFlags(etcd)
 
 	o.VCenter.addFlags(sets.FlagSet("vCenter"))
 	o.Controllers.addFlags(sets.FlagSet("controllers"))
 	o.Probes.addFlags(sets.FlagSet("controllers"))
+	o.Workloads.addFlags(sets.FlagSet("workload clusters"))
 	sets.FlagSet("metrics").StringVar(&o.VMMetrics, "vm-metrics", o.VMMetrics,
 		"Metrics of single virtual machines: none, state (six for each: where it is, power, size, storage and whether it is ready), conditions (and one for each condition), or usage (and three of CPU and memory in use, which are read from vCenter when metrics are asked for, at most every 20 s).")
 	sets.FlagSet("admission").StringSliceVar(&o.PrivilegedUsers, "privileged-users", o.PrivilegedUsers,
 		"Users who, like members of system:masters, may change annotations and labels below a prefix that ends in .protected, name a VM of vSphere to take over, choose a BIOS UUID, and remove the finalizer of a VirtualMachine.")
+
+	sets.FlagSet("memory").IntVar(&o.GCPercent, "gc-percent", o.GCPercent,
+		"How much the heap may grow, in percent of what is in use, before garbage is collected, from 10 to 1000; less keeps memory small, more takes less processor time. GOGC in the environment goes before. Whatever it is, garbage is collected before the memory limit of the container is reached.")
 
 	utilfeature.DefaultMutableFeatureGate.AddFlag(sets.FlagSet("features"))
 	logsapi.AddFlags(o.Logs, sets.FlagSet("logs"))
@@ -153,12 +184,21 @@ func (o *Options) Validate() error {
 	if len(servers) > 0 && o.EtcdQuotaBytes != 0 {
 		errs = append(errs, errors.New("--etcd-quota-backend-bytes is for the embedded etcd and excludes --etcd-servers"))
 	}
+	errs = append(errs, o.validateMembers()...)
+	if o.ShutdownDelay < 0 || o.ShutdownDelay > maxShutdownDelay {
+		errs = append(errs, fmt.Errorf("--shutdown-delay-duration %s: must be at least 0s and at most %s", o.ShutdownDelay, maxShutdownDelay))
+	}
+	errs = append(errs, o.Snapshots.validate(o.DataDir, len(servers) > 0)...)
+	if o.GCPercent < 10 || o.GCPercent > 1000 {
+		errs = append(errs, fmt.Errorf("--gc-percent %d: must be at least 10 and at most 1000", o.GCPercent))
+	}
 	errs = append(errs, o.validateRecommended()...)
 	errs = append(errs, o.validateFiles()...)
 	errs = append(errs, o.validateHost()...)
 	errs = append(errs, o.VCenter.validate()...)
 	errs = append(errs, o.Controllers.validate()...)
 	errs = append(errs, o.Probes.validate()...)
+	errs = append(errs, o.Workloads.validate()...)
 	if levels := []string{VMMetricsNone, VMMetricsState, VMMetricsConditions, VMMetricsUsage}; !slices.Contains(levels, o.VMMetrics) {
 		errs = append(errs, fmt.Errorf("--vm-metrics %q: must be one of %s", o.VMMetrics, strings.Join(levels, ", ")))
 	}

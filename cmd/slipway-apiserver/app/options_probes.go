@@ -16,7 +16,7 @@ import (
 type ProbeOptions struct {
 	// Connections is the number of those that are tried at the same time.
 	Connections int
-	// Networks are those that may be connected to; see prober.Networks.
+	// Networks are those that may be connected to; see networks.Networks.
 	Networks []string
 }
 
@@ -43,13 +43,18 @@ func (o *ProbeOptions) validate() []error {
 	return errs
 }
 
-// networks parses Networks.
+// networks parses those that probes may connect to.
 func (o *ProbeOptions) networks() ([]netip.Prefix, error) {
+	return parseNetworks("probe-networks", o.Networks)
+}
+
+// parseNetworks parses the networks of a flag.
+func parseNetworks(flag string, texts []string) ([]netip.Prefix, error) {
 	var all []netip.Prefix
-	for _, text := range o.Networks {
+	for _, text := range texts {
 		network, err := netip.ParsePrefix(text)
 		if err != nil || network != network.Masked() || network.Addr().Is4In6() {
-			return nil, fmt.Errorf("--probe-networks %q: must be a network like 10.0.0.0/8 or fd00::/8, without bits of hosts", text)
+			return nil, fmt.Errorf("--%s %q: must be a network like 10.0.0.0/8 or fd00::/8, without bits of hosts", flag, text)
 		}
 		all = append(all, network)
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"net/http"
 	"slices"
@@ -45,17 +46,23 @@ const (
 	orphansUnread    = "its inventory, or the virtual machines of the API, are not read yet"
 )
 
-// install adds the path to the group, for it is the groups that kube-apiserver passes
-// on. As that of a list its authorization is to list orphans.
+// install adds the path to the group. As that of a list its authorization is to list orphans.
 func (o *orphanReport) install(server *genericapiserver.GenericAPIServer) error {
+	return addPath(server, orphans.Path, func(ws *restful.WebService) *restful.RouteBuilder {
+		return ws.GET("/" + orphans.Resource).Operation("listVmV1alpha1Orphans").
+			Doc("list the VMs of vSphere whose VirtualMachine does not exist").Produces(restful.MIME_JSON)
+	}, o)
+}
+
+// addPath adds what is no object to the group vm.slipway.dev, for it is the groups that
+// kube-apiserver passes on.
+func addPath(server *genericapiserver.GenericAPIServer, path string, route func(*restful.WebService) *restful.RouteBuilder, h http.Handler) error {
 	all := server.Handler.GoRestfulContainer.RegisteredWebServices()
 	i := slices.IndexFunc(all, func(ws *restful.WebService) bool { return ws.RootPath() == orphans.Root })
 	if i < 0 {
-		return fmt.Errorf("adding %s: nothing is served at %s", orphans.Path, orphans.Root)
+		return fmt.Errorf("adding %s: nothing is served at %s", path, orphans.Root)
 	}
-	all[i].Route(all[i].GET("/" + orphans.Resource).Operation("listVmV1alpha1Orphans").
-		Doc("list the VMs of vSphere whose VirtualMachine does not exist").Produces(restful.MIME_JSON).
-		To(func(r *restful.Request, w *restful.Response) { o.ServeHTTP(w.ResponseWriter, r.Request) }))
+	all[i].Route(route(all[i]).To(func(r *restful.Request, w *restful.Response) { h.ServeHTTP(w.ResponseWriter, r.Request) }))
 	return nil
 }
 
@@ -95,24 +102,35 @@ func (o *orphanReport) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // reportOf asks for the orphans of each vCenter. It is not known without any answer.
 func reportOf(all map[string]engine.FindOrphans) (report orphans.Report, known bool) {
 	report.Orphans = []orphans.Orphan{}
-	var covered []string
-	for _, host := range slices.Sorted(maps.Keys(all)) {
+	known = cover(&report, maps.Keys(all), func(host string) (why string) {
 		if all[host] == nil {
-			report.Unknown = append(report.Unknown, orphans.Unknown{VCenter: host, Why: orphansElsewhere})
-			continue
+			return orphansElsewhere
 		}
 		found, known := all[host]()
 		if !known {
-			report.Unknown = append(report.Unknown, orphans.Unknown{VCenter: host, Why: orphansUnread})
-			continue
+			return orphansUnread
 		}
-		covered = append(covered, host)
 		for _, f := range found {
 			report.Orphans = append(report.Orphans, orphanOf(host, &f))
 		}
+		return ""
+	})
+	return report, known
+}
+
+// cover looks at vCenters, says in the report which are in it and why others are not, and is
+// false if none is.
+func cover(report *orphans.Report, hosts iter.Seq[string], look func(host string) (why string)) bool {
+	var covered []string
+	for _, host := range slices.Sorted(hosts) {
+		if why := look(host); why != "" {
+			report.Unknown = append(report.Unknown, orphans.Unknown{VCenter: host, Why: why})
+			continue
+		}
+		covered = append(covered, host)
 	}
 	report.VCenter = strings.Join(covered, ", ")
-	return report, len(covered) > 0
+	return len(covered) > 0
 }
 
 // allowed is the page that a request asks for, if who asks may have any.

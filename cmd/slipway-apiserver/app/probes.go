@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 
+	"github.com/slipway-dev/slipway/pkg/networks"
 	"github.com/slipway-dev/slipway/pkg/prober"
 )
 
@@ -28,14 +29,14 @@ func newProber(ctx context.Context, o *ProbeOptions, host kubernetes.Interface) 
 	if err != nil {
 		return nil, err
 	}
-	networks := prober.Networks{Allowed: allowed}
+	to := networks.Networks{Allowed: allowed}
 	if len(allowed) == 0 {
-		networks.Denied, networks.Unknown = serviceRanges(ctx, host)
-		if networks.Unknown != nil {
-			klog.FromContext(ctx).Error(networks.Unknown, "No readiness probe connects to a guest")
+		to.Denied, to.Unknown = serviceRanges(ctx, host)
+		if to.Unknown != nil {
+			klog.FromContext(ctx).Error(to.Unknown, "No readiness probe connects to a guest")
 		}
 	}
-	return prober.New(prober.Options{Connections: o.Connections, Networks: networks}), nil
+	return prober.New(prober.Options{Connections: o.Connections, Networks: to}), nil
 }
 
 // serviceRanges are the addresses that Services of the host cluster may have: a guest that
@@ -67,7 +68,7 @@ func serviceRanges(ctx context.Context, host kubernetes.Interface) ([]netip.Pref
 		cause = err
 	}
 	if cause != nil {
-		return nil, fmt.Errorf("the ranges of Services of the host cluster, which probes must not connect to, could not be read; --probe-networks says what they may: %w", cause)
+		return nil, fmt.Errorf("the ranges of Services of the host cluster, which the server must not connect to for others, could not be read; --probe-networks and --workload-networks say to what probes and kubeconfigs may lead: %w", cause)
 	}
 	return ranges, nil
 }

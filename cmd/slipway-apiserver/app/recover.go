@@ -90,25 +90,21 @@ func placeOf(k *orphans.Kept) string {
 // an answer of any vCenter.
 func keptReport(all map[string]*keeper, p page) (report orphans.Report, known bool) {
 	report.Orphans = []orphans.Orphan{}
-	var covered []string
-	for _, host := range slices.Sorted(maps.Keys(all)) {
+	known = cover(&report, maps.Keys(all), func(host string) (why string) {
 		if all[host] == nil {
-			report.Unknown = append(report.Unknown, orphans.Unknown{VCenter: host, Why: orphansElsewhere})
-			continue
+			return orphansElsewhere
 		}
 		owned, known := all[host].owned()
 		if !known {
-			report.Unknown = append(report.Unknown, orphans.Unknown{VCenter: host, Why: orphansUnread})
-			continue
+			return orphansUnread
 		}
-		covered = append(covered, host)
 		for i := range owned {
 			if k := all[host].compare(host, &owned[i]); k != nil && p.has(k) {
 				report.Kept = append(report.Kept, *k)
 			}
 		}
-	}
-	report.VCenter = strings.Join(covered, ", ")
+		return ""
+	})
 	slices.SortFunc(report.Kept, func(a, b orphans.Kept) int { return cmp.Compare(placeOf(&a), placeOf(&b)) })
 	if len(report.Kept) > p.most {
 		report.Kept = report.Kept[:p.most]
@@ -119,7 +115,7 @@ func keptReport(all map[string]*keeper, p page) (report orphans.Report, known bo
 			k.Record = all[k.VCenter].record(k.UniqueID)
 		}
 	}
-	return report, len(covered) > 0
+	return report, known
 }
 
 // has is true for a VM that is asked for.

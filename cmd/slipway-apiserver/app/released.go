@@ -9,8 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
-
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 )
 
 const (
@@ -22,18 +20,18 @@ const (
 
 // awaitRelease waits until somebody has said that what is in a restored store may be
 // acted on. It returns false when ctx is done before. A store that cannot be asked waits.
-func awaitRelease(ctx context.Context, dataDir string) bool {
-	if dataDir == "" {
+// waiting asks the embedded etcd; it is nil without one.
+func awaitRelease(ctx context.Context, waiting func(context.Context) (bool, error)) bool {
+	if waiting == nil {
 		return ctx.Err() == nil
 	}
 	var said time.Time
 	return wait.PollUntilContextCancel(ctx, releasePoll, true, func(ctx context.Context) (bool, error) {
-		waiting, err := embeddedetcd.Waiting(dataDir)
-		if waiting && time.Since(said) >= releaseNotice {
+		waits, err := waiting(ctx)
+		if waits && time.Since(said) >= releaseNotice {
 			said = time.Now()
-			klog.FromContext(ctx).Info("The store was restored: the API is served and nothing is done in vSphere until \"slipway-apiserver etcd release\"",
-				"dataDir", dataDir, "err", err)
+			klog.FromContext(ctx).Info("The store was restored: the API is served and nothing is done in vSphere until \"slipway-apiserver etcd release\"", "err", err)
 		}
-		return !waiting, nil
+		return !waits, nil
 	}) == nil
 }

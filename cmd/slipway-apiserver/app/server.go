@@ -22,6 +22,8 @@ import (
 	"github.com/slipway-dev/slipway/pkg/admission/protectedkeys"
 	"github.com/slipway-dev/slipway/pkg/apiserver"
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/etcdmembers"
+	"github.com/slipway-dev/slipway/pkg/inprocess"
 	"github.com/slipway-dev/slipway/pkg/storeidentity"
 )
 
@@ -53,6 +55,7 @@ func NewCommand(ctx context.Context) *cobra.Command {
 				return err
 			}
 			limitMemory(memlimit.FromCgroup)
+			collectGarbage(o.GCPercent)
 			server, err := New(ctx, o)
 			if err != nil && ctx.Err() != nil {
 				klog.FromContext(ctx).Info("Told to stop before it served", "reason", err)
@@ -86,6 +89,8 @@ func NewCommand(ctx context.Context) *cobra.Command {
 type Server struct {
 	generic *genericapiserver.GenericAPIServer
 	etcd    *embeddedetcd.Server // nil with --etcd-servers
+	// member is etcd as one of a cluster, nil if it is alone.
+	member *etcdmembers.Member
 	// embedded makes the stores over etcd; nil without it.
 	embedded *apiserver.Embedded
 	failed   chan error
@@ -93,29 +98,40 @@ type Server struct {
 	controllers func()
 	// store is compared with the one that the host cluster knows.
 	store *storeidentity.Gate
+	// snapshots are taken of etcd.
+	snapshots SnapshotOptions
+	// space tells of etcd's; nil without a host cluster.
+	space *spaceEvents
 }
 
 // New starts the embedded etcd, if there is to be one, waits until the host cluster
 // answers, and makes the server. ctx bounds the making. The caller must call Run, also when ctx is done by then.
 func New(ctx context.Context, o *Options) (*Server, error) {
-	s := &Server{failed: make(chan error, 1)}
+	s := &Server{failed: make(chan error, 1), snapshots: o.Snapshots}
 	transport := &o.Recommended.Etcd.StorageConfig.Transport
-	if len(transport.ServerList) == 0 {
-		etcd, err := embeddedetcd.Start(ctx, embeddedetcd.Options{
-			Dir: o.DataDir, UnsafeNoFsync: o.EtcdUnsafeNoFsync, QuotaBytes: o.EtcdQuotaBytes,
-		})
+	if len(transport.ServerList) == 0 && o.Members.PeerAddress == "" {
+		etcd, err := embeddedetcd.Start(ctx, etcdOptions(o))
 		if err != nil {
 			return nil, err
 		}
-		s.etcd = etcd
-		registerEtcdMetrics()
-		transport.ServerList = []string{etcd.Endpoint()}
+		s.use(o, etcd)
 	}
 	if err := s.build(ctx, o); err != nil {
 		s.close()
 		return nil, err
 	}
 	return s, nil
+}
+
+func etcdOptions(o *Options) embeddedetcd.Options {
+	return embeddedetcd.Options{Dir: o.DataDir, UnsafeNoFsync: o.EtcdUnsafeNoFsync, QuotaBytes: o.EtcdQuotaBytes}
+}
+
+// use makes the embedded etcd that of the server.
+func (s *Server) use(o *Options, etcd *embeddedetcd.Server) {
+	s.etcd = etcd
+	registerEtcdMetrics()
+	o.Recommended.Etcd.StorageConfig.Transport.ServerList = []string{etcd.Endpoint()}
 }
 
 // registerEtcdMetrics serves the metrics of embedded etcd, which are one set in a process.
@@ -126,6 +142,12 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
+	if o.Members.PeerAddress != "" {
+		if s.member, err = startMember(ctx, o, etcdOptions(o)); err != nil {
+			return err
+		}
+		s.use(o, s.member.Server)
+	}
 	c, err := newConfig(o, s.etcd, i)
 	if err != nil {
 		return err
@@ -135,6 +157,7 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 	if err != nil {
 		return fmt.Errorf("making the server: %w", err)
 	}
+	s.generic.ShutdownDelayDuration, s.generic.ShutdownTimeout = o.ShutdownDelay, goAwayPeriod
 	shown := &consoles{}
 	readers, err := apiserver.InstallGroups(s.generic, c.generic, c.host, shown)
 	if err != nil {
@@ -142,22 +165,40 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 	}
 	c.charges.ReadFrom(readers)
 	d := &controllerDeps{
-		options: o, loopback: s.generic.LoopbackClientConfig, hostConfig: c.hostConfig, host: c.host,
+		options: o, loopback: s.InProcessConfig(), stores: readers, hostConfig: c.hostConfig, host: c.host,
 		charges: c.charges, hostInformers: c.hostInformers,
 		health: c.health, store: c.store, mux: s.generic.Handler.NonGoRestfulMux, orphans: &orphanReport{privileged: protectedkeys.New(o.PrivilegedUsers...).Privileged},
-		consoles: shown,
+		consoles: shown, queues: &queueReport{},
 	}
 	if s.etcd != nil {
-		d.dataDir, d.alone = o.DataDir, s.etcd.Since()
+		d.dataDir, d.waiting = o.DataDir, s.etcd.Waiting
 	}
-	if err := d.orphans.install(s.generic); err != nil {
+	if s.etcd != nil && s.member == nil {
+		d.alone = s.etcd.Since()
+	}
+	if err := errors.Join(d.orphans.install(s.generic), d.queues.install(s.generic)); err != nil {
 		return err
+	}
+	if err := (&backups{s.etcd}).install(s.generic); err != nil {
+		return err
+	}
+	if s.etcd != nil && c.hostConfig != nil {
+		s.space = &spaceEvents{space: s.etcd.Space, host: c.host, namespace: o.Controllers.LeaderElectNamespace}
 	}
 	// Before it listens: what comes at once needs not come again. The gate keeps the error.
 	s.store = c.store
 	_ = s.store.Compare(ctx)
 	s.controllers, err = addControllers(s.generic, d, s.fail)
 	return err
+}
+
+// InProcessConfig reaches the handlers of the server as a privileged user, through everything
+// that judges and counts requests, and without a connection.
+func (s *Server) InProcessConfig() *rest.Config {
+	config := s.LoopbackClientConfig()
+	config.TLSClientConfig = rest.TLSClientConfig{}
+	config.Transport = inprocess.Transport(s.generic.Handler)
+	return config
 }
 
 // LoopbackClientConfig reaches the server as a privileged user.
@@ -172,17 +213,23 @@ func (s *Server) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go s.watch(ctx, cancel)
-	var comparing sync.WaitGroup
-	comparing.Go(func() {
+	var beside sync.WaitGroup
+	beside.Go(func() {
 		if err := s.store.Run(ctx); err != nil {
 			s.fail(err)
 		}
 	})
+	if s.space != nil {
+		beside.Go(func() { s.space.Run(ctx) })
+	}
+	if schedule, ok := s.snapshots.schedule(); ok && s.etcd != nil {
+		beside.Go(func() { s.etcd.KeepSnapshots(ctx, schedule) })
+	}
 
 	err := s.generic.PrepareRun().RunWithContext(ctx)
 	cancel(nil)
 	s.controllers()
-	comparing.Wait()
+	beside.Wait()
 	// The host cluster is told of the last writes; without it the server stops as well.
 	_ = s.store.Compare(context.WithoutCancel(ctx))
 	if err != nil {
@@ -210,8 +257,10 @@ func (s *Server) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	select {
 	case <-ctx.Done():
 	case err := <-s.failed:
+		s.generic.ShutdownDelayDuration = 0 // nobody is to be served on by what has failed
 		cancel(&partError{err})
 	case err := <-etcd:
+		s.generic.ShutdownDelayDuration = 0
 		cancel(&partError{fmt.Errorf("embedded etcd failed: %w", err)})
 	}
 }
@@ -229,7 +278,10 @@ func (s *Server) close() {
 	if s.embedded != nil {
 		s.embedded.Close()
 	}
-	if s.etcd != nil {
+	switch {
+	case s.member != nil:
+		s.member.Close()
+	case s.etcd != nil:
 		s.etcd.Close()
 	}
 }

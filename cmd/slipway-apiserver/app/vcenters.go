@@ -152,7 +152,7 @@ func (v *vcenters) config(obj *vmv1alpha1.VCenter) (vsphere.Config, error) {
 // is zero if that cannot be known.
 func (v *vcenters) alone(name string) time.Time {
 	alone := v.deps.alone
-	if v.deps.dataDir == "" && v.deps.options.Controllers.LeaderElect {
+	if alone.IsZero() && v.deps.options.Controllers.LeaderElect {
 		// The one before us gave the Lease back when its passes had ended, or ended them
 		// before the Lease ran out.
 		alone = v.deps.leases.Held(leaseOf(name))

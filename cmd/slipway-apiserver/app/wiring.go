@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/server/mux"
-	"k8s.io/client-go/dynamic"
 	kubeinformers "k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -22,11 +21,13 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apiserver"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/clusterapi"
 	"github.com/slipway-dev/slipway/pkg/controller/contentlibrary"
 	"github.com/slipway-dev/slipway/pkg/controller/controllerrevision"
 	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
 	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue/exposition"
 	"github.com/slipway-dev/slipway/pkg/controller/resourcequota"
+	"github.com/slipway-dev/slipway/pkg/controller/slipwaycluster"
 	"github.com/slipway-dev/slipway/pkg/controller/vcenter"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/addressclaim"
@@ -62,6 +63,8 @@ type shared struct {
 	// hostInformers watch the host cluster, and charges measure for its ResourceQuotas.
 	hostInformers kubeinformers.SharedInformerFactory
 	charges       *quota.Evaluators
+	// clusters reads Machines and Clusters of our own API and of the host cluster.
+	clusters *clusterapi.Reader
 	// addresses claims those of the host cluster's pools.
 	addresses *addressclaim.Claims
 	provider  provider.Provider
@@ -70,10 +73,14 @@ type shared struct {
 	shares    virtualmachine.Shares
 	vcenters  vcenter.VCenters
 	zones     zone.Zones
-	images    provider.Images
-	copies    virtualmachineimagecache.VCenters
-	recorder  events.EventRecorder
-	prober    *prober.Prober
+	// choice are the Zones that virtual machines may be made in.
+	choice   func() (all []*vmv1alpha1.Zone, known bool)
+	images   provider.Images
+	copies   virtualmachineimagecache.VCenters
+	recorder events.EventRecorder
+	prober   *prober.Prober
+	// reach leads to workload clusters and to objects of kinds that are not ours.
+	reach *reach
 }
 
 // runnable is a controller. Run returns when ctx is done and all that it started has
@@ -99,6 +106,12 @@ var makers = []maker{
 	{make: newPublishRequests},
 	{make: newVirtualMachineGroups, lease: controllersLease},
 	{make: newSnapshots},
+	{make: newMachines, lease: controllersLease},
+	{make: newSlipwayClusters, lease: controllersLease},
+	{make: newMachineSets, lease: controllersLease},
+	{make: newMachineDeployments, lease: controllersLease},
+	{make: newMachineHealthChecks, lease: controllersLease},
+	{make: newClusters, lease: controllersLease},
 }
 
 // maker makes a controller, which runs from when a Lease is held on, and if none is named in
@@ -144,6 +157,12 @@ func newSnapshots(s *shared) (runnable, error) {
 	})
 }
 
+func newSlipwayClusters(s *shared) (runnable, error) {
+	return slipwaycluster.New(slipwaycluster.Deps{
+		Client: s.client, Informers: s.informers, Clusters: s.clusters, Zones: s.choice, NamespaceLabels: namespaceLabels(s.hostInformers),
+	})
+}
+
 func newContentLibraries(s *shared) (runnable, error) {
 	return contentlibrary.New(contentlibrary.Deps{Client: s.client, Informers: s.informers, Images: s.images, Bind: bindImages(s)})
 }
@@ -170,7 +189,7 @@ func newControllerRevisions(s *shared) (runnable, error) {
 func newVirtualMachines(s *shared) (runnable, error) {
 	o := &s.options.Controllers
 	return virtualmachine.New(virtualmachine.Deps{
-		Client: s.client, Informers: s.informers, Host: s.host, Addresses: s.addresses, Provider: s.provider, Recorder: s.recorder, Shares: s.shares,
+		Client: s.client, Informers: s.informers, Host: s.host, Addresses: s.addresses, Machines: s.clusters, Provider: s.provider, Recorder: s.recorder, Shares: s.shares,
 		Prober:          s.prober,
 		NamespaceLabels: namespaceLabels(s.hostInformers),
 		Policy:          synchronizer.Policy(o.InstancetypeReferencePolicy),
@@ -184,28 +203,19 @@ func newVirtualMachines(s *shared) (runnable, error) {
 // or one of them fails. It returns when all of it has ended.
 func runControllers(ctx context.Context, d *controllerDeps) error {
 	d.leases.Contend(ctx, controllersLease, false)
-	fence := d.leases.Fence(controllersLease) // of what no other one is for
-	config := protobufConfig(d.loopback)
-	config.Wrap(fence.Transport)
-	client, err := versioned.NewForConfig(config)
+	c, err := newClients(d)
 	if err != nil {
-		return fmt.Errorf("making the client of our own API: %w", err)
+		return err
 	}
-	hostConfig := rest.CopyConfig(d.hostConfig)
-	hostConfig.Wrap(fence.Transport)
-	host, err := kubernetes.NewForConfig(hostConfig)
-	if err != nil {
-		return fmt.Errorf("making the controllers' client of the host cluster: %w", err)
-	}
-	pools, err := dynamic.NewForConfig(hostConfig)
-	if err != nil {
-		return fmt.Errorf("making the client of the host cluster's pools of addresses: %w", err)
-	}
+	client, host := c.client, c.host
 	// The caches come first: they take a second, and new virtual machines wait for them.
 	// The inventory of vCenter takes many, and none of them waits for it.
 	cached := make(chan struct{})
-	informers := externalversions.NewSharedInformerFactoryWithOptions(apiserver.Listing(client), 0,
-		externalversions.WithTransform(controller.WithoutManagedFields))
+	informers := newInformers(d, client)
+	clusters, err := clusterapi.New(informers, c.dynamic, host.Discovery())
+	if err != nil {
+		return err
+	}
 	zones := newZoneSet(informers, &d.options.VCenter)
 	used := newVCenters(d, zones, cached)
 	if err := used.followZones(); err != nil {
@@ -220,12 +230,16 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	if err != nil {
 		return err
 	}
+	reach, err := newReach(ctx, d, c, informers)
+	if err != nil {
+		return err
+	}
 	all, err := makeControllers(&shared{
-		options: d.options, leases: d.leases, client: client, informers: informers, host: host, addresses: addressclaim.New(pools, host.Discovery()),
+		options: d.options, leases: d.leases, client: client, informers: informers, host: host, clusters: clusters, addresses: addressclaim.New(c.dynamic, host.Discovery()),
 		hostInformers: d.hostInformers, charges: d.charges,
-		provider: used.fleet, publisher: used.fleet, snapshots: used.fleet, shares: shares{d.leases, zones.vcenterOf}, vcenters: used, zones: zoneStates{used}, images: used.images(), copies: copies{used},
+		provider: used.fleet, publisher: used.fleet, snapshots: used.fleet, shares: shares{d.leases, zones.vcenterOf}, vcenters: used, zones: zoneStates{used}, choice: zones.choice, images: used.images(), copies: copies{used},
 		recorder: broadcaster.NewRecorder(clientscheme.Scheme, serverName),
-		prober:   probes,
+		prober:   probes, reach: reach,
 	})
 	if err != nil {
 		return err
@@ -233,7 +247,7 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	d.health.set(informersSynced(informers), used.sessions)
 	d.answerBy(used, informers)
 	machines := newMachineCollector(d.options.VMMetrics, informers, shares{d.leases, zones.vcenterOf})
-	expose(d.mux, all, append(probes.Collectors(), &fleetCollector{used, informers}, used.told.told, used.took.calls, used.took.operations, machines)...)
+	expose(d.mux, d.queues, all, append(append(probes.Collectors(), reach.clusters.Collectors()...), &fleetCollector{used, informers}, used.told.told, used.took.calls, used.took.operations, machines)...)
 	if d.options.VMMetrics == VMMetricsUsage {
 		legacyregistry.RawMustRegister(newUsageCollector(used))
 	}
@@ -242,9 +256,17 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	running.Go(func() error { used.fleet.Run(ctx); return nil })
 	running.Go(func() error { used.askers.close(ctx); return nil })
 	running.Go(func() error { used.told.Run(ctx); return nil })
+	running.Go(func() error { clusters.Run(ctx); return nil })
 	running.Go(func() error {
 		if cache.WaitForCacheSync(ctx.Done(), informersSynced(informers)) {
 			close(cached)
+			returnMemory(ctx)
+		}
+		return nil
+	})
+	running.Go(func() error {
+		if d.leases.Await(ctx, controllersLease) == nil {
+			reach.clusters.Run(ctx)
 		}
 		return nil
 	})
@@ -257,6 +279,14 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 		})
 	}
 	return running.Wait()
+}
+
+// newInformers makes those of all kinds of our own.
+func newInformers(d *controllerDeps, client versioned.Interface) externalversions.SharedInformerFactory {
+	f := externalversions.NewSharedInformerFactoryWithOptions(apiserver.Listing(client), 0,
+		externalversions.WithTransform(controller.AsKept))
+	apiserver.ShareObjects(f, d.stores)
+	return f
 }
 
 // answerBy tells the endpoints that ask vCenters which there are.
@@ -281,7 +311,7 @@ func makeControllers(s *shared) ([]runnable, error) {
 }
 
 // expose shows what the controllers and more count, and what waits in their queues.
-func expose(mux *mux.PathRecorderMux, all []runnable, more ...prometheus.Collector) {
+func expose(mux *mux.PathRecorderMux, report *queueReport, all []runnable, more ...prometheus.Collector) {
 	legacyregistry.RawMustRegister(more...)
 	var queues []priorityqueue.Snapshotter
 	for _, c := range all {
@@ -289,6 +319,7 @@ func expose(mux *mux.PathRecorderMux, all []runnable, more ...prometheus.Collect
 		queues = append(queues, c.Queue())
 	}
 	mux.Handle("/debug/queue", exposition.Handler(queues...))
+	report.all.Store(&queues)
 }
 
 // namespaceLabels tells the labels of a namespace as a cache has them, nil if it does not.

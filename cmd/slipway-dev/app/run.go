@@ -109,7 +109,7 @@ func (o *runOptions) printNext(w io.Writer) {
   kubectl get vcenters,zones
   kubectl explain vm.spec.instancetype
   virtctl restart web-1
-`, localcluster.AdminKubeconfig(o.dataDir), o.binDir)
+`, localcluster.ShellWord(localcluster.AdminKubeconfig(o.dataDir)), localcluster.ShellWord(o.binDir))
 	if o.notifyFD == 0 {
 		_, _ = fmt.Fprintln(w, "Ctrl-C stops everything; the next run goes on from here.")
 	}

@@ -22,6 +22,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
+	"github.com/slipway-dev/slipway/pkg/apis/vm/backup"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/orphans"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
@@ -47,8 +48,12 @@ type apiServer struct {
 	// console is the answer to console, and picture that to screenshot.
 	console vmv1alpha1.VirtualMachineConsoleStatus
 	picture []byte
+	// store is the answer to backup.
+	store []byte
 	// absent is a cluster without slipway-apiserver.
 	absent bool
+	// refuse is a resource of which nothing is made.
+	refuse string
 }
 
 const apiPrefix = "/apis/vm.slipway.dev/v1alpha1/namespaces/"
@@ -64,23 +69,12 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "404 page not found", http.StatusNotFound)
 		return
 	}
-	if r.URL.Path == orphans.Path {
-		_ = json.NewEncoder(w).Encode(s.orphans)
+	if r.Method == http.MethodPost && s.refuse != "" && strings.HasSuffix(r.URL.Path, "/"+s.refuse) {
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","message":"not allowed","code":403}`)
 		return
 	}
-	if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/controllerrevisions") {
-		_, _ = io.WriteString(w, `{"metadata":{"name":"made"}}`)
-		return
-	}
-	if r.URL.Path == "/api/v1/namespaces" {
-		_, _ = io.WriteString(w, `{"items":[{"metadata":{"name":"dev"}},{"metadata":{"name":"prod"}}]}`)
-		return
-	}
-	if r.URL.Path == "/apis/instancetype.slipway.dev/v1alpha1/virtualmachineclusterinstancetypes/u1.small" {
-		_, _ = io.WriteString(w, `{"metadata":{"name":"u1.small"},"spec":{"cpu":{"guest":2},"memory":{"guest":"3Gi"}}}`)
-		return
-	}
-	if s.serveImages(w, r.URL.Path) || s.serveAdoption(w, r) {
+	if s.serveOne(w, r) || s.serveImages(w, r.URL.Path) || s.serveAdoption(w, r) {
 		return
 	}
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, apiPrefix), "/") // namespace, virtualmachines, name, subresource
@@ -125,6 +119,32 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotFound)
 	_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Reason: metav1.StatusReasonNotFound, Code: 404,
 		Message: fmt.Sprintf("%q not found", path.Base(r.URL.Path))})
+}
+
+// serveOne answers what is asked at one path.
+func (s *apiServer) serveOne(w http.ResponseWriter, r *http.Request) bool {
+	if r.URL.Path == orphans.Path {
+		_ = json.NewEncoder(w).Encode(s.orphans)
+		return true
+	}
+	if r.URL.Path == backup.Path && r.Method == http.MethodPost {
+		w.Header().Set("Content-Type", backup.MediaType)
+		_, _ = w.Write(s.store)
+		return true
+	}
+	if r.Method == http.MethodPost && (strings.HasSuffix(r.URL.Path, "/controllerrevisions") || strings.HasSuffix(r.URL.Path, "/virtualmachinegroups")) {
+		_, _ = io.WriteString(w, `{"metadata":{"name":"made"}}`)
+		return true
+	}
+	if r.URL.Path == "/api/v1/namespaces" {
+		_, _ = io.WriteString(w, `{"items":[{"metadata":{"name":"dev"}},{"metadata":{"name":"prod"}}]}`)
+		return true
+	}
+	if r.URL.Path == "/apis/instancetype.slipway.dev/v1alpha1/virtualmachineclusterinstancetypes/u1.small" {
+		_, _ = io.WriteString(w, `{"metadata":{"name":"u1.small"},"spec":{"cpu":{"guest":2},"memory":{"guest":"3Gi"}}}`)
+		return true
+	}
+	return false
 }
 
 // asJSON is what was sent, which an object may be in protobuf.

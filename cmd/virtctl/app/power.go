@@ -4,6 +4,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,18 +65,19 @@ func newPowerCommand(f *Factory, v powerVerb) *cobra.Command {
 			if err := waits.validate(dry); err != nil {
 				return err
 			}
-			groups := sel.takeGroups()
-			if len(groups) > 0 && waits.on {
-				return errors.New("--wait is for virtual machines: a group powers its members on one after the other")
-			}
-			err := f.powerGroups(cmd.Context(), v, groups, mode, dry)
-			if len(sel.names) == 0 && sel.selector == "" || err != nil && !errors.Is(err, errReported) {
+			asked, err := f.powerGroups(cmd.Context(), v, sel.takeGroups(), mode, dry, waits.ready)
+			if err != nil && !errors.Is(err, errReported) {
 				return err
 			}
-			if failed := f.power(cmd.Context(), v, &sel, mode, dry, &waits); failed != nil {
-				return failed
+			if len(sel.names) > 0 || sel.selector != "" {
+				machines, failed := f.power(cmd.Context(), v, &sel, mode, dry, waits.ready)
+				asked, err = append(asked, machines...), cmp.Or(failed, err)
 			}
-			return err
+			if !waits.on {
+				return err
+			}
+			// Who could not be asked is told already; the others are waited for.
+			return errors.Join(f.await(cmd.Context(), asked, &waits), err)
 		},
 	}
 	sel.addFlags(cmd)
@@ -88,18 +90,19 @@ func newPowerCommand(f *Factory, v powerVerb) *cobra.Command {
 	return cmd
 }
 
-func (f *Factory) power(ctx context.Context, v powerVerb, sel *selection, mode string, dry dryRun, waits *powerWait) error {
+// power asks virtual machines, and returns those that could be asked.
+func (f *Factory) power(ctx context.Context, v powerVerb, sel *selection, mode string, dry dryRun, ready bool) ([]*awaited, error) {
 	client, namespace, err := f.client()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	targets, err := sel.resolve(ctx, client, namespace)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(targets) == 0 {
 		fmt.Fprintf(f.streams.ErrOut, "No virtual machine matches selector %q.\n", sel.selector)
-		return nil
+		return nil, nil
 	}
 	opts := &vmv1alpha1.PowerOptions{Mode: vmv1alpha1.PowerOpMode(mode), DryRun: dry.options()}
 	create := metav1.CreateOptions{DryRun: dry.options()}
@@ -117,12 +120,8 @@ func (f *Factory) power(ctx context.Context, v powerVerb, sel *selection, mode s
 		if why := unsynchronized(vm); v.needsSize && why != "" {
 			fmt.Fprintf(f.streams.ErrOut, "warning: virtualmachine %s/%s cannot be powered on as long as this lasts%s\n", t.namespace, t.name, why)
 		}
-		asked = append(asked, &awaited{target: t, asked: vm})
+		asked = append(asked, awaitMachine(c, vm, t, ready))
 		return nil
 	})
-	if !waits.on {
-		return err
-	}
-	// Who could not be asked is told already; the others are waited for.
-	return errors.Join(f.await(ctx, client, asked, waits), err)
+	return asked, err
 }

@@ -4,6 +4,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
 )
 
 // groupPrefixes are how an argument says that it names a group.
@@ -39,24 +41,26 @@ func (s *selection) takeGroups() []string {
 	return groups
 }
 
-// powerGroups sets the power state of groups, which their members inherit.
-func (f *Factory) powerGroups(ctx context.Context, v powerVerb, names []string, mode string, dry dryRun) error {
+// powerGroups sets the power state of groups, which their members inherit, and returns those
+// that could be asked.
+func (f *Factory) powerGroups(ctx context.Context, v powerVerb, names []string, mode string, dry dryRun, ready bool) (asked []*awaited, err error) {
 	state, ok := groupStates[v.name]
 	switch {
 	case len(names) == 0:
-		return nil
+		return nil, nil
 	case !ok:
-		return fmt.Errorf("a group cannot be asked to %s: name its virtual machines", v.name)
+		return nil, fmt.Errorf("a group cannot be asked to %s: name its virtual machines", v.name)
 	case mode != "":
-		return fmt.Errorf("--mode is for virtual machines: each member of a group has its own")
+		return nil, fmt.Errorf("--mode is for virtual machines: each member of a group has its own")
 	}
 	client, namespace, err := f.client()
 	if err != nil {
-		return err
+		return nil, err
 	}
+	groups := client.VmV1alpha1().VirtualMachineGroups(namespace)
 	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"powerState": state}})
 	if err != nil {
-		return fmt.Errorf("encoding the patch of a group: %w", err)
+		return nil, fmt.Errorf("encoding the patch of a group: %w", err)
 	}
 	suffix := ""
 	if dry.on() {
@@ -64,16 +68,44 @@ func (f *Factory) powerGroups(ctx context.Context, v powerVerb, names []string, 
 	}
 	failed := false
 	for _, name := range names {
-		_, err := client.VmV1alpha1().VirtualMachineGroups(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{DryRun: dry.options()})
+		group, err := groups.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{DryRun: dry.options()})
 		if err != nil {
 			failed = true
 			fmt.Fprintf(f.streams.ErrOut, "error: virtualmachinegroup %s/%s: %s\n", namespace, name, reason(err))
 			continue
 		}
 		fmt.Fprintf(f.streams.Out, "virtualmachinegroup %s/%s %s%s\n", namespace, name, v.done, suffix)
+		asked = append(asked, awaitGroup(groups, group, namespace+"/"+name, ready))
 	}
 	if failed {
-		return errReported
+		return asked, errReported
 	}
-	return nil
+	return asked, nil
+}
+
+// awaitGroup waits for a group, as the server answered the request.
+func awaitGroup(client vmclient.VirtualMachineGroupInterface, asked *vmv1alpha1.VirtualMachineGroup, name string, ready bool) *awaited {
+	return &awaited{what: "virtualmachinegroup " + name, look: func(ctx context.Context) (settling, error) {
+		now, err := client.Get(ctx, asked.Name, metav1.GetOptions{})
+		return func() (bool, string, error) { return settledGroup(asked, now, ready) }, err
+	}}
+}
+
+// settledGroup is settled of a group: its server looks after the members one after the other,
+// and tells in a condition which of them is waited for.
+func settledGroup(asked, now *vmv1alpha1.VirtualMachineGroup, ready bool) (done bool, doing string, err error) {
+	if err := overtaken(asked, now, asked.Spec.PowerState, now.Spec.PowerState); err != nil {
+		return false, "", err
+	}
+	conditionType, is := vmv1alpha1.ConditionPowerStateSynced, string(now.Spec.PowerState)
+	if ready {
+		conditionType, is = vmv1alpha1.ConditionReady, vmv1alpha1.ConditionReady
+	}
+	switch c := current(now.Status.Conditions, asked.Generation, conditionType); {
+	case c == nil:
+		return false, waitingForServer, nil
+	case c.Status != metav1.ConditionTrue:
+		return false, cmp.Or(c.Message, c.Reason), nil
+	}
+	return true, is, nil
 }

@@ -4,9 +4,11 @@
 package app
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
@@ -48,5 +50,59 @@ func TestPowerVerbsSetThePowerStateOfGroups(t *testing.T) {
 				t.Errorf("requests (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestWaitingForAGroupTellsWhatItsConditionsSay(t *testing.T) {
+	condition := func(generation int64, kind, reason, message string) metav1.Condition {
+		c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason, Message: message, ObservedGeneration: generation}
+		if reason == "Succeeded" {
+			c.Status = metav1.ConditionTrue
+		}
+		return c
+	}
+	group := func(state vmv1alpha1.PowerState, conditions ...metav1.Condition) *vmv1alpha1.VirtualMachineGroup {
+		g := &vmv1alpha1.VirtualMachineGroup{ObjectMeta: metav1.ObjectMeta{UID: "uid", Generation: 3}}
+		g.Spec.PowerState, g.Status.Conditions = state, conditions
+		return g
+	}
+	const on, synced = vmv1alpha1.PoweredOn, vmv1alpha1.ConditionPowerStateSynced
+	asked, another := group(on), group(on)
+	another.UID = "another"
+	for name, tc := range map[string]struct {
+		now          *vmv1alpha1.VirtualMachineGroup
+		ready        bool
+		done         bool
+		doing, fails string
+	}{
+		"nothing is told":         {now: group(on), doing: "waiting for the server"},
+		"what was before is told": {now: group(on, condition(2, synced, "Succeeded", "")), doing: "waiting for the server"},
+		"a step waits":            {now: group(on, condition(3, synced, "WaitingForMembers", "step 2 of 3 waits")), doing: "step 2 of 3 waits"},
+		"all are on":              {now: group(on, condition(3, synced, "Succeeded", "")), done: true, doing: "PoweredOn"},
+		"all are on, one is not ready": {now: group(on, condition(3, synced, "Succeeded", ""), condition(3, vmv1alpha1.ConditionReady, "NotReady", "not Ready: db")),
+			ready: true, doing: "not Ready: db"},
+		"all are ready":            {now: group(on, condition(4, vmv1alpha1.ConditionReady, "Succeeded", "")), ready: true, done: true, doing: "Ready"},
+		"somebody stops it":        {now: group(vmv1alpha1.PoweredOff, condition(4, synced, "Succeeded", "")), fails: "another power state meanwhile: PoweredOff"},
+		"another one has its name": {now: another, fails: "another one has its name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			done, doing, err := settledGroup(asked, tc.now, tc.ready)
+			if (err != nil) != (tc.fails != "") || err != nil && !strings.Contains(err.Error(), tc.fails) {
+				t.Errorf("error %v, want %q", err, tc.fails)
+			}
+			if diff := cmp.Diff([]any{tc.done, tc.doing}, []any{done, doing}); diff != "" {
+				t.Errorf("done, doing (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestGroupsAndVirtualMachinesAreWaitedForTogether(t *testing.T) {
+	vm := *seen(1, vmv1alpha1.PoweredOn, metav1.Condition{Type: vmv1alpha1.ConditionPowerStateSynced, Status: metav1.ConditionTrue})
+	code, out, errOut := run(t, &apiServer{vms: []vmv1alpha1.VirtualMachine{vm}, groups: []string{"shop"}}, "start", "a", "group/shop", "--wait", "--timeout", "1ms")
+	const asked = "virtualmachinegroup dev/shop will be powered on\nvirtualmachine dev/a will be powered on\n"
+	const left = "error: virtualmachinegroup dev/shop: not done within --timeout 1ms, and the server goes on"
+	if code != 3 || !strings.HasPrefix(out, asked) || !strings.Contains(errOut, left) {
+		t.Errorf("exit code %d, output %q, errors %q; want 3 and that the group is not done", code, out, errOut)
 	}
 }

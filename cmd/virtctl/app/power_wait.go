@@ -19,7 +19,7 @@ import (
 
 	"github.com/slipway-dev/slipway/pkg/apis/limits"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
 )
 
 // defaultPowerTimeout is twice as long as a guest is given to shut down, by default.
@@ -33,9 +33,9 @@ type powerWait struct {
 
 func (w *powerWait) addFlags(cmd *cobra.Command, v powerVerb) {
 	cmd.Flags().BoolVar(&w.on, "wait", false, "Wait until the server says that it is done; exit code 3 when --timeout is over before")
-	cmd.Flags().DurationVar(&w.timeout, "timeout", defaultPowerTimeout, "How long --wait waits, for all virtual machines together")
+	cmd.Flags().DurationVar(&w.timeout, "timeout", defaultPowerTimeout, "How long --wait waits, for all together")
 	if v.needsSize {
-		cmd.Flags().BoolVar(&w.ready, "ready", false, "With --wait: until each is Ready, with an address and as its readiness probe says, and not only powered on")
+		cmd.Flags().BoolVar(&w.ready, "ready", false, "With --wait: until each, or each member of a group, is Ready, with an address and as its readiness probe says, and not only powered on")
 	}
 }
 
@@ -51,21 +51,34 @@ func (w *powerWait) validate(dry dryRun) error {
 	return nil
 }
 
-// awaited is a virtual machine that is waited for, as the server answered the request.
+// settling says whether what was read is as was asked for, and what it is or does. The error is
+// why it will not become so before somebody does something.
+type settling func() (done bool, doing string, err error)
+
+// awaited is what is waited for.
 type awaited struct {
-	target
-	asked *vmv1alpha1.VirtualMachine
+	// what it is, by kind, namespace and name.
+	what string
+	look func(context.Context) (settling, error)
 	// told is the line that was printed of it, and last what was seen, with a colon before.
 	told, last string
 }
 
+// awaitMachine waits for a virtual machine, as the server answered the request.
+func awaitMachine(client vmclient.VirtualMachineInterface, asked *vmv1alpha1.VirtualMachine, t target, ready bool) *awaited {
+	return &awaited{what: "virtualmachine " + t.namespace + "/" + t.name, look: func(ctx context.Context) (settling, error) {
+		now, err := client.Get(ctx, t.name, metav1.GetOptions{})
+		return func() (bool, string, error) { return settled(asked, now, ready) }, err
+	}}
+}
+
 // await waits until all are as was asked for, and tells how far each has come.
-func (f *Factory) await(ctx context.Context, client versioned.Interface, all []*awaited, w *powerWait) error {
+func (f *Factory) await(ctx context.Context, all []*awaited, w *powerWait) error {
 	p, count, failed := f.newProgress(), len(all), false
 	defer p.end()
 	err := wait.PollUntilContextTimeout(ctx, waitInterval, w.timeout, true, func(ctx context.Context) (bool, error) {
 		all = slices.DeleteFunc(all, func(a *awaited) bool {
-			vm, err := client.VmV1alpha1().VirtualMachines(a.namespace).Get(ctx, a.name, metav1.GetOptions{})
+			seen, err := a.look(ctx)
 			done, doing := false, ""
 			switch {
 			case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
@@ -74,18 +87,18 @@ func (f *Factory) await(ctx context.Context, client versioned.Interface, all []*
 			case err != nil: // it may pass
 				doing, err = reason(err), nil
 			default:
-				done, doing, err = settled(a.asked, vm, w.ready)
+				done, doing, err = seen()
 			}
-			switch name := a.namespace + "/" + a.name; {
+			switch {
 			case err != nil:
 				failed = true
 				p.end()
-				fmt.Fprintf(f.streams.ErrOut, "error: virtualmachine %s: %s\n", name, reason(err))
+				fmt.Fprintf(f.streams.ErrOut, "error: %s: %s\n", a.what, reason(err))
 			case done:
-				p.say("virtualmachine %s is %s", name, doing)
+				p.say("%s is %s", a.what, doing)
 			default:
 				a.last = ": " + doing
-				a.told = p.state(fmt.Sprintf("virtualmachine %s: %s", name, doing), a.told, fmt.Sprintf("%d of %d done", count-len(all), count))
+				a.told = p.state(a.what+": "+doing, a.told, fmt.Sprintf("%d of %d done", count-len(all), count))
 			}
 			return done || err != nil
 		})
@@ -94,7 +107,7 @@ func (f *Factory) await(ctx context.Context, client versioned.Interface, all []*
 	if err != nil {
 		p.end()
 		for _, a := range all {
-			fmt.Fprintf(f.streams.ErrOut, "error: virtualmachine %s/%s: not done within --timeout %s, and the server goes on%s\n", a.namespace, a.name, w.timeout, a.last)
+			fmt.Fprintf(f.streams.ErrOut, "error: %s: not done within --timeout %s, and the server goes on%s\n", a.what, w.timeout, a.last)
 		}
 		return &exitError{code: 3, err: errReported}
 	}
@@ -107,20 +120,11 @@ func (f *Factory) await(ctx context.Context, client versioned.Interface, all []*
 // settled says whether vm is as asked, which is the answer to the request, and what it is or
 // does. The error is why it will not become so before somebody does something.
 func settled(asked, vm *vmv1alpha1.VirtualMachine, ready bool) (done bool, doing string, err error) {
-	switch {
-	case vm.UID != asked.UID:
-		return false, "", errors.New("it was deleted, and another one has its name")
-	case vm.DeletionTimestamp != nil:
-		return false, "", errors.New("it is being deleted")
-	case vm.Spec.PowerState != asked.Spec.PowerState:
-		return false, "", fmt.Errorf("somebody asks for another power state meanwhile: %s", vm.Spec.PowerState)
+	if err := overtaken(asked, vm, asked.Spec.PowerState, vm.Spec.PowerState); err != nil {
+		return false, "", err
 	}
 	current := func(conditionType string) *metav1.Condition {
-		c := meta.FindStatusCondition(vm.Status.Conditions, conditionType)
-		if c == nil || c.ObservedGeneration < asked.Generation {
-			return nil // it tells of what was before
-		}
-		return c
+		return current(vm.Status.Conditions, asked.Generation, conditionType)
 	}
 	for _, conditionType := range []string{vmv1alpha1.ConditionStalled, vmv1alpha1.ConditionPaused} {
 		if c := current(conditionType); c != nil && c.Status == metav1.ConditionTrue {
@@ -146,9 +150,34 @@ func settled(asked, vm *vmv1alpha1.VirtualMachine, ready bool) (done bool, doing
 	return true, "Ready", nil
 }
 
+// overtaken is why what was asked for is no more what the server works on.
+func overtaken(asked, now metav1.Object, askedState, nowState vmv1alpha1.PowerState) error {
+	switch {
+	case now.GetUID() != asked.GetUID():
+		return errors.New("it was deleted, and another one has its name")
+	case now.GetDeletionTimestamp() != nil:
+		return errors.New("it is being deleted")
+	case nowState != askedState:
+		return fmt.Errorf("somebody asks for another power state meanwhile: %s", nowState)
+	}
+	return nil
+}
+
+// current is a condition that tells of a generation or a later one, nil if there is none.
+func current(all []metav1.Condition, generation int64, conditionType string) *metav1.Condition {
+	c := meta.FindStatusCondition(all, conditionType)
+	if c == nil || c.ObservedGeneration < generation {
+		return nil
+	}
+	return c
+}
+
+// waitingForServer is said of what the server has not told of yet.
+const waitingForServer = "waiting for the server"
+
 // progressOf is what is known of one that nothing else is said of yet.
 func progressOf(vm *vmv1alpha1.VirtualMachine) string {
-	return cmp.Or(vm.Status.PrintableStatus, "waiting for the server")
+	return cmp.Or(vm.Status.PrintableStatus, waitingForServer)
 }
 
 // restarted is true when the restart that was asked for was made, or none was.

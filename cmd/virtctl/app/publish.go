@@ -12,9 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
 
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
@@ -24,6 +22,10 @@ import (
 
 // defaultPublishTimeout is for a disk of some ten GiB.
 const defaultPublishTimeout = 30 * time.Minute
+
+// leastTTL is how long a request has to stay for who waits for its end: long enough for an
+// outage of a moment.
+const leastTTL = time.Minute
 
 // publishFlags are those of publish.
 type publishFlags struct {
@@ -49,6 +51,8 @@ func newPublishCommand(f *Factory) *cobra.Command {
 				return errors.New("--library is required: the name of a ContentLibrary that lets the namespace publish")
 			case flags.ttl < 0 || flags.ttl%time.Second != 0:
 				return fmt.Errorf("--ttl: %s: must be whole seconds, and not negative", flags.ttl)
+			case flags.wait && flags.ttl > 0 && flags.ttl < leastTTL:
+				return fmt.Errorf("--ttl: %s: must be at least %s with --wait, which would not see the end otherwise", flags.ttl, leastTTL)
 			}
 			return f.publish(cmd.Context(), args[0], &flags)
 		},
@@ -91,30 +95,17 @@ func (f *Factory) publish(ctx context.Context, vm string, flags *publishFlags) e
 
 // waitForPublished waits until a request is complete, and tells what it waits for.
 func (f *Factory) waitForPublished(ctx context.Context, requests vmclient.VirtualMachinePublishRequestInterface, name string, timeout time.Duration) error {
-	told, last := "", "nothing is known of it"
 	var complete *vmv1alpha1.VirtualMachinePublishRequest
-	err := wait.PollUntilContextTimeout(ctx, waitInterval, timeout, true, func(ctx context.Context) (bool, error) {
+	err := f.awaitState(ctx, timeout, "virtualmachinepublishrequest "+name+" is not seen complete", func(ctx context.Context) (bool, string, error) {
 		got, err := requests.Get(ctx, name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			last = "it is gone: somebody has deleted it, or it was complete and --ttl was over before this was seen"
-			return false, err
-		}
 		if err != nil {
-			last = reason(err) // it may pass
-			return false, nil
+			return false, "it is gone: somebody has deleted it, or it was complete and --ttl was over before this was seen", err
 		}
-		if conditions.IsTrue(got.Status.Conditions, vmv1alpha1.ConditionComplete) {
-			complete = got
-			return true, nil
-		}
-		if last = unpublished(got); last != told {
-			fmt.Fprintln(f.streams.ErrOut, last)
-			told = last
-		}
-		return false, nil
+		complete = got
+		return conditions.IsTrue(got.Status.Conditions, vmv1alpha1.ConditionComplete), unpublished(got), nil
 	})
-	if err != nil || complete == nil {
-		return &exitError{code: 3, err: fmt.Errorf("virtualmachinepublishrequest %s is not seen complete (--timeout %s): %s", name, timeout, last)}
+	if err != nil {
+		return err
 	}
 	fmt.Fprintf(f.streams.Out, "item %q, version %s: %s/%s\n", complete.ItemName(), complete.Status.ContentVersion, complete.Status.ImageKind, complete.Status.ImageName)
 	return nil

@@ -18,6 +18,7 @@ func TestPublishSaysWhatIsWrongWithItsFlags(t *testing.T) {
 		"accepts 1 arg(s), received 0":         {"publish", "--library", "golden"},
 		"accepts 1 arg(s), received 2":         {"publish", "web", "db", "--library", "golden"},
 		"--ttl: 1.5s: must be whole seconds":   {"publish", "web", "--library", "golden", "--ttl", "1500ms"},
+		"--ttl: 59s: must be at least 1m0s":    {"publish", "web", "--library", "golden", "--wait", "--ttl", "59s"},
 		"--ttl: -1s: must be whole seconds":    {"publish", "web", "--library", "golden", "--ttl", "-1s"},
 		`unknown flag: --content-library`:      {"publish", "web", "--content-library", "golden"},
 		`invalid argument "x" for "--timeout"`: {"publish", "web", "--library", "golden", "--timeout", "x"},

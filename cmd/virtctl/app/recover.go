@@ -26,8 +26,9 @@ func newRecoverCommand(f *Factory) *cobra.Command {
 		Long: "Make virtual machines again, or bring them up to date, from the records that the VMs of vSphere keep of them: after the\n" +
 			"store of the server was lost, or was restored from a backup. Without names and without --all it only lists the VMs whose\n" +
 			"virtual machine is Missing, Older than its record, or Newer, which the server puts right by itself. One that is made again\n" +
-			"has the UID, the instance type and the preference that it had, and its VM is neither restarted nor changed. It can be\n" +
-			"interrupted and run again. Only privileged users of the server may recover, and read records.",
+			"has the UID, the instance type and the preference that it had, and its VM is neither restarted nor changed. Groups that\n" +
+			"do not exist are made again before the virtual machine that keeps them. It can be interrupted and run again. Only\n" +
+			"privileged users of the server may recover, and read records.",
 		Example: fmt.Sprintf("  %[1]s recover -A\n  %[1]s recover --all -A --dry-run\n  %[1]s recover --all -A\n  %[1]s recover -n team-a web-1 web-2", f.program),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			r.names = names
@@ -61,7 +62,9 @@ type recovery struct {
 	dryRun        dryRun
 	// revisions are those that exist, as namespace and name.
 	revisions map[string]bool
-	failed    bool
+	// groups are those that exist, in the same way.
+	groups map[string]bool
+	failed bool
 }
 
 func (r *recovery) validate() error {
@@ -78,7 +81,7 @@ func (r *recovery) run(ctx context.Context) error {
 	if len(r.names) == 0 && !r.all {
 		return r.list(ctx)
 	}
-	r.revisions = map[string]bool{}
+	r.revisions, r.groups = map[string]bool{}, map[string]bool{}
 	names := r.names
 	if r.all {
 		names = []string{""}
@@ -173,11 +176,11 @@ func (r *recovery) fail(namespace, name, why string) {
 	fmt.Fprintf(r.f.streams.ErrOut, "error: virtualmachine %s/%s: %s\n", printable(namespace), printable(name), printable(why))
 }
 
-func (r *recovery) done(namespace, name, what string) {
+func (r *recovery) done(kind, namespace, name, what string) {
 	if r.dryRun.on() {
 		what += " (server dry run)"
 	}
-	fmt.Fprintf(r.f.streams.Out, "virtualmachine %s/%s %s\n", printable(namespace), printable(name), what)
+	fmt.Fprintf(r.f.streams.Out, "%s %s/%s %s\n", kind, printable(namespace), printable(name), what)
 }
 
 func (r *recovery) createOptions() metav1.CreateOptions {

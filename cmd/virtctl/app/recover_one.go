@@ -16,6 +16,7 @@ import (
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/orphans"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/provider/record"
 )
@@ -28,7 +29,7 @@ func (r *recovery) recover(ctx context.Context, group []orphans.Kept) {
 	for _, k := range group {
 		switch rec, err := readRecord(&k); {
 		case k.State == orphans.Newer:
-			r.done(k.Namespace, k.Name, "is newer than its record, which the server writes")
+			r.done("virtualmachine", k.Namespace, k.Name, "is newer than its record, which the server writes")
 		case err != nil:
 			r.fail(k.Namespace, k.Name, fmt.Sprintf("VM %s (%s): %s", k.UniqueID, k.VSphereName, err))
 		default:
@@ -53,7 +54,7 @@ func (r *recovery) recover(ctx context.Context, group []orphans.Kept) {
 		r.fail(k.Namespace, k.Name, reason(err))
 		return
 	}
-	r.done(k.Namespace, k.Name, what)
+	r.done("virtualmachine", k.Namespace, k.Name, what)
 }
 
 // readRecord reads the record that a VM keeps. Whoever can change the settings of a VM can
@@ -79,10 +80,16 @@ func readRecord(k *orphans.Kept) (*record.Record, error) {
 }
 
 // makeAgain makes the object of rec, or makes it what rec says, and tells what was done. What
-// it has captured comes first, for an object without it would have no size.
+// it has captured comes first, for an object without it would have no size, and so do the
+// groups that it keeps, of which nobody is told any more once it is there.
 func (r *recovery) makeAgain(ctx context.Context, k *orphans.Kept, rec *record.Record) (string, error) {
 	for i := range rec.Revisions {
 		if err := r.ensure(ctx, &rec.Revisions[i], rec.Namespace); err != nil {
+			return "", err
+		}
+	}
+	for _, g := range rec.ParentGroups() {
+		if err := r.ensureGroup(ctx, &g, rec.Namespace); err != nil {
 			return "", err
 		}
 	}
@@ -155,5 +162,27 @@ func (r *recovery) ensure(ctx context.Context, recorded *itv1alpha1.ControllerRe
 		return fmt.Errorf("making ControllerRevision %s again: %w", recorded.Name, err)
 	}
 	r.revisions[key] = true
+	return nil
+}
+
+// ensureGroup makes a group that is not there. One that is there stays as it is: groups say
+// what becomes of others, and which of the two is newer nobody knows.
+func (r *recovery) ensureGroup(ctx context.Context, recorded *record.Group, namespace string) error {
+	key := namespace + "/" + recorded.Name
+	if r.groups[key] {
+		return nil
+	}
+	group := &vmv1alpha1.VirtualMachineGroup{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: recorded.Name, Labels: recorded.Labels, Annotations: recorded.Annotations},
+		Spec:       recorded.Spec,
+	}
+	_, err := r.client.VmV1alpha1().VirtualMachineGroups(namespace).Create(ctx, group, r.createOptions())
+	switch {
+	case err == nil:
+		r.done("virtualmachinegroup", namespace, recorded.Name, "created")
+	case !apierrors.IsAlreadyExists(err):
+		return fmt.Errorf("making VirtualMachineGroup %s again: %w", recorded.Name, err)
+	}
+	r.groups[key] = true
 	return nil
 }

@@ -33,7 +33,11 @@ func lost(t *testing.T, name string, change func(*orphans.Kept, *vmv1alpha1.Virt
 	if change != nil {
 		change(&k, &vm)
 	}
-	text, err := record.Text(&vm, []*itv1alpha1.ControllerRevision{{ObjectMeta: metav1.ObjectMeta{Name: "r-1"}, Data: runtime.RawExtension{Raw: []byte(`{}`)}, Revision: 3}})
+	groups := record.Namespace{
+		Group:   func(name string) *vmv1alpha1.VirtualMachineGroup { return lostGroups()[name] },
+		Machine: func(string) *vmv1alpha1.VirtualMachine { return nil },
+	}
+	text, err := record.Text(&vm, []*itv1alpha1.ControllerRevision{{ObjectMeta: metav1.ObjectMeta{Name: "r-1"}, Data: runtime.RawExtension{Raw: []byte(`{}`)}, Revision: 3}}, groups.GroupsOf(&vm), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,6 +93,48 @@ func TestWhatWasLostIsMadeAgainAfterWhatItHasCaptured(t *testing.T) {
 	s.requests = nil
 	if code, out, errOut = run(t, s, "recover", "-n", "dev", "web"); code != 0 || !strings.Contains(out, "virtualmachine dev/web created\n") {
 		t.Errorf("by name: exit code %d, %s%s", code, out, errOut)
+	}
+}
+
+// lostGroups are shop, which has db and web, and site, which shop is in.
+func lostGroups() map[string]*vmv1alpha1.VirtualMachineGroup {
+	named := func(name, above string, members ...vmv1alpha1.VirtualMachineGroupMember) *vmv1alpha1.VirtualMachineGroup {
+		return &vmv1alpha1.VirtualMachineGroup{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: name, UID: "g", Labels: map[string]string{"tier": name}},
+			Spec:       vmv1alpha1.VirtualMachineGroupSpec{GroupName: above, BootOrder: []vmv1alpha1.VirtualMachineGroupStep{{Members: members, PowerOnDelaySeconds: 5}}},
+		}
+	}
+	return map[string]*vmv1alpha1.VirtualMachineGroup{
+		"shop": named("shop", "site", vmv1alpha1.VirtualMachineGroupMember{Name: "web"}, vmv1alpha1.VirtualMachineGroupMember{Name: "db"}),
+		"site": named("site", "", vmv1alpha1.VirtualMachineGroupMember{Kind: vmv1alpha1.GroupMemberKind, Name: "shop"}),
+	}
+}
+
+func TestGroupsAreMadeAgainBeforeTheirVirtualMachines(t *testing.T) {
+	grouped := func(_ *orphans.Kept, vm *vmv1alpha1.VirtualMachine) { vm.Spec.GroupName = "shop" }
+	report := orphans.Report{VCenter: "vc", Kept: []orphans.Kept{lost(t, "db", grouped), lost(t, "web", grouped)}}
+	s := &apiServer{orphans: report}
+	code, out, errOut := run(t, s, "recover", "--all", "-A")
+	want := "virtualmachinegroup dev/shop created\nvirtualmachinegroup dev/site created\nvirtualmachine dev/db created\nvirtualmachine dev/web created\n"
+	if code != 0 || out != want {
+		t.Fatalf("exit code %d, %s\n%s", code, out, errOut)
+	}
+	for i, want := range [][]string{
+		{"/controllerrevisions"},
+		{"/namespaces/dev/virtualmachinegroups", `"name":"shop"`, `"groupName":"site"`, `"powerOnDelaySeconds":5`, `"tier":"shop"`, `"name":"web"},{`},
+		{"/namespaces/dev/virtualmachinegroups", `"name":"site"`, `"name":"shop"`},
+		{"/namespaces/dev/virtualmachines", `"name":"db"`},
+		{"/namespaces/dev/virtualmachines", `"name":"web"`},
+	} {
+		for _, text := range want {
+			if !strings.Contains(s.requests[i], text) {
+				t.Errorf("request %d has no %s:\n%s", i, text, s.requests[i])
+			}
+		}
+	}
+	if code, out, errOut = run(t, &apiServer{orphans: report, refuse: "virtualmachinegroups"}, "recover", "--all", "-A"); code == 0 || strings.Contains(out, "dev/db") ||
+		!strings.Contains(errOut, "making VirtualMachineGroup shop again") {
+		t.Errorf("without its group: exit code %d, %s%s; want no virtual machine, which would be listed no more", code, out, errOut)
 	}
 }
 

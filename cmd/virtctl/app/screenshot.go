@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -36,11 +37,8 @@ func newScreenshotCommand(f *Factory) *cobra.Command {
 }
 
 func (f *Factory) screenshot(ctx context.Context, name, file string) error {
-	out := f.streams.Out
-	if t, ok := out.(terminal); ok {
-		out = t.out // a picture is no text
-	}
-	if o, ok := out.(*os.File); ok && file == standardOutput && term.IsTerminal(int(o.Fd())) {
+	out := f.plainOut()
+	if file == standardOutput && isTerminal(out) {
 		return errors.New("--output -: standard output is a terminal, which would show no picture")
 	}
 	client, namespace, err := f.client()
@@ -61,4 +59,17 @@ func (f *Factory) screenshot(ctx context.Context, name, file string) error {
 	}
 	fmt.Fprintf(f.streams.ErrOut, "%s: %s\n", file, amount(int64(len(data))))
 	return nil
+}
+
+// plainOut is standard output for what is no text.
+func (f *Factory) plainOut() io.Writer {
+	if t, ok := f.streams.Out.(terminal); ok {
+		return t.out
+	}
+	return f.streams.Out
+}
+
+func isTerminal(out io.Writer) bool {
+	o, ok := out.(*os.File)
+	return ok && term.IsTerminal(int(o.Fd()))
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -160,32 +159,6 @@ func superfluous(all []vmv1alpha1.VirtualMachineSnapshot, keep int) []vmv1alpha1
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 	})
 	return ready[:max(len(ready)-keep, 0)]
-}
-
-// awaitState asks until something is so, and tells what it waits for. What is gone is an error
-// at once.
-func (f *Factory) awaitState(ctx context.Context, timeout time.Duration, unmet string, ask func(context.Context) (bool, string, error)) error {
-	told, last := "", ""
-	err := wait.PollUntilContextTimeout(ctx, waitInterval, timeout, true, func(ctx context.Context) (bool, error) {
-		done, state, err := ask(ctx)
-		switch {
-		case apierrors.IsNotFound(err):
-			last = "it is gone"
-			return false, err
-		case err != nil:
-			last = reason(err) // it may pass
-			return false, nil
-		}
-		if last = state; !done && last != told {
-			fmt.Fprintln(f.streams.ErrOut, last)
-			told = last
-		}
-		return done, nil
-	})
-	if err != nil {
-		return &exitError{code: 3, err: fmt.Errorf("%s (--timeout %s): %s", unmet, timeout, last)}
-	}
-	return nil
 }
 
 func newSnapshotRevertCommand(f *Factory) *cobra.Command {

@@ -31,11 +31,13 @@ func TestOnlyPrivilegedUsersNameAVMOfVSphere(t *testing.T) {
 		updated, stored runtime.Object
 		refused         string
 	}{
-		"creation without":              {machine("", ""), nil, ""},
-		"creation with a UUID":          {machine("u", ""), nil, "spec.instanceUUID"},
-		"creation with a provider ID":   {machine("", "p"), nil, "spec.providerID"},
-		"update that names a UUID":      {machine("u", ""), machine("", ""), "spec.instanceUUID"},
-		"update that names a provider":  {machine("", "p"), machine("", ""), "spec.providerID"},
+		"creation without":             {machine("", ""), nil, ""},
+		"creation with a UUID":         {machine("u", ""), nil, "spec.instanceUUID"},
+		"creation with a provider ID":  {machine("", "p"), nil, "spec.providerID"},
+		"update that names a UUID":     {machine("u", ""), machine("", ""), "spec.instanceUUID"},
+		"update that names a provider": {machine("", "p"), machine("", ""), "spec.providerID"},
+		"creation with its own provider ID": {&vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{UID: "uid"}, Spec: vmv1alpha1.VirtualMachineSpec{
+			ProviderID: "vsphere://" + apply.FirmwareUUID("uid"), Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: apply.FirmwareUUID("uid")}}}, nil, ""},
 		"update that keeps both":        {machine("u", "p"), machine("u", "p"), ""},
 		"creation with a BIOS UUID":     {bios("b", ""), nil, "spec.firmware.uuid"},
 		"creation with the server's":    {bios(apply.FirmwareUUID("uid"), "uid"), nil, ""},

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package copying is the admission check for what copies a virtual machine: another one
-// that is cloned from it, a request to publish it, and a snapshot of it.
+// that is cloned from it, a template of such ones, a request to publish it, and a snapshot of it.
 //
 // Guarantee: only who may update a virtual machine may have a copy of it made. A copy gives
 // away all that is on its disks, which may be what a Secret held that the guest was told.
@@ -66,6 +66,11 @@ func copied(obj any) (source, field string) {
 	case *vmv1alpha1.VirtualMachine:
 		if o != nil && o.Spec.Image != nil && o.Spec.Image.Kind == vmv1alpha1.MachineImageKind {
 			return o.Spec.Image.Name, "spec.image"
+		}
+	case *vmv1alpha1.VirtualMachineTemplate:
+		if o != nil {
+			source, field = copied(&vmv1alpha1.VirtualMachine{Spec: o.Spec.Template.Spec})
+			return source, "spec.template." + field
 		}
 	case *vmv1alpha1.VirtualMachinePublishRequest:
 		if o != nil {

@@ -39,6 +39,12 @@ func snapshot(of string) runtime.Object {
 	return &vmv1alpha1.VirtualMachineSnapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "now"}, Spec: vmv1alpha1.VirtualMachineSnapshotSpec{VMName: of}}
 }
 
+func template(kind, image string) runtime.Object {
+	o := &vmv1alpha1.VirtualMachineTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "web"}}
+	o.Spec.Template.Spec = machine(kind, image).(*vmv1alpha1.VirtualMachine).Spec
+	return o
+}
+
 func TestOnlyWhoMayUpdateAVirtualMachineMayHaveACopyOfIt(t *testing.T) {
 	for name, tc := range map[string]struct {
 		user            string
@@ -53,6 +59,10 @@ func TestOnlyWhoMayUpdateAVirtualMachineMayHaveACopyOfIt(t *testing.T) {
 		"no image":                         {"creator", machine("", ""), nil, ""},
 		"an image that is named at last":   {"creator", machine("VirtualMachine", "db"), machine("", ""), "spec.image"},
 		"a clone that is changed":          {"creator", machine("VirtualMachine", "db"), machine("VirtualMachine", "db"), ""},
+		"a template by who may":            {"editor", template("VirtualMachine", "db"), nil, ""},
+		"a template by who may not":        {"creator", template("VirtualMachine", "db"), nil, "spec.template.spec.image"},
+		"a template of an image":           {"creator", template("VirtualMachineImage", "db"), nil, ""},
+		"a template that is labelled":      {"creator", template("VirtualMachine", "db"), template("VirtualMachine", "db"), ""},
 		"a request by who may":             {"editor", publish("now", "db"), nil, ""},
 		"a snapshot by who may":            {"editor", snapshot("db"), nil, ""},
 		"a snapshot by who may not":        {"creator", snapshot("db"), nil, "spec.vmName"},

@@ -9,7 +9,8 @@
 //     .protected or is protected. Only privileged users may add, change or remove one.
 //   - So is an annotation that keeps a virtual machine from being deleted, and, once its
 //     object is there, one that keeps it from being powered on.
-//   - The check holds for every kind and every endpoint that takes an object.
+//   - The check holds for every kind and every endpoint that takes an object, and for the
+//     metadata that templates give to what the controllers, who are privileged, make of them.
 //   - Keys that stay as they are never refuse a request.
 package protectedkeys
 
@@ -25,6 +26,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
 
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
@@ -55,13 +57,11 @@ func (a *Admission) Validate(_ context.Context, request admission.Attributes, _ 
 		return isProtected(key) || strings.HasPrefix(key, vmv1alpha1.CheckDeletePrefix) ||
 			request.GetOperation() != admission.Create && strings.HasPrefix(key, vmv1alpha1.CheckPowerOnPrefix)
 	}
-	var changed []string
-	for _, key := range changedKeys(stored.annotations, updated.annotations, annotation) {
-		changed = append(changed, fmt.Sprintf("metadata.annotations[%s]", key))
-	}
-	for _, key := range changedKeys(stored.labels, updated.labels, isProtected) {
-		changed = append(changed, fmt.Sprintf("metadata.labels[%s]", key))
-	}
+	changed := changedIn("metadata", stored, updated, annotation)
+	// What is made of a template is new, and may be kept from being powered on.
+	changed = append(changed, changedIn("spec.template.metadata", ofTemplate(request.GetOldObject()), ofTemplate(request.GetObject()), func(key string) bool {
+		return isProtected(key) || strings.HasPrefix(key, vmv1alpha1.CheckDeletePrefix)
+	})...)
 	if len(changed) == 0 {
 		return nil
 	}
@@ -89,6 +89,31 @@ func metadata(obj runtime.Object) keys {
 		return keys{}
 	}
 	return keys{annotations: accessor.GetAnnotations(), labels: accessor.GetLabels()}
+}
+
+// ofTemplate are the keys of what is made of obj, if it is a template or has one.
+func ofTemplate(obj runtime.Object) keys {
+	switch o := obj.(type) {
+	case *vmv1alpha1.VirtualMachineTemplate:
+		return keys{o.Spec.Template.Metadata.Annotations, o.Spec.Template.Metadata.Labels}
+	case *clusterv1alpha1.MachineSet:
+		return keys{o.Spec.Template.Metadata.Annotations, o.Spec.Template.Metadata.Labels}
+	case *clusterv1alpha1.MachineDeployment:
+		return keys{o.Spec.Template.Metadata.Annotations, o.Spec.Template.Metadata.Labels}
+	}
+	return keys{}
+}
+
+// changedIn names the protected keys that differ in the metadata at path.
+func changedIn(path string, stored, updated keys, annotation func(key string) bool) []string {
+	var changed []string
+	for _, key := range changedKeys(stored.annotations, updated.annotations, annotation) {
+		changed = append(changed, fmt.Sprintf("%s.annotations[%s]", path, key))
+	}
+	for _, key := range changedKeys(stored.labels, updated.labels, isProtected) {
+		changed = append(changed, fmt.Sprintf("%s.labels[%s]", path, key))
+	}
+	return changed
 }
 
 // changedKeys returns, sorted, the protected keys that differ.

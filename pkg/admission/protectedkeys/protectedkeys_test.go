@@ -4,6 +4,7 @@
 package protectedkeys
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
 
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
@@ -74,6 +76,51 @@ func TestWhoMayChangeProtectedKeys(t *testing.T) {
 		err := New("operator").Validate(t.Context(), request, nil)
 		if (err == nil) != tc.allowed || err != nil && !apierrors.IsForbidden(err) {
 			t.Errorf("%s: answer %v, want allowed = %v", name, err, tc.allowed)
+		}
+	}
+}
+
+// Controllers make of templates what their author may not make himself.
+func TestTemplatesGiveNoProtectedKeys(t *testing.T) {
+	const powerOn, remove, steers = vmv1alpha1.CheckPowerOnPrefix + "cmdb", vmv1alpha1.CheckDeletePrefix + "backup", "vm.slipway.dev.protected/recovered"
+	of := map[string]func(annotations, labels map[string]string) runtime.Object{
+		"VirtualMachineTemplate": func(annotations, labels map[string]string) runtime.Object {
+			o := &vmv1alpha1.VirtualMachineTemplate{}
+			o.Spec.Template.Metadata = vmv1alpha1.TemplateMetadata{Annotations: annotations, Labels: labels}
+			return o
+		},
+		"MachineSet": func(annotations, labels map[string]string) runtime.Object {
+			o := &clusterv1alpha1.MachineSet{}
+			o.Spec.Template.Metadata = clusterv1alpha1.ObjectMeta{Annotations: annotations, Labels: labels}
+			return o
+		},
+		"MachineDeployment": func(annotations, labels map[string]string) runtime.Object {
+			o := &clusterv1alpha1.MachineDeployment{}
+			o.Spec.Template.Metadata = clusterv1alpha1.ObjectMeta{Annotations: annotations, Labels: labels}
+			return o
+		},
+	}
+	for kind, make := range of {
+		for name, tc := range map[string]struct {
+			object, old runtime.Object
+			refused     string
+		}{
+			"an annotation that steers":      {make(map[string]string{steers: ""}, nil), nil, "spec.template.metadata.annotations[" + steers + "]"},
+			"a label that does":              {make(nil, map[string]string{steers: ""}), nil, "spec.template.metadata.labels[" + steers + "]"},
+			"an annotation that keeps":       {make(map[string]string{remove: ""}, nil), make(nil, nil), "spec.template.metadata.annotations[" + remove + "]"},
+			"one that a privileged user set": {make(map[string]string{steers: ""}, nil), make(map[string]string{steers: ""}, nil), ""},
+			"one that delays power on":       {make(map[string]string{powerOn: ""}, nil), make(nil, nil), ""},
+			"others":                         {make(map[string]string{"a": ""}, map[string]string{"a": ""}), nil, ""},
+		} {
+			operation := admission.Create
+			if tc.old != nil {
+				operation = admission.Update
+			}
+			request := admission.NewAttributesRecord(tc.object, tc.old, schema.GroupVersionKind{}, "n", "v", schema.GroupVersionResource{}, "", operation, nil, false, &user.DefaultInfo{Name: "alice"})
+			err := New("operator").Validate(t.Context(), request, nil)
+			if tc.refused == "" && err != nil || tc.refused != "" && (!apierrors.IsForbidden(err) || !strings.Contains(err.Error(), tc.refused)) {
+				t.Errorf("%s, %s: answer %v, want one that says %q", kind, name, err, tc.refused)
+			}
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,12 +34,12 @@ const (
 	defaultDomainPasswordKey = "domain-password"
 )
 
-// gatherBootstrap reads the Secrets that the bootstrap section names, and no
+// gatherBootstrap reads the Secrets that the bootstrap of the pass names, and no
 // others, and compares what they have with what the image understands. Secrets are not
 // watched: a missing one is looked for again after a time.
 func (r *reconciler) gatherBootstrap(ctx context.Context, p *pass, image *vmv1alpha1.VirtualMachineImage) (*provider.BootstrapData, error) {
 	misfit := func(secret []string) bool {
-		errs := fitting.Properties(image, p.vm.Spec.Bootstrap, secret)
+		errs := fitting.Properties(image, p.bootstrap, secret)
 		if len(errs) == 0 {
 			return false
 		}
@@ -48,23 +47,19 @@ func (r *reconciler) gatherBootstrap(ctx context.Context, p *pass, image *vmv1al
 		p.again(lookAgainDelay)
 		return true
 	}
-	if p.vm.Spec.Bootstrap == nil {
+	if p.bootstrap == nil {
 		if misfit(nil) {
 			return nil, nil
 		}
 		meta.RemoveStatusCondition(&p.vm.Status.Conditions, vmv1alpha1.ConditionBootstrapReady)
 		return nil, nil
 	}
-	data, err := readBootstrap(ctx, r.secrets, p.vm.Namespace, p.vm.Spec.Bootstrap)
-	var unusable *dataError
-	switch {
-	case errors.As(err, &unusable):
-		setFalse(p.vm, p.now, vmv1alpha1.ConditionBootstrapReady, unusable.reason, strings.ReplaceAll(err.Error(), "\n", "; "))
-		p.again(lookAgainDelay)
-		return nil, nil
-	case err != nil:
-		setFalse(p.vm, p.now, vmv1alpha1.ConditionBootstrapReady, vmv1alpha1.ReasonError, err.Error())
-		return nil, err
+	data, err := readBootstrap(ctx, r.machineSecrets(p), p.vm.Namespace, p.bootstrap)
+	if err != nil {
+		if p.secret != nil {
+			err = fmt.Errorf("with the bootstrap data of Machine %q: %w", p.machine.machine.Name, err)
+		}
+		return nil, r.badBootstrap(p, err)
 	}
 	if misfit(slices.AppendSeq([]string{}, maps.Keys(data.VAppProperties))) {
 		return nil, nil

@@ -53,7 +53,7 @@ type claims struct {
 }
 
 func newClaims(host kubernetes.Interface) (*claims, error) {
-	f := informers.NewSharedInformerFactoryWithOptions(host, 0, informers.WithTransform(controller.WithoutManagedFields))
+	f := informers.NewSharedInformerFactoryWithOptions(host, 0, informers.WithTransform(controller.AsKept))
 	claimInformer, volumeInformer := f.Core().V1().PersistentVolumeClaims().Informer(), f.Core().V1().PersistentVolumes().Informer()
 	attachmentInformer := f.Storage().V1().VolumeAttachments().Informer()
 	err := errors.Join(

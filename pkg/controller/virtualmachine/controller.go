@@ -48,6 +48,7 @@ type reconciler struct {
 	secrets   secretReader
 	classes   *storageClasses
 	addresses AddressClaims
+	machines  Machines
 	claims    *claims
 	caches    controller.Store[*vmv1alpha1.VirtualMachineImageCache]
 	cachesOf  func(item string) ([]*vmv1alpha1.VirtualMachineImageCache, error)
@@ -76,8 +77,8 @@ type chain interface {
 // New makes a controller that does nothing until Run, and registers the informers
 // and indexes that it needs. It must be called before the informers are started.
 func New(d Deps) (*Controller, error) {
-	if d.Client == nil || d.Informers == nil || d.Host == nil || d.Provider == nil || d.Recorder == nil || d.Addresses == nil {
-		return nil, errors.New("virtual machine controller: client, informers, host, provider, recorder and addresses are required")
+	if d.Client == nil || d.Informers == nil || d.Host == nil || d.Provider == nil || d.Recorder == nil || d.Addresses == nil || d.Machines == nil {
+		return nil, errors.New("virtual machine controller: client, informers, host, provider, recorder, addresses and machines are required")
 	}
 	d.setDefaults()
 	informers := d.Informers.Vm().V1alpha1()
@@ -103,6 +104,7 @@ func New(d Deps) (*Controller, error) {
 	}
 	e := newEnqueuer(queue, vms, own, d.Recorder, d.Provider.Unread)
 	e.Mine = func(vm *vmv1alpha1.VirtualMachine) bool { return d.Shares.Held(d.Shares.Of(vm)) }
+	d.Machines.Watch(e.machines())
 	firsts := newFirsts()
 	reader := newObjectReader(d.Client.InstancetypeV1alpha1(), d.Informers, revisions, d.Host.CoreV1())
 	classes := newStorageClasses(d.Host)
@@ -114,6 +116,7 @@ func New(d Deps) (*Controller, error) {
 		client:    d.Client.VmV1alpha1(),
 		secrets:   secretsOf(d.Host),
 		addresses: d.Addresses,
+		machines:  d.Machines,
 		claims:    claims,
 		caches:    caches,
 		cachesOf:  cachesOf(cacheInformer.GetIndexer(), caches),
@@ -212,7 +215,8 @@ func (c *Controller) register() ([]cache.InformerSynced, error) {
 		{Informer: vm.ClusterVirtualMachineImages().Informer(), Handler: e.Related(indexByImage, byName)},
 		{Informer: vm.VirtualMachineImageCaches().Informer(), Handler: c.caches.Handler()},
 		{Informer: vm.VirtualMachineImageCaches().Informer(), Handler: e.caches()},
-		{Informer: vm.VirtualMachineGroups().Informer(), Handler: e.groups(vm.VirtualMachines().Informer().GetIndexer())},
+		{Informer: vm.VirtualMachineGroups().Informer(), Handler: e.groups(vm.VirtualMachines().Informer().GetIndexer(), vm.VirtualMachineGroups().Lister())},
+		{Informer: vm.VirtualMachines().Informer(), Handler: e.members(vm.VirtualMachineGroups().Lister())},
 		{Informer: vm.VirtualMachineSnapshots().Informer(), Handler: e.Related(indexBySnapshot, byName)},
 		{Informer: vm.Zones().Informer(), Handler: e.zones()},
 		{Informer: vm.VCenters().Informer(), Handler: e.zones()},

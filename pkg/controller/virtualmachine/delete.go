@@ -21,9 +21,7 @@ import (
 // the finalizer. Of what the virtual machine refers to only the claims of its addresses are
 // looked at, so nothing else that is missing can hold the deletion up.
 func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
-	if isPaused(p.vm) {
-		markPaused(p.vm, p.now, "deletion is paused by annotation "+vmv1alpha1.AnnotationPaused)
-		summarize(p.vm)
+	if p.paused("deletion") {
 		return nil
 	}
 	if !hasFinalizer(p.vm) {
@@ -41,9 +39,11 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
 	}
 	markUnpaused(p.vm)
 	if held := p.vm.HeldDeletion(); held != "" {
+		result, err := r.provider.ReportVirtualMachine(ctx, r.request(p))
+		result.Apply(&p.vm.Status, p.vm.Generation, p.now)
 		setFalse(p.vm, p.now, vmv1alpha1.ConditionReady, vmv1alpha1.ReasonHeldByCheck, "deletion is "+held)
 		summarize(p.vm)
-		return nil
+		return p.outcome(err, "reading")
 	}
 	setFalse(p.vm, p.now, vmv1alpha1.ConditionReady, vmv1alpha1.ReasonDeleting, "")
 	summarize(p.vm)

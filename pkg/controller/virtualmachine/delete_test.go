@@ -100,6 +100,7 @@ func TestDeletionIsHeldByAnAnnotationAndSaysSo(t *testing.T) {
 		vm.Annotations = map[string]string{vmv1alpha1.CheckDeletePrefix + "backup": "the nightly copy runs"}
 	}), photon())
 	h.api.markDeleted("vm")
+	h.provider.seen = func(req *provider.Request) { req.VM.Status.NodeName = "esx-2" }
 	for range 2 {
 		if result := h.pass(); result != (controller.Result{}) {
 			t.Errorf("result %+v, want none: the change of the annotation wakes it", result)
@@ -112,6 +113,9 @@ func TestDeletionIsHeldByAnAnnotationAndSaysSo(t *testing.T) {
 	if c == nil || c.Reason != vmv1alpha1.ReasonHeldByCheck ||
 		c.Message != "deletion is held by annotation delete.check.vm.slipway.dev/backup (the nightly copy runs)" {
 		t.Errorf("Ready is %+v, want it to say what holds the deletion", c)
+	}
+	if got := h.vm().Status.NodeName; got != "esx-2" {
+		t.Errorf("the node is %q, want that which vSphere shows meanwhile", got)
 	}
 	if got := h.vm().Status.PrintableStatus; got != "DeletionHeldByCheck" {
 		t.Errorf("printable status %q, want DeletionHeldByCheck", got)

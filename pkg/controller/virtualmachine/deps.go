@@ -34,7 +34,7 @@ type Deps struct {
 	Client versioned.Interface
 	// Informers watch our kinds. New registers what it needs; Run starts them.
 	// They must have no resync of their own and be in the form that the server
-	// has returned; only controller.WithoutManagedFields may be applied.
+	// has returned; only controller.AsKept may be applied.
 	Informers externalversions.SharedInformerFactory
 	// Host is the cluster that has Secrets, claims, and the ControllerRevisions of
 	// versions before they were objects of our own API.
@@ -48,6 +48,8 @@ type Deps struct {
 	Prober Prober
 	// Addresses claims addresses of pools.
 	Addresses AddressClaims
+	// Machines are those of Kubernetes clusters whose infrastructure virtual machines are.
+	Machines Machines
 	// Policy says what happens to references to instance types;
 	// synchronizer.PolicyReference when empty.
 	Policy synchronizer.Policy

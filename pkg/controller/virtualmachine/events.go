@@ -4,6 +4,7 @@
 package virtualmachine
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -52,6 +53,9 @@ func transitions(old, now *vmv1alpha1.VirtualMachine) []event {
 	}
 	if !isTrue(old, vmv1alpha1.ConditionCreated) && isTrue(now, vmv1alpha1.ConditionCreated) {
 		normal("Created", "The vSphere virtual machine is created: "+now.Status.UniqueID)
+	}
+	if m := now.Status.Machine; m != nil && (old.Status.Machine == nil || old.Status.Machine.Name != m.Name || old.Status.Machine.APIGroup != m.APIGroup) {
+		normal("MachineFound", fmt.Sprintf("The virtual machine is the infrastructure of Machine %q of %s", m.Name, m.APIGroup))
 	}
 	if was, is := old.Status.PowerState, now.Status.PowerState; was != is {
 		switch {

@@ -34,6 +34,7 @@ type prerequisites struct {
 // cloud-init is to do again what it does at the first boot.
 func (r *reconciler) gather(ctx context.Context, p *pass) (prerequisites, error) {
 	var got prerequisites
+	boots, machineErr := r.gatherMachine(ctx, p)
 	if isTrue(p.vm, vmv1alpha1.ConditionCreated) {
 		var err error
 		if bootsAnew(p.vm) {
@@ -47,14 +48,16 @@ func (r *reconciler) gather(ctx context.Context, p *pass) (prerequisites, error)
 	} else {
 		got.image, imageErr = r.gatherImage(ctx, p)
 	}
-	got.bootstrap, bootstrapErr = r.gatherBootstrap(ctx, p, got.image)
-	got.rest = p.effective != nil &&
+	if boots {
+		got.bootstrap, bootstrapErr = r.gatherBootstrap(ctx, p, got.image)
+	}
+	got.rest = boots && p.effective != nil &&
 		holds(p.vm, vmv1alpha1.ConditionSynchronized) &&
 		holds(p.vm, vmv1alpha1.ConditionVolumesReady) &&
 		holds(p.vm, vmv1alpha1.ConditionBootstrapReady) &&
 		holds(p.vm, vmv1alpha1.ConditionAddressesReady) && p.addressesRecorded()
 	got.ready = got.rest && holds(p.vm, vmv1alpha1.ConditionImageReady)
-	return got, errors.Join(imageErr, bootstrapErr)
+	return got, errors.Join(machineErr, imageErr, bootstrapErr)
 }
 
 // gatherImage finds the image. A virtual machine that adopts one of vSphere by
@@ -62,7 +65,7 @@ func (r *reconciler) gather(ctx context.Context, p *pass) (prerequisites, error)
 func (r *reconciler) gatherImage(ctx context.Context, p *pass) (*vmv1alpha1.VirtualMachineImage, error) {
 	ref := p.vm.Spec.Image
 	if ref == nil {
-		if p.vm.Spec.ProviderID != "" {
+		if p.vm.NamesAnotherVM() {
 			meta.RemoveStatusCondition(&p.vm.Status.Conditions, vmv1alpha1.ConditionImageReady)
 			return nil, nil
 		}

@@ -12,7 +12,9 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	vmlisters "github.com/slipway-dev/slipway/pkg/generated/listers/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/record"
 )
 
 // indexByGroup has the virtual machines that name a group.
@@ -102,11 +104,14 @@ func (r *reconciler) placement(vm *vmv1alpha1.VirtualMachine) *provider.Placemen
 
 // groups handles the events of groups: those of their virtual machines are queued for which
 // something is another now.
-func (e *enqueuer) groups(vms cache.Indexer) cache.ResourceEventHandler {
+func (e *enqueuer) groups(vms cache.Indexer, groups vmlisters.VirtualMachineGroupLister) cache.ResourceEventHandler {
 	wake := func(key string, old, group *vmv1alpha1.VirtualMachineGroup) {
 		named, err := vms.ByIndex(indexByGroup, key)
 		if err != nil {
 			return // only for an index that does not exist
+		}
+		if group != nil && (old == nil || !record.SameGroup(old, group)) {
+			e.keepers(groups, group.Namespace, group.Name)
 		}
 		for _, obj := range named {
 			if vm := obj.(*vmv1alpha1.VirtualMachine); memberOf(vm, old) != memberOf(vm, group) {

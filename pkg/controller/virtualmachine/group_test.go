@@ -147,8 +147,12 @@ func TestAGroupWakesTheVMsForWhichSomethingIsAnother(t *testing.T) {
 				}
 			}), []string{"inherits"}},
 			{"it tells what it sees of a member", update(func() { group.Status.Members[0].PowerState = on }), nil},
+			{"it is labelled, which is kept with one", update(func() { group.Labels = map[string]string{"a": "b"} }), []string{"inherits"}},
+			{"who keeps it goes", func() error {
+				return a.api.VmV1alpha1().VirtualMachines("ns").Delete(ctx, "inherits", metav1.DeleteOptions{})
+			}, []string{"inherits", "own"}},
 			{"it names one no more", update(func() { group.Spec.BootOrder = group.Spec.BootOrder[:1] }), []string{"own"}},
-			{"deleted", func() error { return groups.Delete(ctx, "all", metav1.DeleteOptions{}) }, []string{"inherits", "own"}},
+			{"deleted", func() error { return groups.Delete(ctx, "all", metav1.DeleteOptions{}) }, []string{"own"}},
 		} {
 			if err := step.do(); err != nil {
 				t.Fatalf("%s: %v", step.name, err)
@@ -197,5 +201,13 @@ func TestTheProviderIsToldWhereTheOthersOfTheGroupAre(t *testing.T) {
 				t.Errorf("placement (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestTheProviderIsToldWhichGroupsAreKeptWithAVM(t *testing.T) {
+	h := newHarness(t, running(inGroup(on)), photon(), groupOf("", "vm"))
+	h.pass()
+	if got := h.provider.requests[0].Groups; !got.Known || len(got.Kept) != 1 || got.Kept[0].Name != "all" {
+		t.Errorf("groups that are kept with it: %+v, want all", got)
 	}
 }

@@ -47,6 +47,7 @@ func assembleWith(t *testing.T, p provider.Provider, objects ...runtime.Object) 
 		Provider:  p,
 		Recorder:  a.events,
 		Addresses: &pools{},
+		Machines:  &fakeMachines{},
 	})
 	if err != nil {
 		t.Fatal(err)

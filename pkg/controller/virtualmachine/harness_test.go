@@ -82,6 +82,7 @@ type scripted struct {
 	provider.Provider
 	update   func(*provider.Request) (<-chan error, error)
 	remove   func(*provider.Request) error
+	seen     func(*provider.Request)
 	requests []*provider.Request
 	reverted *provider.Kept
 	deletes  int
@@ -120,6 +121,14 @@ func (s *scripted) DeleteVirtualMachine(_ context.Context, req *provider.Request
 		return provider.Result{}, nil
 	}
 	return provider.Result{}, s.remove(req)
+}
+
+// ReportVirtualMachine tells what seen does to the status.
+func (s *scripted) ReportVirtualMachine(_ context.Context, req *provider.Request) (provider.Result, error) {
+	if s.seen == nil {
+		return provider.Result{}, nil
+	}
+	return resultOf(req, func(req *provider.Request) (<-chan error, error) { s.seen(req); return nil, nil })
 }
 
 // resultOf makes a result of what update does to the status of a copy.
@@ -194,6 +203,7 @@ type harness struct {
 	provider *scripted
 	events   *journal
 	pools    *pools
+	machines *fakeMachines
 	clock    time.Time
 	// behind keeps the caches as they are instead of refreshing them before
 	// every pass.
@@ -214,6 +224,7 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		provider: &scripted{},
 		events:   &journal{},
 		pools:    &pools{},
+		machines: &fakeMachines{},
 		clock:    time.Unix(1_700_000_000, 0),
 	}
 	informers := externalversions.NewSharedInformerFactory(h.api, 0)
@@ -255,6 +266,7 @@ func newHarness(t testing.TB, objects ...runtime.Object) *harness {
 		reader:    newObjectReader(h.api.InstancetypeV1alpha1(), informers, revisions, h.host.CoreV1()),
 		provider:  h.provider,
 		addresses: h.pools,
+		machines:  h.machines,
 		labels:    func(string) map[string]string { return nil },
 		shares:    undivided{},
 		recorder:  h.events,

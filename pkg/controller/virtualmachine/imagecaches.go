@@ -23,13 +23,9 @@ const (
 )
 
 // itemIndexer finds the caches of an item.
-var itemIndexer = cache.Indexers{indexByItem: func(obj any) ([]string, error) {
-	c, ok := obj.(*vmv1alpha1.VirtualMachineImageCache)
-	if !ok {
-		return nil, nil
-	}
-	return []string{cacheKey(c.Spec.ContentLibrary)}, nil
-}}
+var itemIndexer = cache.Indexers{indexByItem: controller.IndexBy(func(c *vmv1alpha1.VirtualMachineImageCache) []string {
+	return []string{cacheKey(c.Spec.ContentLibrary)}
+})}
 
 // cachesOf finds the caches of an item in the store of an informer.
 func cachesOf(indexer cache.Indexer, store controller.Store[*vmv1alpha1.VirtualMachineImageCache]) func(string) ([]*vmv1alpha1.VirtualMachineImageCache, error) {

@@ -7,6 +7,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
@@ -27,13 +28,13 @@ const (
 
 // indexers find the virtual machines that an object concerns.
 var indexers = cache.Indexers{
-	indexByClass: byVM(func(vm *vmv1alpha1.VirtualMachine) []string {
+	indexByClass: controller.IndexBy(func(vm *vmv1alpha1.VirtualMachine) []string {
 		if vm.Spec.ClassName == "" {
 			return nil
 		}
 		return []string{vm.Namespace + "/" + vm.Spec.ClassName}
 	}),
-	indexByImage: byVM(func(vm *vmv1alpha1.VirtualMachine) []string {
+	indexByImage: controller.IndexBy(func(vm *vmv1alpha1.VirtualMachine) []string {
 		var keys []string
 		add := func(ref *vmv1alpha1.VirtualMachineImageRef) {
 			switch {
@@ -54,37 +55,39 @@ var indexers = cache.Indexers{
 		}
 		return keys
 	}),
-	indexByOrigin: byVM(func(vm *vmv1alpha1.VirtualMachine) []string {
+	indexByOrigin: controller.IndexBy(func(vm *vmv1alpha1.VirtualMachine) []string {
 		if ref := vm.Spec.Image; ref != nil && ref.Kind == vmv1alpha1.MachineImageKind && !isTrue(vm, vmv1alpha1.ConditionCreated) {
 			return []string{vm.Namespace + "/" + ref.Name}
 		}
 		return nil
 	}),
-	indexByStorageClass: byVM(func(vm *vmv1alpha1.VirtualMachine) []string {
+	indexByStorageClass: controller.IndexBy(func(vm *vmv1alpha1.VirtualMachine) []string {
 		return provider.StorageClassesOf(vm.Spec.StorageClass, vm.Spec.BootDisk, vm.Spec.Volumes)
 	}),
-	indexBySource: byVM(sources),
-	indexBySnapshot: byVM(func(vm *vmv1alpha1.VirtualMachine) []string {
+	indexBySource: controller.IndexBy(sources),
+	indexBySnapshot: controller.IndexBy(func(vm *vmv1alpha1.VirtualMachine) []string {
 		if vm.Spec.CurrentSnapshotName == "" {
 			return nil
 		}
 		return []string{vm.Namespace + "/" + vm.Spec.CurrentSnapshotName}
 	}),
-	indexByClaim: byVM(func(vm *vmv1alpha1.VirtualMachine) []string {
+	indexByClaim: controller.IndexBy(func(vm *vmv1alpha1.VirtualMachine) []string {
 		var keys []string
 		for _, name := range claimNames(vm) {
 			keys = append(keys, vm.Namespace+"/"+name)
 		}
 		return keys
 	}),
-	indexByCache: byVM(func(vm *vmv1alpha1.VirtualMachine) []string {
+	indexByCache: controller.IndexBy(func(vm *vmv1alpha1.VirtualMachine) []string {
 		if name, ok := vm.Labels[vmv1alpha1.LabelImageCache]; ok {
 			return []string{name}
 		}
 		return nil
 	}),
-	indexByGroup: byVM(byGroup),
-	indexUnplaced: byVM(func(vm *vmv1alpha1.VirtualMachine) []string {
+	indexByGroup:   controller.IndexBy(byGroup),
+	indexByMachine: controller.IndexBy(byMachine),
+	indexByCluster: controller.IndexBy(byCluster),
+	indexUnplaced: controller.IndexBy(func(vm *vmv1alpha1.VirtualMachine) []string {
 		if provider.ZoneOf(vm) != "" {
 			return nil
 		}
@@ -94,16 +97,6 @@ var indexers = cache.Indexers{
 
 // clusterKey is the index value of an image of all namespaces.
 func clusterKey(name string) string { return "/" + name }
-
-func byVM(values func(*vmv1alpha1.VirtualMachine) []string) cache.IndexFunc {
-	return func(obj any) ([]string, error) {
-		vm, ok := obj.(*vmv1alpha1.VirtualMachine)
-		if !ok {
-			return nil, nil
-		}
-		return values(vm), nil
-	}
-}
 
 // sources are the index values of the instance type and the preference of vm: of
 // the one that spec names, which may not be there yet, and of the one in use,

@@ -6,6 +6,7 @@ package virtualmachine
 import (
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
@@ -26,6 +27,13 @@ type pass struct {
 	vmi *vmv1alpha1.VirtualMachineInstance
 	// effective is nil when the size or a preference could not be resolved.
 	effective *vmv1alpha1.VirtualMachineInstanceSpec
+	// machine is what is known of the Machine whose infrastructure the virtual machine is, nil
+	// for none.
+	machine *machineFacts
+	// bootstrap is that of the spec, with the data of the Machine. secret is that with the data,
+	// if this pass has read it.
+	bootstrap *vmv1alpha1.VirtualMachineBootstrap
+	secret    *corev1.Secret
 	// captured are the revisions that the status names only since this pass.
 	captured []*itv1alpha1.ControllerRevision
 	// claims are those of the volumes, by the name of the volume, as far as they were read.

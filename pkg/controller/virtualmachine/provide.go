@@ -31,6 +31,10 @@ const (
 // callProvider hands the virtual machine to the provider. It never waits for an
 // operation, unless the controller was asked to block.
 func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisites) error {
+	if p.nowhere() {
+		setFalse(p.vm, p.now, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites, "waiting for "+vmv1alpha1.ConditionMachineReady)
+		return nil
+	}
 	copies, err := r.awaitCopies(ctx, p, ready.image)
 	if err != nil || copies.wait {
 		return err
@@ -95,8 +99,10 @@ func (r *reconciler) request(p *pass) *provider.Request {
 	priority, _ := Priority(p.vm, controller.PriorityDefaultGeneric)
 	return &provider.Request{
 		VM: p.vm, NamespaceLabels: r.labels(p.vm.Namespace), Effective: p.effective, Claims: p.claims, Priority: priority, Now: p.now,
+		Zone:      p.machine.zone(p.vm),
 		Placement: r.placement(p.vm),
 		Revisions: r.revisionsOf(p),
+		Groups:    r.namespace(p.vm.Namespace).GroupsOf(p.vm),
 	}
 }
 

@@ -4,6 +4,8 @@
 package virtualmachine
 
 import (
+	"cmp"
+	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,7 +29,7 @@ func setReady(vm *vmv1alpha1.VirtualMachine, probed verdict, now time.Time) {
 // asked last, and only of one that runs as desired.
 func readiness(vm *vmv1alpha1.VirtualMachine, probed verdict) verdict {
 	if !isTrue(vm, vmv1alpha1.ConditionCreated) {
-		return because(vm, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites)
+		return naming(vm, because(vm, vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonWaitingForPrerequisites))
 	}
 	if c := unreachable(vm); c != nil {
 		return verdict{metav1.ConditionUnknown, c.Reason, c.Message}
@@ -67,6 +69,21 @@ func because(vm *vmv1alpha1.VirtualMachine, conditionType, reason string) verdic
 		return verdict{metav1.ConditionFalse, c.Reason, c.Message}
 	}
 	return verdict{status: metav1.ConditionFalse, reason: reason}
+}
+
+// naming tells of a virtual machine that waits for prerequisites which it lacks: a Machine shows
+// no other condition of it than Ready.
+func naming(vm *vmv1alpha1.VirtualMachine, v verdict) verdict {
+	if v.reason != vmv1alpha1.ReasonWaitingForPrerequisites {
+		return v
+	}
+	for _, conditionType := range vmv1alpha1.CreatePrerequisites {
+		if c := findCondition(vm, conditionType); c != nil && c.Status != metav1.ConditionTrue {
+			v.message = fmt.Sprintf("%s is %s: %s", c.Type, c.Status, cmp.Or(c.Message, c.Reason))
+			break
+		}
+	}
+	return v
 }
 
 // waitsForTools says whether readiness depends on VMware Tools, which do not run.

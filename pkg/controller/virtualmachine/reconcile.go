@@ -47,6 +47,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	ctx = bound
 
 	p := newPass(original, r.now())
+	p.machine = r.machineFacts(p.vm)
 	var passErr error
 	if p.vm.DeletionTimestamp != nil {
 		passErr = r.reconcileDelete(ctx, p)
@@ -91,9 +92,7 @@ func combine(ctx context.Context, p *pass, passErr, persistErr error) (controlle
 // reconcileNormal brings a virtual machine that is not being deleted towards its
 // spec.
 func (r *reconciler) reconcileNormal(ctx context.Context, p *pass) error {
-	if isPaused(p.vm) {
-		markPaused(p.vm, p.now, "reconciling is paused by annotation "+vmv1alpha1.AnnotationPaused)
-		summarize(p.vm)
+	if p.paused("reconciling") {
 		return nil
 	}
 	if !hasFinalizer(p.vm) {

@@ -43,12 +43,6 @@ func hasFinalizer(vm *vmv1alpha1.VirtualMachine) bool {
 	return slices.Contains(vm.Finalizers, vmv1alpha1.VirtualMachineFinalizer)
 }
 
-// isPaused says whether a user paused vm; any value of the annotation counts.
-func isPaused(vm *vmv1alpha1.VirtualMachine) bool {
-	_, ok := vm.Annotations[vmv1alpha1.AnnotationPaused]
-	return ok
-}
-
 // runs says whether vSphere reports vm as powered on or suspended: that is when
 // its instance exists.
 func runs(vm *vmv1alpha1.VirtualMachine) bool {

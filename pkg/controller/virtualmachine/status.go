@@ -44,8 +44,15 @@ func derive(vm *vmv1alpha1.VirtualMachine) {
 	}
 }
 
+// What a Machine of Cluster API takes of addresses: how many, and how long each.
+const (
+	maxMachineAddresses = 256
+	maxMachineAddress   = 256
+)
+
 // addresses are the host name and the addresses of the guest in the form of the
-// Cluster API contract, the primary ones first. Link-local ones lead nowhere.
+// Cluster API contract, the primary ones first. Link-local ones lead nowhere. A Machine would
+// take none of them if it could not take all.
 func addresses(vm *vmv1alpha1.VirtualMachine) []vmv1alpha1.MachineAddress {
 	n := vm.Status.Network
 	if n == nil {
@@ -54,7 +61,7 @@ func addresses(vm *vmv1alpha1.VirtualMachine) []vmv1alpha1.MachineAddress {
 	var all []vmv1alpha1.MachineAddress
 	add := func(kind, address string) {
 		a := vmv1alpha1.MachineAddress{Type: kind, Address: address}
-		if address != "" && !slices.Contains(all, a) {
+		if address != "" && len(address) <= maxMachineAddress && len(all) < maxMachineAddresses && !slices.Contains(all, a) {
 			all = append(all, a)
 		}
 	}

@@ -5,6 +5,7 @@ package virtualmachine
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -209,5 +210,22 @@ func TestProvisionedStaysAfterPowerOff(t *testing.T) {
 	derive(vm)
 	if !*vm.Status.Initialization.Provisioned {
 		t.Error("provisioned became false")
+	}
+}
+
+// A Machine takes none of its addresses if it could not take all.
+func TestNoMoreAndNoLongerAddressesAreListedThanAMachineTakes(t *testing.T) {
+	vm := fresh()
+	vm.Status.Network = &vmv1alpha1.VirtualMachineNetworkStatus{HostName: strings.Repeat("h", 257), PrimaryIP4: "192.0.2.1"}
+	for i := range 10 {
+		var all []string
+		for j := range 32 {
+			all = append(all, fmt.Sprintf("198.51.%d.%d/24", i, j))
+		}
+		vm.Status.Network.Interfaces = append(vm.Status.Network.Interfaces, vmv1alpha1.VirtualMachineNetworkInterfaceStatus{IPAddresses: all})
+	}
+	got := addresses(vm)
+	if len(got) != 256 || got[0] != (vmv1alpha1.MachineAddress{Type: "InternalIP", Address: "192.0.2.1"}) {
+		t.Errorf("%d addresses, the first %v; want 256, the primary one first", len(got), got[0])
 	}
 }

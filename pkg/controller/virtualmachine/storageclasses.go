@@ -44,7 +44,7 @@ type storageClasses struct {
 }
 
 func newStorageClasses(host kubernetes.Interface) *storageClasses {
-	f := informers.NewSharedInformerFactoryWithOptions(host, 0, informers.WithTransform(controller.WithoutManagedFields))
+	f := informers.NewSharedInformerFactoryWithOptions(host, 0, informers.WithTransform(controller.AsKept))
 	return &storageClasses{factory: f, informer: f.Storage().V1().StorageClasses().Informer()}
 }
 

@@ -28,28 +28,19 @@ const (
 )
 
 var indexers = cache.Indexers{
-	indexByMember: byGroup(func(g *group) []string {
+	indexByMember: controller.IndexBy(func(g *group) []string {
 		var keys []string
 		for _, m := range g.Members() {
 			keys = append(keys, memberKey(cmp.Or(m.Kind, vmv1alpha1.MachineMemberKind), g.Namespace, m.Name))
 		}
 		return keys
 	}),
-	indexByParent: byGroup(func(g *group) []string {
+	indexByParent: controller.IndexBy(func(g *group) []string {
 		if g.Spec.GroupName == "" {
 			return nil
 		}
 		return []string{g.Namespace + "/" + g.Spec.GroupName}
 	}),
-}
-
-func byGroup(values func(*group) []string) cache.IndexFunc {
-	return func(obj any) ([]string, error) {
-		if g, ok := obj.(*group); ok {
-			return values(g), nil
-		}
-		return nil, nil
-	}
 }
 
 func memberKey(kind, namespace, name string) string { return kind + "/" + namespace + "/" + name }

@@ -77,12 +77,9 @@ type Controller struct {
 // indexByMachine has the snapshots of a virtual machine.
 const indexByMachine = "machine"
 
-var indexers = cache.Indexers{indexByMachine: func(obj any) ([]string, error) {
-	if s, ok := obj.(*snapshot); ok {
-		return []string{s.Namespace + "/" + s.Spec.VMName}, nil
-	}
-	return nil, nil
-}}
+var indexers = cache.Indexers{indexByMachine: controller.IndexBy(func(s *snapshot) []string {
+	return []string{s.Namespace + "/" + s.Spec.VMName}
+})}
 
 // New makes a controller that does nothing until Run, and registers the informers and
 // indexes that it needs. It must be called before the informers are started.

@@ -47,7 +47,7 @@ func (p *pass) create(ctx context.Context) error {
 		return p.waitForPrerequisites(ctx)
 	}
 	w := p.want.Clone()
-	w.Retried, w.Record = p.retried(), plan.Record(p.req.VM, p.req.Revisions)
+	w.Retried, w.Record = p.retried(), plan.Record(p.req)
 	op := p.engine.driver.Create(w, p.keepChecked(0))
 	parts := []any{w.Effective, w.Image.Spec, w.CloneOf}
 	if w.ImageCache != nil {

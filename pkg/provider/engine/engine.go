@@ -59,6 +59,9 @@ type Options struct {
 	// MissingGrace is how long a virtual machine has to be missing before it is made
 	// again, or before its object may go. Defaults to a minute.
 	MissingGrace time.Duration
+	// RecordPause is how long a record that was just written stays while no more than labels
+	// and annotations of its object change. Defaults to a minute.
+	RecordPause time.Duration
 	// OfferTimeout bounds how long a free place is kept for one object. Defaults to 30
 	// seconds.
 	OfferTimeout time.Duration
@@ -103,6 +106,9 @@ func New(o Options) *Engine {
 	}
 	if o.OfferTimeout <= 0 {
 		o.OfferTimeout = 30 * time.Second
+	}
+	if o.RecordPause <= 0 {
+		o.RecordPause = time.Minute
 	}
 	if o.MissingGrace <= 0 {
 		o.MissingGrace = time.Minute

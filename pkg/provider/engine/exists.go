@@ -6,6 +6,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"time"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
@@ -20,11 +21,7 @@ func (p *pass) exists(ctx context.Context, s driver.Sighting) error {
 		return p.refuse()
 	}
 	p.tellChecked()
-	in := plan.Input{
-		VM: p.req.VM, Want: p.want, Machine: s.Machine, Facts: s.Machine.Facts(p.want),
-		Owned: s.Ownership == driver.Own, Revisions: p.req.Revisions,
-		Last: p.rec.last, Now: p.req.Now, Progress: p.engine.progressOf(p.key),
-	}
+	in := p.input(s)
 	switch {
 	case p.rec.running != nil:
 		p.merge(plan.Report(in))
@@ -44,6 +41,29 @@ func (p *pass) exists(ctx context.Context, s driver.Sighting) error {
 	return p.update(ctx, in)
 }
 
+// input is what a plan is made of.
+func (p *pass) input(s driver.Sighting) plan.Input {
+	return plan.Input{
+		VM: p.req.VM, Want: p.want, Machine: s.Machine, Facts: s.Machine.Facts(p.want),
+		Owned: s.Ownership == driver.Own, Revisions: p.req.Revisions, Groups: p.req.Groups,
+		Last: p.rec.last, Recorded: p.rec.recorded, RecordPause: p.engine.opts.RecordPause, Now: p.req.Now, Progress: p.engine.progressOf(p.key),
+	}
+}
+
+// ReportVirtualMachine implements provider.Provider.
+func (e *Engine) ReportVirtualMachine(_ context.Context, req *provider.Request) (provider.Result, error) {
+	p := e.newPass(req)
+	defer e.passed(p.key)
+	s := e.driver.Look(p.want.Identity)
+	if s.State == driver.Unknown {
+		return p.Result, p.unknown(s)
+	}
+	if s.State == driver.Exists && s.Ownership == driver.Own {
+		p.merge(plan.Report(p.input(s)))
+	}
+	return p.Result, nil
+}
+
 // update carries out the plan.
 func (p *pass) update(ctx context.Context, in plan.Input) error {
 	next, err := plan.Make(in)
@@ -58,14 +78,13 @@ func (p *pass) update(ctx context.Context, in plan.Input) error {
 	p.merge(next.Result)
 	if next.Operation == nil {
 		p.Attached, p.AttachedKnown = in.Facts.Attached, in.Facts.Readable && p.engine.driver.Synced()
-		if !next.Held && p.rec.last != nil {
-			p.engine.change(p.key, p.uid(), func(r *record) { r.last = nil })
-		}
+		p.settle(next.Held)
 		if len(next.Unresolved) > 0 {
 			err = errors.Join(err, p.lookAgain())
 		}
 		return err
 	}
+	p.records = next.Records
 	serr := p.start(ctx, *next.Operation)
 	if isRefused(serr) {
 		p.waitForPlace(next.Operation.Kind)
@@ -74,6 +93,23 @@ func (p *pass) update(ctx context.Context, in plan.Input) error {
 		return serr
 	}
 	return err
+}
+
+// settle forgets what a pass that starts nothing has no use for.
+func (p *pass) settle(held bool) {
+	last := !held && p.rec.last != nil
+	recorded := !p.rec.recorded.IsZero() && p.req.Now.Sub(p.rec.recorded) >= p.engine.opts.RecordPause
+	if !last && !recorded {
+		return
+	}
+	p.engine.change(p.key, p.uid(), func(r *record) {
+		if last {
+			r.last = nil
+		}
+		if recorded {
+			r.recorded = time.Time{}
+		}
+	})
 }
 
 // waitForPlace says that an operation waits for others of its kind.
@@ -102,7 +138,7 @@ func (p *pass) complete(ctx context.Context, m driver.Machine) error {
 		return nil
 	}
 	w := p.want.Clone()
-	w.Record = plan.Record(p.req.VM, p.req.Revisions)
+	w.Record = plan.Record(p.req)
 	return p.startCreate(ctx, m.Complete(w), "complete", w.Effective)
 }
 

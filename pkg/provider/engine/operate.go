@@ -42,7 +42,7 @@ func (p *pass) start(ctx context.Context, op driver.Operation) error {
 	}
 	opCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(e.base, func() { cancel(context.Cause(e.base)) })
-	rec.running = &running{of: p.of, uid: p.ofUID, op: op, fingerprint: plan.Fingerprint(op), interrupt: func() { cancel(context.Canceled) }}
+	rec.running = &running{of: p.of, uid: p.ofUID, op: op, fingerprint: plan.Fingerprint(op), records: p.records, interrupt: func() { cancel(context.Canceled) }}
 	e.records[p.key] = rec
 	ended := make(chan error, 1)
 	key, run := p.key, rec.running
@@ -109,6 +109,9 @@ func (r *record) remember(run *running, err error, failure driver.Failure, now t
 		return
 	case err != nil && failure == driver.Interrupted:
 		return
+	}
+	if run.records && err == nil {
+		r.recorded = now
 	}
 	r.last = r.last.After(kind, run.fingerprint, err, failure, now)
 }

@@ -6,6 +6,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -138,6 +139,49 @@ func TestWhatSucceedsWithoutEffectIsTriedLessAndLessOften(t *testing.T) {
 			t.Errorf("power state %s: a value that does not stick keeps the VM off", req.VM.Status.PowerState)
 		}
 		s.driver.Stubborn(string(req.VM.UID), false)
+	})
+}
+
+// A controller of somebody's that writes what it sees into annotations.
+func TestWhoAnnotatesAllTheTimeReconfiguresOnceAMinute(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		req := s.running("vm")
+		seen := func() int { return s.driver.Ran(driver.KindReconfigure) }
+		backedUp := func() string {
+			c := meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionBackupUpToDate)
+			return string(c.Status) + " " + c.Reason
+		}
+		before := seen()
+		for second := range 180 {
+			req.VM.Annotations = map[string]string{"seen": strconv.Itoa(second)}
+			err := s.pass(req)
+			if after, again := provider.AsRequeue(err); err != nil && (!again || after <= 0 || after > time.Minute) {
+				t.Fatalf("second %d: %v, want another pass within the minute", second, err)
+			}
+			time.Sleep(time.Second)
+		}
+		if n := seen() - before; n != 3 {
+			t.Errorf("%d reconfigurations in 3 minutes, want one in each", n)
+		}
+		if got := backedUp(); got != "False Pending" {
+			t.Errorf("BackupUpToDate is %s while the record is behind", got)
+		}
+
+		before = seen()
+		req.VM.Generation++
+		if err := s.pass(req); err != nil || seen() != before+1 || backedUp() != "True Succeeded" {
+			t.Errorf("error %v, %d reconfigurations, BackupUpToDate %s; want another spec recorded at once", err, seen()-before, backedUp())
+		}
+
+		req.VM.Annotations = map[string]string{"seen": "last"}
+		after, again := provider.AsRequeue(s.pass(req))
+		if !again {
+			t.Fatal("nobody looks again at what is pending")
+		}
+		time.Sleep(after)
+		if err := s.pass(req); err != nil || backedUp() != "True Succeeded" {
+			t.Errorf("after the pause: error %v, BackupUpToDate %s", err, backedUp())
+		}
 	})
 }
 

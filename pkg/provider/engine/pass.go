@@ -28,6 +28,8 @@ type pass struct {
 	// keeps how they end, and ofUID its UID. It is that of key but for a publication.
 	of    provider.Key
 	ofUID types.UID
+	// records: the operation of the plan writes the record of the object.
+	records bool
 	// rec is the record as it was when the pass began.
 	rec record
 }

@@ -37,28 +37,17 @@ func (e *Engine) Publish(ctx context.Context, pub *provider.Publication) (*provi
 
 // publish makes the operation, if the virtual machine is as it has to be.
 func (p *pass) publish(s driver.Sighting, pub *provider.Publication) (driver.Operation, error) {
-	refuse := func(reason, format string, args ...any) (driver.Operation, error) {
-		return driver.Operation{}, &provider.PublishRefusedError{
-			Condition: vmv1alpha1.ConditionSourceValid, Reason: reason, Message: fmt.Sprintf("VirtualMachine %q ", pub.Source.Name) + fmt.Sprintf(format, args...),
+	refuse := func(reason, what string) error {
+		return &provider.PublishRefusedError{
+			Condition: vmv1alpha1.ConditionSourceValid, Reason: reason, Message: fmt.Sprintf("VirtualMachine %q %s", pub.Source.Name, what),
 		}
 	}
+	facts, err := p.usable(s, refuse)
 	switch {
-	case s.State == driver.Unknown:
-		p.engine.await(p.key, p.uid())
-		return driver.Operation{}, provider.ErrUnknownState
-	case s.State == driver.Absent || s.Ownership != driver.Own:
-		return refuse(vmv1alpha1.ReasonNotFound, "is not in vSphere")
-	}
-	facts := s.Machine.Facts(p.want)
-	switch {
-	case facts.Trouble != "" || !facts.Readable:
-		return refuse(vmv1alpha1.ReasonNotReady, "cannot be read: %s", facts.Trouble)
-	case facts.Paused:
-		return refuse(vmv1alpha1.ReasonNotReady, "is paused by an administrator")
-	case facts.Unfinished:
-		return refuse(vmv1alpha1.ReasonNotReady, "is not created")
+	case err != nil:
+		return driver.Operation{}, err
 	case facts.PowerState != vmv1alpha1.PoweredOff:
-		return refuse(vmv1alpha1.ReasonNotReady, "is %s, and only one that is PoweredOff can be published", facts.PowerState)
+		return driver.Operation{}, refuse(vmv1alpha1.ReasonNotReady, fmt.Sprintf("is %s, and only one that is PoweredOff can be published", facts.PowerState))
 	}
 	kept := *pub
 	kept.VM = nil

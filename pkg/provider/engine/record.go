@@ -24,6 +24,9 @@ type record struct {
 	// last is how operations ended, by kind, since there was nothing to do. It is
 	// replaced and never changed.
 	last plan.Outcomes
+	// recorded is when a reconfiguration last wrote the record of the object, until a pass
+	// finds that long ago.
+	recorded time.Time
 	// checked is what was found out about prerequisites, until a status has it.
 	checked *checked
 	// absent is what is known of a virtual machine that is not shown.
@@ -44,6 +47,8 @@ type running struct {
 	op  driver.Operation
 	// fingerprint of op.
 	fingerprint uint64
+	// records: op writes the record.
+	records bool
 	// interrupt ends it.
 	interrupt func()
 	// progress is how far it has come, in percent.
@@ -61,7 +66,7 @@ type absence struct {
 }
 
 func (r *record) empty() bool {
-	return r.running == nil && r.last == nil && r.checked == nil && r.absent == nil && !r.gone && r.published == nil && !r.awaits
+	return r.running == nil && r.last == nil && r.recorded.IsZero() && r.checked == nil && r.absent == nil && !r.gone && r.published == nil && !r.awaits
 }
 
 // snapshot returns a copy of the record of an object, and forgets what is known of an

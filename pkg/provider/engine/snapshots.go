@@ -58,24 +58,29 @@ func (e *Engine) Snapshot(ctx context.Context, s *provider.Snapshot) (*provider.
 
 // snapshotted are the facts of a virtual machine whose snapshots can be told.
 func (p *pass) snapshotted(seen driver.Sighting, s *provider.Snapshot) (driver.Facts, error) {
-	refuse := func(reason, format string, args ...any) (driver.Facts, error) {
-		return driver.Facts{}, &provider.SnapshotRefusedError{Reason: reason, Message: fmt.Sprintf("VirtualMachine %q ", s.Source.Name) + fmt.Sprintf(format, args...)}
-	}
+	return p.usable(seen, func(reason, what string) error {
+		return &provider.SnapshotRefusedError{Reason: reason, Message: fmt.Sprintf("VirtualMachine %q %s", s.Source.Name, what)}
+	})
+}
+
+// usable are the facts of a virtual machine with which something is done for another object.
+// refuse is told why nothing can be.
+func (p *pass) usable(seen driver.Sighting, refuse func(reason, what string) error) (driver.Facts, error) {
 	switch {
 	case seen.State == driver.Unknown:
 		p.engine.await(p.key, p.uid())
 		return driver.Facts{}, provider.ErrUnknownState
 	case seen.State == driver.Absent || seen.Ownership != driver.Own:
-		return refuse(vmv1alpha1.ReasonNotFound, "is not in vSphere")
+		return driver.Facts{}, refuse(vmv1alpha1.ReasonNotFound, "is not in vSphere")
 	}
 	facts := seen.Machine.Facts(p.want)
 	switch {
 	case facts.Trouble != "" || !facts.Readable:
-		return refuse(vmv1alpha1.ReasonNotReady, "cannot be read: %s", facts.Trouble)
+		return driver.Facts{}, refuse(vmv1alpha1.ReasonNotReady, "cannot be read: "+facts.Trouble)
 	case facts.Paused:
-		return refuse(vmv1alpha1.ReasonNotReady, "is paused by an administrator")
+		return driver.Facts{}, refuse(vmv1alpha1.ReasonNotReady, "is paused by an administrator")
 	case facts.Unfinished:
-		return refuse(vmv1alpha1.ReasonNotReady, "is not created")
+		return driver.Facts{}, refuse(vmv1alpha1.ReasonNotReady, "is not created")
 	}
 	return facts, nil
 }

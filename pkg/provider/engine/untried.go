@@ -20,7 +20,7 @@ import (
 //
 //  1. The instance UUID of the vSphere VM is the UID of the object, which no
 //     object had before. Whoever makes a vSphere VM with it has read the object;
-//     one that names an instance UUID or a provider ID itself is excluded.
+//     one that names an instance UUID or another provider ID than its own is excluded.
 //  2. Since alone, this process is the only one that works on virtual machines.
 //     The time of creation in an object is cut to the second before, so that an
 //     object with one that is not before alone was made after alone: whoever
@@ -36,7 +36,7 @@ import (
 func untried(vm *vmv1alpha1.VirtualMachine, alone time.Time) bool {
 	return !alone.IsZero() && !vm.CreationTimestamp.Time.Before(alone) &&
 		vm.DeletionTimestamp == nil &&
-		vm.Spec.InstanceUUID == "" && vm.Spec.ProviderID == "" &&
+		vm.Spec.InstanceUUID == "" && !vm.NamesAnotherVM() &&
 		vm.Status.UniqueID == "" && vm.Status.InstanceUUID == "" &&
 		!meta.IsStatusConditionTrue(vm.Status.Conditions, vmv1alpha1.ConditionCreated)
 }

@@ -43,6 +43,14 @@ func (f *Fleet[M]) DeleteVirtualMachine(ctx context.Context, req *provider.Reque
 	return f.call(req, func(m M) (provider.Result, error) { return m.DeleteVirtualMachine(ctx, req) })
 }
 
+// ReportVirtualMachine implements provider.Provider.
+func (f *Fleet[M]) ReportVirtualMachine(ctx context.Context, req *provider.Request) (provider.Result, error) {
+	if provider.ZoneOf(req.VM) == "" && f.of(req.VM) == "" {
+		return provider.Result{}, nil
+	}
+	return f.call(req, func(m M) (provider.Result, error) { return m.ReportVirtualMachine(ctx, req) })
+}
+
 // call asks the member of the virtual machine. It is noted before: one that is asked while
 // it ends refuses, and who waits for the next one must not be forgotten.
 func (f *Fleet[M]) call(req *provider.Request, ask func(M) (provider.Result, error)) (r provider.Result, err error) {

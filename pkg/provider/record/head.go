@@ -23,7 +23,7 @@ import (
 // something that virtual machines of before lack.
 const Schema = 1
 
-// MaxHead bounds a head, in characters: a UID and three numbers.
+// MaxHead bounds a head, in characters: a UID and four numbers.
 const MaxHead = 256
 
 // Head says of which object a record is, and of what state of it: what is compared in every
@@ -38,6 +38,9 @@ type Head struct {
 	// Sum is that of labels, annotations and the names of the captured revisions, which
 	// change without a generation.
 	Sum string
+	// Groups is the sum of what it keeps of groups; empty for none. It says nothing about the
+	// virtual machine, and Compare does not ask for it.
+	Groups string
 }
 
 // HeadOf is the head of the record of vm.
@@ -91,7 +94,11 @@ func (h Head) String() string {
 	if h == (Head{}) {
 		return ""
 	}
-	return fmt.Sprintf("%d/%s/%d/%s", h.Schema, h.UID, h.Generation, h.Sum)
+	text := fmt.Sprintf("%d/%s/%d/%s", h.Schema, h.UID, h.Generation, h.Sum)
+	if h.Groups != "" {
+		text += "." + h.Groups
+	}
+	return text
 }
 
 // ParseHead reads the text of a head. What is none, or one of a later form, is that of no
@@ -109,7 +116,8 @@ func ParseHead(text string) Head {
 	if err != nil || gerr != nil || schema < 1 || generation < 0 {
 		return Head{}
 	}
-	return Head{Schema: schema, UID: types.UID(parts[1]), Generation: generation, Sum: parts[3]}
+	sum, groups, _ := strings.Cut(parts[3], ".")
+	return Head{Schema: schema, UID: types.UID(parts[1]), Generation: generation, Sum: sum, Groups: groups}
 }
 
 // Age compares a record with an object.
@@ -125,6 +133,21 @@ const (
 	// Absent: there is no record of the object.
 	Absent Age = "Absent"
 )
+
+// With is h as it is with groups: with those of before as long as they are not known.
+func (h Head) With(groups Groups, before Head) Head {
+	h.Groups = groups.sum
+	if !groups.Known {
+		h.Groups = before.Groups
+	}
+	return h
+}
+
+// SameGeneration reports whether h and now are heads of one state of the spec, by one schema.
+func (h Head) SameGeneration(now Head) bool {
+	h.Sum, h.Groups = now.Sum, now.Groups
+	return h == now
+}
 
 // Compare says how old the record of head h is beside the object of head now.
 func (h Head) Compare(now Head) Age {

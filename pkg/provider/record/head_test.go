@@ -68,7 +68,7 @@ func TestAnObjectIsMadeAgainAsItWas(t *testing.T) {
 	lost := machine()
 	lost.Status.Zone = "east"
 	lost.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{Name: "u1.small", ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "revision-1"}}
-	text, err := Text(lost, []*itv1alpha1.ControllerRevision{revision()})
+	text, err := Text(lost, []*itv1alpha1.ControllerRevision{revision()}, Groups{}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestAnObjectIsMadeAgainAsItWas(t *testing.T) {
 func TestAnObjectWithoutItsRevisionsIsNotRecorded(t *testing.T) {
 	vm := machine()
 	vm.Status.PreferenceRef = &vmv1alpha1.PreferenceRef{ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "lost"}}
-	if text, err := Text(vm, []*itv1alpha1.ControllerRevision{revision()}); err == nil || errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), `"lost"`) {
+	if text, err := Text(vm, []*itv1alpha1.ControllerRevision{revision()}, Groups{}, ""); err == nil || errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), `"lost"`) {
 		t.Errorf("text %q, error %v; want one that names the revision", text, err)
 	}
 }

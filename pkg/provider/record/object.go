@@ -15,15 +15,23 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// Text is the text of the record of vm and the revisions that it has captured. The error is
+// Text is the text of the record of vm, the revisions that it has captured and the groups that
+// it keeps, which are those of before, the record that there is, as long as they are not known. The error is
 // ErrTooLarge when there can be none, and another one while a revision is not among those.
-func Text(vm *vmv1alpha1.VirtualMachine, revisions []*itv1alpha1.ControllerRevision) (string, error) {
+func Text(vm *vmv1alpha1.VirtualMachine, revisions []*itv1alpha1.ControllerRevision, groups Groups, before string) (string, error) {
 	for _, name := range RevisionNames(vm) {
 		if !slices.ContainsFunc(revisions, func(r *itv1alpha1.ControllerRevision) bool { return r.Name == name }) {
 			return "", fmt.Errorf("the ControllerRevision %q, which the virtual machine has captured, cannot be read", name)
 		}
 	}
-	return Of(vm, revisions...).Encode()
+	out := Of(vm, revisions...)
+	out.Groups = groups.Kept
+	if !groups.Known {
+		if was, err := Decode(before); err == nil && was.UID == vm.UID {
+			out.Groups = was.Groups
+		}
+	}
+	return out.Encode()
 }
 
 // keptOf are those of labels or annotations that are part of a record.
@@ -37,7 +45,12 @@ func keptOf(m map[string]string) map[string]string {
 func (r *Record) Describes(vm *vmv1alpha1.VirtualMachine) bool {
 	return r.UID == vm.UID && equality.Semantic.DeepEqual(r.Spec, vm.Spec) &&
 		sameKeys(r.Labels, vm.Labels) && sameKeys(r.Annotations, vm.Annotations) &&
-		slices.Equal(RevisionNames(r.captured()), RevisionNames(vm))
+		r.Captures(vm)
+}
+
+// Captures reports whether r has the revisions that vm has captured.
+func (r *Record) Captures(vm *vmv1alpha1.VirtualMachine) bool {
+	return slices.Equal(RevisionNames(r.captured()), RevisionNames(vm))
 }
 
 func sameKeys(a, b map[string]string) bool { return maps.Equal(keptOf(a), keptOf(b)) }

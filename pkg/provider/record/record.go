@@ -57,6 +57,8 @@ type Record struct {
 	// Revisions are those of its instance type and its preference, with name, labels, data
 	// and revision.
 	Revisions []itv1alpha1.ControllerRevision `json:"revisions,omitempty"`
+	// Groups are those that its virtual machine keeps: the one that it is in first.
+	Groups []Group `json:"groups,omitempty"`
 }
 
 // Of returns the record of vm and the revisions that it was made of. They share nothing

@@ -75,6 +75,7 @@ func settled(req *provider.Request) func() bool {
 
 // Each step is a patch of the spec of a VM that runs, and stays so.
 func TestInterfacesOfARunningVMComeGoAndMoveByTheirNames(t *testing.T) {
+	t.Parallel()
 	type nic = vmv1alpha1.VirtualMachineNetworkInterface
 	ready := startVCenter(t)
 	addNetwork(t, ready, "blue")
@@ -134,6 +135,7 @@ func TestInterfacesOfARunningVMComeGoAndMoveByTheirNames(t *testing.T) {
 
 // A VM of before there were records, whose status alone says which adapter is whose.
 func TestAVMWithoutARecordKeepsItsAdapters(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	addNetwork(t, ready, "blue")
 	p, calls := startProvider(t, ready, nil)
@@ -160,6 +162,7 @@ func TestAVMWithoutARecordKeepsItsAdapters(t *testing.T) {
 }
 
 func TestWhatARunningVMCannotTakeOfItsAdaptersWaitsForARestart(t *testing.T) {
+	t.Parallel()
 	type nic = vmv1alpha1.VirtualMachineNetworkInterface
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
@@ -203,6 +206,7 @@ func TestWhatARunningVMCannotTakeOfItsAdaptersWaitsForARestart(t *testing.T) {
 }
 
 func TestAnAdapterIsBackedByTheKindOfItsNetwork(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -241,6 +245,7 @@ func TestAnAdapterIsBackedByTheKindOfItsNetwork(t *testing.T) {
 }
 
 func TestWhatIsNoNetworkForAVMIsSaid(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	uplinks := ""

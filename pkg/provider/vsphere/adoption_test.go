@@ -65,6 +65,7 @@ func exists(t *testing.T, ready vcenter.Ready, id string) bool {
 }
 
 func TestAVMThatIsNamedIsTakenOverAndThenOurs(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -86,6 +87,7 @@ func TestAVMThatIsNamedIsTakenOverAndThenOurs(t *testing.T) {
 }
 
 func TestAVMWithoutOurKeyIsNotDeleted(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -143,6 +145,7 @@ func moveIn(t *testing.T, vm *object.VirtualMachine) {
 
 // Who takes a VM over needs no image.
 func TestAVMThatIsNamedIsWaitedForWithoutAnImage(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -164,6 +167,7 @@ func TestAVMThatIsNamedIsWaitedForWithoutAnImage(t *testing.T) {
 
 // vCenter may carry out part of a create: the VM has our UUID and no key.
 func TestAVMOfACreateThatDiedBeforeItsKeyIsOurs(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)

@@ -28,6 +28,7 @@ func says(st *vmv1alpha1.VirtualMachineStatus, kind, reason string, words ...str
 }
 
 func TestS10AVMReachesNoNetworkThatIsNotAllowed(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, func(s *settings) { s.Networks = []string{"/DC0/network/tenants"} })
 	l := newLoop(t, p)
@@ -65,6 +66,7 @@ func TestS10AVMReachesNoNetworkThatIsNotAllowed(t *testing.T) {
 }
 
 func TestS10NoDeviceOfAHostIsAllowedByDefault(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	with := func(name string, gpu, host string) *vmv1alpha1.VirtualMachineDevices {
 		d := &vmv1alpha1.VirtualMachineDevices{}

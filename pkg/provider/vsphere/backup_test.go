@@ -57,6 +57,7 @@ func backedUp(l *loop, counted *calls, req *provider.Request) int {
 }
 
 func TestANewVMKeepsItsRecordWithoutAnotherReconfiguration(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
 		t.Run(name, func(t *testing.T) {
@@ -78,6 +79,7 @@ func TestANewVMKeepsItsRecordWithoutAnotherReconfiguration(t *testing.T) {
 }
 
 func TestARecordFollowsGenerationLabelsAndAnnotationsAndNoStatus(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -110,6 +112,7 @@ func TestARecordFollowsGenerationLabelsAndAnnotationsAndNoStatus(t *testing.T) {
 }
 
 func TestARecordIsWrittenWithOtherChanges(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -127,6 +130,7 @@ func TestARecordIsWrittenWithOtherChanges(t *testing.T) {
 }
 
 func TestAnObjectThatIsTooLargeKeepsTheRecordOfBefore(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -157,6 +161,7 @@ func TestAnObjectThatIsTooLargeKeepsTheRecordOfBefore(t *testing.T) {
 
 // A store that was put back to a time before the last changes.
 func TestWhatARestoredStoreHasForgottenIsNotTakenBack(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -212,6 +217,7 @@ func TestWhatARestoredStoreHasForgottenIsNotTakenBack(t *testing.T) {
 
 // VMs of versions that kept no records.
 func TestAVMOfBeforeGetsOnceWhatItLacks(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)

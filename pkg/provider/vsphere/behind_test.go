@@ -309,6 +309,7 @@ func TestWhatHappensBehindOurBack(t *testing.T) {
 
 // A VM that nobody can reach is not destroyed, and not made anew; its object waits.
 func TestADeletionWaitsForWhatCannotBeReached(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)

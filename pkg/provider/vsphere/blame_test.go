@@ -22,6 +22,7 @@ func saying(req *provider.Request, kind, text string) func() bool {
 }
 
 func TestWhatVSphereRefusesIsNamedByItsFieldAndValue(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	const said = `spec.guestID "1": reconfiguring vm-`
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {

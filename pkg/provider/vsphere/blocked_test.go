@@ -19,6 +19,7 @@ import (
 
 // A question blocks the power-on that it comes with, for as long as nobody answers it.
 func TestAQuestionOfVSphereIsShownUntilItIsAnswered(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -51,6 +52,7 @@ func TestAQuestionOfVSphereIsShownUntilItIsAnswered(t *testing.T) {
 }
 
 func TestAFailedGuestCustomizationIsShown(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)

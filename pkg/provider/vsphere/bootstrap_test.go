@@ -19,6 +19,7 @@ import (
 )
 
 func TestLinuxPrepCustomizesTheFirstStart(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
 		t.Run(name, func(t *testing.T) {
@@ -57,6 +58,7 @@ func guestOf(t *testing.T, ready vcenter.Ready, req *provider.Request) *vimtypes
 }
 
 func TestVAppPropertiesAreSetBeforePowerOn(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -80,6 +82,7 @@ func TestVAppPropertiesAreSetBeforePowerOn(t *testing.T) {
 }
 
 func TestAnInterruptedCreateIsFinishedAndNotMadeAnew(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -110,6 +113,7 @@ func TestAnInterruptedCreateIsFinishedAndNotMadeAnew(t *testing.T) {
 }
 
 func TestSysprepCustomizesTheFirstStart(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -147,6 +151,7 @@ func extraOf(t *testing.T, ready vcenter.Ready, vm string) map[string]string {
 }
 
 func TestDataOfTheFirstStartDoesNotStayAndComesBackForANewInstance(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -192,6 +197,7 @@ func TestDataOfTheFirstStartDoesNotStayAndComesBackForANewInstance(t *testing.T)
 }
 
 func TestIgnitionIsToldAndItsDataRemoved(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)

@@ -22,6 +22,7 @@ import (
 )
 
 func TestTheCatalogueListsALibraryOnce(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	addItem(t, ready, "installer", library.ItemTypeISO)
@@ -46,6 +47,7 @@ func TestTheCatalogueListsALibraryOnce(t *testing.T) {
 }
 
 func TestTheCatalogueDescribesItemsAndTemplates(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	items, err := p.driver.Images().Items(t.Context(), "slipway")
@@ -97,6 +99,7 @@ func TestTheCatalogueDescribesItemsAndTemplates(t *testing.T) {
 }
 
 func TestTheCatalogueTellsWhatIsNotThereFromWhatItCannotRead(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	addItem(t, ready, "installer", library.ItemTypeISO)
@@ -145,6 +148,7 @@ func TestTheCatalogueTellsWhatIsNotThereFromWhatItCannotRead(t *testing.T) {
 }
 
 func TestAnItemThatGoesWhileItsLibraryIsListedIsLeftOut(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	addItem(t, ready, "installer", library.ItemTypeISO)
 	m := libraries(t, ready)

@@ -44,6 +44,7 @@ func driveOf(t *testing.T, ready vcenter.Ready, name string) (iso string, connec
 }
 
 func TestDiscsAreInsertedAndEjectedLive(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -84,6 +85,7 @@ func TestDiscsAreInsertedAndEjectedLive(t *testing.T) {
 }
 
 func TestAnISOItemWithoutFileIsNamed(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)

@@ -22,7 +22,6 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
-	"github.com/slipway-dev/slipway/test/simulated"
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
@@ -97,20 +96,12 @@ func wantClaim(req *provider.Request, volume string, claim provider.Claim) {
 
 func dropClaims(req *provider.Request) { req.Effective.Volumes, req.Claims = nil, nil }
 
-func newest(t *testing.T, versions ...string) []vcenter.Ready {
-	t.Helper()
-	var out []vcenter.Ready
-	for _, v := range versions {
-		t.Setenv(simulated.APIVersionOf, v)
-		out = append(out, startVCenter(t))
-	}
-	return out
-}
-
 func TestDisksOfClaimsOutliveTheirVMs(t *testing.T) {
-	versions := []string{"8.0.3.0", "9.1.0.0"}
-	for i, ready := range newest(t, versions...) {
-		t.Run(versions[i], func(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"8.0.3.0", "9.1.0.0"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			ready := startVCenter(t, withVersion(version))
 			p, counted := startProvider(t, ready, nil)
 			l := newLoop(t, p)
 			id := claimedDisk(t, ready)
@@ -173,7 +164,8 @@ func TestDisksOfClaimsOutliveTheirVMs(t *testing.T) {
 // A vCenter that takes places attaches disks where they belong, lets several VMs have one
 // if they share it, and would let them if they do not.
 func TestLateVersionsAttachDisksOfClaimsAtTheirPlaces(t *testing.T) {
-	ready := newest(t, "9.1.0.0")[0]
+	t.Parallel()
+	ready := startVCenter(t, withVersion("9.1.0.0"))
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	shared, own := claimedDisk(t, ready), claimedDisk(t, ready)
@@ -206,6 +198,7 @@ func TestLateVersionsAttachDisksOfClaimsAtTheirPlaces(t *testing.T) {
 }
 
 func TestReadOnlyClaimsAreAttachedSoThatNothingIsWritten(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -228,8 +221,6 @@ func TestReadOnlyClaimsAreAttachedSoThatNothingIsWritten(t *testing.T) {
 // disk, and all goes on by itself when the reason has gone.
 func TestFaultsOfVolumesAreToldAndPassed(t *testing.T) {
 	t.Parallel()
-	ready := startVCenter(t)
-	p, _ := startProvider(t, ready, nil)
 	for _, tc := range []struct{ call, fault, says string }{
 		{"CnsAttachVolume", "ResourceInUse", "is attached to a vSphere VM that no claim names: detach it there"},
 		{"CnsAttachVolume", "NotFound", "NotFound"},
@@ -247,12 +238,14 @@ func TestFaultsOfVolumesAreToldAndPassed(t *testing.T) {
 	} {
 		name := strings.ToLower(tc.call[3:] + "-" + tc.fault)
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ready := startVCenter(t)
+			p, _ := startProvider(t, ready, nil)
 			l := newLoop(t, p)
 			id := claimedDisk(t, ready)
-			req := newRequest(name, templateImage())
+			req := newRequest("web", templateImage())
 			order := "/volumes/fault?method=" + tc.call
 			fail := func() { control(t, ready, http.MethodPut, order+"&fault="+tc.fault) }
-			defer control(t, ready, http.MethodDelete, order)
 			told := func() bool {
 				st := &req.VM.Status
 				return reason(st, vmv1alpha1.ConditionConfigurationSynced) == "False Error" && strings.Contains(message(st, vmv1alpha1.ConditionConfigurationSynced), tc.says) &&
@@ -289,6 +282,7 @@ func TestFaultsOfVolumesAreToldAndPassed(t *testing.T) {
 // While nobody can tell which disks a VM has, or one of a claim cannot be detached, it is
 // not destroyed.
 func TestAVMIsNotDestroyedWithTheDiskOfAClaim(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		disturb, undo func(t *testing.T, ready vcenter.Ready, vm string)
 		// refused is true when the VM stays until it is undone.
@@ -369,6 +363,7 @@ func deleteUntilRefused(t *testing.T, l *loop, req *provider.Request) {
 }
 
 func TestAVMIsNotPoweredOnBeforeItMayHaveItsClaims(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)

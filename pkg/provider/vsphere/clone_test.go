@@ -109,6 +109,7 @@ func everythingOfItsOwn(t *testing.T, ready vcenter.Ready, l *loop) *provider.Re
 }
 
 func TestACloneHasTheDisksOfItsSourceAndNothingThatIsTheSourcesOwn(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -164,6 +165,7 @@ func snapshot(t *testing.T, vm *object.VirtualMachine, name string) {
 }
 
 func TestACloneOfASnapshotIsWhatItsSourceWasThen(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -189,6 +191,7 @@ func TestACloneOfASnapshotIsWhatItsSourceWasThen(t *testing.T) {
 }
 
 func TestWhatCannotBeClonedIsSaid(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -237,6 +240,7 @@ func TestWhatCannotBeClonedIsSaid(t *testing.T) {
 
 // A process that is killed sends nothing more after a call; what it has asked for goes on.
 func TestACloneIsMadeOnceWhereverItsProcessDies(t *testing.T) {
+	t.Parallel()
 	for _, method := range []string{"FindByUuid", "CloneVM_Task", "ReconfigVM_Task", "PowerOnVM_Task"} {
 		t.Run(method, func(t *testing.T) {
 			ready := startVCenter(t)

@@ -49,6 +49,7 @@ func (g *gate) hold() func() {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	conformance.Run(t, func(t *testing.T, createSlots int) *conformance.Target {
 		ready := startVCenter(t)
 		g := &gate{}

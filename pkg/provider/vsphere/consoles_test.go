@@ -47,6 +47,7 @@ func (refusing) Check() error { return errors.New("no change is permitted") }
 func identityOf(req *provider.Request) driver.Identity { return engine.Want(req).Identity }
 
 func TestAConsoleIsThatOfARunningVirtualMachineOfTheObject(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -107,6 +108,7 @@ func TestAConsoleIsThatOfARunningVirtualMachineOfTheObject(t *testing.T) {
 }
 
 func TestWhatHasNoConsoleSaysWhy(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)

@@ -21,6 +21,7 @@ import (
 // A backup proxy has the disks of other VMs attached, and so may any VM that an
 // administrator has helped himself with.
 func TestADeletedVMTakesNoDiskOfAnotherWithIt(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)

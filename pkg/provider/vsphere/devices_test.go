@@ -73,6 +73,7 @@ func nothingToDo(t *testing.T, p *Provider, req *provider.Request) {
 }
 
 func TestEmptyDisksAreMadeGrownAndNeverShrunk(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
 		t.Run(name, func(t *testing.T) {
@@ -140,6 +141,7 @@ func changeDisks(t *testing.T, l *loop, ready vcenter.Ready, req *provider.Reque
 }
 
 func TestDevicesOfTheSpecAreAdded(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -183,6 +185,7 @@ func vmHost(p *Provider, req *provider.Request) *vimtypes.ManagedObjectReference
 }
 
 func TestASizeGrowsLiveWithHotAdd(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -220,6 +223,7 @@ func TestASizeGrowsLiveWithHotAdd(t *testing.T) {
 }
 
 func TestTheHardwareVersionIsRaisedBeforePowerOn(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -233,6 +237,7 @@ func TestTheHardwareVersionIsRaisedBeforePowerOn(t *testing.T) {
 }
 
 func TestANetworkThatWasWrongForAMomentIsForgotten(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -252,6 +257,7 @@ func TestANetworkThatWasWrongForAMomentIsForgotten(t *testing.T) {
 }
 
 func TestAPreferredTPMIsAddedWhereTheFirmwareAllowsIt(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)

@@ -131,6 +131,7 @@ func parentsOf(t *testing.T, ready vcenter.Ready, id string) (disks, parents []s
 }
 
 func TestAVMIsMadeOfCopiesAndLeavesThemWhenItGoes(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
 	f.makeDisk(cachedDisk)
@@ -184,6 +185,7 @@ func TestAVMIsMadeOfCopiesAndLeavesThemWhenItGoes(t *testing.T) {
 
 // The last VM with a disk takes it along in vCenter, whoever has put it there.
 func TestNoVMTakesTheCopyThatItDependsOnWithIt(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
 	f.makeDisk(cachedDisk)
@@ -210,6 +212,7 @@ func TestNoVMTakesTheCopyThatItDependsOnWithIt(t *testing.T) {
 }
 
 func TestWhatIsNotCachedIsAskedFor(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
 	f.makeDisk(cachedDisk)
@@ -274,6 +277,7 @@ func TestWhatIsNotCachedIsAskedFor(t *testing.T) {
 }
 
 func TestWhereNoDiskCanDependOnAnotherItIsCopiedInstead(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
 	f.makeDisk(cachedDisk)
@@ -311,6 +315,7 @@ func TestWhereNoDiskCanDependOnAnotherItIsCopiedInstead(t *testing.T) {
 
 // On vSAN a directory at the top is made by the manager of namespaces, and has another name.
 func TestAVMOfCopiesGoesWhereThereAreNoTopLevelDirectories(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
 	f.makeDisk(cachedDisk)

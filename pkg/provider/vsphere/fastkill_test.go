@@ -35,28 +35,29 @@ func held(t *testing.T, ready vcenter.Ready, method string) int {
 // left.
 func TestADeploymentOfAKilledProcessEndsAsAnyOther(t *testing.T) {
 	t.Parallel()
-	ready := startVCenter(t)
-	f := datastoreOf(t, ready)
-	f.makeDisk(cachedDisk)
 	steps := map[vmv1alpha1.FastDeployMode][]string{
 		vmv1alpha1.FastDeployDirect: {"MakeDirectory", "CopyVirtualDisk_Task", "CreateVM_Task", "ReconfigVM_Task", "PowerOnVM_Task"},
 		vmv1alpha1.FastDeployLinked: {"MakeDirectory", "CreateVM_Task", "ReconfigVM_Task"},
 	}
-	n := 0
 	for mode, calls := range steps {
 		for _, call := range calls {
-			for _, step := range []string{call, "answer." + call} {
-				for _, deleted := range []bool{false, true} {
-					n++
-					name := fmt.Sprintf("web-%d", n)
-					t.Run(fmt.Sprintf("%s/%s/deleted=%v", mode, step, deleted), func(t *testing.T) {
-						killAt(t, ready, files{t, f.ds, f.dc}, fastRequest(name, mode, cacheOf(f)), step, deleted)
-					})
+			t.Run(fmt.Sprintf("%s/%s", mode, call), func(t *testing.T) {
+				t.Parallel()
+				ready := startVCenter(t)
+				f := datastoreOf(t, ready)
+				f.makeDisk(cachedDisk)
+				for i, step := range []string{call, "answer." + call} {
+					for _, deleted := range []bool{false, true} {
+						t.Run(fmt.Sprintf("%s/deleted=%v", step, deleted), func(t *testing.T) {
+							req := fastRequest(fmt.Sprintf("web-%d-%v", i, deleted), mode, cacheOf(f))
+							killAt(t, ready, files{t, f.ds, f.dc}, req, step, deleted)
+						})
+					}
 				}
-			}
+				files{t, f.ds, f.dc}.intact(t)
+			})
 		}
 	}
-	files{t, f.ds, f.dc}.intact(t)
 }
 
 func TestAPromotionOfAKilledProcessEndsAsAnyOther(t *testing.T) {

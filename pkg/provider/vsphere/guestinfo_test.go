@@ -16,6 +16,7 @@ import (
 
 // What a guest sets comes with the stream, and wakes the object; a probe asks nobody.
 func TestVariablesThatTheGuestSetsAreSeenWithoutAsking(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -57,6 +58,7 @@ func TestVariablesThatTheGuestSetsAreSeenWithoutAsking(t *testing.T) {
 
 // An address that a guest claims comes the same way, and so does its heartbeat.
 func TestWhatTheGuestReportsIsItsOwnersToChoose(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)

@@ -36,6 +36,7 @@ func (n *told) has(reason, note string) int {
 
 // The property stream delivers the events of vCenter: nothing asks for them.
 func TestWhatVSphereDoesToAVMIsToldOnce(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	var first told
 	p, _ := startProvider(t, ready, func(s *settings) { s.Happened = first.take })

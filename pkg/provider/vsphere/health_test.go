@@ -9,6 +9,7 @@ import (
 )
 
 func TestHealthNamesThePlaceThatIsWrong(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, func(c *settings) { c.Datacenter = "nowhere" })
 	eventually(t, "the datacenter is named", func() bool {

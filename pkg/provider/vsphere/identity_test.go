@@ -22,6 +22,7 @@ import (
 // A create whose object has lost its status begins while the VM is out of sight, and
 // fails when it is back: vSphere has the VM with our identity then, and its data.
 func TestAFailedCreateLeavesWhatItHasNotMade(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -59,6 +60,7 @@ func TestAFailedCreateLeavesWhatItHasNotMade(t *testing.T) {
 }
 
 func TestAVMThatWasDeletedByHandIsMadeAgainIfItsObjectSaysSo(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)

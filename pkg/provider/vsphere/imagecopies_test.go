@@ -66,6 +66,7 @@ func usedBy(t *testing.T, p *Provider, at provider.ImagePlace, directory string)
 
 // An administrator may take a disk from a virtual machine and leave it to its snapshot.
 func TestCopiesStayOnWhichOnlyASnapshotDepends(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p := startFiles(t, ready)
 	cache := copiesAt(t, p, copied, ssd)
@@ -108,6 +109,7 @@ func TestCopiesStayOnWhichOnlyASnapshotDepends(t *testing.T) {
 }
 
 func TestCopiesAreFoundWhenTheirDatastoreOrPolicyIsRenamed(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p := startFiles(t, ready)
 	cache := copiesAt(t, p, copied, ssd)
@@ -162,6 +164,7 @@ func policyID(t *testing.T, p *Provider, name string) string {
 
 // Each policy has copies of its own, but for one that encrypts: nobody could read them.
 func TestVMsOfCopiesAreUnderTheirStoragePolicies(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	registerKeyProvider(t, ready)
 	p := startFiles(t, ready)
@@ -239,6 +242,7 @@ func subscribe(t *testing.T, ready vcenter.Ready, name string) {
 }
 
 func TestWhatASubscribedLibraryHasNotFetchedIsFetchedBeforeItIsCopied(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	subscribe(t, ready, "mirror")
 	p, counted := startProvider(t, ready, nil)

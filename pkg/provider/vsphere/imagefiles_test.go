@@ -53,6 +53,7 @@ func locate(t *testing.T, p *Provider, at vmv1alpha1.VirtualMachineImageCacheLoc
 }
 
 func TestAnImageIsCopiedToItsOwnDirectory(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p := startFiles(t, ready)
 	simulated.Control(t, ready, http.MethodPut, "/datastores/disksize?bytes=1048576")

@@ -61,6 +61,7 @@ func TestADeletionAwaitsWhatAnEarlierProcessHasAskedFor(t *testing.T) {
 // A process that is killed between the end of a VM and that of its object leaves the
 // object behind, and a crowd of them must not look like an outage.
 func TestADeletionEndsAtOnceWhenVCenterKnowsOfTheEndOfTheVM(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	long := func(s *settings) { s.MissingGrace = 24 * time.Hour }
 	first, _ := startProvider(t, ready, long)

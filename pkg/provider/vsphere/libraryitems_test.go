@@ -52,6 +52,7 @@ func addTemplateItem(t *testing.T, ready vcenter.Ready, vm *object.VirtualMachin
 }
 
 func TestATemplateOfALibraryIsDescribedAndCloned(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -91,6 +92,7 @@ func TestATemplateOfALibraryIsDescribedAndCloned(t *testing.T) {
 }
 
 func TestATemplateOfALibraryNeedsNoNewVCenterAndGoesWithItsItem(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	vm, _ := makeVM(t, ready, "/DC0/vm/templates", "first")
@@ -114,6 +116,7 @@ func TestATemplateOfALibraryNeedsNoNewVCenterAndGoesWithItsItem(t *testing.T) {
 }
 
 func TestAListReadsWhatIsNewAndWhatIsBeingUploaded(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	m := libraries(t, ready)

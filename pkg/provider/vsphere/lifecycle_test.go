@@ -50,6 +50,7 @@ func inVCenter(t *testing.T, ready vcenter.Ready) map[string]mo.VirtualMachine {
 }
 
 func TestVirtualMachineLifecycle(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
 		t.Run(name, func(t *testing.T) {

@@ -59,6 +59,7 @@ func look(t *testing.T, p *Provider, req *provider.Request, now time.Time) time.
 }
 
 func TestAMissingNetworkOfAVMThatExistsIsLookedForAgain(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -90,6 +91,7 @@ func TestAMissingNetworkOfAVMThatExistsIsLookedForAgain(t *testing.T) {
 }
 
 func TestAMissingNetworkOfAVMThatWaitsForOthersIsLookedForAgain(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	eventually(t, "the inventory is read", p.inventory.Synced)
@@ -114,6 +116,7 @@ func TestAMissingNetworkOfAVMThatWaitsForOthersIsLookedForAgain(t *testing.T) {
 
 // A distributed port group that was made again has the same name and another key.
 func TestANetworkThatWasMadeAgainIsUsedWithItsNewKey(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	addNetwork(t, ready, "late")
 	p, _ := startProvider(t, ready, nil)
@@ -164,6 +167,7 @@ func TestANetworkThatWasMadeAgainIsUsedWithItsNewKey(t *testing.T) {
 }
 
 func TestS7NetworksAreFoundByTheirNameAndNotByAPattern(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	for _, name := range []string{"prod[10]", "prod1", "pro?1", `a*`, "abc"} {
 		addNetwork(t, ready, name)

@@ -43,6 +43,7 @@ func (f files) size(dir, name string) int64 {
 
 // A guest that was installed for EFI may boot only by what its installer has written there.
 func TestAVMOfCopiesHasTheVariablesOfTheFirmwareOfItsImage(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	client := rest.NewClient(simulated.Operator(t, ready).Client)
 	if err := client.Login(t.Context(), url.UserPassword(vcenter.OperatorUsername, vcenter.DefaultPassword)); err != nil {

@@ -14,6 +14,7 @@ import (
 )
 
 func TestS8VMsOfObjectsThatDoNotExistAreFound(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	first, _ := startProvider(t, ready, nil)
 	l := newLoop(t, first)

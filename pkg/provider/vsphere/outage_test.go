@@ -41,6 +41,7 @@ func vmsOf(t *testing.T, ready vcenter.Ready) []events.VM {
 }
 
 func TestAnOutageOfVCenterIsUnknownAndThenMadeUpFor(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -67,6 +68,7 @@ func TestAnOutageOfVCenterIsUnknownAndThenMadeUpFor(t *testing.T) {
 }
 
 func TestAStreamThatAnOutageEndsLeavesNothingAtVCenter(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	opened := func() int {
@@ -88,6 +90,7 @@ func TestAStreamThatAnOutageEndsLeavesNothingAtVCenter(t *testing.T) {
 }
 
 func TestADeleteDuringALongCreateLeavesNothing(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)

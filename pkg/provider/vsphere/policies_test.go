@@ -60,6 +60,7 @@ func placed(t *testing.T, ready vcenter.Ready, name string) map[string]string {
 }
 
 func TestDisksGoWhereTheirPoliciesWantThem(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
@@ -100,6 +101,7 @@ func TestDisksGoWhereTheirPoliciesWantThem(t *testing.T) {
 }
 
 func TestAPolicyIsGivenToWhatExists(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	anywhere(p, vmv1alpha1.ZoneStorage{Datastores: []string{"LocalDS_0", "LocalDS_1"}})
@@ -187,6 +189,7 @@ var refusedStorage = map[string]struct {
 }
 
 func TestAClassThatCannotBeHadIsNamed(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver, Classes: []vmv1alpha1.ZoneStorageClass{
@@ -223,6 +226,7 @@ func TestAClassThatCannotBeHadIsNamed(t *testing.T) {
 }
 
 func TestAClassThatGoesWrongLeavesWhatExists(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})
@@ -244,6 +248,7 @@ func TestAClassThatGoesWrongLeavesWhatExists(t *testing.T) {
 }
 
 func TestEncryptedPoliciesMakeEncryptedVMs(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	registerKeyProvider(t, ready)
 	p, _ := startProvider(t, ready, nil)
@@ -282,6 +287,7 @@ func TestEncryptedPoliciesMakeEncryptedVMs(t *testing.T) {
 }
 
 func TestComplianceIsToldAndSoIsItsEnd(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	anywhere(p, vmv1alpha1.ZoneStorage{Policy: policies.Silver})

@@ -4,6 +4,7 @@
 package vsphere
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -30,6 +31,7 @@ func imagesWorld(t *testing.T, topLevel bool) (vcenter.Ready, *Provider, *loop) 
 }
 
 func TestTheDocumentedPrivilegesOfImagesAreEnough(t *testing.T) {
+	t.Parallel()
 	for name, topLevel := range map[string]bool{"a datastore": true, "one without directories at its top": false} {
 		t.Run(name, func(t *testing.T) {
 			_, p, l := imagesWorld(t, topLevel)
@@ -64,6 +66,7 @@ func TestTheDocumentedPrivilegesOfImagesAreEnough(t *testing.T) {
 // Each privilege that is taken away is named where it is missed; of what vCenter's REST API
 // refuses only that it is forbidden.
 func TestAMissingPrivilegeOfImagesIsNamed(t *testing.T) {
+	t.Parallel()
 	const root, folder, store, forbidden = "/", "/DC0/vm/slipway", "/DC0/datastore/LocalDS_0", "403"
 	copying := func(t *testing.T, p *Provider, _ *loop, _ *provider.Request) string {
 		place, err := p.driver.ImageFiles().Locate(t.Context(), copied, ssd, provider.CachePlace{})
@@ -132,10 +135,7 @@ func TestAMissingPrivilegeOfImagesIsNamed(t *testing.T) {
 			}
 			grant(t, ready, tc.path, slices.DeleteFunc(slices.Clone(roles()[tc.path]), func(id string) bool { return id == tc.id }))
 			p.driver.invalidate()
-			want := tc.says
-			if want == "" {
-				want = tc.id
-			}
+			want := cmp.Or(tc.says, tc.id)
 			if got := tc.do(t, p, l, source); !strings.Contains(got, want) {
 				t.Errorf("said: %q, want %q", got, want)
 			}

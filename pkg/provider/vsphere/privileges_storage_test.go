@@ -74,6 +74,7 @@ func isoVolume(name, image string) vmv1alpha1.VirtualMachineVolume {
 }
 
 func TestTheDocumentedPrivilegesOfStorageAreEnough(t *testing.T) {
+	t.Parallel()
 	ready, p, l, disc := storageWorld(t)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
 		t.Run(name, func(t *testing.T) {
@@ -123,6 +124,7 @@ func volumeOf(req *provider.Request, name string) vmv1alpha1.VirtualMachineVolum
 
 // Each privilege that is taken away is named by a condition of a VM that needs it.
 func TestAMissingPrivilegeOfStorageIsNamedByACondition(t *testing.T) {
+	t.Parallel()
 	ready, p, l, disc := storageWorld(t)
 	const root, folder = "/", "/DC0/vm/slipway"
 	claim := func(t *testing.T, req *provider.Request) {

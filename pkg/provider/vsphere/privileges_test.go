@@ -17,6 +17,7 @@ import (
 
 // What the simulated vCenter asks for is taken from the documentation of its API.
 func TestTheDocumentedPrivilegesAreEnoughForTheLifeOfAVirtualMachine(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	for path, ids := range map[string][]string{
 		"/DC0":                       {"System.Read"},

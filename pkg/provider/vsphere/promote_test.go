@@ -38,6 +38,7 @@ func (f files) intact(t *testing.T) {
 }
 
 func TestDisksArePromotedWhileTheVMRunsAndTheirCopiesStay(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
 	f.makeDisk(cachedDisk)
@@ -72,6 +73,7 @@ func TestDisksArePromotedWhileTheVMRunsAndTheirCopiesStay(t *testing.T) {
 }
 
 func TestDisksArePromotedWhenTheirModeAndTheVMAllowIt(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
 	f.makeDisk(cachedDisk)
@@ -140,6 +142,7 @@ func TestAPromotionThatFailsIsTriedAgainAndReported(t *testing.T) {
 
 // vCenter goes on with a promotion that a process has begun which was killed.
 func TestAPromotionIsFoundAgainByTheNextProcess(t *testing.T) {
+	t.Parallel()
 	for name, deleted := range map[string]bool{"and waited for": false, "and cancelled by a deletion": true} {
 		t.Run(name, func(t *testing.T) {
 			ready := startVCenter(t)
@@ -182,6 +185,7 @@ func TestAPromotionIsFoundAgainByTheNextProcess(t *testing.T) {
 
 // Who wants the VM off does not wait for an hour.
 func TestAPromotionGivesWayToWhatIsWantedMore(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	f := datastoreOf(t, ready)
 	f.makeDisk(cachedDisk)

@@ -81,7 +81,7 @@ func startProvider(t *testing.T, ready vcenter.Ready, change func(*settings)) (*
 		Datastore: "LocalDS_0", Network: "VM Network", Folder: "/DC0/vm/slipway",
 		Networks: []string{Any}, HostDevices: []string{Any},
 		OnCall: counted.count, MaxWait: 5, Owner: "a",
-	}, Options: engine.Options{MissingGrace: 300 * time.Millisecond}}
+	}, Options: engine.Options{MissingGrace: 300 * time.Millisecond, RecordPause: time.Nanosecond}}
 	if change != nil {
 		change(&s)
 	}

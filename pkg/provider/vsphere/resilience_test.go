@@ -50,6 +50,7 @@ func dropSessions(t *testing.T, ready vcenter.Ready) {
 }
 
 func TestASessionThatIsDroppedComesBack(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -70,6 +71,7 @@ func TestASessionThatIsDroppedComesBack(t *testing.T) {
 }
 
 func TestManyCreatesAfterADroppedSessionLogInOnce(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -87,6 +89,7 @@ func TestManyCreatesAfterADroppedSessionLogInOnce(t *testing.T) {
 }
 
 func TestAProcessThatDiesInTheMiddleOfCreatesMakesNothingTwice(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	image := map[bool]*vmv1alpha1.VirtualMachineImage{true: libraryImage(), false: templateImage()}
 	var reqs []*provider.Request
@@ -149,6 +152,7 @@ func (d *deathAfter) dead(method string) bool {
 }
 
 func TestAForeignVMAtThePathIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -165,6 +169,7 @@ func TestAForeignVMAtThePathIsLeftAlone(t *testing.T) {
 
 // Whoever may create a VM may write spec.instanceUUID.
 func TestAVMIsNotTakenFromAnotherObjectByItsInstanceUUID(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -183,6 +188,7 @@ func TestAVMIsNotTakenFromAnotherObjectByItsInstanceUUID(t *testing.T) {
 }
 
 func TestAllMissingPrerequisitesAreReportedTogether(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, func(c *settings) { c.Datastore, c.ResourcePool = "nope", "nopool" })
 	l := newLoop(t, p)
@@ -225,6 +231,7 @@ func TestAllMissingPrerequisitesAreReportedTogether(t *testing.T) {
 }
 
 func TestAChangeBehindTheProvidersBackComesAsAHint(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -243,6 +250,7 @@ func TestAChangeBehindTheProvidersBackComesAsAHint(t *testing.T) {
 }
 
 func TestAnAdministratorsPauseStopsChangesAndDeletion(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -264,6 +272,7 @@ func TestAnAdministratorsPauseStopsChangesAndDeletion(t *testing.T) {
 }
 
 func TestASoftPowerOffAsksTheGuest(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, func(c *settings) { c.GracePeriod = 200 * time.Millisecond })
 	l := newLoop(t, p)
@@ -280,7 +289,8 @@ func TestASoftPowerOffAsksTheGuest(t *testing.T) {
 
 // A guest that does not answer, here because it has not booted yet, is not asked for ever.
 func TestDeletionOfARunningVMDoesNotWaitForASilentGuest(t *testing.T) {
-	ready := simulated.StartWithGuests(t, time.Hour)
+	t.Parallel()
+	ready := startVCenter(t, func(o *vcenter.Options) { o.GuestBootDelay = time.Hour })
 	p, counted := startProvider(t, ready, func(c *settings) { c.GracePeriod = 200 * time.Millisecond })
 	l := newLoop(t, p)
 	req := newRequest("web", libraryImage())
@@ -294,6 +304,7 @@ func TestDeletionOfARunningVMDoesNotWaitForASilentGuest(t *testing.T) {
 
 // The guest hears that it is to shut down, and goes on.
 func TestADeletionWaitsForTheGuestAsLongAsItsSpecSays(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, func(c *settings) { c.GracePeriod = time.Hour })
 	l := newLoop(t, p)
@@ -309,6 +320,7 @@ func TestADeletionWaitsForTheGuestAsLongAsItsSpecSays(t *testing.T) {
 }
 
 func TestWrongCertificatesAreRefused(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	for name, c := range map[string]Config{
 		"another thumbprint": {Thumbprint: strings.Repeat("ab", 32)},

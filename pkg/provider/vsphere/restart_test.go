@@ -52,6 +52,7 @@ func askForRestart(req *provider.Request, mode vmv1alpha1.PowerOpMode) {
 }
 
 func TestAProcessThatDiesAfterARebootDoesNotRebootTwice(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	death := &dying{method: "ResetVM_Task", frozen: make(chan struct{})}
 	first := newProvider(t, settings{Config: Config{
@@ -81,6 +82,7 @@ func TestAProcessThatDiesAfterARebootDoesNotRebootTwice(t *testing.T) {
 }
 
 func TestARestartThatVSphereRefusedIsStillToBeDone(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)

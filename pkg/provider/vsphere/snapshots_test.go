@@ -160,6 +160,7 @@ func tree(req *provider.Request) []string {
 }
 
 func TestAVMIsRevertedToWhatItWasWithItsObject(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	for name, tc := range map[string]struct {
 		memory bool
@@ -197,9 +198,10 @@ func TestAVMIsRevertedToWhatItWasWithItsObject(t *testing.T) {
 			if got := stands(t, ready, req); got != tc.want {
 				t.Errorf("the VM is %s, want %s", got, tc.want)
 			}
-			if n := req.VM.Status.Snapshots[0]; n.Occupied == nil || n.Occupied.IsZero() {
-				t.Errorf("after the revert the snapshot occupies %v", n.Occupied)
-			}
+			l.until("vSphere tells again what the snapshot occupies", func() bool {
+				n := req.VM.Status.Snapshots[0]
+				return n.Occupied != nil && !n.Occupied.IsZero()
+			}, req)
 			if n := counted.snapshot()["RevertToSnapshot_Task"]; n != 1 {
 				t.Errorf("reverted %d times", n)
 			}

@@ -21,13 +21,13 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/vsphere/observe"
-	"github.com/slipway-dev/slipway/test/simulated"
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
 
 // Where the clone goes the template's network may not be, so that the clone must not
 // have it for a moment.
 func TestACloneHasItsOwnAdaptersFromTheStart(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -62,6 +62,7 @@ func TestACloneHasItsOwnAdaptersFromTheStart(t *testing.T) {
 
 // An image is rotated by renaming the template and putting another in its place.
 func TestATemplateThatWasReplacedIsNotClonedAnyMore(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -117,6 +118,7 @@ func addItem(t *testing.T, ready vcenter.Ready, name, itemType string) {
 }
 
 func TestAnItemThatCannotBeDeployedIsNotAnImage(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	addItem(t, ready, "installer", library.ItemTypeISO)
@@ -147,6 +149,7 @@ func TestAnItemThatCannotBeDeployedIsNotAnImage(t *testing.T) {
 }
 
 func TestADescriptorIsReadOnceForAllDeploymentsOfIt(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -166,6 +169,7 @@ func TestADescriptorIsReadOnceForAllDeploymentsOfIt(t *testing.T) {
 // A deployment that brings its own configuration may get no more than its disks from
 // the OVF descriptor.
 func TestADeployedVMIsLikeItsImageWhereTheSpecSaysNothing(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	for _, disksOnly := range []string{"true", "false"} {
 		control(t, ready, http.MethodPut, "/deploy?disksOnly="+disksOnly)
@@ -206,6 +210,7 @@ func TestADeployedVMIsLikeItsImageWhereTheSpecSaysNothing(t *testing.T) {
 // The example of docs/virtualmachines.md, in a guest that calls its adapters as udev
 // does and whose image has OVF properties, which cloud-init prefers.
 func TestAGuestOfCloudInitHasTheAddressesOfItsSpec(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	control(t, ready, http.MethodPut, "/guests?cloudInit=true")
 	control(t, ready, http.MethodPut, "/deploy?disksOnly=false")
@@ -232,8 +237,8 @@ func TestAGuestOfCloudInitHasTheAddressesOfItsSpec(t *testing.T) {
 
 // Before 8.0.2.0 a deployment brings no configuration, and so no identity.
 func TestAVCenterThatIsTooOldDeploysNoLibraryItem(t *testing.T) {
-	t.Setenv(simulated.APIVersionOf, "8.0.1.0")
-	ready := startVCenter(t)
+	t.Parallel()
+	ready := startVCenter(t, withVersion("8.0.1.0"))
 	p, counted := startProvider(t, ready, nil)
 	l := newLoop(t, p)
 	library, clone := newRequest("library", libraryImage()), newRequest("clone", templateImage())

@@ -112,6 +112,7 @@ func adapters(t *testing.T, vm *object.VirtualMachine) object.VirtualDeviceList 
 }
 
 func TestADeviceIsNotAddedByARecordThatHasAged(t *testing.T) {
+	t.Parallel()
 	l, req, vm := startBlind(t, "ReconfigVM_Task")
 	first := adapters(t, vm)[0].(*types.VirtualVmxnet3)
 	if err := vm.AddDevice(t.Context(), &types.VirtualVmxnet3{VirtualVmxnet: types.VirtualVmxnet{VirtualEthernetCard: types.VirtualEthernetCard{
@@ -138,6 +139,7 @@ func TestADeviceIsNotAddedByARecordThatHasAged(t *testing.T) {
 }
 
 func TestADeleteDecidesByWhatVSphereSaysNow(t *testing.T) {
+	t.Parallel()
 	l, req, vm := startBlind(t, "RetrieveProperties")
 	reconfigure(t, vm, types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{
 		&types.OptionValue{Key: vmv1alpha1.ExtraConfigPausedKey, Value: "TRUE"},
@@ -156,6 +158,7 @@ func TestADeleteDecidesByWhatVSphereSaysNow(t *testing.T) {
 }
 
 func TestPowerByARecordThatHasAgedDoesNoHarm(t *testing.T) {
+	t.Parallel()
 	l, req, vm := startBlind(t, "PowerOnVM_Task")
 	task, err := vm.PowerOn(t.Context())
 	if err == nil {

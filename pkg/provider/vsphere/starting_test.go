@@ -36,6 +36,7 @@ func newcomer(name string, image *vmv1alpha1.VirtualMachineImage) *provider.Requ
 var began = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
 func TestNewVirtualMachineIsMadeWhileTheInventoryIsRead(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	control(t, ready, http.MethodPut, holdStream)
 	p, counted := startProvider(t, ready, func(c *settings) { c.Alone = began })
@@ -74,6 +75,7 @@ func TestNewVirtualMachineIsMadeWhileTheInventoryIsRead(t *testing.T) {
 
 // The stream may be lost before it has told of anything.
 func TestNewVirtualMachineIsKeptWhenTheFirstReadBeginsAnew(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	control(t, ready, http.MethodPut, holdStream)
 	p, counted := startProvider(t, ready, func(c *settings) { c.Alone = began })
@@ -99,6 +101,7 @@ func TestNewVirtualMachineIsKeptWhenTheFirstReadBeginsAnew(t *testing.T) {
 // A VM that was made while everything was read and is gone when the stream is there
 // was never in the stream.
 func TestVirtualMachineThatIsGoneBeforeTheInventoryIsReadIsNotKept(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	control(t, ready, http.MethodPut, holdStream)
 	p, _ := startProvider(t, ready, func(c *settings) { c.Alone, c.MaxWait = began, 1 })
@@ -119,6 +122,7 @@ func TestVirtualMachineThatIsGoneBeforeTheInventoryIsReadIsNotKept(t *testing.T)
 }
 
 func TestManyNewVirtualMachinesAskForTheirPlacesOnce(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, counted := startProvider(t, ready, func(c *settings) { c.Alone = began })
 	l := newLoop(t, p)
@@ -136,6 +140,7 @@ func TestManyNewVirtualMachinesAskForTheirPlacesOnce(t *testing.T) {
 
 // vCenter hands out an inventory in parts of 100 objects; several are under way at a time.
 func TestInventoryOfManyPartsIsComplete(t *testing.T) {
+	t.Parallel()
 	const machines = 210
 	ready := startVCenter(t)
 	template, _ := makeVM(t, ready, "/DC0/vm/slipway", "vm")

@@ -33,6 +33,7 @@ func bootDiskCapacity(req *provider.Request) string {
 }
 
 func TestBootDiskGrowsAtCreationAndLiveLater(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
 		t.Run(name, func(t *testing.T) {
@@ -68,6 +69,7 @@ func TestBootDiskGrowsAtCreationAndLiveLater(t *testing.T) {
 }
 
 func TestASmallerBootDiskThanThatOfTheImageMakesNoVM(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	req := newRequest("small", libraryImage())
@@ -107,6 +109,7 @@ func slotsOf(t *testing.T, ready vcenter.Ready, name string) map[string][2]int32
 }
 
 func TestDisksAreWhereTheyAskToBeAndGoAsTheySay(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)

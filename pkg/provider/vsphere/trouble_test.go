@@ -15,6 +15,7 @@ import (
 )
 
 func TestWhatKeepsFromAVCenterHasAReason(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	installation := admin(t, ready).ServiceContent.About.InstanceUuid
 	for name, tc := range map[string]struct {

@@ -14,6 +14,7 @@ import (
 
 // The simulated guest uses 100 MHz and a quarter of its memory, and its host half of it.
 func TestUsageOfVirtualMachinesIsReadByTheNamesOfTheirObjects(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	req := newRequest("busy", templateImage())

@@ -22,6 +22,7 @@ import (
 
 // The example of docs/virtualmachines.md: addresses reach the adapter that is meant.
 func TestCloudInitIsToldTheAddressesThatVSphereHasChosen(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
 		t.Run(name, func(t *testing.T) {
@@ -63,6 +64,7 @@ func TestCloudInitIsToldTheAddressesThatVSphereHasChosen(t *testing.T) {
 }
 
 func TestAdoptionLeavesNameAndAdaptersAlone(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -146,6 +148,7 @@ func makeTemplate(t *testing.T, vm *object.VirtualMachine, name string, spec typ
 
 // Two cores per socket of the template and three CPUs go together in no way.
 func TestCoresPerSocketOfATemplateDoNotStay(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	p, _ := startProvider(t, ready, nil)
 	l := newLoop(t, p)
@@ -179,6 +182,7 @@ func recordOf(t *testing.T, p *Provider, req *provider.Request) *mo.VirtualMachi
 }
 
 func TestWhatVSphereShowsOfANewVMSaysWhoseItIs(t *testing.T) {
+	t.Parallel()
 	ready := startVCenter(t)
 	for name, image := range map[string]*vmv1alpha1.VirtualMachineImage{"library": libraryImage(), "clone": templateImage()} {
 		t.Run(name, func(t *testing.T) {

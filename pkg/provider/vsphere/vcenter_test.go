@@ -22,7 +22,14 @@ const testTimeout = simulated.Patience
 func TestMain(m *testing.M) { simulated.Main(m) }
 
 // startVCenter starts a simulated vCenter that stops with the test.
-func startVCenter(t *testing.T) vcenter.Ready { return simulated.Start(t) }
+func startVCenter(t *testing.T, changes ...func(*vcenter.Options)) vcenter.Ready {
+	return simulated.Start(t, changes...)
+}
+
+// withVersion makes it one of a version of the API.
+func withVersion(v string) func(*vcenter.Options) {
+	return func(o *vcenter.Options) { o.APIVersion = v }
+}
 
 // eventually waits for a condition that no event announces.
 func eventually(t *testing.T, what string, cond func() bool) {

@@ -26,8 +26,7 @@ import (
 // startZones starts a provider of two zones: a with DRS, b without and with another folder.
 func startZones(t *testing.T) (*Provider, *loop, vcenter.Ready, map[string]*vmv1alpha1.ZoneSpec) {
 	t.Helper()
-	t.Setenv(simulated.ClustersOf, "2")
-	ready := startVCenter(t)
+	ready := startVCenter(t, func(o *vcenter.Options) { o.Clusters = 2 })
 	operator := simulated.Operator(t, ready)
 	parent, err := find.NewFinder(operator.Client).Folder(t.Context(), "/DC0/vm")
 	if err != nil {
@@ -59,6 +58,7 @@ func in(zone, name string) *provider.Request {
 }
 
 func TestAVirtualMachineIsMadeInItsZone(t *testing.T) {
+	t.Parallel()
 	p, l, ready, _ := startZones(t)
 	a, b := in("a", "in-a"), in("b", "in-b")
 	l.until("both run", func() bool { return running(a)() && running(b)() }, a, b)
@@ -101,6 +101,7 @@ func TestAVirtualMachineIsMadeInItsZone(t *testing.T) {
 }
 
 func TestAZoneThatComesIsReadAndOneThatIsNotThereKeepsNobody(t *testing.T) {
+	t.Parallel()
 	p, l, ready, all := startZones(t)
 	lost := *all["b"]
 	lost.Folder = "/DC0/vm/third"
@@ -131,6 +132,7 @@ func TestAZoneThatComesIsReadAndOneThatIsNotThereKeepsNobody(t *testing.T) {
 }
 
 func TestS10ANetworkAndADeviceOfAZoneAreForTheNamespacesThatItSays(t *testing.T) {
+	t.Parallel()
 	_, l, _, _ := startZones(t)
 	with := func(name, network string, labels map[string]string) *provider.Request {
 		req := in("b", name)
@@ -166,6 +168,7 @@ func TestS10ANetworkAndADeviceOfAZoneAreForTheNamespacesThatItSays(t *testing.T)
 }
 
 func TestAnOfferSaysWhatAZoneHasAndLacks(t *testing.T) {
+	t.Parallel()
 	p, _, ready, all := startZones(t)
 	for name, tc := range map[string]struct {
 		zone   string
@@ -219,6 +222,7 @@ func TestAnOfferSaysWhatAZoneHasAndLacks(t *testing.T) {
 }
 
 func TestAZoneHasToHaveTheSpaceThatDisksTakeAtOnce(t *testing.T) {
+	t.Parallel()
 	p, _, ready, all := startZones(t)
 	p.driver.SetZones(map[string]*vmv1alpha1.ZoneSpec{"b": all["b"]})
 	simulated.Control(t, ready, http.MethodPut, "/datastore/free?"+url.Values{"datastore": {"DC0_C1_DS"}, "bytes": {"8589934592"}}.Encode())
@@ -257,6 +261,7 @@ func TestAZoneHasToHaveTheSpaceThatDisksTakeAtOnce(t *testing.T) {
 }
 
 func TestDRSRatesAZoneOfFewerDatastoresThanItsClusterHas(t *testing.T) {
+	t.Parallel()
 	p, _, _, all := startZones(t)
 	one := all["a"].DeepCopy()
 	one.Storage.Datastores = []string{"LocalDS_1"}
@@ -270,6 +275,7 @@ func TestDRSRatesAZoneOfFewerDatastoresThanItsClusterHas(t *testing.T) {
 }
 
 func TestAVMThatIsTakenOverIsFoundInItsZone(t *testing.T) {
+	t.Parallel()
 	p, l, ready, _ := startZones(t)
 	req := in("b", "made")
 	l.until("it runs", running(req), req)
@@ -289,6 +295,7 @@ func TestAVMThatIsTakenOverIsFoundInItsZone(t *testing.T) {
 
 // Where the disks of its claims are a virtual machine can be.
 func TestAZoneHoldsNoVirtualMachineWhoseClaimsAreElsewhere(t *testing.T) {
+	t.Parallel()
 	p, _, ready, _ := startZones(t)
 	const unknown = "0c5e31a5-6b9a-4f2e-8c0f-3f6a7c1d2e4b"
 	id := claimedDisk(t, ready)

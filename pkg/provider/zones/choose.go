@@ -28,9 +28,10 @@ type Refusal struct {
 }
 
 // Narrow returns the zones that a virtual machine whose namespace has these labels can be
-// made in, and why not in others: all of them, or the one that it asks for.
-func Narrow(vm *vmv1alpha1.VirtualMachine, labels map[string]string, all []*vmv1alpha1.Zone) (left []*vmv1alpha1.Zone, refusals []Refusal) {
-	asked := vm.AsksForZone()
+// made in, and why not in others: all of them, or the one that it asks for, or else the one that
+// is asked for in its place.
+func Narrow(vm *vmv1alpha1.VirtualMachine, inPlace string, labels map[string]string, all []*vmv1alpha1.Zone) (left []*vmv1alpha1.Zone, refusals []Refusal) {
+	asked := cmp.Or(vm.AsksForZone(), inPlace)
 	refuse := func(zone string, unknown bool, err error) {
 		refusals = append(refusals, Refusal{Zone: zone, Err: err, Unknown: unknown})
 	}

@@ -108,6 +108,7 @@ func TestNarrow(t *testing.T) {
 	all := []*vmv1alpha1.Zone{zone("a", nil), zone("b", map[string]string{"team": "b"}), leaving}
 	for name, tc := range map[string]struct {
 		spec, label string
+		inPlace     string
 		labels      map[string]string
 		left        []string
 		reason      string
@@ -118,11 +119,14 @@ func TestNarrow(t *testing.T) {
 			message: "zone b: its namespaceSelector does not select the namespace dev; zone leaving: it is being deleted"},
 		"labels that are not known": {left: []string{"a"}, reason: "UnknownState",
 			message: "zone b: the labels of the namespace are not known; zone leaving: it is being deleted"},
-		"the one of spec":           {spec: "a", left: []string{"a"}},
-		"the one of the label":      {label: "a", left: []string{"a"}},
-		"one that is not allowed":   {spec: "b", labels: map[string]string{}, reason: "NotAllowed", message: "zone b: its namespaceSelector does not select the namespace dev"},
-		"one that is not there":     {label: "c", reason: "NotFound", message: "zone c: there is no such Zone"},
-		"one that is being deleted": {spec: "leaving", reason: "NoZone", message: "zone leaving: it is being deleted"},
+		"the one of spec":                      {spec: "a", left: []string{"a"}},
+		"the one of the label":                 {label: "a", left: []string{"a"}},
+		"the one in their place":               {inPlace: "a", left: []string{"a"}},
+		"not in the place of one":              {spec: "a", inPlace: "c", left: []string{"a"}},
+		"one in their place that is not there": {inPlace: "c", reason: "NotFound", message: "zone c: there is no such Zone"},
+		"one that is not allowed":              {spec: "b", labels: map[string]string{}, reason: "NotAllowed", message: "zone b: its namespaceSelector does not select the namespace dev"},
+		"one that is not there":                {label: "c", reason: "NotFound", message: "zone c: there is no such Zone"},
+		"one that is being deleted":            {spec: "leaving", reason: "NoZone", message: "zone leaving: it is being deleted"},
 		"two at once": {spec: "a", label: "b", reason: "NoZone",
 			message: `zone b: the label topology.kubernetes.io/zone asks for it, and spec.zone for "a"`},
 	} {
@@ -131,7 +135,7 @@ func TestNarrow(t *testing.T) {
 			if tc.label != "" {
 				vm.Labels = map[string]string{vmv1alpha1.LabelZone: tc.label}
 			}
-			left, refusals := Narrow(vm, tc.labels, all)
+			left, refusals := Narrow(vm, tc.inPlace, tc.labels, all)
 			var names []string
 			for _, z := range left {
 				names = append(names, z.Name)

@@ -90,10 +90,10 @@ func (p *Placer) Place(ctx context.Context, req *provider.Request) (r provider.R
 		r.Set(vmv1alpha1.ConditionCreated, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, err.Error())
 		return r, err
 	}
-	if before(req.VM, all) {
+	if before(req.VM, all) && (req.Zone == "" || req.Zone == vmv1alpha1.DefaultZone) {
 		return placed(vmv1alpha1.DefaultZone), nil
 	}
-	left, refusals := Narrow(req.VM, req.NamespaceLabels, all)
+	left, refusals := Narrow(req.VM, req.Zone, req.NamespaceLabels, all)
 	if len(left) == 0 {
 		return refused(refusals, lastPause)
 	}

@@ -24,6 +24,8 @@ import (
 
 // world are zones that answer what a test says.
 type world struct {
+	// inPlace is the zone that is asked for in place of the object's.
+	inPlace string
 	*Placer
 	t     *testing.T
 	zones []*vmv1alpha1.Zone
@@ -77,7 +79,7 @@ func (w *world) pass(vm *vmv1alpha1.VirtualMachine) (provider.Result, error) {
 	for {
 		r, err := w.Place(w.t.Context(), &provider.Request{
 			VM: vm, Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Memory: &vmv1alpha1.VirtualMachineMemory{Guest: &memory}},
-			Image: &vmv1alpha1.VirtualMachineImage{}, PrerequisitesReady: true, Now: time.Now(), Claims: w.claims, Placement: w.placement,
+			Image: &vmv1alpha1.VirtualMachineImage{}, PrerequisitesReady: true, Now: time.Now(), Claims: w.claims, Placement: w.placement, Zone: w.inPlace,
 		})
 		if !errors.Is(err, provider.ErrReconcileInProgress) {
 			return r, err
@@ -269,6 +271,11 @@ func TestWhatWasBeforeThereWereZonesIsInTheDefaultOne(t *testing.T) {
 		if r, err := w.pass(old); err != nil || r.Zone != "default" || w.asked > 0 {
 			t.Errorf("chose %q, %v; want default, unasked", r.Zone, err)
 		}
+		w.inPlace = "a"
+		if r, err := w.pass(old); err != nil || r.Zone != "a" {
+			t.Errorf("for an old one for which a is asked chose %q, %v; want a", r.Zone, err)
+		}
+		w.inPlace = ""
 		if r, err := w.pass(machine("new")); err != nil || r.Zone != "a" {
 			t.Errorf("for a new one chose %q, %v; want a", r.Zone, err)
 		}

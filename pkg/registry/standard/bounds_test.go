@@ -17,10 +17,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
+	"github.com/slipway-dev/slipway/pkg/registry/cluster/cluster"
+	"github.com/slipway-dev/slipway/pkg/registry/cluster/machine"
+	"github.com/slipway-dev/slipway/pkg/registry/cluster/machinedeployment"
+	"github.com/slipway-dev/slipway/pkg/registry/cluster/machinedrainrule"
+	"github.com/slipway-dev/slipway/pkg/registry/cluster/machinehealthcheck"
+	"github.com/slipway-dev/slipway/pkg/registry/cluster/machineset"
 	"github.com/slipway-dev/slipway/pkg/registry/instancetype/instancetype"
 	"github.com/slipway-dev/slipway/pkg/registry/instancetype/preference"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/contentlibrary"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/slipwaycluster"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/vcenter"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineclass"
@@ -29,6 +36,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineimagecache"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachinepublishrequest"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachinesnapshot"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachinetemplate"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/zone"
 )
 
@@ -51,37 +59,90 @@ var most = map[string]int{
 	"contentlibraries spec.defaults":                                64, "contentlibraries spec.exclude": 64, "contentlibraries spec.include": 64,
 	"contentlibraries spec.publishFrom.matchExpressions": 64, "contentlibraries spec.publishFrom.matchExpressions[0].values": 64,
 	"contentlibraries spec.publishFrom.matchLabels": 64, "virtualmachineimagecaches spec.locations": 64,
-	"virtualmachinegroups spec.bootOrder":                                 64,
-	"virtualmachinegroups spec.bootOrder[0].members":                      256,
-	"virtualmachineclasses spec.devices.gpus":                             16,
-	"virtualmachineclasses spec.devices.hostDevices":                      32,
-	"virtualmachineinstancetypes spec.gpus":                               16,
-	"virtualmachineinstancetypes spec.hostDevices":                        32,
-	"virtualmachineinstancetypes spec.nodeSelector":                       64,
-	"virtualmachineinstancetypes spec.annotations":                        512,
-	"virtualmachineclusterinstancetypes spec.gpus":                        16,
-	"virtualmachineclusterinstancetypes spec.hostDevices":                 32,
-	"virtualmachineclusterinstancetypes spec.nodeSelector":                64,
-	"virtualmachineclusterinstancetypes spec.annotations":                 512,
-	"virtualmachinepreferences spec.annotations":                          512,
-	"virtualmachinepreferences spec.cpu.preferredCPUFeatures":             512,
-	"virtualmachineclusterpreferences spec.annotations":                   512,
-	"virtualmachineclusterpreferences spec.cpu.preferredCPUFeatures":      512,
-	"zones spec.devices":                                                  256,
-	"zones spec.devices[0].namespaceSelector.matchExpressions":            64,
-	"zones spec.devices[0].namespaceSelector.matchExpressions[0].values":  64,
-	"zones spec.devices[0].namespaceSelector.matchLabels":                 64,
-	"zones spec.namespaceSelector.matchExpressions":                       64,
-	"zones spec.namespaceSelector.matchExpressions[0].values":             64,
-	"zones spec.namespaceSelector.matchLabels":                            64,
-	"zones spec.networks":                                                 256,
-	"zones spec.networks[0].namespaceSelector.matchExpressions":           64,
-	"zones spec.networks[0].namespaceSelector.matchExpressions[0].values": 64,
-	"zones spec.networks[0].namespaceSelector.matchLabels":                64,
-	"zones spec.resourcePools":                                            32,
-	"zones spec.storage.classes":                                          64,
-	"zones spec.storage.classes[0].datastores":                            64,
-	"zones spec.storage.datastores":                                       64,
+	"virtualmachinegroups spec.bootOrder":                                                 64,
+	"virtualmachinegroups spec.bootOrder[0].members":                                      256,
+	"virtualmachineclasses spec.devices.gpus":                                             16,
+	"virtualmachineclasses spec.devices.hostDevices":                                      32,
+	"virtualmachineinstancetypes spec.gpus":                                               16,
+	"virtualmachineinstancetypes spec.hostDevices":                                        32,
+	"virtualmachineinstancetypes spec.nodeSelector":                                       64,
+	"virtualmachineinstancetypes spec.annotations":                                        512,
+	"virtualmachineclusterinstancetypes spec.gpus":                                        16,
+	"virtualmachineclusterinstancetypes spec.hostDevices":                                 32,
+	"virtualmachineclusterinstancetypes spec.nodeSelector":                                64,
+	"virtualmachineclusterinstancetypes spec.annotations":                                 512,
+	"virtualmachinepreferences spec.annotations":                                          512,
+	"virtualmachinepreferences spec.cpu.preferredCPUFeatures":                             512,
+	"virtualmachineclusterpreferences spec.annotations":                                   512,
+	"virtualmachineclusterpreferences spec.cpu.preferredCPUFeatures":                      512,
+	"zones spec.devices":                                                                  256,
+	"zones spec.devices[0].namespaceSelector.matchExpressions":                            64,
+	"zones spec.devices[0].namespaceSelector.matchExpressions[0].values":                  64,
+	"zones spec.devices[0].namespaceSelector.matchLabels":                                 64,
+	"zones spec.namespaceSelector.matchExpressions":                                       64,
+	"zones spec.namespaceSelector.matchExpressions[0].values":                             64,
+	"zones spec.namespaceSelector.matchLabels":                                            64,
+	"zones spec.networks":                                                                 256,
+	"zones spec.networks[0].namespaceSelector.matchExpressions":                           64,
+	"zones spec.networks[0].namespaceSelector.matchExpressions[0].values":                 64,
+	"zones spec.networks[0].namespaceSelector.matchLabels":                                64,
+	"zones spec.resourcePools":                                                            32,
+	"zones spec.storage.classes":                                                          64,
+	"zones spec.storage.classes[0].datastores":                                            64,
+	"zones spec.storage.datastores":                                                       64,
+	"clusters spec.clusterNetwork.pods.cidrBlocks":                                        100,
+	"clusters spec.clusterNetwork.services.cidrBlocks":                                    100,
+	"machinedeployments spec.selector.matchExpressions":                                   64,
+	"machinedeployments spec.selector.matchExpressions[0].values":                         64,
+	"machinedeployments spec.selector.matchLabels":                                        64,
+	"machinedeployments spec.template.metadata.annotations":                               512,
+	"machinedeployments spec.template.metadata.labels":                                    512,
+	"machinedeployments spec.template.spec.readinessGates":                                32,
+	"machinedeployments spec.template.spec.taints":                                        64,
+	"machinedrainrules spec.machines":                                                     32,
+	"machinedrainrules spec.machines[0].clusterSelector.matchExpressions":                 64,
+	"machinedrainrules spec.machines[0].clusterSelector.matchExpressions[0].values":       64,
+	"machinedrainrules spec.machines[0].clusterSelector.matchLabels":                      64,
+	"machinedrainrules spec.machines[0].selector.matchExpressions":                        64,
+	"machinedrainrules spec.machines[0].selector.matchExpressions[0].values":              64,
+	"machinedrainrules spec.machines[0].selector.matchLabels":                             64,
+	"machinedrainrules spec.pods":                                                         32,
+	"machinedrainrules spec.pods[0].namespaceSelector.matchExpressions":                   64,
+	"machinedrainrules spec.pods[0].namespaceSelector.matchExpressions[0].values":         64,
+	"machinedrainrules spec.pods[0].namespaceSelector.matchLabels":                        64,
+	"machinedrainrules spec.pods[0].selector.matchExpressions":                            64,
+	"machinedrainrules spec.pods[0].selector.matchExpressions[0].values":                  64,
+	"machinedrainrules spec.pods[0].selector.matchLabels":                                 64,
+	"machinehealthchecks spec.checks.unhealthyMachineConditions":                          100,
+	"machinehealthchecks spec.checks.unhealthyNodeConditions":                             100,
+	"machinehealthchecks spec.selector.matchExpressions":                                  64,
+	"machinehealthchecks spec.selector.matchExpressions[0].values":                        64,
+	"machinehealthchecks spec.selector.matchLabels":                                       64,
+	"machines spec.readinessGates":                                                        32,
+	"machines spec.taints":                                                                64,
+	"machinesets spec.selector.matchExpressions":                                          64,
+	"machinesets spec.selector.matchExpressions[0].values":                                64,
+	"machinesets spec.selector.matchLabels":                                               64,
+	"machinesets spec.template.metadata.annotations":                                      512,
+	"machinesets spec.template.metadata.labels":                                           512,
+	"machinesets spec.template.spec.readinessGates":                                       32,
+	"machinesets spec.template.spec.taints":                                               64,
+	"slipwayclusters spec.zones":                                                          100,
+	"virtualmachinetemplates spec.template.metadata.annotations":                          512,
+	"virtualmachinetemplates spec.template.metadata.labels":                               512,
+	"virtualmachinetemplates spec.template.spec.bootOrder":                                16,
+	"virtualmachinetemplates spec.template.spec.bootstrap.cloudInit.sshAuthorizedKeys":    16,
+	"virtualmachinetemplates spec.template.spec.bootstrap.sysprep.answers.runOnce":        64,
+	"virtualmachinetemplates spec.template.spec.bootstrap.vAppConfig.properties":          256,
+	"virtualmachinetemplates spec.template.spec.devices.gpus":                             16,
+	"virtualmachinetemplates spec.template.spec.devices.hostDevices":                      32,
+	"virtualmachinetemplates spec.template.spec.network.interfaces":                       10,
+	"virtualmachinetemplates spec.template.spec.network.interfaces[0].addresses":          64,
+	"virtualmachinetemplates spec.template.spec.network.interfaces[0].addressesFromPools": 8,
+	"virtualmachinetemplates spec.template.spec.network.nameservers":                      16,
+	"virtualmachinetemplates spec.template.spec.network.searchDomains":                    32,
+	"virtualmachinetemplates spec.template.spec.readinessProbe.guestInfo":                 16,
+	"virtualmachinetemplates spec.template.spec.volumes":                                  256,
 }
 
 func TestS4ListsAreBoundedBeforeTheyAreWalked(t *testing.T) {
@@ -123,6 +184,14 @@ func everyKind(t *testing.T, j judge) {
 	walkKind(t, j, instancetype.Cluster())
 	walkKind(t, j, preference.Namespaced())
 	walkKind(t, j, preference.Cluster())
+	walkKind(t, j, virtualmachinetemplate.Kind())
+	walkKind(t, j, slipwaycluster.Kind())
+	walkKind(t, j, cluster.Kind())
+	walkKind(t, j, machine.Kind())
+	walkKind(t, j, machineset.Kind())
+	walkKind(t, j, machinedeployment.Kind())
+	walkKind(t, j, machinehealthcheck.Kind())
+	walkKind(t, j, machinedrainrule.Kind())
 }
 
 func walkKind[T runtime.Object](t *testing.T, j judge, kind standard.Kind[T]) {
@@ -184,8 +253,11 @@ func (w *walk) value(typ reflect.Type, name string, at func(reflect.Value) refle
 		}
 		for i := range typ.NumField() {
 			f := typ.Field(i)
-			json, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			w.value(f.Type, name+"."+json, func(v reflect.Value) reflect.Value { return at(v).Field(i) })
+			part := name
+			if json, _, _ := strings.Cut(f.Tag.Get("json"), ","); json != "" { // which parts of one value have not
+				part += "." + json
+			}
+			w.value(f.Type, part, func(v reflect.Value) reflect.Value { return at(v).Field(i) })
 		}
 	case reflect.Interface, reflect.Func, reflect.Chan, reflect.Array, reflect.Uint8:
 		w.t.Errorf("%s is a %s, whose bounds nobody knows", name, typ)

@@ -11,6 +11,10 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 )
 
+// Unobserved is the status.observedGeneration of an object that no controller has looked at
+// yet. Without it tools that follow the kstatus convention take one for complete.
+const Unobserved = -1
+
 // Kind says what is particular about the kind T.
 type Kind[T runtime.Object] struct {
 	// Plural and Singular are the names of the resource.
@@ -32,6 +36,8 @@ type Kind[T runtime.Object] struct {
 	Derived bool
 	// Status is nil for a kind without one.
 	Status *Status[T]
+	// Scale is nil for a kind without such a subresource.
+	Scale *Scale[T]
 	// Remake is true for an object that is created again after it was lost with the store,
 	// which keeps its generation, and of its status what Remake has left. It may be nil.
 	Remake func(obj T) bool

@@ -12,11 +12,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
+	"github.com/slipway-dev/slipway/pkg/registry/cluster/cluster"
+	"github.com/slipway-dev/slipway/pkg/registry/cluster/machine"
+	"github.com/slipway-dev/slipway/pkg/registry/cluster/machinedeployment"
+	"github.com/slipway-dev/slipway/pkg/registry/cluster/machinedrainrule"
+	"github.com/slipway-dev/slipway/pkg/registry/cluster/machinehealthcheck"
+	"github.com/slipway-dev/slipway/pkg/registry/cluster/machineset"
 	"github.com/slipway-dev/slipway/pkg/registry/instancetype/controllerrevision"
 	"github.com/slipway-dev/slipway/pkg/registry/instancetype/instancetype"
 	"github.com/slipway-dev/slipway/pkg/registry/instancetype/preference"
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/contentlibrary"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/slipwaycluster"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/vcenter"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineclass"
@@ -26,6 +33,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineinstance"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachinepublishrequest"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachinesnapshot"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachinetemplate"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/zone"
 )
 
@@ -47,6 +55,14 @@ func TestEveryKindKeepsTheConventions(t *testing.T) {
 	keepsConventions(t, short, instancetype.Cluster())
 	keepsConventions(t, short, preference.Namespaced())
 	keepsConventions(t, short, preference.Cluster())
+	keepsConventions(t, short, virtualmachinetemplate.Kind())
+	keepsConventions(t, short, slipwaycluster.Kind())
+	keepsConventions(t, short, cluster.Kind())
+	keepsConventions(t, short, machine.Kind())
+	keepsConventions(t, short, machineset.Kind())
+	keepsConventions(t, short, machinedeployment.Kind())
+	keepsConventions(t, short, machinehealthcheck.Kind())
+	keepsConventions(t, short, machinedrainrule.Kind())
 	keepsConventions(t, short, controllerrevision.Kind())
 }
 

@@ -10,6 +10,8 @@
 //     script could take for a value.
 //   - Resource version, continue token and remaining count of a list are kept, so
 //     that tables can be watched and paged.
+//   - With the metadata of its object a row comes without managed fields: they are most of
+//     it, and whoever wants to read them asks for objects.
 package table
 
 import (
@@ -74,7 +76,11 @@ var _ rest.TableConvertor = &Convertor[runtime.Object]{}
 // ConvertToTable implements rest.TableConvertor.
 func (c *Convertor[T]) ConvertToTable(_ context.Context, object, options runtime.Object) (*metav1.Table, error) {
 	out := &metav1.Table{}
-	if o, ok := options.(*metav1.TableOptions); !ok || !o.NoHeaders {
+	asked, _ := options.(*metav1.TableOptions)
+	if asked == nil {
+		asked = &metav1.TableOptions{}
+	}
+	if !asked.NoHeaders {
 		out.ColumnDefinitions = c.headers
 	}
 	if list, err := meta.ListAccessor(object); err == nil {
@@ -85,15 +91,16 @@ func (c *Convertor[T]) ConvertToTable(_ context.Context, object, options runtime
 		out.ResourceVersion = single.GetResourceVersion()
 	}
 	if !meta.IsListType(object) {
-		row, err := c.row(object)
+		row, err := c.row(object, asked.IncludeObject)
 		if err != nil {
 			return nil, err
 		}
 		out.Rows = []metav1.TableRow{row}
 		return out, nil
 	}
+	out.Rows = make([]metav1.TableRow, 0, meta.LenList(object))
 	err := meta.EachListItem(object, func(item runtime.Object) error {
-		row, err := c.row(item)
+		row, err := c.row(item, asked.IncludeObject)
 		if err != nil {
 			return err
 		}
@@ -106,7 +113,7 @@ func (c *Convertor[T]) ConvertToTable(_ context.Context, object, options runtime
 	return out, nil
 }
 
-func (c *Convertor[T]) row(object runtime.Object) (metav1.TableRow, error) {
+func (c *Convertor[T]) row(object runtime.Object, include metav1.IncludeObjectPolicy) (metav1.TableRow, error) {
 	typed, ok := object.(T)
 	if !ok {
 		var want T
@@ -124,6 +131,11 @@ func (c *Convertor[T]) row(object runtime.Object) (metav1.TableRow, error) {
 			cell = ""
 		}
 		cells = append(cells, cell)
+	}
+	if include != metav1.IncludeObject {
+		told := meta.AsPartialObjectMetadata(accessor)
+		told.ManagedFields = nil
+		object = told
 	}
 	return metav1.TableRow{Cells: cells, Object: runtime.RawExtension{Object: object}}, nil
 }

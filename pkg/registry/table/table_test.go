@@ -63,6 +63,30 @@ func TestSingleObjectAndNoHeaders(t *testing.T) {
 	}
 }
 
+func TestRowsHaveManagedFieldsOnlyWithTheWholeObject(t *testing.T) {
+	one := &vmv1alpha1.VirtualMachineClass{ObjectMeta: metav1.ObjectMeta{
+		Name: "a", Labels: map[string]string{"app": "web"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
+	}}
+	metadata := one.ObjectMeta
+	metadata.ManagedFields = nil
+	for include, want := range map[metav1.IncludeObjectPolicy]runtime.Object{
+		"":                     &metav1.PartialObjectMetadata{ObjectMeta: metadata},
+		metav1.IncludeMetadata: &metav1.PartialObjectMetadata{ObjectMeta: metadata},
+		metav1.IncludeObject:   one,
+	} {
+		got, err := convertor().ConvertToTable(t.Context(), one, &metav1.TableOptions{IncludeObject: include})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got.Rows[0].Object.Object); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", include, diff)
+		}
+	}
+	if len(one.ManagedFields) != 1 {
+		t.Error("the object itself lost its managed fields")
+	}
+}
+
 func TestOtherKindIsAnError(t *testing.T) {
 	var other runtime.Object = &vmv1alpha1.VirtualMachineImage{}
 	if _, err := convertor().ConvertToTable(t.Context(), other, nil); err == nil {

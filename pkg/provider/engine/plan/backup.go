@@ -9,8 +9,8 @@ import (
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
@@ -34,10 +34,11 @@ func reconcileBackup(in *Input, p *Plan) error {
 	if !in.Facts.Readable {
 		return nil
 	}
-	now, have := record.HeadOf(in.VM), in.Facts.Recorded
+	have := in.Facts.Recorded
+	now := record.HeadOf(in.VM).With(in.Groups, have)
 	switch age := have.Compare(now); {
-	case age == record.Same && len(p.kept) == 0:
-		p.True(vmv1alpha1.ConditionBackupUpToDate)
+	case age == record.Same && have.Groups == now.Groups && len(p.kept) == 0:
+		p.Set(vmv1alpha1.ConditionBackupUpToDate, metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded, withoutGroups(in.Groups))
 		return nil
 	case age == record.Newer, age == record.Older && in.wasNewer():
 		if err := in.counts(); err != nil {
@@ -47,7 +48,7 @@ func reconcileBackup(in *Input, p *Plan) error {
 			return &provider.NoRequeueError{Err: err}
 		}
 	}
-	text, err := record.Text(in.VM, in.Revisions)
+	text, err := record.Text(in.VM, in.Revisions, in.Groups, in.Machine.Record())
 	switch {
 	case errors.Is(err, record.ErrTooLarge):
 		p.False(vmv1alpha1.ConditionBackupUpToDate, vmv1alpha1.ReasonTooLarge, err.Error()+remains(have))
@@ -56,18 +57,35 @@ func reconcileBackup(in *Input, p *Plan) error {
 		p.False(vmv1alpha1.ConditionBackupUpToDate, vmv1alpha1.ReasonError, err.Error()+remains(have))
 		return nil // The condition of the instance type says when there is more to do.
 	}
+	if len(p.kept) == 0 && have.SameGeneration(now) && in.sameRevisions() {
+		p.keepAfter = in.Recorded.Add(in.RecordPause)
+	}
 	p.kept = append(p.kept, in.Machine.Keep(driver.Record{Head: now, Text: text}))
 	return nil
 }
 
-// Record is what a new machine keeps of vm from its beginning. Where it can keep nothing the
+// sameRevisions is true when the machine keeps a record with what the object has captured.
+func (in *Input) sameRevisions() bool {
+	r, err := record.Decode(in.Machine.Record())
+	return err == nil && r.Captures(in.VM)
+}
+
+// Record is what a new machine keeps of the object of req from its beginning. Where it can keep nothing the
 // backup says why, once the machine is there.
-func Record(vm *vmv1alpha1.VirtualMachine, revisions []*itv1alpha1.ControllerRevision) driver.Record {
-	text, err := record.Text(vm, revisions)
+func Record(req *provider.Request) driver.Record {
+	text, err := record.Text(req.VM, req.Revisions, req.Groups, "")
 	if err != nil {
 		return driver.Record{}
 	}
-	return driver.Record{Head: record.HeadOf(vm), Text: text}
+	return driver.Record{Head: record.HeadOf(req.VM).With(req.Groups, record.Head{}), Text: text}
+}
+
+// withoutGroups says that a record has not all that it shall have; empty if it has.
+func withoutGroups(groups record.Groups) string {
+	if !groups.TooLarge {
+		return ""
+	}
+	return fmt.Sprintf("the VirtualMachineGroups that would be kept with this virtual machine are not: they have more than %d bytes", record.MaxGroups)
 }
 
 // remains says what the machine keeps as long as it is not given another record.
@@ -107,6 +125,12 @@ func (in *Input) keep(p *Plan) error {
 	if in.Facts.PowerState == vmv1alpha1.Suspended {
 		p.False(vmv1alpha1.ConditionBackupUpToDate, vmv1alpha1.ReasonSuspended, "the record is written when the virtual machine is not suspended any more"+remains(in.Facts.Recorded))
 		return nil
+	}
+	if wait := p.keepAfter.Sub(in.Now); wait > 0 {
+		const why = "labels, annotations or groups have changed, for which alone the record is not written again at once"
+		p.Held = true
+		p.False(vmv1alpha1.ConditionBackupUpToDate, vmv1alpha1.ReasonPending, why)
+		return &provider.RequeueError{After: wait, Reason: why}
 	}
 	op := in.Machine.Configure(p.kept)
 	if hold := in.Last.Held(op, in.Now); hold != nil {

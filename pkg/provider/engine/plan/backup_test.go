@@ -15,6 +15,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
@@ -26,6 +27,15 @@ type keeper struct {
 	inert
 	text  string
 	lacks []driver.Difference
+	// wrote is the record that it is to keep from now on.
+	wrote *driver.Record
+}
+
+func (k keeper) Keep(r driver.Record) driver.Difference {
+	if k.wrote != nil {
+		*k.wrote = r
+	}
+	return k.inert.Keep(r)
 }
 
 func (k keeper) Record() string { return k.text }
@@ -41,8 +51,9 @@ func (keeper) Configure(changes []driver.Difference) driver.Operation {
 func kept(change func(*Input, *keeper)) Input {
 	return runningMachine(func(in *Input) {
 		in.VM.UID, in.VM.Generation, in.Owned = "u", 4, true
-		in.Facts.Recorded = record.HeadOf(in.VM)
-		text, err := record.Text(in.VM, nil)
+		in.VM.Spec.GroupName, in.Groups = "shop", groups(1)
+		in.Facts.Recorded = record.HeadOf(in.VM).With(in.Groups, record.Head{})
+		text, err := record.Text(in.VM, nil, in.Groups, "")
 		if err != nil {
 			panic(err)
 		}
@@ -52,6 +63,27 @@ func kept(change func(*Input, *keeper)) Input {
 	})
 }
 
+// groups are what a virtual machine keeps of shop, whose steps have a delay.
+func groups(delay int32) record.Groups {
+	shop := &vmv1alpha1.VirtualMachineGroup{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
+	shop.Spec.BootOrder = []vmv1alpha1.VirtualMachineGroupStep{{Members: []vmv1alpha1.VirtualMachineGroupMember{{Name: "vm"}}, PowerOnDelaySeconds: delay}}
+	return record.Namespace{
+		Group:   func(string) *vmv1alpha1.VirtualMachineGroup { return shop },
+		Machine: func(string) *vmv1alpha1.VirtualMachine { return nil },
+	}.GroupsOf(&vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Name: "vm"}, Spec: vmv1alpha1.VirtualMachineSpec{GroupName: "shop"}})
+}
+
+// labelled is another label so long after the record was written.
+func labelled(after time.Duration, change func(*Input, *keeper)) func(*Input, *keeper) {
+	return func(in *Input, k *keeper) {
+		in.VM.Labels = map[string]string{"a": "b"}
+		in.Recorded, in.RecordPause = in.Now.Add(-after), time.Minute
+		if change != nil {
+			change(in, k)
+		}
+	}
+}
+
 func TestChartBackupAndSchemaUpgrade(t *testing.T) {
 	live := driver.Difference{Path: "cpu.shares", Live: true}
 	lack := driver.Difference{Path: "metadata.interfaces", Live: true, Names: true}
@@ -59,7 +91,6 @@ func TestChartBackupAndSchemaUpgrade(t *testing.T) {
 	paused := func(in *Input) {
 		in.VM.Status.Conditions = []metav1.Condition{{Type: vmv1alpha1.ConditionBackupUpToDate, Status: "False", Reason: vmv1alpha1.ReasonRecordNewer}}
 	}
-	// What is planned, the condition, and whether the plan ends there.
 	for name, tc := range map[string]struct {
 		change func(*Input, *keeper)
 		want   string
@@ -72,6 +103,9 @@ func TestChartBackupAndSchemaUpgrade(t *testing.T) {
 		"backup: the record is another object's":          {func(in *Input, _ *keeper) { in.Facts.Recorded.UID, in.Facts.Recorded.Generation = "v", 9 }, "metadata.record "},
 		"backup: the object has changed":                  {func(in *Input, _ *keeper) { in.VM.Generation = 5 }, "metadata.record "},
 		"backup: labels have changed":                     {func(in *Input, _ *keeper) { in.VM.Labels = map[string]string{"a": "b"} }, "metadata.record "},
+		"backup: the group has changed":                   {func(in *Input, _ *keeper) { in.Groups = groups(2) }, "metadata.record "},
+		"backup: another keeps the group now":             {func(in *Input, _ *keeper) { in.Groups = record.Groups{Known: true} }, "metadata.record "},
+		"backup: the group is not known":                  {func(in *Input, _ *keeper) { in.Groups = record.Groups{} }, " True Succeeded"},
 		"backup: with other changes":                      {func(in *Input, k *keeper) { in.VM.Generation, k.differs = 5, []driver.Difference{live} }, "cpu.shares,metadata.record "},
 		"backup: before a change of power":                {func(in *Input, _ *keeper) { in.VM.Generation, in.VM.Spec.PowerState = 5, vmv1alpha1.PoweredOff }, "metadata.record "},
 		"backup: of a refused configuration":              {func(in *Input, k *keeper) { in.VM.Generation, k.refuses = 5, true }, "metadata.record  ends"},
@@ -101,32 +135,73 @@ func TestChartBackupAndSchemaUpgrade(t *testing.T) {
 		}, " False RecordNewer ends"},
 		"backup error Requeue goes on: a write that failed": {func(in *Input, _ *keeper) {
 			in.VM.Generation, in.VM.Spec.PowerState = 5, vmv1alpha1.PoweredOff
-			op := driver.Operation{Kind: driver.KindReconfigure, Changes: []driver.Difference{inert{}.Keep(driver.Record{Head: record.HeadOf(in.VM)})}}
+			op := driver.Operation{Kind: driver.KindReconfigure, Changes: []driver.Difference{inert{}.Keep(driver.Record{Head: record.HeadOf(in.VM).With(in.Groups, record.Head{})})}}
 			in.Last = Outcomes{{Kind: op.Kind, Fingerprint: Fingerprint(op), Err: errors.New("denied"), Next: in.Now.Add(time.Minute)}}
 		}, "power off False Error"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := Make(kept(tc.change))
-			got := ""
-			if op := p.Operation; op != nil && op.Kind == driver.KindReconfigure {
-				var paths []string
-				for _, c := range op.Changes {
-					paths = append(paths, c.Path)
-				}
-				got = strings.Join(paths, ",")
-			} else if op != nil {
-				got = string(op.Kind)
-			}
-			got += " "
-			if c := meta.FindStatusCondition(p.Conditions, vmv1alpha1.ConditionBackupUpToDate); c != nil {
-				got += string(c.Status) + " " + c.Reason
-			}
-			if provider.IsNoRequeue(err) {
-				got += " ends"
-			}
-			if got != tc.want {
+			if got, err := outlined(kept(tc.change)); got != tc.want {
 				t.Errorf("%q, want %q (error %v)", got, tc.want, err)
 			}
 		})
+	}
+}
+
+// outlined is what is planned, what BackupUpToDate says, and whether the plan ends there.
+func outlined(in Input) (got string, err error) {
+	p, err := Make(in)
+	if op := p.Operation; op != nil && op.Kind == driver.KindReconfigure {
+		var paths []string
+		for _, c := range op.Changes {
+			paths = append(paths, c.Path)
+		}
+		got = strings.Join(paths, ",")
+	} else if op != nil {
+		got = string(op.Kind)
+	}
+	got += " "
+	if c := meta.FindStatusCondition(p.Conditions, vmv1alpha1.ConditionBackupUpToDate); c != nil {
+		got += string(c.Status) + " " + c.Reason
+	}
+	if provider.IsNoRequeue(err) {
+		got += " ends"
+	}
+	return got, err
+}
+
+func TestARecordIsNotWrittenAgainAtOnceForLabelsAlone(t *testing.T) {
+	live := driver.Difference{Path: "cpu.shares", Live: true}
+	for name, tc := range map[string]struct {
+		change func(*Input, *keeper)
+		want   string
+	}{
+		"labels have changed soon after the last record": {labelled(30*time.Second, nil), " False Pending"},
+		"labels have changed after the pause":            {labelled(time.Minute, nil), "metadata.record "},
+		"the group has changed soon after":               {labelled(30*time.Second, func(in *Input, _ *keeper) { in.VM.Labels, in.Groups = nil, groups(2) }), " False Pending"},
+		"soon after, and the spec has changed, too":      {labelled(time.Second, func(in *Input, _ *keeper) { in.VM.Generation = 5 }), "metadata.record "},
+		"soon after, with other changes":                 {labelled(time.Second, func(_ *Input, k *keeper) { k.differs = []driver.Difference{live} }), "cpu.shares,metadata.record "},
+		"soon after, by an older schema":                 {labelled(time.Second, func(in *Input, _ *keeper) { in.Facts.Recorded.Schema = 0 }), "metadata.record "},
+		"soon after, and a revision was captured": {labelled(time.Second, func(in *Input, _ *keeper) {
+			in.VM.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "r"}}
+			in.Revisions = []*itv1alpha1.ControllerRevision{{ObjectMeta: metav1.ObjectMeta{Name: "r"}}}
+		}), "metadata.record "},
+		"soon after, and the power state is to change": {labelled(time.Second, func(in *Input, _ *keeper) { in.VM.Spec.PowerState = vmv1alpha1.PoweredOff }), "power off False Pending"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got, err := outlined(kept(tc.change)); got != tc.want {
+				t.Errorf("%q, want %q (error %v)", got, tc.want, err)
+			}
+		})
+	}
+}
+
+func TestARecordKeepsTheGroupsOfBeforeWhileTheyAreNotKnown(t *testing.T) {
+	var wrote driver.Record
+	if _, err := Make(kept(func(in *Input, k *keeper) { in.VM.Generation, in.Groups, k.wrote = 5, record.Groups{}, &wrote })); err != nil {
+		t.Fatal(err)
+	}
+	r, err := record.Decode(wrote.Text)
+	if err != nil || len(r.Groups) != 1 || r.Groups[0].Name != "shop" || r.Generation != 5 || wrote.Head.Groups == "" {
+		t.Errorf("the record of generation 5 is %+v with the head %s, error %v; want it with shop", r, wrote.Head, err)
 	}
 }

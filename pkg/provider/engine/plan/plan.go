@@ -11,6 +11,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+	"github.com/slipway-dev/slipway/pkg/provider/record"
 )
 
 // Input is what the steps decide by.
@@ -21,6 +22,8 @@ type Input struct {
 	Want *driver.Want
 	// Revisions are those that VM has captured, as far as they could be read.
 	Revisions []*itv1alpha1.ControllerRevision
+	// Groups are those that the machine is to keep.
+	Groups record.Groups
 	// Machine as it was read.
 	Machine driver.Machine
 	// Owned is true for a Machine that says that it is the object's.
@@ -29,6 +32,11 @@ type Input struct {
 	Facts driver.Facts
 	// Last is how the last operations ended since there was nothing to do.
 	Last Outcomes
+	// Recorded is when the record was last written, zero when that is long ago or not known.
+	Recorded time.Time
+	// RecordPause is how long after that it is not written by itself for labels and
+	// annotations alone.
+	RecordPause time.Duration
 	// Now is the time of the pass.
 	Now time.Time
 	// Progress is told how far a promotion of disks has come, in percent.
@@ -44,11 +52,15 @@ type Plan struct {
 	// Unresolved are the conditions whose check has to come before the configuration
 	// can be compared as a whole.
 	Unresolved []string
+	// Records is true when Operation writes the record.
+	Records bool
 	// Held is true when something waits for the end of a pause.
 	Held bool
 	// kept is what is to be kept with the machine: what it lacks, and its record. It is
 	// written with changes of the configuration, or by itself.
 	kept []driver.Difference
+	// keepAfter is when that may be written by itself.
+	keepAfter time.Time
 	// configHeld is true when that is the configuration, after a failure.
 	configHeld bool
 }
@@ -92,6 +104,7 @@ func Make(in Input) (Plan, error) {
 	}
 	if p.Operation != nil {
 		p.Settled = p.Settled && p.Operation.Kind != driver.KindReconfigure
+		p.Records = len(p.kept) > 0 && p.Operation.Kind == driver.KindReconfigure
 	}
 	return p, errors.Join(failures...)
 }

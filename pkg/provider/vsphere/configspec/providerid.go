@@ -3,11 +3,11 @@
 
 package configspec
 
-import "strings"
+import (
+	"strings"
 
-// providerIDPrefix precedes the BIOS UUID in the provider ID of a node, as the
-// cloud provider for vSphere writes it and Cluster API compares it.
-const providerIDPrefix = "vsphere://"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
 
 // refusedProviderID refuses to create a VM that would not be the one that is
 // named. The provider ID says which VM this is, and never takes one over: a BIOS
@@ -18,19 +18,23 @@ func (c *comparison) refusedProviderID(say func(format string, args ...any)) {
 	}
 	made := "one with a firmware.uuid that vSphere chooses"
 	if fw := c.want.Effective.Firmware; fw != nil && fw.UUID != "" {
-		made = providerIDPrefix + lower(fw.UUID)
+		made = vmv1alpha1.ProviderIDOf(fw.UUID)
 	}
 	if !strings.EqualFold(c.want.ProviderID, made) {
 		say("providerID: %s is not that of the VM to be created, %s; instanceUUID takes over a VM that exists", c.want.ProviderID, made)
 	}
 }
 
-// unappliedProviderID names a provider ID that the VM does not have.
+// unappliedProviderID names a provider ID that the VM does not have. One that it lacks because
+// its BIOS UUID is yet to be set is no other thing than that.
 func (c *comparison) unappliedProviderID(say func(format string, args ...any)) {
 	if c.vm.Config == nil || c.want.ProviderID == "" {
 		return
 	}
-	if have := providerIDPrefix + lower(c.have.Uuid); !strings.EqualFold(c.want.ProviderID, have) {
+	if fw := c.want.Effective.Firmware; fw != nil && !c.adopted && strings.EqualFold(c.want.ProviderID, vmv1alpha1.ProviderIDOf(fw.UUID)) {
+		return
+	}
+	if have := vmv1alpha1.ProviderIDOf(c.have.Uuid); !strings.EqualFold(c.want.ProviderID, have) {
 		say("providerID %s (that of the VM is %s)", c.want.ProviderID, have)
 	}
 }

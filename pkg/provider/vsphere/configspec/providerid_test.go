@@ -43,3 +43,12 @@ func TestAProviderIDMustBeThatOfTheVM(t *testing.T) {
 		})
 	}
 }
+
+func TestAProviderIDThatComesWithTheBIOSUUIDIsNoDifferenceOfItsOwn(t *testing.T) {
+	const mine = "42102040-0bee-48b1-8f2d-9b5d2d6f2f7e"
+	vm := &mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{Uuid: "99102040-0bee-48b1-8f2d-9b5d2d6f2f7e"}}
+	w := Want{ProviderID: "vsphere://" + mine, New: true, Effective: &vmv1alpha1.VirtualMachineInstanceSpec{Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: mine}}}
+	if got := NotApplied(w, vm); got != nil {
+		t.Errorf("NotApplied says %q of a VM whose BIOS UUID is yet to be set", got)
+	}
+}

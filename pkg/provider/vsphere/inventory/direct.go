@@ -85,7 +85,7 @@ func (i *Inventory) verify(ctx context.Context, c *vim25.Client, wait int) error
 	i.mu.Lock()
 	refs := slices.Collect(maps.Keys(i.direct))
 	i.mu.Unlock()
-	vms, err := read(ctx, c, refs)
+	vms, err := i.whole(ctx, c, refs)
 	if err != nil {
 		return fmt.Errorf("reading virtual machines again: %w", err)
 	}

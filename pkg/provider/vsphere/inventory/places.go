@@ -186,7 +186,7 @@ func (i *Inventory) departed(ctx context.Context, c *vim25.Client, refs []types.
 	if len(refs) == 0 {
 		return nil, nil
 	}
-	vms, err := read(ctx, c, refs)
+	vms, err := i.whole(ctx, c, refs)
 	if err == nil {
 		err = i.learnHosts(ctx, c, vms)
 	}

@@ -29,10 +29,7 @@ func (i *Inventory) Refresh(ctx context.Context, ref types.ManagedObjectReferenc
 	if err != nil {
 		return nil, err
 	}
-	vms, err := read(ctx, c, []types.ManagedObjectReference{ref})
-	if err == nil {
-		err = errors.Join(i.learnHosts(ctx, c, vms), i.learnLayouts(ctx, c, vms))
-	}
+	vms, err := i.whole(ctx, c, []types.ManagedObjectReference{ref})
 	if err != nil {
 		return nil, fmt.Errorf("reading virtual machine %s: %w", ref.Value, err)
 	}
@@ -48,6 +45,15 @@ func (i *Inventory) Refresh(ctx context.Context, ref types.ManagedObjectReferenc
 		return vm, nil
 	}
 	return vm, i.Follow(ctx, ref)
+}
+
+// whole returns records with what is not in properties of their own.
+func (i *Inventory) whole(ctx context.Context, c *vim25.Client, refs []types.ManagedObjectReference) (map[types.ManagedObjectReference]*mo.VirtualMachine, error) {
+	vms, err := read(ctx, c, refs)
+	if err == nil {
+		err = errors.Join(i.learnHosts(ctx, c, vms), i.learnLayouts(ctx, c, vms))
+	}
+	return vms, err
 }
 
 // read returns complete records. Virtual machines that are gone are left out.

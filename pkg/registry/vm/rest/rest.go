@@ -25,6 +25,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/contentlibrary"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/references"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/slipwaycluster"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/vcenter"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachine/storage"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineclass"
@@ -34,6 +35,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachineinstance"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachinepublishrequest"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachinesnapshot"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/virtualmachinetemplate"
 	"github.com/slipway-dev/slipway/pkg/registry/vm/zone"
 )
 
@@ -88,6 +90,8 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 	add(s, virtualmachinepublishrequest.Kind())
 	add(s, virtualmachinegroup.Kind())
 	add(s, virtualmachinesnapshot.Kind())
+	add(s, virtualmachinetemplate.Kind())
+	add(s, slipwaycluster.Kind())
 	if s.err != nil {
 		return nil, nil, s.err
 	}

@@ -4,6 +4,7 @@
 package virtualmachine
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +27,7 @@ func fillAtCreation(created *vmv1alpha1.VirtualMachine, now func() time.Time) {
 	if created.Spec.Preference == nil {
 		fillInterface(&created.Spec)
 	}
+	fillProviderID(created)
 	fillRestartTime(&created.Spec, now)
 }
 
@@ -46,6 +48,7 @@ func fillAtUpdate(updated, stored *vmv1alpha1.VirtualMachine, now func() time.Ti
 	case len(stored.Spec.Network.Interfaces) > 0, updated.Spec.Preference == nil:
 		fillInterface(&updated.Spec)
 	}
+	fillProviderIDAgain(updated, stored)
 	fillRestartTime(&updated.Spec, now)
 }
 
@@ -60,6 +63,22 @@ func setFirmwareUUID(spec *vmv1alpha1.VirtualMachineSpec, uuid string) {
 		spec.Firmware = &vmv1alpha1.VirtualMachineFirmware{}
 	}
 	spec.Firmware.UUID = uuid
+}
+
+// fillProviderID gives a VM the provider ID by which Kubernetes knows its node, as soon as that
+// is known.
+func fillProviderID(v *vmv1alpha1.VirtualMachine) {
+	if v.Spec.ProviderID == "" {
+		v.Spec.ProviderID = v.OwnProviderID()
+	}
+}
+
+// fillProviderIDAgain keeps the provider ID of a VM. One that has none, because it was made by
+// an earlier version or takes over a VM, gets it with the next update by anybody.
+func fillProviderIDAgain(updated, stored *vmv1alpha1.VirtualMachine) {
+	if updated.Spec.ProviderID == "" {
+		updated.Spec.ProviderID = cmp.Or(stored.Spec.ProviderID, stored.OwnProviderID())
+	}
 }
 
 func fillInterface(spec *vmv1alpha1.VirtualMachineSpec) {

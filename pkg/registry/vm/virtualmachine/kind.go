@@ -14,10 +14,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 )
 
-// unobserved is the status.observedGeneration of a VM that no controller has looked at
-// yet. Without it tools that follow the kstatus convention take one for complete.
-const unobserved = -1
-
 // Kind describes virtualmachines. now is the clock.
 func Kind(now func() time.Time) standard.Kind[*vmv1alpha1.VirtualMachine] {
 	return standard.Kind[*vmv1alpha1.VirtualMachine]{
@@ -32,7 +28,7 @@ func Kind(now func() time.Time) standard.Kind[*vmv1alpha1.VirtualMachine] {
 		Spec:       func(v *vmv1alpha1.VirtualMachine) any { return &v.Spec },
 		Status: &standard.Status[*vmv1alpha1.VirtualMachine]{
 			Drop: func(v *vmv1alpha1.VirtualMachine) {
-				v.Status = vmv1alpha1.VirtualMachineStatus{ObservedGeneration: unobserved}
+				v.Status = vmv1alpha1.VirtualMachineStatus{ObservedGeneration: standard.Unobserved}
 			},
 			Keep:     func(v, stored *vmv1alpha1.VirtualMachine) { v.Status = stored.Status },
 			KeepSpec: func(v, stored *vmv1alpha1.VirtualMachine) { v.Spec = stored.Spec },

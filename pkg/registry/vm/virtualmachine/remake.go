@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/registry/standard"
 )
 
 // remake makes an object again that was lost with the store: with its UID, by which all that
@@ -23,7 +24,7 @@ func remake(created *vmv1alpha1.VirtualMachine) bool {
 	created.UID = uid
 	was := created.Status
 	created.Status = vmv1alpha1.VirtualMachineStatus{
-		ObservedGeneration: unobserved, Zone: was.Zone, UniqueID: was.UniqueID, BiosUUID: was.BiosUUID, InstanceUUID: was.InstanceUUID,
+		ObservedGeneration: standard.Unobserved, Zone: was.Zone, UniqueID: was.UniqueID, BiosUUID: was.BiosUUID, InstanceUUID: was.InstanceUUID,
 		InstancetypeRef: was.InstancetypeRef, PreferenceRef: was.PreferenceRef,
 	}
 	return true

@@ -162,8 +162,8 @@ func TestCreationFillsOnlyWhatIsMissing(t *testing.T) {
 	}{
 		"nothing given": {
 			want: vmv1alpha1.VirtualMachineSpec{
-				Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: uuid},
-				Network:  &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0"}}},
+				Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: uuid}, ProviderID: "vsphere://" + uuid,
+				Network: &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0"}}},
 			},
 		},
 		"UUID and interface given": {
@@ -172,13 +172,24 @@ func TestCreationFillsOnlyWhatIsMissing(t *testing.T) {
 				Network:  &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "lan"}}},
 			},
 			want: vmv1alpha1.VirtualMachineSpec{
-				Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: "mine"},
-				Network:  &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "lan"}}},
+				Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: "mine"}, ProviderID: "vsphere://mine",
+				Network: &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "lan"}}},
 			},
 		},
 		"a preference, which may say that there is no interface (F95)": {
 			given: vmv1alpha1.VirtualMachineSpec{Preference: &vmv1alpha1.PreferenceMatcher{Name: "linux"}},
-			want:  vmv1alpha1.VirtualMachineSpec{Preference: &vmv1alpha1.PreferenceMatcher{Name: "linux"}, Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: uuid}},
+			want: vmv1alpha1.VirtualMachineSpec{Preference: &vmv1alpha1.PreferenceMatcher{Name: "linux"}, Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: uuid},
+				ProviderID: "vsphere://" + uuid},
+		},
+		"a provider ID given": {
+			given: vmv1alpha1.VirtualMachineSpec{Preference: &vmv1alpha1.PreferenceMatcher{Name: "linux"}, ProviderID: "other"},
+			want: vmv1alpha1.VirtualMachineSpec{Preference: &vmv1alpha1.PreferenceMatcher{Name: "linux"}, Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: uuid},
+				ProviderID: "other"},
+		},
+		"a VM taken over, whose BIOS UUID only vSphere knows": {
+			given: vmv1alpha1.VirtualMachineSpec{Preference: &vmv1alpha1.PreferenceMatcher{Name: "linux"}, InstanceUUID: "theirs"},
+			want: vmv1alpha1.VirtualMachineSpec{Preference: &vmv1alpha1.PreferenceMatcher{Name: "linux"}, Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: uuid},
+				InstanceUUID: "theirs"},
 		},
 		"bootloader without UUID, network disabled, restart now": {
 			given: vmv1alpha1.VirtualMachineSpec{
@@ -188,6 +199,7 @@ func TestCreationFillsOnlyWhatIsMissing(t *testing.T) {
 			},
 			want: vmv1alpha1.VirtualMachineSpec{
 				Firmware:        &vmv1alpha1.VirtualMachineFirmware{Bootloader: vmv1alpha1.BootloaderEFI, UUID: uuid},
+				ProviderID:      "vsphere://" + uuid,
 				Network:         &vmv1alpha1.VirtualMachineNetworkSpec{Disabled: true},
 				NextRestartTime: "2026-01-02T03:04:05Z",
 			},
@@ -254,6 +266,32 @@ func TestUpdateKeepsWhatCreationFilled(t *testing.T) {
 		strategy().PrepareForUpdate(t.Context(), got, created())
 		if diff := cmp.Diff(want.Spec, got.Spec); diff != "" {
 			t.Errorf("%s: to be stored (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// What was made by an earlier version, or takes a VM over, has no provider ID at creation.
+func TestAnUpdateGivesTheProviderIDThatIsKnownByThen(t *testing.T) {
+	for name, tc := range map[string]struct {
+		stored vmv1alpha1.VirtualMachine
+		given  string
+		want   string
+	}{
+		"of an earlier version": {stored: vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: "MINE"}}}, want: "vsphere://mine"},
+		"not what vSphere shows": {stored: vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: "mine"}},
+			Status: vmv1alpha1.VirtualMachineStatus{BiosUUID: "shown"}}, want: "vsphere://shown"},
+		"taken over, not seen yet": {stored: vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{InstanceUUID: "theirs", Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: "mine"}}}},
+		"taken over": {stored: vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{InstanceUUID: "theirs", Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: "mine"}},
+			Status: vmv1alpha1.VirtualMachineStatus{BiosUUID: "shown"}}, want: "vsphere://shown"},
+		"kept": {stored: vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{ProviderID: "vsphere://old", Firmware: &vmv1alpha1.VirtualMachineFirmware{UUID: "mine"}}}, want: "vsphere://old"},
+		"another one is left to validation": {stored: vmv1alpha1.VirtualMachine{Spec: vmv1alpha1.VirtualMachineSpec{ProviderID: "vsphere://old"}}, given: "vsphere://new",
+			want: "vsphere://new"},
+	} {
+		got := tc.stored.DeepCopy()
+		got.Spec.ProviderID = tc.given
+		strategy().PrepareForUpdate(t.Context(), got, &tc.stored)
+		if got.Spec.ProviderID != tc.want {
+			t.Errorf("%s: %q, want %q", name, got.Spec.ProviderID, tc.want)
 		}
 	}
 }

@@ -111,8 +111,12 @@ func vcpus(v *vmv1alpha1.VirtualMachine) any {
 func memory(v *vmv1alpha1.VirtualMachine) any {
 	if r := v.Status.Resources; r != nil && r.Memory != nil {
 		wanted := v.Status.DesiredResources
-		if wanted == nil || wanted.Memory == nil || wanted.Memory.Cmp(*r.Memory) == 0 {
+		if wanted == nil || wanted.Memory == nil {
 			return r.Memory.String()
+		}
+		// A copy: an amount that is compared with one of another representation takes that.
+		if has := *r.Memory; has.Cmp(*wanted.Memory) == 0 {
+			return has.String()
 		}
 		return fmt.Sprintf("%s (%s wanted)", r.Memory, wanted.Memory)
 	}

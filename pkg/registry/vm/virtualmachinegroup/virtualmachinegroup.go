@@ -16,10 +16,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/table"
 )
 
-// unobserved is the status.observedGeneration of a group that the controller has yet to look
-// at, for tools that follow the kstatus convention.
-const unobserved = -1
-
 // Kind describes groups of virtual machines.
 func Kind() standard.Kind[*vmv1alpha1.VirtualMachineGroup] {
 	type group = *vmv1alpha1.VirtualMachineGroup
@@ -36,7 +32,7 @@ func Kind() standard.Kind[*vmv1alpha1.VirtualMachineGroup] {
 		Spec:       func(g group) any { return g.Spec },
 		Status: &standard.Status[group]{
 			Drop: func(g group) {
-				g.Status = vmv1alpha1.VirtualMachineGroupStatus{ObservedGeneration: unobserved}
+				g.Status = vmv1alpha1.VirtualMachineGroupStatus{ObservedGeneration: standard.Unobserved}
 			},
 			Keep:     func(g, stored group) { g.Status = stored.Status },
 			KeepSpec: func(g, stored group) { g.Spec = stored.Spec },

@@ -5,11 +5,10 @@ package storage
 
 import (
 	"context"
-	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/util/dryrun"
 
@@ -39,17 +38,11 @@ func (*ConsoleREST) ProducesObject(string) any { return &vmv1alpha1.VirtualMachi
 
 // Create returns a ticket for the console of the VM called name. A dry run takes none.
 func (r *ConsoleREST) Create(ctx context.Context, name string, body runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
-	console, ok := body.(*vmv1alpha1.VirtualMachineConsole)
-	if !ok {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("console takes a VirtualMachineConsole, not %T", body))
-	}
-	if errs := validation.ValidateConsole(console, name); len(errs) > 0 {
-		return nil, apierrors.NewInvalid(vmv1alpha1.Kind("VirtualMachineConsole"), name, errs)
-	}
-	if validate != nil {
-		if err := validate(ctx, console.DeepCopy()); err != nil {
-			return nil, err
-		}
+	_, err := checked(ctx, "console", name, body, validate, func(c *vmv1alpha1.VirtualMachineConsole) field.ErrorList {
+		return validation.ValidateConsole(c, name)
+	})
+	if err != nil {
+		return nil, err
 	}
 	vm, err := r.screens.machine(ctx, name)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -55,17 +56,11 @@ func (*PowerREST) ProducesObject(string) any { return &vmv1alpha1.VirtualMachine
 
 // Create carries out the request on the VM called name and returns what answer tells.
 func (r *PowerREST) Create(ctx context.Context, name string, body runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
-	power, ok := body.(*vmv1alpha1.PowerOptions)
-	if !ok {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s takes PowerOptions, not %T", r.verb, body))
-	}
-	if errs := validation.ValidatePowerOptions(power, string(r.verb), name); len(errs) > 0 {
-		return nil, apierrors.NewInvalid(vmv1alpha1.Kind("PowerOptions"), name, errs)
-	}
-	if validate != nil {
-		if err := validate(ctx, power.DeepCopy()); err != nil {
-			return nil, err
-		}
+	power, err := checked(ctx, string(r.verb), name, body, validate, func(o *vmv1alpha1.PowerOptions) field.ErrorList {
+		return validation.ValidatePowerOptions(o, string(r.verb), name)
+	})
+	if err != nil {
+		return nil, err
 	}
 	changed, err := r.update.mutate(ctx, name, func(v *vmv1alpha1.VirtualMachine) error {
 		return setPower(v, r.verb, power.Mode, r.now())

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/util/dryrun"
 
@@ -44,20 +45,14 @@ func (*RefreshREST) ProducesMIMETypes(string) []string { return nil }
 
 // Create refreshes the VM called name and returns what that changed, or would.
 func (r *RefreshREST) Create(ctx context.Context, name string, body runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
-	refresh, ok := body.(*vmv1alpha1.RefreshOptions)
-	if !ok {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s takes RefreshOptions, not %T", r.update.subresource, body))
-	}
-	if errs := validation.ValidateRefreshOptions(refresh, name); len(errs) > 0 {
-		return nil, apierrors.NewInvalid(vmv1alpha1.Kind("RefreshOptions"), name, errs)
-	}
-	if validate != nil {
-		if err := validate(ctx, refresh.DeepCopy()); err != nil {
-			return nil, err
-		}
+	refresh, err := checked(ctx, r.update.subresource, name, body, validate, func(o *vmv1alpha1.RefreshOptions) field.ErrorList {
+		return validation.ValidateRefreshOptions(o, name)
+	})
+	if err != nil {
+		return nil, err
 	}
 	var result *vmv1alpha1.RefreshResult
-	_, err := r.update.mutate(ctx, name, func(v *vmv1alpha1.VirtualMachine) error {
+	_, err = r.update.mutate(ctx, name, func(v *vmv1alpha1.VirtualMachine) error {
 		var err error
 		result, err = r.refresh(ctx, v)
 		return err

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package prober
+package networks
 
 import (
 	"fmt"
@@ -9,9 +9,7 @@ import (
 	"slices"
 )
 
-// Networks are the addresses that may be connected to. What a guest reports as its address
-// is chosen by its owner, so that without them every user could find out who listens where
-// in the network that the server is in.
+// Networks are the addresses that may be connected to.
 type Networks struct {
 	// Allowed, if there are any, are the only ones.
 	Allowed []netip.Prefix
@@ -31,12 +29,12 @@ func (n *Networks) Check(a netip.Addr) error {
 	switch {
 	case len(n.Allowed) > 0:
 		if !slices.ContainsFunc(n.Allowed, within) {
-			return fmt.Errorf("%s is in none of the networks that an administrator lets probes connect to", a)
+			return fmt.Errorf("%s is in none of the networks that an administrator lets the server connect to", a)
 		}
 	case n.Unknown != nil:
 		return n.Unknown
 	case a.IsLoopback(), a.IsLinkLocalUnicast(), a.IsMulticast(), a.IsUnspecified(), a == broadcast, slices.ContainsFunc(n.Denied, within):
-		return fmt.Errorf("%s is not an address that probes may connect to", a)
+		return fmt.Errorf("%s is not an address that the server may connect to", a)
 	}
 	return nil
 }

@@ -1,0 +1,89 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/klog/v2"
+
+	"github.com/slipway-dev/slipway/pkg/contract"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/machine"
+	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+	"github.com/slipway-dev/slipway/pkg/networks"
+	"github.com/slipway-dev/slipway/pkg/workload"
+)
+
+// reach is how what controls machines reaches what is not ours.
+type reach struct {
+	// kinds are those of bootstrap, infrastructure and control plane objects.
+	kinds *contract.Resolver
+	// clusters are the workload clusters.
+	clusters *workload.Clusters
+}
+
+// newReach makes it.
+func newReach(ctx context.Context, d *controllerDeps, c *clients, informers externalversions.SharedInformerFactory) (*reach, error) {
+	ours, err := dynamic.NewForConfig(c.own)
+	if err != nil {
+		return nil, fmt.Errorf("making the client of machines' objects in our own API: %w", err)
+	}
+	labels, err := metadata.NewForConfig(c.hostConfig)
+	if err != nil {
+		return nil, fmt.Errorf("making the client of metadata of the host cluster: %w", err)
+	}
+	to, err := workloadNetworks(ctx, &d.options.Workloads, c.host)
+	if err != nil {
+		return nil, err
+	}
+	clusters := informers.Cluster().V1alpha1().Clusters().Lister()
+	return &reach{
+		kinds: contract.New(contract.Options{Own: ours, Host: c.dynamic, Kinds: contract.Kinds{Discovery: c.host.Discovery().RESTClient(), Metadata: labels}}),
+		clusters: workload.New(workload.Options{
+			Host: c.host, Metadata: labels, Networks: to, Wrap: c.fence.Transport, UserAgent: serverName + "/" + version, Grace: d.options.Workloads.Grace,
+			Wanted: func(key types.NamespacedName) bool {
+				_, err := clusters.Clusters(key.Namespace).Get(key.Name)
+				return err == nil
+			},
+		}),
+	}, nil
+}
+
+// workloadNetworks are those that a kubeconfig may lead to.
+func workloadNetworks(ctx context.Context, o *WorkloadOptions, host kubernetes.Interface) (networks.Networks, error) {
+	allowed, err := o.networks()
+	to := networks.Networks{Allowed: allowed}
+	if err == nil && len(allowed) == 0 {
+		to.Denied, to.Unknown = serviceRanges(ctx, host)
+		if to.Unknown != nil {
+			klog.FromContext(ctx).Error(to.Unknown, "No workload cluster is connected to")
+		}
+	}
+	return to, err
+}
+
+func newMachines(s *shared) (runnable, error) {
+	o := s.options
+	rules, err := o.Workloads.rules()
+	if err != nil {
+		return nil, err
+	}
+	c, err := machine.New(machine.Deps{
+		Client: s.client, Informers: s.informers, Kinds: s.reach.kinds, Workloads: machine.Of(s.reach.clusters), Recorder: s.recorder,
+		NodeRules: rules, Grace: o.Workloads.Grace, Workers: o.Workloads.Workers, ResyncPeriod: o.Controllers.ResyncPeriod,
+		Queue: controller.QueueOptions{Aging: o.Controllers.QueueAging, Fairness: o.Controllers.QueueFairness},
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.reach.clusters.OnCluster(c.OnCluster)
+	s.reach.clusters.OnNode(c.OnNode)
+	return c, nil
+}

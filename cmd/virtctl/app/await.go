@@ -1,0 +1,40 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// awaitState asks until something is so, and tells what it waits for. What is gone is an error
+// at once, with what ask says of that.
+func (f *Factory) awaitState(ctx context.Context, timeout time.Duration, unmet string, ask func(context.Context) (bool, string, error)) error {
+	told, last := "", "nothing is known of it"
+	err := wait.PollUntilContextTimeout(ctx, waitInterval, timeout, true, func(ctx context.Context) (bool, error) {
+		done, state, err := ask(ctx)
+		switch {
+		case apierrors.IsNotFound(err):
+			last = cmp.Or(state, "it is gone")
+			return false, err
+		case err != nil:
+			last = reason(err) // it may pass
+			return false, nil
+		}
+		if last = state; !done && last != told {
+			fmt.Fprintln(f.streams.ErrOut, last)
+			told = last
+		}
+		return done, nil
+	})
+	if err != nil {
+		return &exitError{code: 3, err: fmt.Errorf("%s (--timeout %s): %s", unmet, timeout, last)}
+	}
+	return nil
+}

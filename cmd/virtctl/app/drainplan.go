@@ -1,0 +1,121 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	corev1listers "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/clientcmd"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/machine/drain"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+)
+
+func newDrainPlanCommand(f *Factory) *cobra.Command {
+	var kubeconfig string
+	cmd := &cobra.Command{
+		Use:   "drain-plan MACHINE --workload-kubeconfig FILE",
+		Short: "Show what would become of the pods of a machine if it were deleted",
+		Long: "Show what the drain of a machine's node would do with each pod, and which label, DaemonSet or MachineDrainRule says so. Evictions\n" +
+			"are asked for as a dry run, so that it is seen what a PodDisruptionBudget would not let go; nothing is changed. The file is a\n" +
+			"kubeconfig of the workload cluster, for a user who may list pods and namespaces, read daemonsets and create evictions of pods.",
+		Example: fmt.Sprintf("  %[1]s drain-plan worker-1 --workload-kubeconfig=workload.kubeconfig", f.program),
+		Args:    cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if kubeconfig == "" {
+				return errors.New("--workload-kubeconfig is required: a file that leads to the cluster that the machine is a node of")
+			}
+			client, namespace, err := f.client()
+			if err != nil {
+				return err
+			}
+			m, err := client.ClusterV1alpha1().Machines(namespace).Get(cmd.Context(), args[0], metav1.GetOptions{})
+			if err != nil {
+				return fmt.Errorf("machine %s/%s: %s", namespace, args[0], reason(err))
+			}
+			return f.drainPlan(cmd.Context(), client, m, kubeconfig)
+		},
+	}
+	cmd.Flags().StringVar(&kubeconfig, "workload-kubeconfig", "", "File that leads to the cluster that the machine is a node of")
+	return cmd
+}
+
+func (f *Factory) drainPlan(ctx context.Context, client versioned.Interface, m *clusterv1alpha1.Machine, kubeconfig string) error {
+	if !m.Status.NodeRef.IsDefined() {
+		_, err := fmt.Fprintf(f.streams.Out, "Machine %s has no node: there is nothing to drain.\n", m.Name)
+		return err
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return fmt.Errorf("reading the kubeconfig %s: %w", kubeconfig, err)
+	}
+	config.QPS, config.Burst = 50, 100
+	workload, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("making a client of the workload cluster: %w", err)
+	}
+	in, err := drainInput(ctx, client, workload, m)
+	if err != nil {
+		return err
+	}
+	plan, err := drain.Rehearse(ctx, workload, in)
+	if err != nil {
+		return err
+	}
+	return printDrainPlan(f.streams.Out, m, plan)
+}
+
+// drainInput reads what the controller would work with.
+func drainInput(ctx context.Context, client versioned.Interface, workload kubernetes.Interface, m *clusterv1alpha1.Machine) (drain.Input, error) {
+	in := drain.Input{Node: m.Status.NodeRef.Name, ProviderID: m.Spec.ProviderID, Machine: m.Labels, Started: time.Now(), Now: time.Now()}
+	c, err := client.ClusterV1alpha1().Clusters(m.Namespace).Get(ctx, m.Spec.ClusterName, metav1.GetOptions{})
+	if err != nil {
+		return in, fmt.Errorf("cluster %s/%s: %s", m.Namespace, m.Spec.ClusterName, reason(err))
+	}
+	in.Cluster = c.Labels
+	rules, err := client.ClusterV1alpha1().MachineDrainRules(m.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return in, fmt.Errorf("listing MachineDrainRules: %w", err)
+	}
+	for i := range rules.Items {
+		in.Rules = append(in.Rules, &rules.Items[i])
+	}
+	namespaces, err := workload.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return in, fmt.Errorf("listing the namespaces of the workload cluster: %w", err)
+	}
+	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil)
+	for i := range namespaces.Items {
+		if err := indexer.Add(&namespaces.Items[i]); err != nil {
+			return in, fmt.Errorf("reading the namespaces of the workload cluster: %w", err)
+		}
+	}
+	in.Namespaces = corev1listers.NewNamespaceLister(indexer)
+	return in, nil
+}
+
+func printDrainPlan(out io.Writer, m *clusterv1alpha1.Machine, plan drain.Plan) error {
+	if len(plan) == 0 {
+		_, err := fmt.Fprintf(out, "Node %s of machine %s has no pods, or is gone.\n", printable(m.Status.NodeRef.Name), m.Name)
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	row(w, "NAMESPACE", "POD", "STEP", "ORDER", "DECIDED BY", "NOTE")
+	for _, e := range plan {
+		row(w, e.Pod.Namespace, e.Pod.Name, string(e.Step), strconv.Itoa(int(e.Order)), e.By, e.Note())
+	}
+	return w.Flush()
+}

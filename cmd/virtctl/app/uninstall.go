@@ -1,0 +1,228 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/slipway-dev/slipway/artifacts"
+)
+
+const (
+	kindAPIService = "APIService"
+	kindNamespace  = "Namespace"
+	kindClaim      = "PersistentVolumeClaim"
+	kindAccount    = "ServiceAccount"
+)
+
+// uninstallTimeout bounds the wait until the host cluster does not serve the API any more.
+const uninstallTimeout = time.Minute
+
+// derived are kinds that the server makes of others, and that go with these.
+var derived = []string{"virtualmachineinstances", "controllerrevisions"}
+
+func newUninstallCommand(f *Factory) *cobra.Command {
+	u := &uninstall{f: f}
+	cmd := &cobra.Command{
+		Use:   "uninstall",
+		Short: "Take Slipway out of a cluster: first its API, then the server",
+		Long: "Take Slipway out of a cluster. First the APIServices go: while one is there and nothing serves it, no namespace of the\n" +
+			"cluster can be deleted. Then goes what artifacts/deploy has made but for the namespace, in which the volume of the store stays.\n" +
+			"It refuses while there are objects, and when the server cannot be asked whether there are. It can be interrupted and run again.",
+		Example: fmt.Sprintf("  %[1]s uninstall --dry-run\n  %[1]s uninstall\n  %[1]s uninstall --leave-objects", f.program),
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := u.connect(); err != nil {
+				return err
+			}
+			return u.run(cmd.Context())
+		},
+	}
+	cmd.Flags().BoolVar(&u.leaveObjects, "leave-objects", false, "Uninstall although there are objects, or nobody can tell: they stay in the store. VMs run on in vSphere, and nobody takes care of them or of what they hold")
+	cmd.Flags().BoolVar(&u.deleteNamespace, "delete-namespace", false, "Delete the namespace of the server, too, with the volume of the store and with all that others have put there")
+	u.dryRun.addFlag(cmd, "With server, the default without a value: let the server judge and delete nothing")
+	return cmd
+}
+
+// uninstall is one run of the command.
+type uninstall struct {
+	f                             *Factory
+	leaveObjects, deleteNamespace bool
+	dryRun                        dryRun
+	client                        dynamic.Interface
+	discovery                     discovery.DiscoveryInterface
+}
+
+func (u *uninstall) connect() error {
+	config, err := u.f.flags.ToRESTConfig()
+	if err != nil {
+		return fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	config.QPS, config.Burst = 50, 100
+	if u.client, err = dynamic.NewForConfig(config); err != nil {
+		return fmt.Errorf("making a client: %w", err)
+	}
+	if u.discovery, err = discovery.NewDiscoveryClientForConfig(config); err != nil {
+		return fmt.Errorf("making a client for discovery: %w", err)
+	}
+	return nil
+}
+
+func (u *uninstall) run(ctx context.Context) error {
+	all, err := artifacts.Objects(func(string) bool { return false })
+	if err != nil {
+		return err
+	}
+	apis, rest := u.divide(all)
+	if err := u.judge(ctx, apis); err != nil {
+		return err
+	}
+	for _, list := range [][]*unstructured.Unstructured{apis, rest} {
+		for _, o := range list {
+			if err := u.remove(ctx, o); err != nil {
+				return err
+			}
+		}
+		// The server is needed as long as the host cluster passes requests on to it.
+		if err := u.await(ctx, list); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// divide returns the APIServices, and what else is to be removed, in this order: the server
+// goes before the rights that it needs to end.
+func (u *uninstall) divide(all []*unstructured.Unstructured) (apis, rest []*unstructured.Unstructured) {
+	for _, o := range slices.Backward(all) {
+		switch kind := o.GetKind(); {
+		case kind == kindAPIService:
+			apis = append(apis, o)
+		case (kind == kindNamespace || kind == kindClaim) && !u.deleteNamespace:
+		default:
+			rest = append(rest, o)
+		}
+	}
+	return apis, rest
+}
+
+// judge returns an error when the API must not go.
+func (u *uninstall) judge(ctx context.Context, apis []*unstructured.Unstructured) error {
+	if u.leaveObjects {
+		return nil
+	}
+	var there []string
+	for _, api := range apis {
+		if _, err := u.resource(api).Get(ctx, api.GetName(), metav1.GetOptions{}); apierrors.IsNotFound(err) {
+			continue // an earlier run has removed it, after it had judged
+		} else if err != nil {
+			return fmt.Errorf("reading APIService %s: %w", api.GetName(), err)
+		}
+		found, err := u.objects(ctx, api)
+		if err != nil {
+			return fmt.Errorf("whether there are objects of %s cannot be asked: %w; bring the server back, or leave what there may be with --leave-objects (docs/operations.md, Uninstall)", api.GetName(), err)
+		}
+		there = append(there, found...)
+	}
+	if len(there) > 0 {
+		slices.Sort(there)
+		return fmt.Errorf("there are objects: %s; delete them, which deletes their VMs in vSphere, or leave them with --leave-objects", strings.Join(there, ", "))
+	}
+	return nil
+}
+
+// objects says how many there are of each kind of an APIService.
+func (u *uninstall) objects(ctx context.Context, api *unstructured.Unstructured) (found []string, err error) {
+	version, group, _ := strings.Cut(api.GetName(), ".")
+	kinds, err := u.discovery.ServerResourcesForGroupVersion(schema.GroupVersion{Group: group, Version: version}.String())
+	if err != nil {
+		return nil, err
+	}
+	for _, kind := range kinds.APIResources {
+		if strings.Contains(kind.Name, "/") || slices.Contains(derived, kind.Name) || !slices.Contains(kind.Verbs, "list") {
+			continue
+		}
+		list, err := u.client.Resource(schema.GroupVersionResource{Group: group, Version: version, Resource: kind.Name}).List(ctx, metav1.ListOptions{Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		if n := len(list.Items); n > 0 {
+			more := int64(0)
+			if remaining := list.GetRemainingItemCount(); remaining != nil {
+				more = *remaining
+			}
+			found = append(found, fmt.Sprintf("%d %s", int64(n)+more, kind.Name))
+		}
+	}
+	return found, nil
+}
+
+// resource is where an object of the deployment is.
+func (u *uninstall) resource(o *unstructured.Unstructured) dynamic.ResourceInterface {
+	resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind()) // of these kinds it is no guess
+	if o.GetNamespace() == "" {
+		return u.client.Resource(resource)
+	}
+	return u.client.Resource(resource).Namespace(o.GetNamespace())
+}
+
+// remove deletes an object. One that is not there is as it should be.
+func (u *uninstall) remove(ctx context.Context, o *unstructured.Unstructured) error {
+	foreground := metav1.DeletePropagationForeground
+	err := u.resource(o).Delete(ctx, o.GetName(), metav1.DeleteOptions{DryRun: u.dryRun.options(), PropagationPolicy: &foreground})
+	name := strings.ToLower(o.GetKind()) + "/" + o.GetName()
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("deleting %s: %w", name, err)
+	}
+	said := name + " deleted"
+	if u.dryRun.on() {
+		said += " (server dry run)"
+	}
+	_, err = fmt.Fprintln(u.f.streams.Out, said)
+	return err
+}
+
+// await waits until none of the objects is there. A service account waits for nothing, and a
+// namespace as long as what is in it.
+func (u *uninstall) await(ctx context.Context, all []*unstructured.Unstructured) error {
+	if u.dryRun.on() {
+		return nil
+	}
+	var left string
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, uninstallTimeout, true, func(ctx context.Context) (bool, error) {
+		for _, o := range all {
+			if o.GetKind() == kindNamespace || o.GetKind() == kindAccount || o.GetKind() == kindClaim {
+				continue
+			}
+			_, err := u.resource(o).Get(ctx, o.GetName(), metav1.GetOptions{})
+			if !apierrors.IsNotFound(err) {
+				left = strings.ToLower(o.GetKind()) + "/" + o.GetName()
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%s is there still after %s: run it again", left, uninstallTimeout)
+	}
+	return err
+}

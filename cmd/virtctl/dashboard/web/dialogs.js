@@ -1,0 +1,132 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// What asks before something is done, and says what came of it.
+
+import { h, button, chip, table } from './dom.js';
+import { post, vmAPI } from './api.js';
+
+// toast says something for a while; failures stay longer.
+export function toast(tone, text) {
+  const e = h('div', { class: `toast ${tone}` }, chip(tone, tone === 'bad' ? 'Failed' : 'Done'), h('span', null, text),
+    button('×', () => e.remove(), { class: 'quiet', 'aria-label': 'Dismiss' }));
+  document.getElementById('toasts').append(e);
+  setTimeout(() => e.remove(), tone === 'bad' ? 15_000 : 5_000);
+}
+
+// open shows a dialog; close(value) of the body's maker ends it, Escape with undefined. There is one at a time.
+export function open(title, make) {
+  if (document.querySelector('dialog[open]')) return Promise.resolve();
+  return new Promise((done) => {
+    const dialog = h('dialog', { 'aria-labelledby': 'dialog-title' });
+    const close = (value) => { dialog.returned = value; dialog.close(); };
+    dialog.append(h('h2', { id: 'dialog-title' }, title), ...make(close, dialog));
+    dialog.addEventListener('close', () => { dialog.remove(); done(dialog.returned); });
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}
+
+const cancelAnd = (close, ...actions) => h('div', { class: 'actions' }, button('Cancel', () => close(), { class: 'plain' }), ...actions);
+
+// verbs of power, by what they are called.
+export const verbs = {
+  start: { label: 'Start', done: 'will be powered on' },
+  stop: { label: 'Stop', done: 'will be powered off', modes: 'powerOffMode' },
+  restart: { label: 'Restart', done: 'will be restarted', modes: 'restartMode' },
+  suspend: { label: 'Suspend', done: 'will be suspended', modes: 'suspendMode' },
+};
+
+// possible says whether a verb means something for a power state.
+export const possible = (verb, power) => ({ start: power !== 'PoweredOn', stop: power !== 'PoweredOff', restart: power === 'PoweredOn', suspend: power === 'PoweredOn' })[verb];
+
+const shown = 12; // names in a question
+
+function question(verb, targets) {
+  const { label, modes } = verbs[verb];
+  const what = targets.length === 1 ? targets[0].name : `${targets.length} virtual machines`;
+  return open(`${label} ${what}?`, (close) => {
+    const mode = modes && h('select', { id: 'mode' },
+      h('option', { value: '' }, 'as each virtual machine says'), ['Soft', 'TrySoft', 'Hard'].map((m) => h('option', { value: m }, m)));
+    return [
+      h('ul', { class: 'names' }, targets.slice(0, shown).map((t) => h('li', null, h('span', { class: 'dim' }, `${t.namespace}/`), t.name)),
+        targets.length > shown && h('li', { class: 'dim' }, `and ${targets.length - shown} more`)),
+      mode && h('label', { class: 'field' }, 'How', mode),
+      modes && h('p', { class: 'dim' }, 'Soft asks the guest and waits, TrySoft goes on without it after a time, Hard does not ask.'),
+      cancelAnd(close, button(label, () => close({ mode: mode?.value || undefined }), { class: verb === 'start' ? 'primary' : 'danger', autofocus: true })),
+    ].filter(Boolean);
+  });
+}
+
+const atOnce = 4; // requests that run at the same time
+
+// power asks, and calls the verb for each of the targets. It tells how many were asked.
+export async function power(verb, targets) {
+  const answer = await question(verb, targets);
+  if (!answer) return 0;
+  const failures = [];
+  const left = [...targets];
+  const one = async () => {
+    for (let t = left.shift(); t; t = left.shift()) {
+      try {
+        await post(`${vmAPI}/namespaces/${t.namespace}/virtualmachines/${t.name}/${verb}`,
+          { apiVersion: 'vm.slipway.dev/v1alpha1', kind: 'PowerOptions', ...(answer.mode && { mode: answer.mode }) });
+      } catch (error) {
+        failures.push(`${t.namespace}/${t.name}: ${error.message}`);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, one));
+  const asked = targets.length - failures.length;
+  if (asked) toast('ok', `${asked === 1 && targets.length === 1 ? targets[0].name : asked} ${verbs[verb].done}`);
+  for (const f of failures.slice(0, 3)) toast('bad', f);
+  if (failures.length > 3) toast('bad', `and ${failures.length - 3} more`);
+  return asked;
+}
+
+const effects = { Live: ['ok', 'at once'], Restart: ['warn', 'with the next power cycle'], None: ['off', 'not for a VM that exists'] };
+const call = (target, kind, dry) => post(`${vmAPI}/namespaces/${target.namespace}/virtualmachines/${target.name}/refresh-${kind}`,
+  { apiVersion: 'vm.slipway.dev/v1alpha1', kind: 'RefreshOptions', ...(dry && { dryRun: ['All'] }) }, dry ? '?dryRun=All' : '');
+
+function preview(plan, words) {
+  const moves = plan.oldSourceName && plan.oldSourceName !== plan.sourceName;
+  return [
+    h('p', null, words[0].toUpperCase() + words.slice(1), ' ', h('b', null, moves ? `${plan.oldSourceName} → ${plan.sourceName}` : plan.sourceName),
+      plan.oldGeneration && !moves && plan.oldGeneration !== plan.newGeneration ? `, generation ${plan.oldGeneration} → ${plan.newGeneration}` : `, generation ${plan.newGeneration ?? '–'}`),
+    table('What changes', ['Field', 'Now', 'Then', 'Takes effect'], (plan.fields ?? []).map((f) => [
+      h('code', null, f.path), f.old || h('span', { class: 'dim' }, 'unset'), h('b', null, f.new || 'unset'), chip(...(effects[f.effect] ?? ['off', f.effect]))]),
+    plan.changed ? 'A newer revision is captured; nothing of the virtual machine changes by it.' : 'Up to date: there is nothing to refresh.'),
+    plan.specPinCleared && h('p', { class: 'note warn' }, 'The spec pins a revision, which the refresh removes. A GitOps source that still has the pin brings it back.'),
+  ].filter(Boolean);
+}
+
+// refresh shows what a refresh of kind (instancetype or preference) would change, and does it if that is wanted.
+export async function refresh(target, kind) {
+  const words = kind === 'instancetype' ? 'instance type' : 'preference';
+  let plan;
+  try {
+    plan = await call(target, kind, true);
+  } catch (error) {
+    toast('bad', `${target.name}: ${error.message}`);
+    return;
+  }
+  const go = await open(`Refresh the ${words} of ${target.name}`, (close) => [
+    ...preview(plan, words),
+    cancelAnd(close, plan.changed && button('Refresh', () => close(true), { class: 'primary', autofocus: true })),
+  ]);
+  if (!go) return;
+  try {
+    await call(target, kind, false);
+    toast('ok', `${words} of ${target.name} refreshed`);
+  } catch (error) {
+    toast('bad', `${target.name}: ${error.message}`);
+  }
+}
+
+// help lists the keys.
+export function help(keys) {
+  return open('Keyboard', (close) => [
+    h('dl', { class: 'keys' }, keys.map(([key, what]) => [h('dt', null, h('kbd', null, key)), h('dd', null, what)])),
+    h('div', { class: 'actions' }, button('Close', () => close(), { class: 'plain', autofocus: true })),
+  ]);
+}

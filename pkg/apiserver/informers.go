@@ -1,0 +1,145 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/client-go/tools/cache"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+	"github.com/slipway-dev/slipway/pkg/registry/standard"
+	"github.com/slipway-dev/slipway/pkg/registry/vm/references"
+)
+
+// storeReadyPoll is how often a store that fills its watch cache is asked whether it has.
+const storeReadyPoll = 10 * time.Millisecond
+
+// ShareObjects lets the informers of virtual machines and of their instances read from
+// the stores, before anybody else asks f for them. They hold the objects that the watch
+// cache holds, all but the outermost struct of each, where one that speaks to the server
+// holds a copy of its own: of what this process keeps for each virtual machine that was
+// more than a third. Like the objects of any informer they are not to be changed.
+func ShareObjects(f externalversions.SharedInformerFactory, stores *references.Readers) {
+	share := func(example runtime.Object, store *standard.REST) {
+		f.InformerFor(example, func(_ versioned.Interface, resync time.Duration) cache.SharedIndexInformer {
+			return cache.NewSharedIndexInformer(storeListWatch(store), example, resync, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+		})
+	}
+	share(&vmv1alpha1.VirtualMachine{}, stores.Machines)
+	share(&vmv1alpha1.VirtualMachineInstance{}, stores.Instances)
+}
+
+// storeListWatch lists and watches what is in store, as the watch cache itself does what
+// is in etcd.
+func storeListWatch(store *standard.REST) cache.ListerWatcher {
+	s := shared{store}
+	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{ListWithContextFunc: s.list, WatchFuncWithContext: s.watch}, listing{})
+}
+
+// shared reads the objects of a store that its watch cache holds.
+type shared struct{ store *standard.REST }
+
+// list returns what there is. A store answers with objects that share what they hold
+// with its watch cache.
+func (s shared) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	// An informer that was refused waits for a second.
+	if err := wait.PollUntilContextCancel(ctx, storeReadyPoll, true, func(context.Context) (bool, error) {
+		return s.store.ReadinessCheck() == nil, nil
+	}); err != nil {
+		return nil, fmt.Errorf("waiting for the watch cache of %s: %w", s.store.DefaultQualifiedResource, err)
+	}
+	of, err := internalOptions(options)
+	if err != nil {
+		return nil, err
+	}
+	return s.store.List(ctx, of)
+}
+
+// watch returns what changes. It lasts until the store ends it, or the caller.
+func (s shared) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	of, err := internalOptions(options)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	w, err := s.store.Watch(ctx, of)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	out := &watching{Interface: w, result: make(chan watch.Event), cancel: cancel}
+	go func() {
+		defer close(out.result)
+		defer cancel()
+		for e := range w.ResultChan() {
+			e.Object = s.held(ctx, e)
+			select {
+			case out.result <- e:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out, nil
+}
+
+// watching is a watch whose events are on another channel.
+type watching struct {
+	watch.Interface
+	result chan watch.Event
+	cancel func()
+}
+
+// ResultChan returns that channel.
+func (w *watching) ResultChan() <-chan watch.Event { return w.result }
+
+// Stop ends the watch. Nobody needs to read what is left.
+func (w *watching) Stop() {
+	w.cancel()
+	w.Interface.Stop()
+}
+
+// held is the object of e as the watch cache holds it. An event comes with a copy, as
+// who watches may change it; the cache is asked for the object again, and if it has
+// another version by now, the copy is kept until the event of that.
+func (s shared) held(ctx context.Context, e watch.Event) runtime.Object {
+	if e.Type == watch.Added || e.Type == watch.Modified {
+		if told, err := meta.Accessor(e.Object); err == nil {
+			ctx = genericapirequest.WithNamespace(ctx, told.GetNamespace())
+			obj, err := s.store.Get(ctx, told.GetName(), &metav1.GetOptions{ResourceVersion: told.GetResourceVersion()})
+			if err == nil && isVersion(obj, told.GetResourceVersion()) {
+				return obj
+			}
+		}
+	}
+	if several, ok := e.Object.(runtime.CacheableObject); ok { // of more than one who watch
+		return several.GetObject()
+	}
+	return e.Object
+}
+
+func isVersion(obj runtime.Object, version string) bool {
+	accessor, err := meta.Accessor(obj)
+	return err == nil && accessor.GetResourceVersion() == version
+}
+
+func internalOptions(options metav1.ListOptions) (*metainternalversion.ListOptions, error) {
+	internal := &metainternalversion.ListOptions{}
+	if err := metainternalversion.Convert_v1_ListOptions_To_internalversion_ListOptions(&options, internal, nil); err != nil {
+		return nil, fmt.Errorf("reading the options of an informer: %w", err)
+	}
+	return internal, nil
+}

@@ -1,0 +1,174 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package contract
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+func parse(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	j, err := yaml.YAMLToJSON([]byte("apiVersion: example.org/v1\nkind: ExampleMachine\nmetadata: {name: a, namespace: ns}\n" + text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.UnmarshalJSON(j); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func TestPathsAreThoseOfTheContract(t *testing.T) {
+	newer, older, assumed := Kind{Version: V1Beta2}, Kind{Version: V1Beta1}, Kind{Version: V1Beta2, Assumed: true}
+	tests := []struct {
+		name, text string
+		kind       Kind
+		want       bool
+	}{
+		{"v1beta2", "status: {initialization: {provisioned: true, dataSecretCreated: true, controlPlaneInitialized: true}}", newer, true},
+		{"v1beta2 does not look at what v1beta1 has", "status: {ready: true, initialized: true}", newer, false},
+		{"v1beta1", "status: {ready: true, initialized: true}", older, true},
+		{"v1beta1 does not look at what v1beta2 has", "status: {initialization: {provisioned: true, dataSecretCreated: true, controlPlaneInitialized: true}}", older, false},
+		{"no label, fields of v1beta2", "status: {ready: true, initialized: true, initialization: {provisioned: false}}", assumed, false},
+		{"no label, fields of v1beta1", "status: {ready: true, initialized: true}", assumed, true},
+		{"no label, no fields", "spec: {}", assumed, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			o := parse(t, test.text)
+			for name, get := range map[string]func(Kind, *object) (bool, error){
+				"provisioned": InfraProvisioned, "created": BootstrapCreated, "initialized": ControlPlaneInitialized,
+			} {
+				if got, err := get(test.kind, o); got != test.want || err != nil {
+					t.Errorf("%s: %t, error %v", name, got, err)
+				}
+			}
+		})
+	}
+}
+
+func TestFieldsAreRead(t *testing.T) {
+	o := parse(t, `
+spec: {providerID: "vsphere://1", failureDomain: old, controlPlaneEndpoint: {host: h, port: 6443}}
+status:
+  dataSecretName: s
+  failureDomain: zone
+  failureReason: r
+  failureMessage: m
+  interruptible: true
+  externalManagedControlPlane: true
+  addresses: [{type: InternalIP, address: 10.0.0.1}, {type: Hostname, address: a}]
+`)
+	for name, f := range map[string]struct {
+		get  func(*object) (string, error)
+		want string
+	}{
+		"provider ID": {ProviderID, "vsphere://1"}, "old failure domain": {OldFailureDomain, "old"},
+		"data secret": {DataSecretName, "s"}, "failure domain": {FailureDomain, "zone"},
+	} {
+		if got, err := f.get(o); got != f.want || err != nil {
+			t.Errorf("%s: %q, error %v", name, got, err)
+		}
+	}
+	for name, get := range map[string]func(*object) (bool, error){"interruptible": Interruptible, "externally managed": ExternallyManaged} {
+		if got, err := get(o); !got || err != nil {
+			t.Errorf("%s: %t, error %v", name, got, err)
+		}
+	}
+	reason, message, err := Failure(o)
+	if reason != "r" || message != "m" || err != nil {
+		t.Errorf("failure %q %q, error %v", reason, message, err)
+	}
+	addresses, err := Addresses(o)
+	if diff := cmp.Diff([]Address{{"InternalIP", "10.0.0.1"}, {"Hostname", "a"}}, addresses); diff != "" || err != nil {
+		t.Errorf("addresses, error %v (-want +got):\n%s", err, diff)
+	}
+	endpoint, err := ControlPlaneEndpoint(o)
+	if diff := cmp.Diff(Endpoint{"h", 6443}, endpoint); diff != "" || err != nil {
+		t.Errorf("endpoint, error %v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestFieldsThatAreNotThereAreEmpty(t *testing.T) {
+	o := parse(t, "")
+	provider, err1 := ProviderID(o)
+	addresses, err2 := Addresses(o)
+	endpoint, err3 := ControlPlaneEndpoint(o)
+	ready, err4 := Ready(o)
+	if provider != "" || addresses != nil || endpoint != (Endpoint{}) || ready != nil || err1 != nil || err2 != nil || err3 != nil || err4 != nil {
+		t.Errorf("got %q %v %v %v, errors %v %v %v %v", provider, addresses, endpoint, ready, err1, err2, err3, err4)
+	}
+}
+
+// MB54: a wrong type is not taken for an empty field.
+func TestAWrongTypeIsAnErrorThatNamesThePath(t *testing.T) {
+	bool2 := func(f func(Kind, *object) (bool, error), k Kind) func(*object) error {
+		return func(o *object) error { _, err := f(k, o); return err }
+	}
+	plain := func(f func(*object) (bool, error)) func(*object) error {
+		return func(o *object) error { _, err := f(o); return err }
+	}
+	str := func(f func(*object) (string, error)) func(*object) error {
+		return func(o *object) error { _, err := f(o); return err }
+	}
+	list := func(o *object) error { _, err := Addresses(o); return err }
+	ready := func(o *object) error { _, err := Ready(o); return err }
+	endpoint := func(o *object) error { _, err := ControlPlaneEndpoint(o); return err }
+	failure := func(o *object) error { _, _, err := Failure(o); return err }
+	tests := []struct {
+		path, text string
+		read       func(*object) error
+	}{
+		{"status.initialization.provisioned", "status: {initialization: {provisioned: 'true'}}", bool2(InfraProvisioned, Kind{Version: V1Beta2})},
+		{"status.ready", "status: {ready: 1}", bool2(BootstrapCreated, Kind{Version: V1Beta1})},
+		{"status.initialization", "status: 7", bool2(InfraProvisioned, Kind{Version: V1Beta2, Assumed: true})},
+		{"status.interruptible", "status: {interruptible: {}}", plain(Interruptible)},
+		{"status.externalManagedControlPlane", "status: {externalManagedControlPlane: 0}", plain(ExternallyManaged)},
+		{"spec.providerID", "spec: {providerID: [a]}", str(ProviderID)},
+		{"spec.providerID", "spec: {providerID: " + strings.Repeat("x", maxText+1) + "}", str(ProviderID)},
+		{"status.dataSecretName", "status: {dataSecretName: true}", str(DataSecretName)},
+		{"status.failureReason", "status: {failureReason: true}", failure},
+		{"status.failureMessage", "status: {failureMessage: true}", failure},
+		{"status.addresses", "status: {addresses: x}", list},
+		{"status.addresses", "status: {addresses: [x]}", list},
+		{"status.addresses", "status: {addresses: [{type: IPv4, address: 1.1.1.1}]}", list},
+		{"status.addresses", "status: {addresses: [{type: InternalIP}]}", list},
+		{"status.addresses", "status: {addresses: [" + strings.Repeat("{type: Hostname, address: a},", maxAddresses+1) + "]}", list},
+		{"spec.controlPlaneEndpoint.port", "spec: {controlPlaneEndpoint: {port: 65536}}", endpoint},
+		{"spec.controlPlaneEndpoint.port", "spec: {controlPlaneEndpoint: {port: x}}", endpoint},
+		{"status.conditions", "status: {conditions: 1}", ready},
+		{"status.conditions", "status: {conditions: [{type: Ready, status: Yes}]}", ready},
+		{"status.conditions", "status: {conditions: [{type: Ready, status: 'True', reason: 5}]}", ready},
+		{"status.conditions", "status: {conditions: [{type: Ready, status: 'True', lastTransitionTime: yesterday}]}", ready},
+	}
+	for _, test := range tests {
+		err := test.read(parse(t, test.text))
+		if err == nil || !strings.HasPrefix(err.Error(), test.path+" of ExampleMachine ns/a: ") {
+			t.Errorf("%.60s: error %v", test.text, err)
+		}
+	}
+}
+
+func TestReadyIsReadInAllShapes(t *testing.T) {
+	at := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	want := &metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse, Reason: "R", Message: "m", LastTransitionTime: at}
+	const ready = "{type: Ready, status: 'False', reason: R, message: m, severity: Info, lastTransitionTime: '2026-01-02T03:04:05Z'}"
+	for name, text := range map[string]string{
+		"conditions":                             "status: {conditions: [{type: Other, status: Bad}, " + ready + "]}",
+		"those of v1beta2 before those that are": "status: {conditions: [{type: Ready, status: 'True'}], v1beta2: {conditions: [" + ready + "]}}",
+	} {
+		got, err := Ready(parse(t, text))
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%s: error %v (-want +got):\n%s", name, err, diff)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package contract
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+)
+
+// maxVersions bounds the versions of a group that are looked at.
+const maxVersions = 16
+
+var (
+	definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	services    = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
+)
+
+// Kinds asks the host cluster for a kind.
+type Kinds struct {
+	// Discovery reads the discovery documents; any REST client of the cluster will do.
+	Discovery rest.Interface
+	// Metadata reads the labels of CustomResourceDefinitions and APIServices.
+	Metadata metadata.Interface
+}
+
+// find asks for a kind: which versions of its group have it, and which of these keep the
+// contract.
+func (k Kinds) find(ctx context.Context, gk schema.GroupKind) (Kind, error) {
+	served, err := k.served(ctx, gk)
+	if err != nil {
+		return Kind{}, err
+	}
+	labels, err := k.labels(ctx, definitions, served[0].Name+"."+gk.Group)
+	if err != nil {
+		return Kind{}, err
+	}
+	chosen, err := choose(labels, served)
+	if err != nil {
+		return Kind{}, fmt.Errorf("%w: CustomResourceDefinition %s.%s: %w", ErrContractUnknown, served[0].Name, gk.Group, err)
+	}
+	if chosen.contract == "" {
+		if chosen, err = k.byService(ctx, gk, served); err != nil {
+			return Kind{}, err
+		}
+	}
+	found := Kind{Version: chosen.contract}
+	if chosen.contract == "" {
+		chosen.resource, found.Version, found.Assumed = served[0], V1Beta2, true
+	}
+	gv := schema.GroupVersion{Group: gk.Group, Version: chosen.resource.Version}
+	found.GVK, found.GVR, found.Namespaced = gv.WithKind(gk.Kind), gv.WithResource(chosen.resource.Name), chosen.resource.Namespaced
+	return found, nil
+}
+
+// served are the resources of a kind, one for each version that has it, the preferred one
+// first. There is at least one.
+func (k Kinds) served(ctx context.Context, gk schema.GroupKind) ([]metav1.APIResource, error) {
+	var group metav1.APIGroup
+	err := k.Discovery.Get().AbsPath("/apis", gk.Group).Do(ctx).Into(&group)
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("%w: the host cluster serves no group %s", ErrKindUnknown, gk.Group)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: group %s: %w", ErrUnread, gk.Group, err)
+	}
+	names := []string{group.PreferredVersion.Version}
+	for _, v := range group.Versions[:min(len(group.Versions), maxVersions)] {
+		if v.Version != group.PreferredVersion.Version {
+			names = append(names, v.Version)
+		}
+	}
+	var found []metav1.APIResource
+	for _, name := range names {
+		var list metav1.APIResourceList
+		err := k.Discovery.Get().AbsPath("/apis", gk.Group, name).Do(ctx).Into(&list)
+		if err != nil {
+			return nil, fmt.Errorf("%w: version %s of group %s: %w", ErrUnread, name, gk.Group, err)
+		}
+		i := slices.IndexFunc(list.APIResources, func(r metav1.APIResource) bool {
+			return r.Kind == gk.Kind && !strings.Contains(r.Name, "/")
+		})
+		if i >= 0 {
+			resource := list.APIResources[i]
+			resource.Version = name
+			found = append(found, resource)
+		}
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%w: group %s of the host cluster has no kind %s", ErrKindUnknown, gk.Group, gk.Kind)
+	}
+	return found, nil
+}
+
+// labels are those of an object of the host cluster, none if there is no such object.
+func (k Kinds) labels(ctx context.Context, resource schema.GroupVersionResource, name string) (map[string]string, error) {
+	o, err := k.Metadata.Resource(resource).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s %s: %w", ErrUnread, resource.Resource, name, err)
+	}
+	return o.Labels, nil
+}
+
+// byService looks at the labels of the APIServices. Each is of one version: that version keeps
+// the contract if the value of the label is empty or names it.
+func (k Kinds) byService(ctx context.Context, gk schema.GroupKind, served []metav1.APIResource) (choice, error) {
+	var best choice
+	for _, resource := range served {
+		labels, err := k.labels(ctx, services, resource.Version+"."+gk.Group)
+		if err != nil {
+			return choice{}, err
+		}
+		for _, contract := range versions {
+			value, ok := labels[labelPrefix+contract]
+			if ok && (value == "" || slices.Contains(strings.Split(value, "_"), resource.Version)) {
+				if next := (choice{contract, resource}); best.less(next) {
+					best = next
+				}
+			}
+		}
+	}
+	return best, nil
+}
+
+// choice is a version of a kind and the version of the contract that it keeps, empty for none.
+type choice struct {
+	contract string
+	resource metav1.APIResource
+}
+
+// less prefers the newer contract, then the newer version of the kind.
+func (c choice) less(other choice) bool {
+	if c.contract != other.contract {
+		return version.CompareKubeAwareVersionStrings(c.contract, other.contract) < 0
+	}
+	return version.CompareKubeAwareVersionStrings(c.resource.Version, other.resource.Version) < 0
+}
+
+// choose takes the newest version of the contract that is named by a label, and of the
+// versions of the kind that the label names the newest one that is served.
+func choose(labels map[string]string, served []metav1.APIResource) (choice, error) {
+	for _, contract := range versions {
+		value, ok := labels[labelPrefix+contract]
+		if !ok {
+			continue
+		}
+		var best choice
+		names := strings.Split(value, "_")
+		for _, resource := range served {
+			if next := (choice{contract, resource}); slices.Contains(names, resource.Version) && best.less(next) {
+				best = next
+			}
+		}
+		if best.contract == "" {
+			return choice{}, fmt.Errorf("its label %s%s=%s names no version that is served", labelPrefix, contract, value)
+		}
+		return best, nil
+	}
+	return choice{}, nil
+}

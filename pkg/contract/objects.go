@@ -1,0 +1,111 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package contract
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+)
+
+// clusterLabel is on every object of a cluster: who takes one over sets it.
+const clusterLabel = "cluster.x-k8s.io/cluster-name"
+
+// Objects reads objects of external kinds from one informer for each kind, which begins with
+// the first object of the kind that is read. It has those that carry the label of a cluster.
+type Objects struct {
+	*Resolver
+	handler cache.ResourceEventHandler
+	// begin runs an informer until stop is called.
+	begin   func(cache.SharedIndexInformer) (stop context.CancelFunc)
+	running sync.WaitGroup
+
+	mu      sync.Mutex
+	watched map[schema.GroupKind]*watched
+}
+
+// watched is the informer of a kind.
+type watched struct {
+	resource schema.GroupVersionResource
+	informer cache.SharedIndexInformer
+	stop     context.CancelFunc
+}
+
+// NewObjects makes Objects whose informers run until ctx is done; handler hears of every event.
+func NewObjects(ctx context.Context, r *Resolver, handler cache.ResourceEventHandler) *Objects {
+	o := &Objects{Resolver: r, handler: handler, watched: map[schema.GroupKind]*watched{}}
+	o.begin = func(informer cache.SharedIndexInformer) context.CancelFunc {
+		running, stop := context.WithCancel(ctx)
+		o.running.Go(func() { informer.RunWithContext(running) })
+		return stop
+	}
+	return o
+}
+
+// Wait returns when all informers have ended.
+func (o *Objects) Wait() { o.running.Wait() }
+
+// Get reads an object as Resolver.Get does, from the cache of its kind if that has it. The
+// object is shared and must not be changed.
+func (o *Objects) Get(ctx context.Context, ref Reference, namespace string) (*object, Kind, error) {
+	k, err := o.namespaced(ctx, ref)
+	if err != nil {
+		return nil, Kind{}, err
+	}
+	informer, err := o.watch(k)
+	if err != nil {
+		return nil, k, err
+	}
+	if informer.HasSynced() {
+		found, ok, err := informer.GetStore().GetByKey(cache.NewObjectName(namespace, ref.Name).String())
+		if cached, isObject := found.(*object); err == nil && ok && isObject {
+			return cached, k, nil
+		}
+	}
+	found, err := o.read(ctx, k, ref, namespace)
+	return found, k, err
+}
+
+// watch returns the informer of a kind, which begins if it is not there. One of another version
+// of the kind ends.
+func (o *Objects) watch(k Kind) (cache.SharedIndexInformer, error) {
+	gk := k.GVK.GroupKind()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	w, ok := o.watched[gk]
+	if ok && w.resource == k.GVR {
+		return w.informer, nil
+	}
+	if !ok && len(o.watched) >= maxKinds {
+		return nil, fmt.Errorf("%w: %s: %d other kinds are watched already", ErrUnread, gk, maxKinds)
+	}
+	if ok {
+		w.stop()
+	}
+	informer := dynamicinformer.NewFilteredDynamicInformer(k.Client, k.GVR, "", 0, cache.Indexers{}, ofClusters).Informer()
+	if err := informer.SetTransform(withoutManagedFields); err != nil {
+		return nil, fmt.Errorf("watching %s: %w", gk, err)
+	}
+	if _, err := informer.AddEventHandler(o.handler); err != nil {
+		return nil, fmt.Errorf("watching %s: %w", gk, err)
+	}
+	o.watched[gk] = &watched{resource: k.GVR, informer: informer, stop: o.begin(informer)}
+	return informer, nil
+}
+
+// ofClusters leaves out what is of no cluster: of our virtual machines that may be most.
+func ofClusters(o *metav1.ListOptions) { o.LabelSelector = clusterLabel }
+
+func withoutManagedFields(obj any) (any, error) {
+	if accessor, err := meta.Accessor(obj); err == nil {
+		accessor.SetManagedFields(nil)
+	}
+	return obj, nil
+}

@@ -1,0 +1,142 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package contract
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
+)
+
+var vms = schema.GroupVersionResource{Group: "vm.slipway.dev", Version: "v1alpha1", Resource: "virtualmachines"}
+
+func vm(name string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetAPIVersion("vm.slipway.dev/v1alpha1")
+	o.SetKind("VirtualMachine")
+	o.SetNamespace("ns")
+	o.SetName(name)
+	o.SetLabels(map[string]string{clusterLabel: "c"})
+	return o
+}
+
+// count is how many requests of a verb the client has got.
+func count(client *fake.FakeDynamicClient, verb string) int {
+	n := 0
+	for _, a := range client.Actions() {
+		if a.GetVerb() == verb {
+			n++
+		}
+	}
+	return n
+}
+
+func newObjects(t *testing.T, existing ...runtime.Object) (*fake.FakeDynamicClient, *Objects, chan string) {
+	t.Helper()
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
+		vms: "VirtualMachineList", {Group: vms.Group, Version: "v2", Resource: vms.Resource}: "VirtualMachineList",
+	}, existing...)
+	heard := make(chan string, 10)
+	ctx, cancel := context.WithCancel(t.Context())
+	o := NewObjects(ctx, New(Options{Own: client}), cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { heard <- "add " + obj.(metav1.Object).GetName() },
+		DeleteFunc: func(obj any) { heard <- "delete " + obj.(metav1.Object).GetName() },
+	})
+	t.Cleanup(func() { cancel(); o.Wait() })
+	return client, o, heard
+}
+
+func expect(t *testing.T, heard chan string, want string) {
+	t.Helper()
+	select {
+	case got := <-heard:
+		if got != want {
+			t.Fatalf("heard %q, want %q", got, want)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatalf("%q was not heard", want)
+	}
+}
+
+func TestOneInformerServesAllObjectsOfAKind(t *testing.T) {
+	client, o, heard := newObjects(t, vm("a"))
+	ref := func(name string) Reference {
+		return Reference{Group: vms.Group, Kind: "VirtualMachine", Name: name}
+	}
+	if got, k, err := o.Get(t.Context(), ref("a"), "ns"); err != nil || got.GetName() != "a" || k.GVR != vms {
+		t.Fatalf("got %v of %v, error %v", got, k.GVR, err)
+	}
+	expect(t, heard, "add a")
+	synced := func(context.Context) (bool, error) {
+		asked := count(client, "get")
+		_, _, err := o.Get(t.Context(), ref("a"), "ns")
+		return count(client, "get") == asked, err
+	}
+	if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 30*time.Second, true, synced); err != nil {
+		t.Fatalf("the cache never answers: %v", err)
+	}
+	if n := count(client, "list"); n != 1 {
+		t.Errorf("listed %d times", n)
+	}
+
+	// What the cache lacks is asked of the server: it may be too new for the cache.
+	before := count(client, "get")
+	if _, _, err := o.Get(t.Context(), ref("b"), "ns"); !apierrors.IsNotFound(err) || count(client, "get") != before+1 {
+		t.Errorf("error %v after %d questions", err, count(client, "get")-before)
+	}
+	client.PrependReactor("get", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewServiceUnavailable("down")
+	})
+	if _, _, err := o.Get(t.Context(), ref("b"), "ns"); apierrors.IsNotFound(err) || !errors.Is(err, ErrUnread) {
+		t.Errorf("error %v of a server that is down", err)
+	}
+	if err := client.Resource(vms).Namespace("ns").Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, heard, "delete a")
+}
+
+func TestAnObjectOfAnotherNamespaceIsNotFound(t *testing.T) {
+	_, o, heard := newObjects(t, vm("a"))
+	ref := Reference{Group: vms.Group, Kind: "VirtualMachine", Name: "a"}
+	for range 2 {
+		if _, _, err := o.Get(t.Context(), ref, "other"); !apierrors.IsNotFound(err) {
+			t.Errorf("error %v", err)
+		}
+	}
+	expect(t, heard, "add a")
+}
+
+func TestAnotherVersionOfAKindGetsAnotherInformer(t *testing.T) {
+	_, o, _ := newObjects(t)
+	k := Kind{GVK: vms.GroupVersion().WithKind("VirtualMachine"), GVR: vms, Client: o.options.Own}
+	before, err := o.watch(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same, err := o.watch(k)
+	if err != nil || same != before {
+		t.Errorf("another informer for the same version, error %v", err)
+	}
+	k.GVR.Version = "v2"
+	after, err := o.watch(k)
+	if err != nil || after == before || len(o.watched) != 1 {
+		t.Errorf("%d kinds are watched, error %v", len(o.watched), err)
+	}
+	err = wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { return before.IsStopped(), nil })
+	if err != nil {
+		t.Error("the informer of the version before runs on")
+	}
+}

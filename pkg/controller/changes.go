@@ -1,0 +1,30 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import "k8s.io/client-go/tools/cache"
+
+// Changes handles events by what an object was and is now: was is nil for one that was made,
+// now for one that is gone. Those of the initial list are told only if initial is true, and
+// updates that changed nothing never.
+func Changes[T Object](initial bool, f func(was, now T)) cache.ResourceEventHandler {
+	var none T
+	return cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, isInInitialList bool) {
+			if initial || !isInInitialList {
+				f(none, obj.(T))
+			}
+		},
+		UpdateFunc: func(oldObj, obj any) {
+			if was, now := oldObj.(T), obj.(T); was.GetResourceVersion() != now.GetResourceVersion() {
+				f(was, now)
+			}
+		},
+		DeleteFunc: func(obj any) {
+			if gone, ok := WithoutTombstone[T](obj); ok {
+				f(gone, none)
+			}
+		},
+	}
+}

@@ -1,0 +1,125 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
+)
+
+const (
+	clusterKind = "Cluster"
+	// settle is how long news of what belongs to a Cluster are gathered.
+	settle = 250 * time.Millisecond
+	// byCluster indexes what belongs to Clusters. Others index the informers too.
+	byCluster = Name + "/cluster"
+)
+
+var memberIndexers = cache.Indexers{byCluster: func(obj any) ([]string, error) {
+	if in, ok := clusterOf(obj); ok {
+		return []string{in.String()}, nil
+	}
+	return nil, nil
+}}
+
+// clusterOf is the Cluster that an object belongs to.
+func clusterOf(obj any) (types.NamespacedName, bool) {
+	switch o := obj.(type) {
+	case *clusterv1alpha1.MachineDeployment:
+		return types.NamespacedName{Namespace: o.Namespace, Name: o.Spec.ClusterName}, true
+	case *clusterv1alpha1.MachineSet:
+		return types.NamespacedName{Namespace: o.Namespace, Name: o.Spec.ClusterName}, true
+	case *clusterv1alpha1.Machine:
+		return types.NamespacedName{Namespace: o.Namespace, Name: o.Spec.ClusterName}, true
+	}
+	return types.NamespacedName{}, false
+}
+
+func (c *Controller) look(key types.NamespacedName, after time.Duration) {
+	c.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: controller.PriorityDefaultGeneric, After: after}, key)
+}
+
+// clusterChanged queues a Cluster of which more changed than its status, which is written
+// here.
+func (c *Controller) clusterChanged(was, now *cluster) {
+	if now == nil {
+		return
+	}
+	if was == nil || was.UID != now.UID || was.Generation != now.Generation || was.DeletionTimestamp == nil && now.DeletionTimestamp != nil ||
+		!equality.Semantic.DeepEqual(was.Annotations, now.Annotations) || !equality.Semantic.DeepEqual(was.Finalizers, now.Finalizers) {
+		c.look(controller.KeyOf(now), 0)
+	}
+}
+
+// memberHandler queues a Cluster that is being deleted when something of it comes or goes.
+func (c *Controller) memberHandler() cache.ResourceEventHandler {
+	wake := func(obj any) {
+		if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+			obj = gone.Obj
+		}
+		in, ok := clusterOf(obj)
+		if !ok {
+			return
+		}
+		found, err := c.reconcile.clusters.Get(in)
+		if err == nil && found != nil && found.DeletionTimestamp != nil {
+			c.look(in, settle)
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{AddFunc: wake, DeleteFunc: wake}
+}
+
+// externalChanged queues the Clusters that own an object, and when it comes or goes those that
+// refer to it.
+func (c *Controller) externalChanged(was, now *unstructured.Unstructured) {
+	for _, o := range []*unstructured.Unstructured{was, now} {
+		if o == nil {
+			continue
+		}
+		for _, ref := range o.GetOwnerReferences() {
+			if ref.Kind == clusterKind && strings.HasPrefix(ref.APIVersion, clusterv1alpha1.GroupName+"/") {
+				c.look(types.NamespacedName{Namespace: o.GetNamespace(), Name: ref.Name}, 0)
+			}
+		}
+		if now == nil || was == nil {
+			c.referring(o)
+		}
+	}
+}
+
+// infrastructureHandler queues the Clusters that refer to infrastructure of our own kind which
+// comes. No Cluster has labelled it yet, so that who watches other kinds does not hear of it.
+func (c *Controller) infrastructureHandler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerDetailedFuncs{AddFunc: func(obj any, isInInitialList bool) {
+		if o, ok := obj.(metav1.Object); ok && !isInInitialList {
+			c.referring(o)
+		}
+	}}
+}
+
+// referring queues the Clusters of the namespace that refer to an object of that name.
+func (c *Controller) referring(o metav1.Object) {
+	for _, obj := range c.clusters.GetIndexer().List() {
+		in, ok := obj.(*cluster)
+		if ok && in.Namespace == o.GetNamespace() && (in.Spec.InfrastructureRef.Name == o.GetName() || in.Spec.ControlPlaneRef.Name == o.GetName()) {
+			c.look(controller.KeyOf(in), 0)
+		}
+	}
+}
+
+func (c *Controller) connectionChanged(in types.NamespacedName) {
+	if found, err := c.reconcile.clusters.Get(in); err == nil && found != nil {
+		c.look(in, 0)
+	}
+}

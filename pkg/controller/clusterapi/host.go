@@ -1,0 +1,196 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package clusterapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+)
+
+const (
+	// firstRetry and lastRetry are between two questions whether the kinds are served, which grow
+	// from the one to the other.
+	firstRetry = time.Second
+	lastRetry  = 30 * time.Second
+	// callTimeout bounds one question.
+	callTimeout = 10 * time.Second
+)
+
+// host has the Machines and Clusters of the host cluster, from when one is asked for.
+type host struct {
+	client    dynamic.Interface
+	discovery discovery.DiscoveryInterface
+	reader    *Reader
+
+	once   sync.Once
+	wanted chan struct{}
+
+	mu sync.Mutex
+	// stores are nil while the objects cannot be read, for the reason err.
+	machines, clusters cache.Store
+	err                error
+}
+
+func newHost(client dynamic.Interface, discovery discovery.DiscoveryInterface, r *Reader) *host {
+	return &host{client: client, discovery: discovery, reader: r, wanted: make(chan struct{}), err: ErrUnread}
+}
+
+func (h *host) machine(key types.NamespacedName) (*Machine, error) {
+	return stored[Machine](h, "Machine", key, func() cache.Store { return h.machines })
+}
+
+func (h *host) cluster(key types.NamespacedName) (*Cluster, error) {
+	return stored[Cluster](h, "Cluster", key, func() cache.Store { return h.clusters })
+}
+
+func stored[T any](h *host, kind string, key types.NamespacedName, of func() cache.Store) (*T, error) {
+	h.once.Do(func() { close(h.wanted) })
+	h.mu.Lock()
+	store, err := of(), h.err
+	h.mu.Unlock()
+	if store == nil {
+		return nil, fmt.Errorf("%s %s of %s: %w", kind, key, Group, err)
+	}
+	obj, ok, err := store.GetByKey(cache.NewObjectName(key.Namespace, key.Name).String())
+	if err != nil || !ok {
+		return nil, err
+	}
+	known, ok := obj.(*kept[T])
+	if !ok {
+		return nil, fmt.Errorf("%s %s of %s: %w", kind, key, Group, ErrUnread)
+	}
+	facts := known.facts
+	return &facts, nil
+}
+
+// run watches from when objects are wanted until ctx is done. Kinds that are not served, or not
+// any more, are asked for again and again.
+func (h *host) run(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-h.wanted:
+	}
+	backoff := newBackoff()
+	for ctx.Err() == nil {
+		err := h.served(ctx)
+		if err == nil {
+			if h.watch(ctx) {
+				backoff = newBackoff()
+			}
+			err = ErrUnread
+		}
+		h.cannot(ctx, err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(backoff.Step()):
+		}
+	}
+}
+
+func newBackoff() wait.Backoff {
+	return wait.Backoff{Duration: firstRetry, Factor: 2, Steps: 1 << 30, Cap: lastRetry, Jitter: 0.1}
+}
+
+// served asks whether the host cluster has the kinds: ErrNotServed if not.
+func (h *host) served(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	var resources metav1.APIResourceList
+	err := h.discovery.RESTClient().Get().AbsPath("/apis/" + Group + "/" + version).Do(ctx).Into(&resources)
+	switch {
+	case apierrors.IsNotFound(err):
+		return ErrNotServed
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrUnread, err)
+	}
+	for _, name := range []string{"machines", "clusters"} {
+		if !slices.ContainsFunc(resources.APIResources, func(r metav1.APIResource) bool { return r.Name == name }) {
+			return ErrNotServed
+		}
+	}
+	return nil
+}
+
+// cannot says why the objects cannot be read from now on.
+func (h *host) cannot(ctx context.Context, err error) {
+	h.mu.Lock()
+	news := errors.Is(err, ErrNotServed) && !errors.Is(h.err, ErrNotServed)
+	h.machines, h.clusters, h.err = nil, nil, err
+	h.mu.Unlock()
+	klog.FromContext(ctx).V(2).Info("Machines and clusters of Cluster API cannot be read", "err", err)
+	if news {
+		h.reader.groupKnown(Group) // that it has none
+	}
+}
+
+// trouble says why objects that were not read yet are not.
+func (h *host) trouble(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.machines == nil {
+		h.err = fmt.Errorf("%w: %w", ErrUnread, err)
+	}
+}
+
+// watch runs the informers until ctx is done or the kinds are gone, and returns whether they
+// have ever been read.
+func (h *host) watch(ctx context.Context) bool {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer cancel() // before the wait
+	var synced []cache.InformerSynced
+	start := func(resource string, transform cache.TransformFunc, handler cache.ResourceEventHandler) cache.Store {
+		informer := dynamicinformer.NewFilteredDynamicInformer(h.client, schema.GroupVersionResource{Group: Group, Version: version, Resource: resource},
+			metav1.NamespaceAll, 0, cache.Indexers{}, nil).Informer()
+		// These fail only for an informer that runs already.
+		_ = informer.SetTransform(transform)
+		_ = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
+			if apierrors.IsNotFound(err) {
+				cancel()
+				return
+			}
+			h.trouble(err)
+			cache.DefaultWatchErrorHandler(ctx, r, err)
+		})
+		registration, err := informer.AddEventHandler(handler)
+		if err != nil {
+			cancel()
+			return nil
+		}
+		synced = append(synced, registration.HasSynced)
+		all.Go(func() { informer.RunWithContext(ctx) })
+		return informer.GetStore()
+	}
+	machines := start("machines", keep(hostMachineOf), changes(
+		func(k *kept[Machine]) Machine { return k.facts }, func(key types.NamespacedName) { h.reader.machineChanged(Group, key) }))
+	clusters := start("clusters", keep(hostClusterOf), changes(
+		func(k *kept[Cluster]) Cluster { return k.facts }, func(key types.NamespacedName) { h.reader.clusterChanged(Group, key) }))
+	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
+		return false
+	}
+	h.mu.Lock()
+	h.machines, h.clusters, h.err = machines, clusters, nil
+	h.mu.Unlock()
+	h.reader.groupKnown(Group)
+	<-ctx.Done()
+	return true
+}

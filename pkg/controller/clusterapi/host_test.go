@@ -1,0 +1,287 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package clusterapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/discovery"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/rest"
+	clienttesting "k8s.io/client-go/testing"
+	"sigs.k8s.io/yaml"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	versionedfake "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/fake"
+	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+)
+
+// long is how long a test waits for what has to come.
+const long = 30 * time.Second
+
+var (
+	machinesResource = schema.GroupVersionResource{Group: Group, Version: version, Resource: "machines"}
+	clustersResource = schema.GroupVersionResource{Group: Group, Version: version, Resource: "clusters"}
+)
+
+// world is a host cluster that has Cluster API or not, and a Reader of it.
+type world struct {
+	*Reader
+	t      *testing.T
+	served atomic.Bool
+	asked  atomic.Int32
+	host   *dynamicfake.FakeDynamicClient
+	own    *versionedfake.Clientset
+
+	told chan string
+
+	mu      sync.Mutex
+	watches []watch.Interface
+}
+
+func newWorld(t *testing.T, objects ...runtime.Object) *world {
+	t.Helper()
+	w := &world{t: t, told: make(chan string, 100), own: versionedfake.NewSimpleClientset(objects...)}
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.asked.Add(1)
+		rw.Header().Set("Content-Type", "application/json")
+		if r.URL.Path != "/apis/cluster.x-k8s.io/v1beta2" || !w.served.Load() {
+			rw.WriteHeader(http.StatusNotFound)
+			_ = json.NewEncoder(rw).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Reason: metav1.StatusReasonNotFound, Code: http.StatusNotFound})
+			return
+		}
+		_ = json.NewEncoder(rw).Encode(metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: Group + "/" + version,
+			APIResources: []metav1.APIResource{{Name: "machines"}, {Name: "clusters"}}})
+	}))
+	t.Cleanup(server.Close)
+	client, err := discovery.NewDiscoveryClientForConfig(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.host = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{machinesResource: "MachineList", clustersResource: "ClusterList"})
+	gone := func(clienttesting.Action) (bool, runtime.Object, error) {
+		return !w.served.Load(), nil, apierrors.NewNotFound(machinesResource.GroupResource(), "")
+	}
+	w.host.PrependReactor("list", "*", gone)
+	w.host.PrependWatchReactor("*", func(action clienttesting.Action) (bool, watch.Interface, error) {
+		opened, err := w.host.Tracker().Watch(action.GetResource(), action.GetNamespace())
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.watches = append(w.watches, opened)
+		return true, opened, err
+	})
+	informers := externalversions.NewSharedInformerFactory(w.own, 0)
+	if w.Reader, err = New(informers, w.host, client); err != nil {
+		t.Fatal(err)
+	}
+	say := func(what string) { w.told <- what }
+	w.Watch(Handlers{
+		Machine: func(group string, key types.NamespacedName) { say("Machine " + group + " " + key.String()) },
+		Cluster: func(group string, key types.NamespacedName) { say("Cluster " + group + " " + key.String()) },
+		Group:   func(group string) { say("Group " + group) },
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	informers.StartWithContext(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { w.Run(ctx) })
+	t.Cleanup(func() { cancel(); running.Wait(); informers.Shutdown() })
+	return w
+}
+
+// hears waits until something is told, whatever is told before, and returns that.
+func (w *world) hears(what string) (before []string) {
+	w.t.Helper()
+	deadline := time.After(long)
+	for {
+		select {
+		case told := <-w.told:
+			if told == what {
+				return before
+			}
+			before = append(before, told)
+		case <-deadline:
+			w.t.Fatalf("after %s only %q was told, not %q", long, before, what)
+		}
+	}
+}
+
+// object is one of the host cluster.
+func object(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	raw, err := yaml.YAMLToJSON([]byte(text))
+	if err == nil {
+		err = o.UnmarshalJSON(raw)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+const machine = `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {namespace: ns, name: m, uid: uid-m}, spec: {clusterName: c, failureDomain: a,
+  bootstrap: {dataSecretName: data}, infrastructureRef: {apiGroup: vm.slipway.dev, kind: VirtualMachine, name: vm}}}`
+
+const cluster = `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {namespace: ns, name: c, uid: uid-c}, spec: {paused: true,
+  controlPlaneEndpoint: {host: 192.0.2.1, port: 6443}, infrastructureRef: {apiGroup: vm.slipway.dev, kind: SlipwayCluster, name: sc}},
+  status: {initialization: {infrastructureProvisioned: true}}}`
+
+var (
+	machineKey = types.NamespacedName{Namespace: "ns", Name: "m"}
+	clusterKey = types.NamespacedName{Namespace: "ns", Name: "c"}
+)
+
+func (w *world) make(resource schema.GroupVersionResource, text string) *unstructured.Unstructured {
+	w.t.Helper()
+	o, err := w.host.Resource(resource).Namespace("ns").Create(w.t.Context(), object(w.t, text), metav1.CreateOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return o
+}
+
+func TestAHostClusterIsNotAskedBeforeSomethingOfItIs(t *testing.T) {
+	w := newWorld(t)
+	w.hears("Group cluster.slipway.dev")
+	if n := w.asked.Load(); n > 0 || len(w.host.Actions()) > 0 {
+		t.Errorf("asked %d times, requests %v; want none", n, w.host.Actions())
+	}
+}
+
+func TestClusterAPIIsFoundWhenItComesAndMissedWhenItGoes(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.Machine(Group, machineKey); !errors.Is(err, ErrUnread) {
+		t.Errorf("before anybody has asked: %v, want ErrUnread", err)
+	}
+	w.hears("Group cluster.x-k8s.io")
+	if _, err := w.Machine(Group, machineKey); !errors.Is(err, ErrNotServed) || errors.Is(err, ErrUnread) {
+		t.Errorf("without Cluster API: %v, want ErrNotServed", err)
+	}
+
+	w.make(machinesResource, machine)
+	w.make(clustersResource, cluster)
+	w.served.Store(true)
+	w.hears("Group cluster.x-k8s.io")
+	got, err := w.Machine(Group, machineKey)
+	if diff := cmp.Diff(&Machine{Name: "m", UID: "uid-m", Cluster: "c", DataSecret: "data", FailureDomain: "a",
+		Infrastructure: Reference{"vm.slipway.dev", "VirtualMachine", "vm"}}, got); diff != "" || err != nil {
+		t.Errorf("Machine (-want +got), error %v:\n%s", err, diff)
+	}
+	of, err := w.Cluster(Group, clusterKey)
+	if diff := cmp.Diff(&Cluster{Name: "c", UID: "uid-c", Paused: true, InfrastructureProvisioned: true, Host: "192.0.2.1", Port: 6443,
+		Infrastructure: Reference{"vm.slipway.dev", "SlipwayCluster", "sc"}}, of); diff != "" || err != nil {
+		t.Errorf("Cluster (-want +got), error %v:\n%s", err, diff)
+	}
+	if got, err := w.Machine(Group, types.NamespacedName{Namespace: "ns", Name: "other"}); got != nil || err != nil {
+		t.Errorf("one that does not exist: %v, %v", got, err)
+	}
+
+	w.served.Store(false)
+	w.mu.Lock()
+	for _, opened := range w.watches {
+		opened.Stop()
+	}
+	w.mu.Unlock()
+	w.hears("Group cluster.x-k8s.io")
+	if _, err := w.Machine(Group, machineKey); !errors.Is(err, ErrNotServed) {
+		t.Errorf("after Cluster API is gone: %v, want ErrNotServed", err)
+	}
+	w.served.Store(true)
+	w.hears("Group cluster.x-k8s.io")
+	if got, err := w.Machine(Group, machineKey); got == nil || err != nil {
+		t.Errorf("after it has come again: %v, %v", got, err)
+	}
+}
+
+func TestOnlyWhatCountsIsTold(t *testing.T) {
+	w := newWorld(t)
+	w.served.Store(true)
+	made := w.make(machinesResource, machine)
+	_, _ = w.Machine(Group, machineKey)
+	w.hears("Group cluster.x-k8s.io")
+	machines := w.host.Resource(machinesResource).Namespace("ns")
+	for _, phase := range []string{"Pending", "Provisioning"} {
+		if err := unstructured.SetNestedField(made.Object, phase, "status", "phase"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := machines.Update(t.Context(), made, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.make(clustersResource, cluster)
+	var told []string
+	told = append(told, w.hears("Cluster cluster.x-k8s.io ns/c")...)
+	if err := unstructured.SetNestedField(made.Object, "newer", "spec", "bootstrap", "dataSecretName"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := machines.Update(t.Context(), made, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	told = append(told, w.hears("Machine cluster.x-k8s.io ns/m")...)
+	if err := machines.Delete(t.Context(), "m", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	told = append(told, w.hears("Machine cluster.x-k8s.io ns/m")...)
+	if told = slices.DeleteFunc(told, func(s string) bool { return s == "Group cluster.slipway.dev" }); len(told) > 0 {
+		t.Errorf("told %q besides, want nothing of a status that counts for nobody", told)
+	}
+}
+
+func TestWhatIsOfAnotherTypeCountsAsUnset(t *testing.T) {
+	m := hostMachineOf(object(t, `{apiVersion: v1, kind: Machine, metadata: {name: m}, spec: {clusterName: 7, bootstrap: {dataSecretName: [a]}, failureDomain: `+strings.Repeat("x", 600)+`, infrastructureRef: vm}}`))
+	if diff := cmp.Diff(Machine{Name: "m"}, m); diff != "" {
+		t.Errorf("Machine (-want +got):\n%s", diff)
+	}
+	c := hostClusterOf(object(t, `{apiVersion: v1, kind: Cluster, metadata: {name: c}, spec: {paused: "true", controlPlaneEndpoint: {host: h, port: 123456}}, status: {initialization: yes}}`))
+	if diff := cmp.Diff(Cluster{Name: "c", Host: "h"}, c); diff != "" {
+		t.Errorf("Cluster (-want +got):\n%s", diff)
+	}
+}
+
+func TestOurOwnMachinesAreReadFromTheSharedInformers(t *testing.T) {
+	secret, yes := "data", true
+	w := newWorld(t,
+		&clusterv1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m", UID: "uid-m"}, Spec: clusterv1alpha1.MachineSpec{
+			ClusterName: "c", FailureDomain: "a", Bootstrap: clusterv1alpha1.Bootstrap{DataSecretName: &secret},
+			InfrastructureRef: clusterv1alpha1.ContractVersionedObjectReference{APIGroup: "vm.slipway.dev", Kind: "VirtualMachine", Name: "vm"}}},
+		&clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c", UID: "uid-c"}, Spec: clusterv1alpha1.ClusterSpec{Paused: &yes,
+			ControlPlaneEndpoint: clusterv1alpha1.APIEndpoint{Host: "h", Port: 6443}},
+			Status: clusterv1alpha1.ClusterStatus{Initialization: clusterv1alpha1.ClusterInitializationStatus{InfrastructureProvisioned: &yes}}})
+	group := clusterv1alpha1.GroupName
+	w.hears("Group " + group)
+	m, err := w.Machine(group, machineKey)
+	if diff := cmp.Diff(&Machine{Name: "m", UID: "uid-m", Cluster: "c", DataSecret: "data", FailureDomain: "a",
+		Infrastructure: Reference{"vm.slipway.dev", "VirtualMachine", "vm"}}, m); diff != "" || err != nil {
+		t.Errorf("Machine (-want +got), error %v:\n%s", err, diff)
+	}
+	c, err := w.Cluster(group, clusterKey)
+	if diff := cmp.Diff(&Cluster{Name: "c", UID: "uid-c", Paused: true, InfrastructureProvisioned: true, Host: "h", Port: 6443}, c); diff != "" || err != nil {
+		t.Errorf("Cluster (-want +got), error %v:\n%s", err, diff)
+	}
+	if err := w.own.ClusterV1alpha1().Machines("ns").Delete(t.Context(), "m", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.hears("Machine " + group + " ns/m")
+	if m, err := w.Machine(group, machineKey); m != nil || err != nil {
+		t.Errorf("a Machine that is gone: %v, %v", m, err)
+	}
+}

@@ -1,0 +1,143 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package detach
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// attached is what is told to be attached to a Node.
+type attached struct {
+	// onNode are the names in status.volumesAttached of the Node.
+	onNode sets.Set[string]
+	// volumes are the names of the PersistentVolumes of VolumeAttachments.
+	volumes sets.Set[string]
+	// inline are the VolumeAttachments that name no PersistentVolume.
+	inline sets.Set[string]
+}
+
+// add takes in one VolumeAttachment, if it is of node and attached.
+func (a attached) add(va *storagev1.VolumeAttachment, node string) {
+	switch {
+	case va.Spec.NodeName != node || !va.Status.Attached:
+	case va.Spec.Source.PersistentVolumeName == nil:
+		a.inline.Insert(va.Name)
+	default:
+		a.volumes.Insert(*va.Spec.Source.PersistentVolumeName)
+	}
+}
+
+func (a attached) len() int { return len(a.onNode) + len(a.volumes) + len(a.inline) }
+
+func (a attached) empty() bool { return a.len() == 0 }
+
+// waiting is what is attached, by what is known of it.
+type waiting struct {
+	// claims are claims, volumes PersistentVolumes without one.
+	claims, volumes sets.Set[string]
+	// unknown is what is attached and belongs to no PersistentVolume that was seen.
+	unknown attached
+}
+
+func newWaiting(all attached) waiting {
+	return waiting{claims: sets.Set[string]{}, volumes: sets.Set[string]{}, unknown: attached{
+		onNode: all.onNode.Clone(), volumes: all.volumes.Clone(), inline: all.inline,
+	}}
+}
+
+// see takes in one PersistentVolume. ignored are the claims that are not waited for.
+func (w waiting) see(pv *corev1.PersistentVolume, all attached, ignored sets.Set[types.NamespacedName]) {
+	name := volumeName(pv)
+	if (name == "" || !all.onNode.Has(name)) && !all.volumes.Has(pv.Name) {
+		return
+	}
+	w.unknown.onNode.Delete(name)
+	w.unknown.volumes.Delete(pv.Name)
+	claim := pv.Spec.ClaimRef
+	// Only an unbound volume has none, and such a one should not be attached.
+	if claim == nil || claim.Kind != "" && claim.Kind != "PersistentVolumeClaim" {
+		w.volumes.Insert(pv.Name)
+		return
+	}
+	if key := (types.NamespacedName{Namespace: claim.Namespace, Name: claim.Name}); !ignored.Has(key) {
+		w.claims.Insert(key.String())
+	}
+}
+
+// volumeName is how the Node names a volume of a CSI driver in status.volumesAttached,
+// empty for other volumes.
+func volumeName(pv *corev1.PersistentVolume) string {
+	if pv.Spec.CSI == nil {
+		return ""
+	}
+	return fmt.Sprintf("kubernetes.io/csi/%s^%s", pv.Spec.CSI.Driver, pv.Spec.CSI.VolumeHandle)
+}
+
+// claimsOf are the claims of pods.
+func claimsOf(pods []*corev1.Pod) sets.Set[types.NamespacedName] {
+	claims := sets.Set[types.NamespacedName]{}
+	for _, pod := range pods {
+		for _, v := range pod.Spec.Volumes {
+			switch {
+			case v.PersistentVolumeClaim != nil:
+				claims.Insert(types.NamespacedName{Namespace: pod.Namespace, Name: v.PersistentVolumeClaim.ClaimName})
+			case v.Ephemeral != nil:
+				claims.Insert(types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name + "-" + v.Name})
+			}
+		}
+	}
+	return claims
+}
+
+func (w waiting) done() bool { return len(w.claims)+len(w.volumes) == 0 && w.unknown.empty() }
+
+// message tells what is waited for, empty when nothing is.
+func (w waiting) message(started time.Time) string {
+	if w.done() {
+		return ""
+	}
+	lines := []string{fmt.Sprintf("Waiting for Node volumes to be detached (started at %s)", started.UTC().Format(time.RFC3339))}
+	for _, l := range []struct {
+		what string
+		of   sets.Set[string]
+	}{
+		{"PersistentVolumeClaims", w.claims},
+		{"PersistentVolumes without a .spec.claimRef to a PersistentVolumeClaim", w.volumes},
+		{"Node with .status.volumesAttached entries not matching a PersistentVolume", w.unknown.onNode},
+		{"VolumeAttachment with .spec.source.persistentVolumeName not matching a PersistentVolume", w.unknown.volumes},
+		{"VolumeAttachment without .spec.source.persistentVolumeName", w.unknown.inline},
+	} {
+		if len(l.of) > 0 {
+			lines = append(lines, fmt.Sprintf("* %s: %s", l.what, names(l.of)))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Bounds of a message: how many objects a line names, and how much of a name, in bytes. A
+// volume handle, unlike the names of objects, may be of any length.
+const (
+	maxNames = 5
+	maxName  = 512
+)
+
+func names(of sets.Set[string]) string {
+	all := sets.List(of)
+	more := len(all) - maxNames
+	all = all[:min(len(all), maxNames)]
+	for i, name := range all {
+		all[i] = strings.ToValidUTF8(name[:min(len(name), maxName)], "")
+	}
+	if more > 0 {
+		all = append(all, fmt.Sprintf("... (%d more)", more))
+	}
+	return strings.Join(all, ", ")
+}

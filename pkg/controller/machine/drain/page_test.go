@@ -1,0 +1,62 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+func TestPagesEnd(t *testing.T) {
+	var asked []string
+	pages := func(next ...string) func(metav1.ListOptions) (string, error) {
+		return func(o metav1.ListOptions) (string, error) {
+			asked = append(asked, o.Continue)
+			return next[len(asked)-1], nil
+		}
+	}
+	if err := EachPage(t.Context(), metav1.ListOptions{}, pages("a", "b", "")); err != nil || strings.Join(asked, ",") != ",a,b" {
+		t.Errorf("%v, asked for %q", err, asked)
+	}
+	err := EachPage(t.Context(), metav1.ListOptions{}, func(metav1.ListOptions) (string, error) { return "more", nil })
+	if err == nil || err.Error() != "there are more than 1000 pages" {
+		t.Errorf("pages without end: %v", err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	n := 0
+	err = EachPage(ctx, metav1.ListOptions{}, func(metav1.ListOptions) (string, error) { n++; stop(); return "more", nil })
+	if !errors.Is(err, context.Canceled) || n != 1 {
+		t.Errorf("after its time: %v, %d pages", err, n)
+	}
+}
+
+// TestAServerThatLiesHasNoMorePodsReadThanACluster keeps what a tenant's server says from
+// filling the memory.
+func TestAServerThatLiesHasNoMorePodsReadThanACluster(t *testing.T) {
+	client := fake.NewClientset(node())
+	list := &corev1.PodList{ListMeta: metav1.ListMeta{Continue: "more"}}
+	for i := range podPage {
+		list.Items = append(list.Items, *pod(fmt.Sprint("p", i)))
+	}
+	client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { return true, list, nil })
+	if _, err := Drain(t.Context(), client, input()); err == nil || err.Error() != "reading the Pods of Node node-1: there are more than 13000" {
+		t.Errorf("Drain: %v", err)
+	}
+}
+
+func TestNamesThatAreNoTextMakeNoMessageThatCannotBeStored(t *testing.T) {
+	if got := message(entries(1, "a\xff", Entry{Step: Deleting}), false, now); !utf8.ValidString(got) {
+		t.Errorf("message %q", got)
+	}
+}

@@ -1,0 +1,139 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	corev1listers "k8s.io/client-go/listers/core/v1"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+)
+
+// Input is what a pass over the Node of one Machine works with.
+type Input struct {
+	// Node is the name of the Node.
+	Node string
+	// ProviderID of the Machine. A Node of that name with another one is not its Node.
+	ProviderID string
+	// Machine and Cluster are the labels of both.
+	Machine, Cluster labels.Set
+	// Rules are all MachineDrainRules in the namespace of the Machine.
+	Rules []*clusterv1alpha1.MachineDrainRule
+	// Namespaces of the workload cluster, from a cache.
+	Namespaces corev1listers.NamespaceLister
+	// Started is when this stage of the deletion began.
+	Started time.Time
+	// Now is the time of the pass.
+	Now time.Time
+}
+
+// ReadNode reads the Node of a Machine; nil when it is gone, or when another machine has
+// registered under its name since.
+func ReadNode(ctx context.Context, client kubernetes.Interface, in Input) (*corev1.Node, error) {
+	node, err := client.CoreV1().Nodes().Get(ctx, in.Node, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading Node %s: %w", in.Node, err)
+	case node.Spec.ProviderID != "" && in.ProviderID != "" && node.Spec.ProviderID != in.ProviderID:
+		return nil, nil
+	}
+	return node, nil
+}
+
+// Unreachable is true for a Node whose kubelet has stopped to report.
+func Unreachable(node *corev1.Node) bool {
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status == corev1.ConditionUnknown
+		}
+	}
+	return false
+}
+
+// Look reads the Pods of node and plans what a drain does with them. It changes nothing.
+func Look(ctx context.Context, client kubernetes.Interface, node *corev1.Node, in Input) (Plan, error) {
+	ctx, cancel := context.WithTimeout(ctx, MaxReading)
+	defer cancel()
+	pods, err := podsOf(ctx, client, node.Name)
+	if err != nil {
+		return nil, err
+	}
+	return NewPlan(pods, Facts{
+		Now:         in.Now,
+		Unreachable: Unreachable(node),
+		DaemonSets:  daemonSetsOf(ctx, client, pods),
+		Namespaces:  namespacesOf(pods, in.Namespaces),
+		Rules:       RulesFor(in.Rules, in.Machine, in.Cluster),
+	}), nil
+}
+
+func podsOf(ctx context.Context, client kubernetes.Interface, node string) ([]*corev1.Pod, error) {
+	var pods []*corev1.Pod
+	options := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", node).String(), Limit: podPage}
+	err := EachPage(ctx, options, func(o metav1.ListOptions) (string, error) {
+		list, err := client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, o)
+		if err != nil {
+			return "", err
+		}
+		if len(pods)+len(list.Items) > maxPods {
+			return "", fmt.Errorf("there are more than %d", maxPods)
+		}
+		for i := range list.Items {
+			pods = append(pods, &list.Items[i])
+		}
+		return list.Continue, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the Pods of Node %s: %w", node, err)
+	}
+	return pods, nil
+}
+
+// daemonSetsOf reads every DaemonSet that controls one of pods, once.
+func daemonSetsOf(ctx context.Context, client kubernetes.Interface, pods []*corev1.Pod) map[types.NamespacedName]Existence {
+	found := map[types.NamespacedName]Existence{}
+	for _, pod := range pods {
+		key, ok := daemonSetOf(pod)
+		if _, known := found[key]; !ok || known {
+			continue
+		}
+		_, err := client.AppsV1().DaemonSets(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+		switch {
+		case err == nil:
+			found[key] = Existence{Exists: true}
+		case apierrors.IsNotFound(err):
+			found[key] = Existence{}
+		default:
+			found[key] = Existence{Err: fmt.Errorf("reading DaemonSet %s: %w", key, err)}
+		}
+	}
+	return found
+}
+
+// namespacesOf are the labels of the Namespaces of pods. One that the cache does not have
+// (yet) is not among them.
+func namespacesOf(pods []*corev1.Pod, lister corev1listers.NamespaceLister) map[string]labels.Set {
+	found := map[string]labels.Set{}
+	for _, pod := range pods {
+		if _, ok := found[pod.Namespace]; ok {
+			continue
+		}
+		if ns, err := lister.Get(pod.Namespace); err == nil {
+			found[pod.Namespace] = ns.Labels
+		}
+	}
+	return found
+}

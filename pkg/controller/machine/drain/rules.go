@@ -1,0 +1,96 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+)
+
+// Rules are the MachineDrainRules that apply to one Machine, or may apply to it, in the
+// order in which they are asked.
+type Rules []rule
+
+type rule struct {
+	*clusterv1alpha1.MachineDrainRule
+	// machine is whether the rule is for the Machine, yes or unknown.
+	machine verdict
+}
+
+// RulesFor selects those of all, which are in the namespace of the Machine, that are for
+// a Machine with labels machine in a Cluster with labels cluster, and sorts them by name.
+func RulesFor(all []*clusterv1alpha1.MachineDrainRule, machine, cluster labels.Set) Rules {
+	var selected Rules
+	for _, r := range all {
+		if v := forMachine(r, machine, cluster); !v.no() {
+			selected = append(selected, rule{MachineDrainRule: r, machine: v})
+		}
+	}
+	slices.SortFunc(selected, func(a, b rule) int { return cmp.Compare(a.Name, b.Name) })
+	return selected
+}
+
+// forMachine is yes for a rule without machines.
+func forMachine(r *clusterv1alpha1.MachineDrainRule, machine, cluster labels.Set) verdict {
+	v := verdict{yes: len(r.Spec.Machines) == 0}
+	for i, m := range r.Spec.Machines {
+		path := fmt.Sprintf("spec.machines[%d]", i)
+		v = v.either(matches(m.Selector, path+".selector", machine).
+			both(matches(m.ClusterSelector, path+".clusterSelector", cluster)))
+	}
+	return v
+}
+
+// forPod is yes for a rule without pods. Labels of the Namespace are asked for only where
+// a selector needs them.
+func (r rule) forPod(pod *corev1.Pod, namespace func() (labels.Set, error)) verdict {
+	v := verdict{yes: len(r.Spec.Pods) == 0}
+	for i, p := range r.Spec.Pods {
+		path := fmt.Sprintf("spec.pods[%d]", i)
+		one := matches(p.Selector, path+".selector", pod.Labels)
+		if p.NamespaceSelector != nil {
+			set, err := namespace()
+			if err != nil {
+				one = one.both(verdict{err: err})
+			} else {
+				one = one.both(matches(p.NamespaceSelector, path+".namespaceSelector", set))
+			}
+		}
+		v = v.either(one)
+	}
+	return v
+}
+
+// decide is what the first rule that applies says. Without one a Pod is drained, in the
+// group of order 0.
+func (rules Rules) decide(pod *corev1.Pod, namespace func() (labels.Set, error)) Decision {
+	for _, r := range rules {
+		v := r.machine.both(r.forPod(pod, namespace))
+		if v.no() {
+			continue
+		}
+		if v.err != nil {
+			return undecided(fmt.Errorf("MachineDrainRule %s: %w", r.Name, v.err))
+		}
+		by := "MachineDrainRule " + r.Name
+		switch r.Spec.Drain.Behavior {
+		case clusterv1alpha1.MachineDrainRuleDrainBehaviorDrain:
+			return Decision{Behavior: BehaviorDrain, Order: ptr.Deref(r.Spec.Drain.Order, 0), By: by}
+		case clusterv1alpha1.MachineDrainRuleDrainBehaviorSkip:
+			return Decision{Behavior: BehaviorSkip, By: by}
+		case clusterv1alpha1.MachineDrainRuleDrainBehaviorWaitCompleted:
+			return Decision{Behavior: BehaviorWaitCompleted, By: by}
+		default:
+			return undecided(fmt.Errorf("MachineDrainRule %s: spec.drain.behavior %q is unknown", r.Name, r.Spec.Drain.Behavior))
+		}
+	}
+	return Decision{Behavior: BehaviorDrain}
+}

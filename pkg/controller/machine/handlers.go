@@ -1,0 +1,152 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	"github.com/slipway-dev/slipway/pkg/controller"
+)
+
+// wake queues the Machines that an index has under value.
+func (c *Controller) wake(index, value string) {
+	for _, m := range c.indexed(index, value) {
+		c.enqueuer.Generic(controller.KeyOf(m))
+	}
+}
+
+func (c *Controller) indexed(index, value string) []*machine {
+	found, err := c.machines.GetIndexer().ByIndex(index, value)
+	if err != nil {
+		return nil // only for an index that does not exist
+	}
+	all := make([]*machine, 0, len(found))
+	for _, obj := range found {
+		if m, ok := obj.(*machine); ok {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// OnCluster is told when a workload cluster was connected, is not any more, or has not
+// answered for long: all Machines of the Cluster are queued.
+func (c *Controller) OnCluster(key types.NamespacedName) { c.wake(indexByCluster, key.String()) }
+
+// OnNode is told of Nodes of workload clusters that come, change or go: their Machine is
+// queued, which is found by the name of its Node, or by its provider ID before it has one.
+func (c *Controller) OnNode(key types.NamespacedName, node *corev1.Node) {
+	values := [][2]string{{indexByNode, inCluster(key.String(), node.Name)}, {indexByProvider, inCluster(key.String(), node.Spec.ProviderID)}}
+	for _, v := range values {
+		if found := c.indexed(v[0], v[1]); len(found) == 1 {
+			c.enqueuer.Generic(controller.KeyOf(found[0]))
+			return
+		}
+	}
+}
+
+// handle makes a handler of the events of a kind: look is called with what changed, both nil for none. The
+// initial list is left out: every Machine is queued by its own.
+func handle[T controller.Object](look func(old, now T)) cache.ResourceEventHandler {
+	var none T
+	return cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, isInInitialList bool) {
+			if !isInInitialList {
+				look(none, obj.(T))
+			}
+		},
+		UpdateFunc: func(old, obj any) { look(old.(T), obj.(T)) },
+		DeleteFunc: func(obj any) {
+			if gone, ok := controller.WithoutTombstone[T](obj); ok {
+				look(gone, none)
+			}
+		},
+	}
+}
+
+// either is old, or now where there is no old.
+func either[T controller.Object](old, now T) T {
+	var none T
+	if old == none {
+		return now
+	}
+	return old
+}
+
+// clusterHandler queues the Machines of a Cluster when something of it changed that they look
+// at; that it is paused or goes on is such a thing.
+func (c *Controller) clusterHandler() cache.ResourceEventHandler {
+	return handle(func(old, now *cluster) {
+		if old == nil || now == nil || shows(old) != shows(now) || !equality.Semantic.DeepEqual(old.Labels, now.Labels) {
+			c.OnCluster(controller.KeyOf(either(old, now)))
+		}
+	})
+}
+
+// shows is what a Cluster is to its Machines.
+func shows(c *cluster) [5]any {
+	initialized := conditions.IsTrue(c.Status.Conditions, clusterv1alpha1.ClusterControlPlaneInitializedCondition)
+	return [5]any{
+		c.UID, c.DeletionTimestamp != nil, [2]bool{isTrue(c.Spec.Paused), initialized},
+		isTrue(c.Status.Initialization.InfrastructureProvisioned), c.Spec.ControlPlaneRef,
+	}
+}
+
+// setHandler queues the Machines of a MachineSet when its template, its place among those of
+// its MachineDeployment, or it itself came, changed or went.
+func (c *Controller) setHandler() cache.ResourceEventHandler {
+	return handle(func(old, now *machineSet) {
+		if old != nil && now != nil && old.UID == now.UID && old.Generation == now.Generation && sameRevision(old, now) {
+			return
+		}
+		c.wake(indexBySet, controller.KeyOf(either(old, now)).String())
+	})
+}
+
+// deploymentHandler does so for a MachineDeployment.
+func (c *Controller) deploymentHandler() cache.ResourceEventHandler {
+	return handle(func(old, now *deployment) {
+		if old != nil && now != nil && old.UID == now.UID && old.Generation == now.Generation && sameRevision(old, now) {
+			return
+		}
+		c.wake(indexByDeployment, controller.KeyOf(either(old, now)).String())
+	})
+}
+
+func sameRevision(old, now metav1.Object) bool {
+	return old.GetAnnotations()[clusterv1alpha1.RevisionAnnotation] == now.GetAnnotations()[clusterv1alpha1.RevisionAnnotation] &&
+		old.GetLabels()[clusterv1alpha1.MachineDeploymentNameLabel] == now.GetLabels()[clusterv1alpha1.MachineDeploymentNameLabel]
+}
+
+// externalHandler queues the Machines that own an object of a kind that is not ours. One that is
+// paused tells nothing.
+func (c *Controller) externalHandler() cache.ResourceEventHandler {
+	wake := func(obj any) {
+		o, ok := controller.WithoutTombstone[metav1.Object](obj)
+		if !ok {
+			return
+		}
+		for _, owner := range o.GetOwnerReferences() {
+			if isOurs(owner, machineKind) {
+				c.enqueuer.Generic(types.NamespacedName{Namespace: o.GetNamespace(), Name: owner.Name})
+			}
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(obj any) { wake(obj) },
+		UpdateFunc: func(oldObj, obj any) {
+			old, now := oldObj.(metav1.Object), obj.(metav1.Object)
+			if _, paused := now.GetAnnotations()[clusterv1alpha1.PausedAnnotation]; !paused && old.GetResourceVersion() != now.GetResourceVersion() {
+				wake(obj)
+			}
+		},
+		DeleteFunc: wake,
+	}
+}

@@ -1,0 +1,48 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	"k8s.io/client-go/tools/cache"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+)
+
+// Indexes of Machines by what they belong to, each value with its namespace.
+const (
+	indexByCluster    = "machine/cluster"
+	indexBySet        = "machine/set"
+	indexByDeployment = "machine/deployment"
+	// The Nodes are those of a Cluster.
+	indexByNode     = "machine/node"
+	indexByProvider = "machine/provider"
+)
+
+var indexers = cache.Indexers{
+	indexByCluster: by(func(m *machine) string { return m.Spec.ClusterName }),
+	indexBySet:     by(func(m *machine) string { return ownerName(m, machineSetKind) }),
+	indexByDeployment: by(func(m *machine) string {
+		return m.Labels[clusterv1alpha1.MachineDeploymentNameLabel]
+	}),
+	indexByNode:     by(func(m *machine) string { return inCluster(m.Spec.ClusterName, m.Status.NodeRef.Name) }),
+	indexByProvider: by(func(m *machine) string { return inCluster(m.Spec.ClusterName, m.Spec.ProviderID) }),
+}
+
+// inCluster is the value of something of a Cluster, empty if there is nothing.
+func inCluster(cluster, value string) string {
+	if value == "" {
+		return ""
+	}
+	return cluster + "/" + value
+}
+
+func by(value func(*machine) string) cache.IndexFunc {
+	return func(obj any) ([]string, error) {
+		m, ok := obj.(*machine)
+		if !ok || value(m) == "" {
+			return nil, nil
+		}
+		return []string{m.Namespace + "/" + value(m)}, nil
+	}
+}

@@ -1,0 +1,90 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+)
+
+var (
+	uninitialized = corev1.Taint{Key: clusterv1alpha1.NodeUninitializedTaintKey, Effect: corev1.TaintEffectNoSchedule}
+	outdated      = corev1.Taint{Key: clusterv1alpha1.NodeOutdatedRevisionTaintKey, Effect: corev1.TaintEffectPreferNoSchedule}
+)
+
+// taints makes the taints of a Node, and writes down which of them came from the Machine.
+func taints(w Wanted, node *corev1.Node) {
+	remove(node, uninitialized)
+	propagate(w.Machine.Spec.Taints, node)
+	if old, known := isOutdated(w); known && old {
+		ensure(node, outdated)
+	} else if known {
+		remove(node, outdated)
+	}
+}
+
+// propagate puts the taints of a Machine on its Node. Those that are put on at the beginning
+// only are put on as long as nothing is written down, and never taken off.
+func propagate(all []clusterv1alpha1.MachineTaint, node *corev1.Node) {
+	text, initialized := node.Annotations[clusterv1alpha1.TaintsFromMachineAnnotation]
+	owned, keep := map[string]bool{}, map[string]bool{}
+	for _, t := range all {
+		taint := corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect)}
+		if t.Propagation == clusterv1alpha1.MachineTaintPropagationOnInitialization {
+			keep[id(taint)] = true
+			if initialized {
+				continue
+			}
+		} else {
+			owned[id(taint)] = true
+		}
+		ensure(node, taint)
+	}
+	for _, entry := range list(text) {
+		key, effect, ok := strings.Cut(entry, ":")
+		if ok && !owned[entry] && !keep[entry] {
+			remove(node, corev1.Taint{Key: key, Effect: corev1.TaintEffect(effect)})
+		}
+	}
+	annotate(node, clusterv1alpha1.TaintsFromMachineAnnotation, strings.Join(slices.Sorted(maps.Keys(owned)), ","))
+}
+
+// id is what a taint is written down as.
+func id(t corev1.Taint) string { return t.Key + ":" + string(t.Effect) }
+
+// ensure adds a taint, or gives the one of its key and effect its value.
+func ensure(node *corev1.Node, t corev1.Taint) {
+	for i := range node.Spec.Taints {
+		if old := &node.Spec.Taints[i]; old.MatchTaint(&t) {
+			if old.Value != t.Value {
+				*old = t
+			}
+			return
+		}
+	}
+	node.Spec.Taints = append(node.Spec.Taints, t)
+}
+
+func remove(node *corev1.Node, t corev1.Taint) {
+	node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, func(old corev1.Taint) bool { return old.MatchTaint(&t) })
+}
+
+// isOutdated is true for a Machine whose MachineDeployment has a newer template. It is not known
+// when one of the two has no revision.
+func isOutdated(w Wanted) (old, known bool) {
+	if w.Set == nil || w.Deployment == nil {
+		return false, true
+	}
+	set, ok := revision(w.Set)
+	if !ok {
+		return false, false
+	}
+	newest, ok := revision(w.Deployment)
+	return set < newest, ok
+}

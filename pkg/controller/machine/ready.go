@@ -1,0 +1,205 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+)
+
+const (
+	// longDeletion is from when on the summary says that a deletion takes long, and longDrain
+	// from when on it says what a drain waits for.
+	longDeletion = 15 * time.Minute
+	longDrain    = 5 * time.Minute
+	// notReported is what is said of a condition that is not there.
+	notReported = "Condition not yet reported"
+)
+
+// weight is what a condition is to the summary.
+type weight int
+
+const (
+	good weight = iota
+	unknown
+	bad
+)
+
+// readyCondition sums up the conditions of a Machine, and those that its readiness gates name.
+// causes are why a drain lasts.
+func readyCondition(m *machine, causes []string, now time.Time) metav1.Condition {
+	worst := good
+	var told, informed []string
+	for _, in := range readyInputs(m) {
+		c := conditions.Find(m.Status.Conditions, in.kind)
+		switch {
+		case c == nil && in.optional:
+			continue
+		case c == nil:
+			c = &metav1.Condition{Type: in.kind, Status: metav1.ConditionUnknown, Message: notReported}
+		case in.kind == clusterv1alpha1.DeletingCondition && m.DeletionTimestamp != nil:
+			brief := *c
+			brief.Message = briefDeletion(m, c.Reason, causes, now)
+			c = &brief
+		}
+		w := weigh(m, c, in.negative)
+		worst = max(worst, w)
+		switch {
+		case w != good:
+			told = append(told, line(c))
+		case c.Message != "":
+			informed = append(informed, line(c))
+		}
+	}
+	out := metav1.Condition{Type: clusterv1alpha1.ReadyCondition, Status: metav1.ConditionTrue, Reason: clusterv1alpha1.ReadyReason}
+	switch worst {
+	case bad:
+		out.Status, out.Reason = metav1.ConditionFalse, clusterv1alpha1.NotReadyReason
+	case unknown:
+		out.Status, out.Reason = metav1.ConditionUnknown, clusterv1alpha1.ReadyUnknownReason
+	case good:
+		told = informed
+	}
+	out.Message = strings.Join(groupControlPlane(told), "\n")
+	return out
+}
+
+// readyInput is a condition that the summary looks at.
+type readyInput struct {
+	kind string
+	// negative is true where True is bad; optional where one that is not there is nothing.
+	negative, optional bool
+}
+
+func readyInputs(m *machine) []readyInput {
+	all := []readyInput{
+		{kind: clusterv1alpha1.DeletingCondition, negative: true},
+		{kind: clusterv1alpha1.MachineUpdatingCondition, negative: true},
+		{kind: clusterv1alpha1.MachineBootstrapConfigReadyCondition},
+		{kind: clusterv1alpha1.InfrastructureReadyCondition},
+		{kind: clusterv1alpha1.MachineNodeHealthyCondition},
+		{kind: clusterv1alpha1.MachineHealthCheckSucceededCondition, optional: true},
+	}
+	for _, g := range m.Spec.ReadinessGates {
+		all = append(all, readyInput{kind: g.ConditionType, negative: g.Polarity == clusterv1alpha1.NegativePolarityCondition})
+	}
+	return all
+}
+
+// weigh is what a condition is to the summary. Of a Machine that is deleted it is well that its
+// parts are gone.
+func weigh(m *machine, c *metav1.Condition, negative bool) weight {
+	parts := []string{clusterv1alpha1.MachineBootstrapConfigReadyCondition, clusterv1alpha1.InfrastructureReadyCondition, clusterv1alpha1.MachineNodeHealthyCondition}
+	gone := []string{
+		clusterv1alpha1.ObjectDeletedReason, clusterv1alpha1.ObjectDoesNotExistReason,
+		clusterv1alpha1.NodeDeletedReason, clusterv1alpha1.NodeDoesNotExistReason,
+	}
+	switch {
+	case m.DeletionTimestamp != nil && slices.Contains(parts, c.Type) && slices.Contains(gone, c.Reason):
+		return good
+	case c.Status == metav1.ConditionUnknown:
+		return unknown
+	case (c.Status == metav1.ConditionTrue) == negative:
+		return bad
+	}
+	return good
+}
+
+// line is what the summary says of a condition.
+func line(c *metav1.Condition) string {
+	text := c.Message
+	if text == "" {
+		text = c.Reason
+	}
+	lines := strings.Split(text, "\n")
+	if len(lines) == 1 && !isPoint(text) {
+		return fmt.Sprintf("* %s: %s", c.Type, text)
+	}
+	// Lines that are points stay so, below the first ones.
+	all := !slices.ContainsFunc(lines, func(l string) bool { return !isPoint(l) })
+	for i, l := range lines {
+		switch {
+		case all:
+			lines[i] = "  " + l
+		case isPoint(l):
+			lines[i] = "    " + l
+		default:
+			lines[i] = "  * " + l
+		}
+	}
+	return fmt.Sprintf("* %s:\n%s", c.Type, strings.Join(lines, "\n"))
+}
+
+func isPoint(l string) bool { return strings.HasPrefix(strings.TrimLeft(l, " "), "* ") }
+
+// briefDeletion is what the summary says of a deletion. It is short, and without exact times,
+// so that many Machines say the same.
+func briefDeletion(m *machine, reason string, causes []string, now time.Time) string {
+	if now.Sub(m.DeletionTimestamp.Time) <= longDeletion {
+		return "Machine deletion in progress, stage: " + reason
+	}
+	text := "Machine deletion in progress since more than 15m, stage: " + reason
+	d := m.Status.Deletion
+	if reason == clusterv1alpha1.DrainingNodeReason && d != nil && d.NodeDrainStartTime != nil &&
+		now.Sub(d.NodeDrainStartTime.Time) > longDrain && len(causes) > 0 {
+		text += ", delay likely due to " + strings.Join(causes, ", ")
+	}
+	return text
+}
+
+// controlPlaneParts begin the names of conditions of the parts of a control plane.
+var controlPlaneParts = []string{"* APIServer", "* ControllerManager", "* Scheduler", "* EtcdPodHealthy:"}
+
+// groupControlPlane makes one line of those of the parts of a control plane, if there is more
+// than one and all say the same.
+func groupControlPlane(lines []string) []string {
+	var out []string
+	var said string
+	count := 0
+	for _, l := range lines {
+		name, text, _ := strings.Cut(l, ":")
+		if !slices.ContainsFunc(controlPlaneParts, func(p string) bool { return strings.HasPrefix(name+":", p) }) {
+			out = append(out, l)
+			continue
+		}
+		count++
+		if count == 1 {
+			said = text
+			out = append(out, "* Control plane components:"+text)
+		} else if text != said {
+			return lines
+		}
+	}
+	if count == 1 {
+		return lines
+	}
+	return out
+}
+
+// availableCondition is True for a Machine that has been Ready for long enough; else it
+// returns for how long it has yet to be.
+func availableCondition(m *machine, ready metav1.Condition, now time.Time) (metav1.Condition, time.Duration) {
+	c := metav1.Condition{Type: clusterv1alpha1.AvailableCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotReadyReason}
+	if ready.Status != metav1.ConditionTrue {
+		return c, 0
+	}
+	var seconds int32
+	if m.Spec.MinReadySeconds != nil {
+		seconds = *m.Spec.MinReadySeconds
+	}
+	left := ready.LastTransitionTime.Add(time.Duration(seconds) * time.Second).Sub(now)
+	if left > 0 {
+		c.Reason = clusterv1alpha1.WaitingForMinReadySecondsReason
+		return c, left
+	}
+	c.Status, c.Reason = metav1.ConditionTrue, clusterv1alpha1.AvailableReason
+	return c, 0
+}

@@ -1,0 +1,160 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machineset
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+)
+
+func TestWhatBlocksASetIsSaid(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*set)
+		want   string
+	}{
+		"no template":     {func(s *set) { s.Spec.Template.Spec.InfrastructureRef.Name = "large" }, "InfraTemplate large does not exist"},
+		"no such kind":    {func(s *set) { s.Spec.Template.Spec.InfrastructureRef.Kind = "XTemplate" }, "the kind is not known"},
+		"no cluster":      {func(s *set) { s.Spec.ClusterName = "none" }, "Cluster none does not exist"},
+		"no selection":    {func(s *set) { s.Spec.Selector.MatchLabels["app"] = "other" }, "there would be no end of Machines"},
+		"no random names": {func(s *set) { s.Spec.MachineNaming.Template = "{{ .nothing }}" }, "machineNaming.template"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := theSet(1)
+				test.change(s)
+				l := run(t, s)
+				defer func() { l.stop() }()
+				l.says(clusterv1alpha1.ScalingUpCondition, "True", "ScalingUp", test.want)
+				if n := len(l.names()); n != 0 {
+					t.Errorf("there are %d Machines", n)
+				}
+			})
+		})
+	}
+}
+
+func TestRemediesAreBounded(t *testing.T) {
+	sick := func(name string, minutes int, as ...func(*machine)) *machine {
+		m := &machine{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(time.Unix(0, 0).Add(time.Duration(minutes) * time.Minute))}}
+		says(clusterv1alpha1.MachineHealthCheckSucceededCondition, metav1.ConditionFalse, "UnhealthyNode")(m)
+		says(clusterv1alpha1.MachineOwnerRemediatedCondition, metav1.ConditionFalse, "WaitingForRemediation")(m)
+		for _, f := range as {
+			f(m)
+		}
+		return m
+	}
+	asked := func(m *machine) { m.Annotations = map[string]string{clusterv1alpha1.RemediateMachineAnnotation: ""} }
+	going := func(m *machine) {
+		m.DeletionTimestamp = &metav1.Time{}
+		says(clusterv1alpha1.MachineOwnerRemediatedCondition, metav1.ConditionFalse, clusterv1alpha1.RemediationMachineDeletingReason)(m)
+	}
+	healed := sick("healed", 0, says(clusterv1alpha1.MachineHealthCheckSucceededCondition, metav1.ConditionTrue, "HealthCheckSucceeded"))
+	of := func(revision string, most *intstr.IntOrString) *clusterv1alpha1.MachineDeployment {
+		d := &clusterv1alpha1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{clusterv1alpha1.RevisionAnnotation: revision}}}
+		d.Spec.Replicas, d.Spec.Remediation.MaxInFlight = ptr.To[int32](10), most
+		return d
+	}
+	s := theSet(3)
+	s.Annotations = map[string]string{clusterv1alpha1.RevisionAnnotation: "2"}
+	for name, test := range map[string]struct {
+		deployment *clusterv1alpha1.MachineDeployment
+		machines   []*machine
+		want       []string
+	}{
+		"a set alone replaces all":         {nil, []*machine{sick("a", 1), sick("b", 2)}, []string{"b MachineDeleting", "a MachineDeleting"}},
+		"the youngest first":               {of("2", ptr.To(intstr.FromInt(1))), []*machine{sick("a", 1), sick("b", 2)}, []string{"b MachineDeleting", "a RemediationDeferred"}},
+		"those that were asked for first":  {of("2", ptr.To(intstr.FromString("10%"))), []*machine{sick("a", 1, asked), sick("b", 2)}, []string{"a MachineDeleting", "b RemediationDeferred"}},
+		"one goes already":                 {of("2", ptr.To(intstr.FromInt(1))), []*machine{sick("a", 1, going), sick("b", 2)}, []string{"b RemediationDeferred"}},
+		"no bound":                         {of("2", nil), []*machine{sick("a", 1)}, []string{"a MachineDeleting"}},
+		"of an older revision":             {of("3", nil), []*machine{sick("a", 1)}, []string{"a CannotBeRemediated"}},
+		"one that is well again is let be": {nil, []*machine{healed}, []string{"healed "}},
+		"one that is well":                 {nil, []*machine{{}}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all, err := remedies(s, test.deployment, test.machines)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, r := range all {
+				got = append(got, r.machine.Name+" "+r.reason)
+				if r.remove != (r.reason == clusterv1alpha1.RemediationMachineDeletingReason) {
+					t.Errorf("%s is removed: %t", r.machine.Name, r.remove)
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("remedies (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNamesOfMachines(t *testing.T) {
+	none := func(string) bool { return false }
+	s := theSet(1)
+	first, err := name(s, nil, none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := name(s, nil, none); again != first || !strings.HasPrefix(first, "ms-") || len(first) != len("ms-")+randomLength {
+		t.Errorf("names are %s and %s, want the same, ms- and %d letters", first, again, randomLength)
+	}
+	for what, other := range map[string]func() (string, error){
+		"beside the first":      func() (string, error) { return name(s, []string{first}, none) },
+		"where it is taken":     func() (string, error) { return name(s, nil, func(n string) bool { return n == first }) },
+		"of another generation": func() (string, error) { s := theSet(1); s.Generation = 2; return name(s, nil, none) },
+		"of another set":        func() (string, error) { s := theSet(1); s.UID = "other"; return name(s, nil, none) },
+	} {
+		if got, err := other(); err != nil || got == first {
+			t.Errorf("%s: %s (%v), want another name", what, got, err)
+		}
+	}
+	s.Spec.MachineNaming.Template = "{{ .cluster.name }}-x-{{ .random }}-{{ .machineSet.name }}"
+	if got, err := name(s, nil, none); err != nil || !strings.HasPrefix(got, "c-x-") || !strings.HasSuffix(got, "-ms") {
+		t.Errorf("by a template: %s (%v)", got, err)
+	}
+	s.Spec.MachineNaming.Template, s.Name = "", strings.Repeat("long", 30)
+	if got, err := name(s, nil, none); err != nil || len(got) != 63 {
+		t.Errorf("of a long set: %s (%v), want 63 letters", got, err)
+	}
+	for _, bad := range []string{"{{ .random", "{{ .what }}", "UPPER-{{ .random }}", "fixed"} {
+		s.Spec.MachineNaming.Template = bad
+		taken := func(n string) bool { return n == "fixed" }
+		if got, err := name(s, nil, taken); err == nil {
+			t.Errorf("%q gives the name %s", bad, got)
+		}
+	}
+}
+
+func TestWhatOthersSetOnAMachineStays(t *testing.T) {
+	s := theSet(1)
+	m := newMachine(s, "m")
+	m.Labels["mine"], m.Annotations["mine"] = "x", "x"
+	s.Spec.Template.Metadata.Annotations = nil
+	if !propagate(s, m) {
+		t.Error("nothing was changed")
+	}
+	if m.Labels["mine"] != "x" || m.Annotations["mine"] != "x" {
+		t.Errorf("what others have set is gone: %v, %v", m.Labels, m.Annotations)
+	}
+	if _, ok := m.Annotations["note"]; ok {
+		t.Error("what left the template stays")
+	}
+	if propagate(s, m) {
+		t.Error("it is changed again")
+	}
+	m.Annotations[FromSetAnnotation] = "{nonsense"
+	if !propagate(s, m) || m.Labels["mine"] != "x" {
+		t.Errorf("after its list was spoiled: %v", m.Labels)
+	}
+}

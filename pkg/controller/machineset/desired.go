@@ -1,0 +1,119 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machineset
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+)
+
+const (
+	setKind     = "MachineSet"
+	machineKind = "Machine"
+	// templateSuffix is what the kind of a template has more than that of its objects.
+	templateSuffix = "Template"
+	// FromSetAnnotation of a Machine lists the labels and annotations that came from its set,
+	// so that what leaves the template leaves the Machine, and nothing else does.
+	FromSetAnnotation = "cluster.slipway.dev/from-machine-set"
+	// defaultNodeDeletionTimeout is that of a Machine whose template does not say, in seconds,
+	// as the API has it.
+	defaultNodeDeletionTimeout = 10
+)
+
+// fromSet is the value of FromSetAnnotation.
+type fromSet struct {
+	Labels      []string `json:"labels,omitempty"`
+	Annotations []string `json:"annotations,omitempty"`
+}
+
+// labelsOf are those that the Machines of s have, and what is made for them.
+func labelsOf(s *set) map[string]string {
+	out := maps.Clone(s.Spec.Template.Metadata.Labels)
+	if out == nil {
+		out = map[string]string{}
+	}
+	out[clusterv1alpha1.ClusterNameLabel] = s.Spec.ClusterName
+	out[clusterv1alpha1.MachineSetNameLabel] = clusterv1alpha1.LabelValue(s.Name)
+	if deployment, ok := s.Labels[clusterv1alpha1.MachineDeploymentNameLabel]; ok {
+		out[clusterv1alpha1.MachineDeploymentNameLabel] = deployment
+	}
+	return out
+}
+
+// newMachine is a Machine of s, whose bootstrap and infrastructure objects have its name.
+func newMachine(s *set, name string) *machine {
+	m := &machine{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name}, Spec: *s.Spec.Template.Spec.DeepCopy()}
+	m.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(s, clusterv1alpha1.SchemeGroupVersion.WithKind(setKind))}
+	m.Spec.ClusterName = s.Spec.ClusterName
+	m.Spec.InfrastructureRef = refOf(s.Spec.Template.Spec.InfrastructureRef, name)
+	m.Spec.Bootstrap.ConfigRef = refOf(s.Spec.Template.Spec.Bootstrap.ConfigRef, name)
+	propagate(s, m)
+	return m
+}
+
+// refOf names the object of a template that a Machine of that name has.
+func refOf(template clusterv1alpha1.ContractVersionedObjectReference, name string) clusterv1alpha1.ContractVersionedObjectReference {
+	if !template.IsDefined() {
+		return template
+	}
+	template.Kind, template.Name = strings.TrimSuffix(template.Kind, templateSuffix), name
+	return template
+}
+
+// propagate brings m, which it changes, to what s says of its Machines and can be changed in
+// place, and tells whether it was not so. Of one that is being deleted, only what tells how
+// that goes.
+func propagate(s *set, m *machine) bool {
+	before := m.DeepCopy()
+	from := &s.Spec.Template.Spec
+	m.Spec.MinReadySeconds = from.MinReadySeconds
+	m.Spec.ReadinessGates = slices.Clone(from.ReadinessGates)
+	m.Spec.Taints = slices.Clone(from.Taints)
+	m.Spec.Deletion = *from.Deletion.DeepCopy()
+	if m.Spec.Deletion.NodeDeletionTimeoutSeconds == nil {
+		m.Spec.Deletion.NodeDeletionTimeoutSeconds = ptr.To[int32](defaultNodeDeletionTimeout)
+	}
+	if m.DeletionTimestamp == nil {
+		propagateMetadata(s, m)
+	}
+	return !equality.Semantic.DeepEqual(before, m)
+}
+
+func propagateMetadata(s *set, m *machine) {
+	var was fromSet
+	// One that cannot be read was not written here: nothing is taken away.
+	_ = json.Unmarshal([]byte(m.Annotations[FromSetAnnotation]), &was)
+	labels, annotations := labelsOf(s), s.Spec.Template.Metadata.Annotations
+	m.Labels = carry(m.Labels, labels, was.Labels)
+	m.Annotations = carry(m.Annotations, annotations, was.Annotations)
+	is := fromSet{Labels: slices.Sorted(maps.Keys(labels)), Annotations: slices.Sorted(maps.Keys(annotations))}
+	text, err := json.Marshal(is)
+	if err != nil {
+		return // Lists of strings can be written.
+	}
+	m.Annotations[FromSetAnnotation] = string(text)
+}
+
+// carry sets what is wanted, and takes away what was and is not any more.
+func carry(has, wanted map[string]string, was []string) map[string]string {
+	out := maps.Clone(has)
+	if out == nil {
+		out = map[string]string{}
+	}
+	for _, key := range was {
+		if _, ok := wanted[key]; !ok {
+			delete(out, key)
+		}
+	}
+	maps.Copy(out, wanted)
+	return out
+}

@@ -1,0 +1,88 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package members
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+)
+
+type cluster = clusterv1alpha1.Cluster
+
+// Paused is the condition that says whether the controllers keep from o, which is of c; c is
+// nil if there is none.
+func Paused(c *cluster, o metav1.Object, kind string) metav1.Condition {
+	var why []string
+	if c != nil && ptr.Deref(c.Spec.Paused, false) {
+		why = append(why, "Cluster spec.paused is set to true")
+	}
+	if _, ok := o.GetAnnotations()[clusterv1alpha1.PausedAnnotation]; ok {
+		why = append(why, kind+" has the "+clusterv1alpha1.PausedAnnotation+" annotation")
+	}
+	out := metav1.Condition{Type: clusterv1alpha1.PausedCondition, Status: metav1.ConditionFalse, Reason: clusterv1alpha1.NotPausedReason}
+	if len(why) > 0 {
+		out.Status, out.Reason, out.Message = metav1.ConditionTrue, clusterv1alpha1.PausedReason, strings.Join(why, ", ")
+	}
+	return out
+}
+
+// Label gives o, which it changes, the label that names its Cluster, and tells whether it
+// lacked it.
+func Label(o metav1.Object, name string) bool {
+	if o.GetLabels()[clusterv1alpha1.ClusterNameLabel] == name {
+		return false
+	}
+	labels := maps.Clone(o.GetLabels())
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[clusterv1alpha1.ClusterNameLabel] = name
+	o.SetLabels(labels)
+	return true
+}
+
+// Own makes c an owner of o, which it changes, and tells whether it was none. It is not the
+// controller of o, and whoever is stays so.
+func Own(o metav1.Object, c *cluster) bool {
+	return ensureOwner(o, metav1.OwnerReference{
+		APIVersion: clusterv1alpha1.SchemeGroupVersion.String(), Kind: "Cluster", Name: c.Name, UID: c.UID,
+	})
+}
+
+// Control makes owner, an object of this group and of kind, the controller of o, which it
+// changes and which must have none.
+func Control(o, owner metav1.Object, kind string) {
+	ensureOwner(o, *metav1.NewControllerRef(owner, clusterv1alpha1.SchemeGroupVersion.WithKind(kind)))
+}
+
+// ensureOwner replaces what o says of the owner of that name, which may be an earlier object.
+func ensureOwner(o metav1.Object, ref metav1.OwnerReference) bool {
+	refs := slices.Clone(o.GetOwnerReferences())
+	i := slices.IndexFunc(refs, func(r metav1.OwnerReference) bool {
+		return r.Kind == ref.Kind && r.Name == ref.Name && strings.HasPrefix(r.APIVersion, clusterv1alpha1.GroupName+"/")
+	})
+	switch {
+	case i < 0:
+		refs = append(refs, ref)
+	case refs[i].UID == ref.UID && (ref.Controller == nil || ptr.Deref(refs[i].Controller, false)):
+		return false
+	default:
+		refs[i] = ref
+	}
+	o.SetOwnerReferences(refs)
+	return true
+}
+
+// Owned is true for an object that an object of this group and of one of kinds owns.
+func Owned(o metav1.Object, kinds ...string) bool {
+	return slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool {
+		return strings.HasPrefix(r.APIVersion, clusterv1alpha1.GroupName+"/") && slices.Contains(kinds, r.Kind)
+	})
+}

@@ -1,0 +1,126 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package etcdmembers
+
+import (
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+)
+
+func TestTheClusterIsFoundedOnceAndDataIsGoneOnWithOnlyByAMember(t *testing.T) {
+	const address = "r-1:2380"
+	fresh, member := embeddedetcd.Local{Directory: "d"}, embeddedetcd.Local{Directory: "d", Cluster: 7, Member: 1}
+	of := func(members ...embeddedetcd.Member) *record {
+		return &record{founder: directory{"r-0", "other"}, cluster: 7, members: members, asks: map[string]ask{}, added: map[string]answer{}}
+	}
+	with := func(r *record, change func(*record)) *record { change(r); return r }
+	mine := embeddedetcd.Member{ID: 1, Name: "r-1", Address: address}
+	for name, tc := range map[string]struct {
+		local  embeddedetcd.Local
+		record *record
+		known  bool
+		want   move
+	}{
+		"nothing is known":                       {fresh, nil, false, found},
+		"a store is known, and no data of it":    {fresh, nil, true, wait},
+		"another founds":                         {fresh, &record{founder: directory{"r-0", "other"}}, false, wait},
+		"it founds":                              {fresh, &record{founder: directory{"r-1", "d"}}, false, found},
+		"it had begun to found elsewhere":        {fresh, &record{founder: directory{"r-1", "other"}}, false, found},
+		"the founder lost its volume":            {fresh, with(of(), func(r *record) { r.founder.name = "r-1" }), false, askToJoin},
+		"founded, and it is new":                 {fresh, of(), false, askToJoin},
+		"it has asked":                           {fresh, with(of(), func(r *record) { r.asks["r-1"] = ask{"d", address} }), false, wait},
+		"it has asked from elsewhere":            {fresh, with(of(), func(r *record) { r.asks["r-1"] = ask{"d", "r-1:9"} }), false, askToJoin},
+		"it was added":                           {fresh, with(of(mine), func(r *record) { r.added["r-1"] = answer{"d", 1} }), false, join},
+		"its directory of before was added":      {fresh, with(of(mine), func(r *record) { r.added["r-1"] = answer{"other", 1} }), false, askToJoin},
+		"it was added and removed again":         {fresh, with(of(), func(r *record) { r.added["r-1"] = answer{"d", 1} }), false, askToJoin},
+		"data, and nothing is known":             {member, nil, true, goOn},
+		"data, and it has founded":               {member, &record{founder: directory{"r-1", "d"}}, false, goOn},
+		"data, and another founds":               {member, &record{founder: directory{"r-0", "other"}}, false, refuse},
+		"data of a member":                       {member, of(mine), true, goOn},
+		"data of another cluster":                {embeddedetcd.Local{Directory: "d", Cluster: 8, Member: 1}, of(mine), true, refuse},
+		"data of a member that was removed":      {member, of(embeddedetcd.Member{ID: 2}), true, askToJoin},
+		"data of before, and it is added anew":   {member, with(of(embeddedetcd.Member{ID: 2, Address: address}), func(r *record) { r.added["r-1"] = answer{"d", 2} }), true, join},
+		"data of a removed one, added of before": {member, with(of(embeddedetcd.Member{ID: 2}), func(r *record) { r.added["r-1"] = answer{"d", 1} }), true, askToJoin},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, reason := begin(&state{name: "r-1", address: address, local: tc.local, record: tc.record, storeKnown: tc.known})
+			if got != tc.want {
+				t.Errorf("move %d (%s), want %d", got, reason, tc.want)
+			}
+		})
+	}
+}
+
+func TestTheLeaderDoesOneThingAtATime(t *testing.T) {
+	a, b := embeddedetcd.Member{ID: 1, Name: "r-0", Address: "r-0:1"}, embeddedetcd.Member{ID: 2, Name: "r-1", Address: "r-1:1"}
+	learner := embeddedetcd.Member{ID: 3, Name: "r-2", Address: "r-2:1", Learner: true}
+	unbegun := embeddedetcd.Member{ID: 3, Address: "r-2:1", Learner: true}
+	asking := map[string]ask{"r-2": {"d", "r-2:1"}}
+	told := map[string]answer{"r-2": {"d", 3}}
+	three, two := func(string) bool { return true }, func(name string) bool { return name < "r-1" }
+	for name, tc := range map[string]struct {
+		members []embeddedetcd.Member
+		asks    map[string]ask
+		added   map[string]answer
+		self    uint64
+		wanted  func(string) bool
+		waits   time.Duration
+		want    action
+	}{
+		"nothing":                                {[]embeddedetcd.Member{a, b}, nil, nil, 1, three, 0, action{}},
+		"one asks":                               {[]embeddedetcd.Member{a, b}, asking, nil, 1, three, 0, action{verb: add, member: embeddedetcd.Member{Name: "r-2", Address: "r-2:1"}, name: "r-2", directory: "d"}},
+		"one asks that is not wanted":            {[]embeddedetcd.Member{a}, asking, nil, 1, two, 0, action{}},
+		"one asks while another learns":          {[]embeddedetcd.Member{a, learner}, map[string]ask{"r-1": {"d", "r-1:1"}}, nil, 1, three, time.Minute, action{verb: promote, member: learner}},
+		"a learner that has not begun":           {[]embeddedetcd.Member{a, unbegun}, asking, told, 1, three, time.Hour, action{}},
+		"it is in the way of another":            {[]embeddedetcd.Member{a, unbegun}, map[string]ask{"r-1": {"d", "r-1:1"}}, told, 1, three, 3 * time.Minute, action{verb: remove, member: unbegun}},
+		"one that was not told asks again":       {[]embeddedetcd.Member{a, unbegun}, asking, nil, 1, three, 0, action{verb: remove, member: unbegun}},
+		"one with lost data asks":                {[]embeddedetcd.Member{a, b}, map[string]ask{"r-1": {"d", "r-1:1"}}, nil, 1, three, 0, action{verb: remove, member: b}},
+		"one with lost data asks from elsewhere": {[]embeddedetcd.Member{a, b}, map[string]ask{"r-1": {"d", "else:1"}}, nil, 1, three, 0, action{verb: remove, member: b}},
+		"one is not wanted any more":             {[]embeddedetcd.Member{a, b}, nil, nil, 1, two, 0, action{verb: remove, member: b}},
+		"the leader is not wanted any more":      {[]embeddedetcd.Member{a, b}, nil, nil, 2, two, 0, action{verb: yield, member: a}},
+		"the last one is not wanted":             {[]embeddedetcd.Member{b}, nil, nil, 2, two, 0, action{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := &view{self: tc.self, cluster: 7, members: tc.members, wanted: tc.wanted, waits: tc.waits}
+			v.record = &record{cluster: 7, asks: tc.asks, added: tc.added}
+			v.record = v.recorded()
+			got := next(v)
+			got.reason = ""
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(action{})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			v.record.cluster = 0
+			if got := next(v); got.verb != write {
+				t.Errorf("with another record it does %d, want that it is written first", got.verb)
+			}
+		})
+	}
+}
+
+func TestTheRecordIsReadAsItWasWritten(t *testing.T) {
+	r := &record{
+		founder: directory{"r-0", "d0"}, token: "t", cluster: 0xabc,
+		members: []embeddedetcd.Member{{ID: 1, Name: "r-0", Address: "[::1]:2380"}, {ID: 0xff, Name: "r-1", Address: "r-1.peers:2380", Learner: true}},
+		asks:    map[string]ask{"r-2": {"d2", "r-2:2380"}}, added: map[string]answer{"r-1": {"d1", 0xff}},
+	}
+	got, err := decode(r.encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(r, got, cmp.AllowUnexported(record{}, directory{}, ask{}, answer{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for key, value := range map[string]string{"cluster": "x y", "founder": "r-0", "members": "zz r-0 a:1", "ask.r-0": "d", "added.r-0": "d xyz", "other": "v"} {
+		data := maps.Clone(r.encode())
+		data[key] = value
+		if _, err := decode(data); err == nil {
+			t.Errorf("%s %q was read", key, value)
+		}
+	}
+}

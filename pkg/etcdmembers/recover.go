@@ -1,0 +1,97 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package etcdmembers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/klog/v2"
+
+	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+)
+
+// recoverFile in the data directory orders the next start to make its member the only one.
+// It has the ID of the cluster.
+const recoverFile = "recover-cluster"
+
+// Recover orders the next start on dir to make its member the only one of the cluster, whose
+// ID has to be given: for when most members are lost for good. What only they had is lost,
+// which can be what was written last.
+func Recover(dir, cluster string) error {
+	local, err := embeddedetcd.LocalOf(dir)
+	if err != nil {
+		return err
+	}
+	switch {
+	case local.Member == 0:
+		return fmt.Errorf("%s has no data of a member", dir)
+	case cluster != hex(local.Cluster):
+		return fmt.Errorf("%s has data of the cluster %s, not of %s", dir, hex(local.Cluster), cluster)
+	}
+	if err := os.WriteFile(filepath.Join(dir, recoverFile), []byte(cluster+"\n"), 0o600); err != nil {
+		return fmt.Errorf("ordering the recovery: %w", err)
+	}
+	return nil
+}
+
+// recovers tells whether that was ordered, and makes the record so. A cluster that has a
+// quorum without this member is not given up.
+func (s *starter) recovers(ctx context.Context) (bool, error) {
+	ordered, err := os.ReadFile(filepath.Join(s.options.Etcd.Dir, recoverFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("looking whether a recovery was ordered: %w", err)
+	}
+	if id := strings.TrimSpace(string(ordered)); id != hex(s.local.Cluster) {
+		return false, fmt.Errorf("a recovery of the cluster %s was ordered, and the data is of %s: remove %s", id, hex(s.local.Cluster), filepath.Join(s.options.Etcd.Dir, recoverFile))
+	}
+	err = await(ctx, func(ctx context.Context) (string, error) {
+		r, err := s.records.read(ctx)
+		if err != nil {
+			return "", err
+		}
+		var others []embeddedetcd.Member
+		if r != nil {
+			if r.cluster != 0 && r.cluster != s.local.Cluster {
+				return "", &finalError{fmt.Errorf("a recovery was ordered of the cluster %s, and the host cluster knows %s", hex(s.local.Cluster), hex(r.cluster))}
+			}
+			for _, m := range r.members {
+				if m.ID != s.local.Member && !m.Learner {
+					others = append(others, m)
+				}
+			}
+		}
+		if missing := s.peer.Missing(ctx, others); len(others)-len(missing) >= (len(others)+1)/2+1 {
+			return "", &finalError{fmt.Errorf("a recovery was ordered, and %d of %d other members answer: they have a quorum, which would be a second cluster. Remove %s to join it",
+				len(others)-len(missing), len(others), filepath.Join(s.options.Etcd.Dir, recoverFile))}
+		}
+		return "", s.records.change(ctx, func(r *record) *record {
+			if r == nil {
+				r = &record{}
+			}
+			r.cluster = s.local.Cluster
+			r.members = []embeddedetcd.Member{{ID: s.local.Member, Name: s.options.Name, Address: s.options.Address}}
+			return r
+		})
+	})
+	if err == nil {
+		klog.FromContext(ctx).Info("Recovering the embedded etcd: this member becomes the only one", "cluster", hex(s.local.Cluster))
+	}
+	return err == nil, err
+}
+
+// recovered is done when the member runs.
+func (s *starter) recovered() error {
+	if err := os.Remove(filepath.Join(s.options.Etcd.Dir, recoverFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("noting that the recovery is done: %w", err)
+	}
+	return nil
+}

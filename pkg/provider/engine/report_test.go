@@ -1,0 +1,40 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package engine_test
+
+import (
+	"errors"
+	"testing"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/pkg/provider/fake"
+)
+
+func TestWhatIsReportedIsNotActedOn(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		req := s.running("vm")
+		report := func() error {
+			t.Helper()
+			r, err := s.once(req, s.ReportVirtualMachine)
+			if r.Ended != nil {
+				t.Error("an operation was started")
+			}
+			return err
+		}
+		s.driver.Change(string(req.VM.UID), func(v *fake.VM) { v.PowerState = vmv1alpha1.PoweredOff }) // by hand
+		if err := report(); err != nil || req.VM.Status.PowerState != vmv1alpha1.PoweredOff {
+			t.Errorf("error %v, power state %s; want it told that it is off", err, req.VM.Status.PowerState)
+		}
+		s.hide(req, true)
+		if err := report(); err != nil || created(req) != "True Succeeded" || s.driver.Made() != 1 {
+			t.Errorf("not shown: error %v, Created %s, %d made; want all as it was", err, created(req), s.driver.Made())
+		}
+		s.hide(req, false)
+		s.driver.SetReadable(false)
+		if err := report(); !errors.Is(err, provider.ErrUnknownState) {
+			t.Errorf("not to be seen: %v, want that it is unknown", err)
+		}
+	})
+}

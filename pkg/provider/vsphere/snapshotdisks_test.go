@@ -1,0 +1,134 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider"
+	"github.com/slipway-dev/slipway/test/vcenter"
+	"github.com/slipway-dev/slipway/test/vcenter/strict"
+)
+
+// contentOf are the files with what the disks of a VM have.
+func contentOf(t *testing.T, ready vcenter.Ready, req *provider.Request) []string {
+	t.Helper()
+	devices, err := objectOf(t, ready, req).Device(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, d := range devices.SelectByType((*types.VirtualDisk)(nil)) {
+		var p object.DatastorePath
+		p.FromString(d.GetVirtualDevice().Backing.(types.BaseVirtualDeviceFileBackingInfo).GetVirtualDeviceFileBackingInfo().FileName)
+		out = append(out, strings.Replace(p.Path, ".vmdk", "-flat.vmdk", 1))
+	}
+	return out
+}
+
+func TestAfterARevertTheDisksHaveWhatTheyHadAndAreTheSame(t *testing.T) {
+	t.Parallel()
+	ready := startVCenter(t)
+	f := datastoreOf(t, ready)
+	p, _ := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("web", templateImage())
+	l.until("the VM runs", running(req), req)
+	disks := contentOf(t, ready, req)
+	write := func(text string) {
+		t.Helper()
+		for _, file := range disks {
+			if err := f.ds.Upload(t.Context(), strings.NewReader(text), file, &soap.DefaultUpload); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	read := func() (all []string) {
+		t.Helper()
+		for _, file := range disks {
+			r, _, err := f.ds.Download(t.Context(), file, &soap.DefaultDownload)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, err := io.ReadAll(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, string(data))
+		}
+		return all
+	}
+	write("version 1")
+	first := l.taken(req, "first")
+	write("version 2")
+	l.taken(req, "second")
+	write("version 3")
+
+	l.revertible(map[string]int32{"first": 2})
+	revertTo(req, first)
+	l.until("it is reverted", func() bool { return req.VM.Spec.CurrentSnapshotName == "" && stands(t, ready, req) == "poweredOff 2" }, req)
+	l.quiet(req)
+	nothingToDo(t, p, req)
+	if diff := cmp.Diff(disks, contentOf(t, ready, req)); diff != "" {
+		t.Errorf("disks (-before +after):\n%s", diff)
+	}
+	for i, got := range read() {
+		if got != "version 1" {
+			t.Errorf("disk %s has %q after the revert", disks[i], got)
+		}
+	}
+	l.remove(req)
+}
+
+func TestWhatTheRemovalOfASnapshotHasLeftIsShownAndMergedWithTheNext(t *testing.T) {
+	t.Parallel()
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("web", templateImage())
+	l.until("the VM runs", running(req), req)
+	one, two := l.taken(req, "one"), l.taken(req, "two")
+	lock := func(value string) {
+		t.Helper()
+		spec := types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: strict.LockedDisks, Value: value}}}
+		task, err := objectOf(t, ready, req).Reconfigure(t.Context(), spec)
+		if err == nil {
+			err = task.Wait(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	merged := func() *metav1.Condition {
+		return meta.FindStatusCondition(req.VM.Status.Conditions, vmv1alpha1.ConditionDisksConsolidated)
+	}
+	lock("true") // as a backup does
+	l.untake(one)
+	l.until("it is shown what is left", func() bool { return merged() != nil }, req)
+	if c := merged(); c.Status != metav1.ConditionFalse || c.Reason != vmv1alpha1.ReasonConsolidationNeeded {
+		t.Errorf("condition %+v", c)
+	}
+	l.quiet(req)
+	nothingToDo(t, p, req)
+	if n := counted.snapshot()["ConsolidateVMDisks_Task"]; n != 1 {
+		t.Errorf("tried to merge %d times, want once after a removal", n)
+	}
+	lock("")
+	l.untake(two)
+	l.until("nothing is left", func() bool { return merged() == nil }, req)
+	if n := counted.snapshot()["ConsolidateVMDisks_Task"]; n != 2 {
+		t.Errorf("merged by %d calls, want one more", n)
+	}
+	l.remove(req)
+}

@@ -1,0 +1,114 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package machinedeployment describes the resource machinedeployments.
+package machinedeployment
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/cluster/validation"
+	"github.com/slipway-dev/slipway/pkg/registry/cluster/filling"
+	"github.com/slipway-dev/slipway/pkg/registry/standard"
+	"github.com/slipway-dev/slipway/pkg/registry/table"
+)
+
+// Kind describes deployments of machines.
+func Kind() standard.Kind[*clusterv1alpha1.MachineDeployment] {
+	type deployment = *clusterv1alpha1.MachineDeployment
+	return standard.Kind[deployment]{
+		Plural:     clusterv1alpha1.Resource("machinedeployments"),
+		Singular:   clusterv1alpha1.Resource("machinedeployment"),
+		Version:    clusterv1alpha1.SchemeGroupVersion.String(),
+		Namespaced: true,
+		ShortNames: []string{"md"},
+		Categories: []string{"slipway", "cluster-api"},
+		New:        func() deployment { return &clusterv1alpha1.MachineDeployment{} },
+		NewList:    func() runtime.Object { return &clusterv1alpha1.MachineDeploymentList{} },
+		Spec:       func(d deployment) any { return &d.Spec },
+		Status: &standard.Status[deployment]{
+			Drop: func(d deployment) {
+				d.Status = clusterv1alpha1.MachineDeploymentStatus{ObservedGeneration: standard.Unobserved}
+			},
+			Keep:     func(d, stored deployment) { d.Status = stored.Status },
+			KeepSpec: func(d, stored deployment) { d.Spec = stored.Spec },
+			Validate: validation.ValidateMachineDeploymentStatusUpdate,
+		},
+		Scale: &standard.Scale[deployment]{
+			Wanted:   func(d deployment) **int32 { return &d.Spec.Replicas },
+			Observed: func(d deployment) *int32 { return d.Status.Replicas },
+			Selector: func(d deployment) (labels.Selector, error) {
+				return metav1.LabelSelectorAsSelector(&d.Spec.Selector)
+			},
+		},
+		PrepareForCreate: func(d deployment) { fill(d, nil) },
+		PrepareForUpdate: func(d, stored deployment) { fill(d, stored.Spec.Replicas) },
+		Validate:         validation.ValidateMachineDeployment,
+		ValidateUpdate:   validation.ValidateMachineDeploymentUpdate,
+		Table:            newTable(),
+		GetAttrs:         standard.Attrs(map[string]func(deployment) string{"spec.clusterName": func(d deployment) string { return d.Spec.ClusterName }}),
+	}
+}
+
+// fill completes a deployment. A selector that is empty becomes one of its own name, and every
+// selector is one of machines of its cluster.
+func fill(d *clusterv1alpha1.MachineDeployment, stored *int32) {
+	filling.Cluster(&d.ObjectMeta, d.Spec.ClusterName)
+	filling.Replicas(&d.Spec.Replicas, d.Annotations, stored)
+	filling.Version(&d.Spec.Template.Spec.Version)
+	selector, made := &d.Spec.Selector, &d.Spec.Template.Metadata
+	if filling.IsEmpty(selector) && d.Name != "" {
+		filling.Label(selector, made, clusterv1alpha1.MachineDeploymentNameLabel, d.Name)
+	}
+	if d.Spec.ClusterName != "" {
+		filling.Label(selector, made, clusterv1alpha1.ClusterNameLabel, d.Spec.ClusterName)
+	}
+	strategy := &d.Spec.Rollout.Strategy
+	if strategy.Type == "" {
+		strategy.Type = clusterv1alpha1.RollingUpdateMachineDeploymentStrategyType
+	}
+	if strategy.Type != clusterv1alpha1.RollingUpdateMachineDeploymentStrategyType {
+		return
+	}
+	if rolling := &strategy.RollingUpdate; rolling.MaxSurge == nil {
+		one := intstr.FromInt32(1)
+		rolling.MaxSurge = &one
+	}
+	if rolling := &strategy.RollingUpdate; rolling.MaxUnavailable == nil {
+		none := intstr.FromInt32(0)
+		rolling.MaxUnavailable = &none
+	}
+}
+
+func newTable() *table.Convertor[*clusterv1alpha1.MachineDeployment] {
+	type deployment = *clusterv1alpha1.MachineDeployment
+	type column = table.Column[deployment]
+	return table.New(
+		column{Name: "Cluster", Type: "string", Description: "Cluster that the machines belong to.",
+			Value: func(d deployment) any { return d.Spec.ClusterName }},
+		column{Name: "Available", Type: "string", Description: "Whether as many machines are available as must be.",
+			Value: func(d deployment) any {
+				return table.Status(d.Status.Conditions, clusterv1alpha1.AvailableCondition)
+			}},
+		column{Name: "Desired", Type: "integer", Description: "How many machines are wanted.",
+			Value: func(d deployment) any { return table.Number(d.Spec.Replicas) }},
+		column{Name: "Current", Type: "integer", Description: "How many there are.",
+			Value: func(d deployment) any { return table.Number(d.Status.Replicas) }},
+		column{Name: "Ready", Type: "integer", Description: "How many are Ready.",
+			Value: func(d deployment) any { return table.Number(d.Status.ReadyReplicas) }},
+		column{Name: "Available", Type: "integer", Description: "How many are Available.",
+			Value: func(d deployment) any { return table.Number(d.Status.AvailableReplicas) }},
+		column{Name: "Up-to-date", Type: "integer", Description: "How many are as the template says.",
+			Value: func(d deployment) any { return table.Number(d.Status.UpToDateReplicas) }},
+		column{Name: "Phase", Type: "string", Description: "Sums up its state.",
+			Value: func(d deployment) any { return string(d.Status.Phase) }},
+		column{Name: "Version", Type: "string", Description: "Version of Kubernetes that new machines get.",
+			Value: func(d deployment) any { return d.Spec.Template.Spec.Version }},
+		column{Name: "Paused", Type: "string", Wide: true, Description: "Whether the controllers leave it alone.",
+			Value: func(d deployment) any { return table.Status(d.Status.Conditions, clusterv1alpha1.PausedCondition) }},
+	)
+}

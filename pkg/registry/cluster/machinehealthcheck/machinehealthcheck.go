@@ -1,0 +1,63 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package machinehealthcheck describes the resource machinehealthchecks.
+package machinehealthcheck
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/cluster/validation"
+	"github.com/slipway-dev/slipway/pkg/registry/cluster/filling"
+	"github.com/slipway-dev/slipway/pkg/registry/standard"
+	"github.com/slipway-dev/slipway/pkg/registry/table"
+)
+
+// startupSeconds is how long a machine may take to have a Node when that is not given (Cluster
+// API's webhook).
+const startupSeconds = 600
+
+// Kind describes health checks of machines.
+func Kind() standard.Kind[*clusterv1alpha1.MachineHealthCheck] {
+	type check = *clusterv1alpha1.MachineHealthCheck
+	type column = table.Column[check]
+	fill := func(c check) {
+		filling.Cluster(&c.ObjectMeta, c.Spec.ClusterName)
+		filling.Number(&c.Spec.Checks.NodeStartupTimeoutSeconds, startupSeconds)
+	}
+	return standard.Kind[check]{
+		Plural:     clusterv1alpha1.Resource("machinehealthchecks"),
+		Singular:   clusterv1alpha1.Resource("machinehealthcheck"),
+		Version:    clusterv1alpha1.SchemeGroupVersion.String(),
+		Namespaced: true,
+		ShortNames: []string{"mhc", "mhcs"},
+		Categories: []string{"slipway", "cluster-api"},
+		New:        func() check { return &clusterv1alpha1.MachineHealthCheck{} },
+		NewList:    func() runtime.Object { return &clusterv1alpha1.MachineHealthCheckList{} },
+		Spec:       func(c check) any { return &c.Spec },
+		Status: &standard.Status[check]{
+			Drop: func(c check) {
+				c.Status = clusterv1alpha1.MachineHealthCheckStatus{ObservedGeneration: standard.Unobserved}
+			},
+			Keep:     func(c, stored check) { c.Status = stored.Status },
+			KeepSpec: func(c, stored check) { c.Spec = stored.Spec },
+			Validate: validation.ValidateMachineHealthCheckStatusUpdate,
+		},
+		PrepareForCreate: fill,
+		PrepareForUpdate: func(c, _ check) { fill(c) },
+		Validate:         validation.ValidateMachineHealthCheck,
+		ValidateUpdate:   validation.ValidateMachineHealthCheckUpdate,
+		Table: table.New(
+			column{Name: "Cluster", Type: "string", Description: "Cluster that the machines belong to.",
+				Value: func(c check) any { return c.Spec.ClusterName }},
+			column{Name: "Replicas", Type: "integer", Description: "How many machines are looked after.",
+				Value: func(c check) any { return table.Number(c.Status.ExpectedMachines) }},
+			column{Name: "Healthy", Type: "integer", Description: "How many of them are well.",
+				Value: func(c check) any { return table.Number(c.Status.CurrentHealthy) }},
+			column{Name: "Paused", Type: "string", Wide: true, Description: "Whether the controllers leave it alone.",
+				Value: func(c check) any { return table.Status(c.Status.Conditions, clusterv1alpha1.PausedCondition) }},
+		),
+		GetAttrs: standard.Attrs(map[string]func(check) string{"spec.clusterName": func(c check) string { return c.Spec.ClusterName }}),
+	}
+}

@@ -1,0 +1,85 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package machineset describes the resource machinesets.
+package machineset
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/cluster/validation"
+	"github.com/slipway-dev/slipway/pkg/registry/cluster/filling"
+	"github.com/slipway-dev/slipway/pkg/registry/standard"
+	"github.com/slipway-dev/slipway/pkg/registry/table"
+)
+
+// Kind describes sets of machines.
+func Kind() standard.Kind[*clusterv1alpha1.MachineSet] {
+	type set = *clusterv1alpha1.MachineSet
+	return standard.Kind[set]{
+		Plural:     clusterv1alpha1.Resource("machinesets"),
+		Singular:   clusterv1alpha1.Resource("machineset"),
+		Version:    clusterv1alpha1.SchemeGroupVersion.String(),
+		Namespaced: true,
+		ShortNames: []string{"ms"},
+		Categories: []string{"slipway", "cluster-api"},
+		New:        func() set { return &clusterv1alpha1.MachineSet{} },
+		NewList:    func() runtime.Object { return &clusterv1alpha1.MachineSetList{} },
+		Spec:       func(s set) any { return &s.Spec },
+		Status: &standard.Status[set]{
+			Drop: func(s set) {
+				s.Status = clusterv1alpha1.MachineSetStatus{ObservedGeneration: standard.Unobserved}
+			},
+			Keep:     func(s, stored set) { s.Status = stored.Status },
+			KeepSpec: func(s, stored set) { s.Spec = stored.Spec },
+			Validate: validation.ValidateMachineSetStatusUpdate,
+		},
+		Scale: &standard.Scale[set]{
+			Wanted:   func(s set) **int32 { return &s.Spec.Replicas },
+			Observed: func(s set) *int32 { return s.Status.Replicas },
+			Selector: func(s set) (labels.Selector, error) { return metav1.LabelSelectorAsSelector(&s.Spec.Selector) },
+		},
+		PrepareForCreate: func(s set) { fill(s, nil) },
+		PrepareForUpdate: func(s, stored set) { fill(s, stored.Spec.Replicas) },
+		Validate:         validation.ValidateMachineSet,
+		ValidateUpdate:   validation.ValidateMachineSetUpdate,
+		Table:            newTable(),
+		GetAttrs:         standard.Attrs(map[string]func(set) string{"spec.clusterName": func(s set) string { return s.Spec.ClusterName }}),
+	}
+}
+
+// fill completes a set. A selector that is empty becomes one of the set's own name.
+func fill(s *clusterv1alpha1.MachineSet, stored *int32) {
+	filling.Cluster(&s.ObjectMeta, s.Spec.ClusterName)
+	filling.Replicas(&s.Spec.Replicas, s.Annotations, stored)
+	filling.Version(&s.Spec.Template.Spec.Version)
+	if filling.IsEmpty(&s.Spec.Selector) && s.Name != "" {
+		filling.Label(&s.Spec.Selector, &s.Spec.Template.Metadata, clusterv1alpha1.MachineSetNameLabel, clusterv1alpha1.LabelValue(s.Name))
+	}
+}
+
+func newTable() *table.Convertor[*clusterv1alpha1.MachineSet] {
+	type set = *clusterv1alpha1.MachineSet
+	type column = table.Column[set]
+	return table.New(
+		column{Name: "Cluster", Type: "string", Description: "Cluster that the machines belong to.",
+			Value: func(s set) any { return s.Spec.ClusterName }},
+		column{Name: "Desired", Type: "integer", Description: "How many machines are wanted.",
+			Value: func(s set) any { return table.Number(s.Spec.Replicas) }},
+		column{Name: "Current", Type: "integer", Description: "How many there are.",
+			Value: func(s set) any { return table.Number(s.Status.Replicas) }},
+		column{Name: "Ready", Type: "integer", Description: "How many are Ready.",
+			Value: func(s set) any { return table.Number(s.Status.ReadyReplicas) }},
+		column{Name: "Available", Type: "integer", Description: "How many are Available.",
+			Value: func(s set) any { return table.Number(s.Status.AvailableReplicas) }},
+		column{Name: "Up-to-date", Type: "integer", Description: "How many are as the template says.",
+			Value: func(s set) any { return table.Number(s.Status.UpToDateReplicas) }},
+		column{Name: "Version", Type: "string", Description: "Version of Kubernetes that new machines get.",
+			Value: func(s set) any { return s.Spec.Template.Spec.Version }},
+		column{Name: "Paused", Type: "string", Wide: true, Description: "Whether the controllers leave it alone.",
+			Value: func(s set) any { return table.Status(s.Status.Conditions, clusterv1alpha1.PausedCondition) }},
+	)
+}

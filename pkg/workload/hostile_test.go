@@ -1,0 +1,276 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-dev/slipway/pkg/networks"
+)
+
+var onLoopback = networks.Networks{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+
+// hostile is a server of a tenant.
+type hostile struct {
+	*httptest.Server
+	woken chan struct{}
+}
+
+func newHostile(t *testing.T, handler http.HandlerFunc) *hostile {
+	s := &hostile{Server: httptest.NewTLSServer(handler), woken: make(chan struct{}, 100)}
+	t.Cleanup(s.Close)
+	t.Cleanup(s.CloseClientConnections) // before Close, which waits for them
+	return s
+}
+
+func (s *hostile) kubeconfig(url string) []byte {
+	ca := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
+	return fmt.Appendf(nil, `apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: %q, certificate-authority-data: %s}}]
+users: [{name: u, user: {token: t}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+`, url, ca)
+}
+
+// connect makes a connection as Clusters do.
+func (s *hostile) connect(t *testing.T, allowed networks.Networks, url string) (*Connection, error) {
+	t.Helper()
+	config, err := parseKubeconfig(s.kubeconfig(url))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Networks: allowed}
+	c, err := dial(t.Context(), dialling{
+		cluster: blue, config: o.configure(config),
+		wake: func() { s.woken <- struct{}{} }, node: func(*corev1.Node) {}, spaces: func() {},
+	})
+	if err == nil {
+		t.Cleanup(func() { c.close(&NotConnectedError{Cluster: blue, Reason: errStopped, ended: true}) })
+	}
+	return c, err
+}
+
+// breaks waits until the connection has an error that no retry mends.
+func (s *hostile) breaks(t *testing.T, c *Connection) error {
+	t.Helper()
+	for {
+		select {
+		case <-s.woken:
+			if fatal, _ := c.state(); fatal != nil {
+				return fatal
+			}
+		case <-time.After(time.Minute):
+			fatal, watching := c.state()
+			t.Fatalf("the connection goes on: %v, %v", fatal, watching)
+		}
+	}
+}
+
+func write(w http.ResponseWriter, obj any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(obj)
+}
+
+func node(name, annotation string) corev1.Node {
+	return corev1.Node{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: "1", Annotations: map[string]string{"a": annotation}},
+	}
+}
+
+func TestOnlyAddressesThatAreAllowedAreConnectedTo(t *testing.T) {
+	var asked atomic.Int32
+	s := newHostile(t, func(w http.ResponseWriter, _ *http.Request) { asked.Add(1) })
+	_, port, _ := strings.Cut(strings.TrimPrefix(s.URL, "https://"), ":")
+	for url, want := range map[string]string{
+		s.URL:                                      "127.0.0.1 is not an address that the server may connect to",
+		"https://localhost:" + port:                "is not an address that the server may connect to", // a name
+		"https://[::ffff:127.0.0.1]:" + port:       "127.0.0.1 is not an address",
+		"https://0.0.0.0:" + port:                  "0.0.0.0 is not an address",
+		"https://169.254.169.254/latest/meta-data": "169.254.169.254 is not an address",
+		"https://10.96.0.1":                        "10.96.0.1 is not an address",
+	} {
+		services := networks.Networks{Denied: []netip.Prefix{netip.MustParsePrefix("10.96.0.0/12")}}
+		if _, err := s.connect(t, services, url); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", url, err, want)
+		}
+	}
+	if n := asked.Load(); n != 0 {
+		t.Errorf("the server was asked %d times", n)
+	}
+}
+
+func TestARedirectIsNotFollowed(t *testing.T) {
+	var asked atomic.Int32
+	other := newHostile(t, func(http.ResponseWriter, *http.Request) { asked.Add(1) })
+	s := newHostile(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, http.StatusFound) })
+	if _, err := s.connect(t, onLoopback, s.URL); err == nil || !strings.Contains(err.Error(), "302") {
+		t.Errorf("%v, want that the answer is 302", err)
+	}
+	if asked.Load() != 0 {
+		t.Error("the other server was asked")
+	}
+}
+
+func TestAServerWithAnotherAuthorityIsNotSpokenTo(t *testing.T) {
+	var asked atomic.Int32
+	other := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	t.Cleanup(other.Close)
+	s := newHostile(t, func(http.ResponseWriter, *http.Request) {})
+	s.Certificate().Raw[len(s.Certificate().Raw)-1] ^= 1 // of the kubeconfig alone
+	if _, err := s.connect(t, onLoopback, other.URL); err == nil {
+		t.Error("connected")
+	}
+	if asked.Load() != 0 {
+		t.Error("the server was asked")
+	}
+}
+
+func TestProbesTellWhetherTheServerIsThere(t *testing.T) {
+	for code, want := range map[int]string{
+		http.StatusOK: "", http.StatusForbidden: "",
+		http.StatusUnauthorized:        errUnauthorized.Error(),
+		http.StatusInternalServerError: "GET / is answered with 500",
+		http.StatusNotFound:            "GET / is answered with 404",
+	} {
+		s := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/" {
+				w.WriteHeader(code)
+				_, _ = w.Write([]byte("secret of somebody else"))
+			}
+		})
+		_, err := s.connect(t, onLoopback, s.URL)
+		if got := fmt.Sprint(err); want != "" && got != want || want == "" && err != nil {
+			t.Errorf("%d: %v, want %q", code, err, want)
+		}
+		if code == http.StatusUnauthorized && !errors.Is(err, errUnauthorized) {
+			t.Errorf("%v is not errUnauthorized", err)
+		}
+	}
+}
+
+func TestListsWithoutEndEndTheConnection(t *testing.T) {
+	s := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/":
+		case r.URL.Query().Get("watch") != "":
+			w.WriteHeader(http.StatusBadRequest) // no streaming list
+		default:
+			write(w, &corev1.NodeList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "NodeList"}, ListMeta: metav1.ListMeta{Continue: "more", ResourceVersion: "1"}})
+		}
+	})
+	c, err := s.connect(t, onLoopback, s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.breaks(t, c); !strings.Contains(err.Error(), "pages") {
+		t.Errorf("it ends with %v", err)
+	}
+}
+
+func TestTooManyOrTooLargeNodesEndTheConnection(t *testing.T) {
+	for want, give := range map[string]func(i int) corev1.Node{
+		"more than 10000 Nodes": func(i int) corev1.Node { return node(fmt.Sprint("n", i), "") },
+		"may have 32768":        func(i int) corev1.Node { return node(fmt.Sprint("n", i), strings.Repeat("x", maxNode)) },
+	} {
+		s := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/" {
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			for i := 0; r.Context().Err() == nil; i++ {
+				n := give(i)
+				raw, _ := json.Marshal(&n)
+				if _, err := fmt.Fprintf(w, `{"type":"ADDED","object":%s}`+"\n", raw); err != nil {
+					return
+				}
+			}
+		})
+		c, err := s.connect(t, onLoopback, s.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.breaks(t, c); !strings.Contains(err.Error(), want) {
+			t.Errorf("it ends with %v, want %s", err, want)
+		}
+	}
+}
+
+func TestAnAnswerWithoutEndIsNotReadToItsEnd(t *testing.T) {
+	s := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/" {
+			<-r.Context().Done()
+			return
+		}
+		for r.Context().Err() == nil {
+			if _, err := w.Write(make([]byte, 1<<20)); err != nil {
+				return
+			}
+		}
+	})
+	o := Options{}
+	config, err := parseKubeconfig(s.kubeconfig(s.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Networks = onLoopback
+	config = o.configure(config)
+	config.WrapTransport = nil
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next: next, bytes: 1 << 20} })
+	_, err = dial(t.Context(), dialling{cluster: blue, config: config, wake: func() {}, node: func(*corev1.Node) {}, spaces: func() {}})
+	if !errors.Is(err, errAnswer) && (err == nil || !strings.Contains(err.Error(), errAnswer.Error())) {
+		t.Errorf("%v, want %v", err, errAnswer)
+	}
+}
+
+func TestRequestsOfCallersFailAtOnceWhileTheClusterIsSilent(t *testing.T) {
+	s := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("watch") != "" {
+			<-r.Context().Done()
+		}
+	})
+	c, err := s.connect(t, onLoopback, s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.shut.Store(&NotConnectedError{Cluster: blue, Reason: errNo})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if _, err := c.Client().CoreV1().Pods("ns").List(ctx, metav1.ListOptions{}); !errors.Is(err, ErrNotConnected) || !errors.Is(err, errNo) {
+		t.Errorf("a request failed with %v, want ErrNotConnected with its reason", err)
+	}
+	if err := c.ask(ctx); err != nil {
+		t.Errorf("a probe failed with %v", err)
+	}
+	c.shut.Store(nil)
+	s.CloseClientConnections()
+	if err := s.Listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Client().CoreV1().Pods("ns").List(ctx, metav1.ListOptions{}); err == nil {
+		t.Error("the server is not gone")
+	}
+	select {
+	case <-s.woken:
+	case <-time.After(time.Minute):
+		t.Error("a request without answer has not had the cluster probed")
+	}
+}
