@@ -5,11 +5,16 @@ package artifacts
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
@@ -18,8 +23,8 @@ import (
 func roles(t *testing.T) map[string][]rbacv1.PolicyRule {
 	t.Helper()
 	all := map[string][]rbacv1.PolicyRule{}
-	for _, name := range []string{"deploy/20-rbac-server.yaml", "deploy/30-rbac-users.yaml"} {
-		data, err := Deploy.ReadFile(name)
+	for _, name := range []string{"deploy/20-rbac-server.yaml", "deploy/30-rbac-users.yaml", "deploy/cluster-api/rbac.yaml"} {
+		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,11 +62,104 @@ func TestNoRoleOfUsersWritesWhatControllersOwn(t *testing.T) {
 			if name == "slipway-recovery" && slices.Equal(rule.Resources, []string{"virtualmachines/status"}) {
 				continue // it is for privileged users, who bring an older object to where vSphere is
 			}
-			for _, resource := range []string{"virtualmachines/status", "virtualmachineinstances", "virtualmachineinstances/status", "virtualmachineimages/status", "clustervirtualmachineimages/status"} {
+			for _, resource := range []string{"virtualmachines/status", "virtualmachineinstances", "virtualmachineinstances/status", "virtualmachineimages/status", "clustervirtualmachineimages/status",
+				"slipwayclusters/status", "clusters/status", "machines/status", "machinesets/status", "machinedeployments/status", "machinehealthchecks/status"} {
 				if slices.Contains(rule.Resources, resource) && slices.ContainsFunc(rule.Verbs, func(v string) bool { return !slices.Contains(reads, v) }) {
 					t.Errorf("role %s may %v %s", name, rule.Verbs, resource)
 				}
 			}
 		}
+	}
+}
+
+// workload is what of the server's manifest others depend on.
+type workload struct {
+	Kind     string
+	Metadata struct{ Name string }
+	Spec     struct {
+		MaxUnavailable *int
+		Selector       struct{ MatchLabels map[string]string }
+		Template       struct {
+			Metadata struct{ Labels map[string]string }
+			Spec     struct {
+				PriorityClassName             string
+				TerminationGracePeriodSeconds int
+				Containers                    []struct {
+					Image          string
+					Args           []string
+					ReadinessProbe struct{ PeriodSeconds, FailureThreshold int }
+				}
+			}
+		}
+		// Containers are those of a pod.
+		Containers []struct{ Image string }
+	}
+}
+
+// objectsOf are those of a file.
+func objectsOf(t *testing.T, file string) map[string]workload {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := Decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]workload{}
+	for _, o := range objects {
+		var w workload
+		text, err := o.MarshalJSON()
+		if err == nil {
+			err = json.Unmarshal(text, &w)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		all[w.Kind] = w
+	}
+	return all
+}
+
+func TestBudgetIsForThePodsOfTheServer(t *testing.T) {
+	server, budget := objectsOf(t, "deploy/50-deployment.yaml")["StatefulSet"], objectsOf(t, "deploy/60-availability.yaml")["PodDisruptionBudget"]
+	if diff := cmp.Diff(server.Spec.Template.Metadata.Labels, budget.Spec.Selector.MatchLabels); diff != "" || len(budget.Spec.Selector.MatchLabels) == 0 {
+		t.Errorf("the budget is for other pods (-server +budget):\n%s", diff)
+	}
+	if m := budget.Spec.MaxUnavailable; m == nil || *m != 1 {
+		t.Errorf("%v may be away, want 1: without most of the members of etcd nothing is served", m)
+	}
+}
+
+func TestStoreIsRestoredByTheImageOfTheServer(t *testing.T) {
+	server, pod := objectsOf(t, "deploy/50-deployment.yaml")["StatefulSet"], objectsOf(t, "recovery/restore.yaml")["Pod"]
+	if want, got := server.Spec.Template.Spec.Containers[0].Image, pod.Spec.Containers[0].Image; got != want {
+		t.Errorf("the pod has the image %s, the server %s", got, want)
+	}
+}
+
+// A replica that is told to stop serves on until users are sent elsewhere, by the probe at the latest.
+func TestServerServesOnUntilItsProbeHasFailed(t *testing.T) {
+	spec := objectsOf(t, "deploy/50-deployment.yaml")["StatefulSet"].Spec.Template.Spec
+	c := spec.Containers[0]
+	i := slices.IndexFunc(c.Args, func(arg string) bool { return strings.HasPrefix(arg, "--shutdown-delay-duration=") })
+	if i < 0 {
+		t.Fatalf("the manifest does not say for how long: %v", c.Args)
+	}
+	delay, err := time.ParseDuration(strings.TrimPrefix(c.Args[i], "--shutdown-delay-duration="))
+	if err != nil {
+		t.Fatal(err)
+	}
+	probe := time.Duration(c.ReadinessProbe.PeriodSeconds*c.ReadinessProbe.FailureThreshold) * time.Second
+	if probe <= 0 || delay <= probe {
+		t.Errorf("it serves on for %s, and the probe fails after %s", delay, probe)
+	}
+	// A create in vSphere that is under way is given 5 seconds, requests a minute.
+	if grace := time.Duration(spec.TerminationGracePeriodSeconds) * time.Second; grace < delay+65*time.Second {
+		t.Errorf("it is killed after %s, which is less than its stop may take", grace)
+	}
+	if spec.PriorityClassName != "system-cluster-critical" {
+		t.Errorf("priority class %q: whatever is more important may take its place, and no namespace can be deleted meanwhile", spec.PriorityClassName)
 	}
 }

@@ -5,7 +5,17 @@
 // programs which apply them do not depend on the directory they are started in.
 package artifacts
 
-import "embed"
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
 
 // Deploy holds deploy/*.yaml in the order in which they are to be applied.
 //
@@ -16,3 +26,47 @@ var Deploy embed.FS
 //
 //go:embed examples/quickstart.yaml
 var Quickstart []byte
+
+// Objects are those of Deploy, in the order in which they are to be applied, but for the
+// files for which without is true.
+func Objects(without func(file string) bool) ([]*unstructured.Unstructured, error) {
+	names, err := fs.Glob(Deploy, "deploy/*.yaml")
+	if err != nil {
+		return nil, fmt.Errorf("listing the deployment: %w", err)
+	}
+	var all []*unstructured.Unstructured
+	for _, name := range names {
+		if without(name) {
+			continue
+		}
+		data, err := Deploy.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("reading the deployment: %w", err)
+		}
+		objects, err := Decode(data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		all = append(all, objects...)
+	}
+	return all, nil
+}
+
+// Decode reads the objects of a YAML stream.
+func Decode(data []byte) ([]*unstructured.Unstructured, error) {
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096)
+	var objects []*unstructured.Unstructured
+	for {
+		u := &unstructured.Unstructured{}
+		err := decoder.Decode(&u.Object)
+		if errors.Is(err, io.EOF) {
+			return objects, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("decoding a manifest: %w", err)
+		}
+		if len(u.Object) > 0 {
+			objects = append(objects, u)
+		}
+	}
+}

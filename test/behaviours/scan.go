@@ -10,11 +10,13 @@ import (
 	"strconv"
 )
 
-// mention is F61, or the range F64-66.
-var mention = regexp.MustCompile(`\bF(\d{1,3})(?:-F?(\d{1,3}))?\b`)
+// mentionOf finds the numbers of a list: F61 of that of F, or the range F64-66.
+func mentionOf(list string) *regexp.Regexp {
+	return regexp.MustCompile(`\b` + list + `(\d{1,3})(?:-(?:` + list + `)?(\d{1,3}))?\b`)
+}
 
 // named returns the numbers that the comments and texts of a Go source name.
-func named(source []byte) []int {
+func named(source []byte, mention *regexp.Regexp) []int {
 	set := token.NewFileSet()
 	var s scanner.Scanner
 	s.Init(set.AddFile("", set.Base(), len(source)), source, nil, scanner.ScanComments)
@@ -25,12 +27,12 @@ func named(source []byte) []int {
 		case token.EOF:
 			return numbers
 		case token.COMMENT, token.STRING:
-			numbers = append(numbers, mentions(text)...)
+			numbers = append(numbers, mentions(text, mention)...)
 		}
 	}
 }
 
-func mentions(text string) []int {
+func mentions(text string, mention *regexp.Regexp) []int {
 	var numbers []int
 	for _, m := range mention.FindAllStringSubmatch(text, -1) {
 		first, err := strconv.Atoi(m[1])

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +23,7 @@ import (
 
 var (
 	long       = flag.Bool("long", false, "take 300 machines and 20 kills instead of a minute's worth")
-	seed       = flag.Uint64("seed", 0, "repeat the orders and events of a run; 0 draws a seed")
+	seed       = flag.Uint64("seed", 0, "repeat the orders and events of a run; 0 takes that of -test.shuffle, or draws one")
 	eventsFlag = flag.String("events", "", "names of the events, separated by commas, or all; empty takes those that need not be asked for")
 )
 
@@ -36,7 +37,7 @@ func TestNothingIsLostDoubledOrLeftWhenEverythingGoesWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	if *seed == 0 {
-		*seed = rand.Uint64()
+		*seed = otherwise(flag.Lookup("test.shuffle").Value.String())
 	}
 	t.Logf("%d machines, %d rounds, events %s; -seed=%d repeats them", machines, rounds, strings.Join(names, ","), *seed)
 	s := begin(t, machines, rounds)
@@ -52,6 +53,15 @@ func TestNothingIsLostDoubledOrLeftWhenEverythingGoesWrong(t *testing.T) {
 	s.settled(settle, "after the storm")
 	s.leavesNothing(settle, names)
 	s.emptied(settle)
+}
+
+// otherwise is the seed by which the tests are shuffled, so that chaos runs beside other
+// packages, which know no -seed, and is repeated with them.
+func otherwise(shuffle string) uint64 {
+	if s, err := strconv.ParseUint(shuffle, 10, 64); err == nil && s != 0 {
+		return s
+	}
+	return rand.Uint64()
 }
 
 // begin starts everything and what must not be touched.

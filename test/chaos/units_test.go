@@ -15,6 +15,17 @@ func TestEventsThatDoNotExistAreRefused(t *testing.T) {
 	}
 }
 
+func TestARunWithoutASeedTakesThatOfTheShuffle(t *testing.T) {
+	if got := otherwise("1795440123456789"); got != 1795440123456789 {
+		t.Errorf("with -shuffle=1795440123456789 the seed is %d", got)
+	}
+	for _, shuffle := range []string{"off", "on", "0"} {
+		if a, b := otherwise(shuffle), otherwise(shuffle); a == b {
+			t.Errorf("with -shuffle=%s two runs have the seed %d", shuffle, a)
+		}
+	}
+}
+
 func TestGoroutinesOfOthersAndOfRequestsDoNotCount(t *testing.T) {
 	const profile = `goroutine profile: total 42
 7 @ 0x1 0x2

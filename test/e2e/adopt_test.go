@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net/url"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
@@ -23,6 +25,9 @@ import (
 
 	"github.com/slipway-dev/slipway/test/vcenter"
 )
+
+// foreign is how many VMs are taken over at once.
+var foreign = flag.Int("foreign", 20, "VMs that are taken over at once; more take longer to make than to take over")
 
 // legacy makes VMs as administrators do.
 type legacy struct {
@@ -163,7 +168,7 @@ func (l *legacy) state() map[string]mo.VirtualMachine {
 // asMe are the flags by which virtctl goes to vCenter.
 func asMe(t *testing.T) []string {
 	t.Helper()
-	vc := cluster.VCenter()
+	vc := environment(t).VCenter()
 	at, err := url.Parse(vc.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -176,10 +181,12 @@ func asMe(t *testing.T) []string {
 }
 
 func TestTwentyForeignVMsAreTakenOverAsTheyAre(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	l := newLegacy(t, "legacy-"+u.namespace)
-	const machines = 20
+	machines, begin := *foreign, time.Now()
 	l.make(machines)
+	made := time.Now()
 	before := l.state()
 
 	adopt := func(args ...string) []string { return append(append([]string{"adopt"}, args...), asMe(t)...) }
@@ -195,7 +202,9 @@ func TestTwentyForeignVMsAreTakenOverAsTheyAre(t *testing.T) {
 	if got := strings.Fields(u.kubectl("get", "vm", "-o", "name")); len(got) > 0 {
 		t.Fatalf("the dry run has made %q", got)
 	}
+	tried := time.Now()
 	u.virtctl(adopt("--folder", l.path, "--apply", "--timeout", "110s")...)
+	t.Logf("%d VMs: made in %s, tried in %s, taken over in %s", machines, made.Sub(begin), tried.Sub(made), time.Since(tried))
 
 	after := l.state()
 	for name, was := range before {

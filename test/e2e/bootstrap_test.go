@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -47,15 +46,9 @@ func settings(t *testing.T, uniqueID string) map[string]string {
 const removedPath = `.status.conditions[?(@.type=="BootstrapDataRemoved")].status`
 
 func TestTheExampleOfBootstrapRunsAndLeavesNoSecretBehind(t *testing.T) {
-	clusterObjects(t, "virtualmachineclusterinstancetype/u1.small", "virtualmachineclusterpreference/linux.efi")
+	t.Parallel()
 	u := admin(t)
-	for _, name := range []string{"../../artifacts/examples/quickstart.yaml", "../../artifacts/examples/bootstrap.yaml"} {
-		content, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		u.apply(strings.ReplaceAll(string(content), "  namespace: default\n", ""))
-	}
+	u.applyExamples("../../artifacts/examples/quickstart.yaml", "../../artifacts/examples/bootstrap.yaml")
 	for _, vm := range []string{"seeded", "ignited"} {
 		u.wants("vm/"+vm, removedPath, "True")
 		for key, value := range settings(t, u.get("vm/"+vm, ".status.uniqueID")) {
@@ -87,6 +80,7 @@ func TestTheExampleOfBootstrapRunsAndLeavesNoSecretBehind(t *testing.T) {
 }
 
 func TestBadBootstrapsAreRefusedOrSayWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.apply(catalogue)
 	for bootstrap, want := range map[string]string{

@@ -9,6 +9,7 @@ import (
 )
 
 func TestAnnotationsHoldPowerOnAndDeletion(t *testing.T) {
+	t.Parallel()
 	const powerOn, remove = "poweron.check.vm.slipway.dev/cmdb", "delete.check.vm.slipway.dev/backup"
 	u := admin(t)
 	u.apply(catalogue)

@@ -174,6 +174,7 @@ var outages = []struct {
 // Every row is a virtual machine of its own. What concerns one disk is wrong for all of
 // them at the same time; services are away one after the other.
 func TestEveryFaultOfStorageIsNamedByACondition(t *testing.T) {
+	another(t)
 	if n := len(refusedVolumes) + len(claimFaults) + len(serviceFaults) + len(policyFaults) + len(outages); n < 40 {
 		t.Fatalf("%d rows, want at least 40", n)
 	}

@@ -73,7 +73,7 @@ type faultScene struct {
 func newFaultScene(t *testing.T) *faultScene {
 	t.Helper()
 	s := &faultScene{T: t, user: admin(t), claims: map[string]*faultyClaim{}, disks: map[string]string{}}
-	config := cluster.RestConfig()
+	config := environment(t).RestConfig()
 	config.QPS = -1
 	s.host = kubernetes.NewForConfigOrDie(config)
 	s.vms = versioned.NewForConfigOrDie(config).VmV1alpha1().VirtualMachines(s.namespace)

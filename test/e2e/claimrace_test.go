@@ -19,6 +19,7 @@ const contenders = 6
 // The claim becomes usable when all of them wait for it, so that the workers of the server
 // take it at the same moment. Whenever its holder goes the others do so again.
 func TestOfManyThatTakeAClaimAtOnceOneHasIt(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	c := makeClaim(u, "data")
 	var left []string

@@ -23,6 +23,7 @@ func volumeStatus(volume, field string) string {
 const volumesReady = `.status.conditions[?(@.type=="VolumesReady")].`
 
 func TestClaimIsAttachedBeforePowerOnAndDetachedBeforeTheVMGoes(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	c := newClaim(u, "data")
 	u.apply(catalogue + vmManifest("web", withClaim("data", "data")))
@@ -50,6 +51,7 @@ func TestClaimIsAttachedBeforePowerOnAndDetachedBeforeTheVMGoes(t *testing.T) {
 }
 
 func TestDiskOfAClaimMovesFromVMToVM(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	c := newClaim(u, "data")
 	u.apply(catalogue + vmManifest("one", withClaim("data", "data")) + vmManifest("two", "powerState: PoweredOff"))
@@ -91,6 +93,7 @@ func TestDiskOfAClaimMovesFromVMToVM(t *testing.T) {
 }
 
 func TestDiskGrowsWithItsClaim(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	c := newClaim(u, "data")
 	u.apply(catalogue + vmManifest("web", withClaim("data", "data")))
@@ -109,6 +112,7 @@ func TestDiskGrowsWithItsClaim(t *testing.T) {
 }
 
 func TestDeletedNamespaceLeavesTheDisksOfClaims(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	c := newClaim(u, "data")
 	u.apply(catalogue + vmManifest("web", withClaim("data", "data")))
@@ -130,20 +134,20 @@ func TestServerKilledWhileADiskIsAttached(t *testing.T) {
 			defer orderVCenter(t, http.MethodDelete, hold)
 			u.apply(catalogue + vmManifest("web", withClaim("data", "data")))
 			eventually(t, long, "the disk is being attached", func() error {
-				out, err := vsphereclient.Order(t.Context(), cluster.VCenter().ControlURL, http.MethodGet, "/hold")
+				out, err := vsphereclient.Order(t.Context(), environment(t).VCenter().ControlURL, http.MethodGet, "/hold")
 				if err != nil || !strings.Contains(string(out), held) {
 					return errorf("%s %w", out, err)
 				}
 				return nil
 			})
-			if err := cluster.KillSlipway(); err != nil {
+			if err := environment(t).KillSlipway(); err != nil {
 				t.Fatal(err)
 			}
 			if name == "after" {
 				c.lives("web")
 			}
 			orderVCenter(t, http.MethodDelete, hold)
-			if err := cluster.RestartSlipway(t.Context()); err != nil {
+			if err := environment(t).RestartSlipway(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
@@ -157,6 +161,7 @@ func TestServerKilledWhileADiskIsAttached(t *testing.T) {
 }
 
 func TestClaimOnANodeIsNotAttached(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	c := newClaim(u, "data")
 	attachment := "va-" + u.namespace
@@ -182,6 +187,7 @@ spec: {attacher: csi.vsphere.vmware.com, nodeName: worker-1, source: {persistent
 
 // Story 5: the type of a VM is inferred from its volume, and stands in the status.
 func TestStoryInstanceTypeIsInferredFromAClaim(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	foo, preference := clusterKinds(t, u)
 	c := newClaim(u, "data")
@@ -200,6 +206,7 @@ func TestStoryInstanceTypeIsInferredFromAClaim(t *testing.T) {
 // The example is applied as it is. What the CSI driver and the controllers of volumes do
 // with its claim, the test does.
 func TestTheExampleOfAClaim(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	example, err := os.ReadFile("../../artifacts/examples/claim.yaml")
 	if err != nil {

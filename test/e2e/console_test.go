@@ -16,6 +16,7 @@ import (
 )
 
 func TestConsolesAreARightOfTheirOwn(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.apply(catalogue + vmManifest("shown"))
 	dora, olaf := editor(t, u, "dora"), editor(t, u, "olaf")
@@ -61,6 +62,7 @@ func TestConsolesAreARightOfTheirOwn(t *testing.T) {
 }
 
 func TestScreenshotsArePNG(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.apply(catalogue + vmManifest("pictured"))
 	nora := editor(t, u, "nora")

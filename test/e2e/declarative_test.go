@@ -42,6 +42,7 @@ func specOf(u user, vm string) string { return u.get("vm/"+vm, ".spec.instancety
 
 // F26 F60
 func TestStoryStatusNamesWhatTheSpecRefersTo(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	foo, _ := clusterKinds(t, u)
 	u.apply(catalogue + vmWith("vm", "instancetype: {name: "+foo+"}"))
@@ -58,6 +59,7 @@ func TestStoryStatusNamesWhatTheSpecRefersTo(t *testing.T) {
 
 // F44 F48 F137 F138 F139
 func TestStorySwitchCapturesTheNewInstanceTypeAndGrowsTheRunningVM(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	foo, _ := clusterKinds(t, u)
 	u.apply(catalogue + vmWith("vm", "instancetype: {name: "+foo+"}"))
@@ -97,6 +99,7 @@ func TestStorySwitchCapturesTheNewInstanceTypeAndGrowsTheRunningVM(t *testing.T)
 
 // F85
 func TestDedicatedCPUsReachTheRunningVMAndNotItsSpec(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.apply(catalogue + `
 ---
@@ -121,6 +124,7 @@ spec: {cpu: {guest: 2, dedicatedCPUPlacement: true}, memory: {guest: 1Gi}}
 
 // F140
 func TestStoryStageDefersEveryChangeToThePowerCycle(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	foo, _ := clusterKinds(t, u)
 	u.apply(catalogue + vmWith("vm", "instancetype: {name: "+foo+"}", "updateStrategy: Stage"))
@@ -140,6 +144,7 @@ func TestStoryStageDefersEveryChangeToThePowerCycle(t *testing.T) {
 
 // F28 F49
 func TestStoryPinsInTheSpecAreMirroredToStatus(t *testing.T) {
+	t.Parallel()
 	const byName, byRef = "revisionName", "controllerRevisionRef"
 	for _, order := range [][]string{{byName, byRef}, {byRef, byName}} {
 		t.Run(order[1]+" last", func(t *testing.T) {
@@ -178,6 +183,7 @@ func TestStoryPinsInTheSpecAreMirroredToStatus(t *testing.T) {
 
 // F125 F129
 func TestStoryInferenceGoesToStatusOnly(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	foo, pref := clusterKinds(t, u)
 	u.apply(catalogue)
@@ -198,6 +204,7 @@ func TestStoryInferenceGoesToStatusOnly(t *testing.T) {
 
 // F122 F147
 func TestStoryRestoredFormKeepsItsPin(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	foo, _ := clusterKinds(t, u)
 	u.apply(catalogue)
@@ -216,6 +223,7 @@ func TestStoryRestoredFormKeepsItsPin(t *testing.T) {
 
 // F48, F58
 func TestPinnedRevisionOutlivesTheRefreshAndTheDeletionOfItsOwner(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	foo, _ := clusterKinds(t, u)
 	u.apply(catalogue)
@@ -243,12 +251,14 @@ func TestPinnedRevisionOutlivesTheRefreshAndTheDeletionOfItsOwner(t *testing.T) 
 // A claim is protected until nobody uses it, and who takes the protection away has to
 // be there.
 func TestClaimOfTheHostClusterCanBeDeleted(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.apply("apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n")
 	u.kubectl("delete", "pvc/data", "--timeout=60s")
 }
 
 func TestGitOpsSeesNoDifferenceThroughTheWholeLife(t *testing.T) {
+	t.Parallel()
 	for name, mode := range map[string][]string{"client-side": nil, "server-side": {"--server-side"}} {
 		t.Run(name, func(t *testing.T) {
 			u := admin(t)

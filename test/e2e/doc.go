@@ -6,8 +6,11 @@
 // process of its own, over TLS on the loopback interface.
 //
 // Guarantees:
-//   - One environment serves all tests of the package; a test works in a namespace of
-//     its own, which is removed at its end.
+//   - One environment serves the tests of the package; a test works in a namespace of
+//     its own, which is removed at its end. Those that disturb nobody run beside each
+//     other, after those that kill the server or let all of vCenter fail.
+//   - A test that stands in the way of others for long, or needs other options, has an
+//     environment to itself.
 //   - Nothing is left running, also when a test panics or times out.
 //   - Tests wait for conditions with a deadline and assert no durations.
 package e2e

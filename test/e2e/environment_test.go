@@ -16,7 +16,8 @@ func asAdmin(t *testing.T, kubeconfig string) user {
 }
 
 func TestAPIsAreAvailable(t *testing.T) {
-	out := asAdmin(t, cluster.AdminKubeconfig).kubectl("get", "apiservices", "-o",
+	t.Parallel()
+	out := asAdmin(t, environment(t).AdminKubeconfig).kubectl("get", "apiservices", "-o",
 		`jsonpath={range .items[*]}{.metadata.name} {.status.conditions[?(@.type=="Available")].status}{"\n"}{end}`)
 	seen := map[string]bool{}
 	for line := range strings.Lines(out) {
@@ -26,7 +27,7 @@ func TestAPIsAreAvailable(t *testing.T) {
 			t.Errorf("APIService %s: Available is %q", name, status)
 		}
 	}
-	for _, name := range []string{"v1alpha1.vm.slipway.dev", "v1alpha1.instancetype.slipway.dev"} {
+	for _, name := range []string{"v1alpha1.vm.slipway.dev", "v1alpha1.instancetype.slipway.dev", "v1alpha1.cluster.slipway.dev"} {
 		if !seen[name] {
 			t.Errorf("APIService %s does not exist", name)
 		}
@@ -34,11 +35,17 @@ func TestAPIsAreAvailable(t *testing.T) {
 }
 
 func TestKubectlKnowsTheKinds(t *testing.T) {
+	t.Parallel()
 	for group, want := range map[string][]string{
 		"vm.slipway.dev": {
-			"clustervirtualmachineimages.vm.slipway.dev", "contentlibraries.vm.slipway.dev", "vcenters.vm.slipway.dev", "virtualmachineclasses.vm.slipway.dev",
+			"clustervirtualmachineimages.vm.slipway.dev", "contentlibraries.vm.slipway.dev", "slipwayclusters.vm.slipway.dev", "vcenters.vm.slipway.dev", "virtualmachineclasses.vm.slipway.dev",
 			"virtualmachinegroups.vm.slipway.dev", "virtualmachineimagecaches.vm.slipway.dev", "virtualmachineimages.vm.slipway.dev", "virtualmachineinstances.vm.slipway.dev",
-			"virtualmachinepublishrequests.vm.slipway.dev", "virtualmachines.vm.slipway.dev", "virtualmachinesnapshots.vm.slipway.dev", "zones.vm.slipway.dev",
+			"virtualmachinepublishrequests.vm.slipway.dev", "virtualmachines.vm.slipway.dev", "virtualmachinesnapshots.vm.slipway.dev",
+			"virtualmachinetemplates.vm.slipway.dev", "zones.vm.slipway.dev",
+		},
+		"cluster.slipway.dev": {
+			"clusters.cluster.slipway.dev", "machinedeployments.cluster.slipway.dev", "machinedrainrules.cluster.slipway.dev",
+			"machinehealthchecks.cluster.slipway.dev", "machines.cluster.slipway.dev", "machinesets.cluster.slipway.dev",
 		},
 		"instancetype.slipway.dev": {
 			"controllerrevisions.instancetype.slipway.dev",
@@ -46,7 +53,7 @@ func TestKubectlKnowsTheKinds(t *testing.T) {
 			"virtualmachineinstancetypes.instancetype.slipway.dev", "virtualmachinepreferences.instancetype.slipway.dev",
 		},
 	} {
-		out := asAdmin(t, cluster.AdminKubeconfig).kubectl("api-resources", "--api-group="+group, "-o", "name", "--sort-by=name")
+		out := asAdmin(t, environment(t).AdminKubeconfig).kubectl("api-resources", "--api-group="+group, "-o", "name", "--sort-by=name")
 		if diff := cmp.Diff(want, strings.Fields(out)); diff != "" {
 			t.Errorf("resources of %s (-want +got):\n%s", group, diff)
 		}

@@ -38,6 +38,7 @@ func disksOf(vm mo.VirtualMachine) (files, parents []string) {
 // From an image to a running virtual machine, in both modes: the first one waits for the copy,
 // which the others have.
 func TestVMsAreMadeOfCopiesOfTheirImage(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.apply(catalogue + fastVM("first", "direct") + fastVM("direct", "direct") + fastVM("linked", "linked", "promoteDisksMode: Disabled") + fastVM("promoted", "linked"))
 	u.kubectl("wait", "--for=condition=Ready", "vm/first", "vm/direct", "vm/linked", "vm/promoted", "--timeout=90s")
@@ -69,6 +70,7 @@ func TestVMsAreMadeOfCopiesOfTheirImage(t *testing.T) {
 }
 
 func TestAModeThatIsNoneIsRefused(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.refused(catalogue+fastVM("web", "Linked"), []string{"apply", "-f", "-"}, `Unsupported value: "Linked"`, `"off", "direct", "linked"`)
 }

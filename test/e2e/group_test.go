@@ -4,7 +4,6 @@
 package e2e
 
 import (
-	"os"
 	"strings"
 	"testing"
 )
@@ -126,17 +125,21 @@ func TestAThreeTierGroupIsStartedInOrderAndStoppedInReverse(t *testing.T) {
 }
 
 func TestTheExampleOfAGroupRuns(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
-	clusterObjects(t, "virtualmachineclusterinstancetype/u1.small", "virtualmachineclusterpreference/linux.efi")
-	for _, name := range []string{"../../artifacts/examples/quickstart.yaml", "../../artifacts/examples/group.yaml"} {
-		content, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		u.apply(strings.ReplaceAll(string(content), "  namespace: default\n", ""))
-	}
+	u.applyExamples("../../artifacts/examples/quickstart.yaml", "../../artifacts/examples/group.yaml")
 	u.kubectl("wait", "--for=condition=Ready", "vmgroup/shop", "--timeout=120s")
 	if got := u.power("shop-db", "shop-app-1", "shop-app-2", "shop-web"); got != "PoweredOn PoweredOn PoweredOn PoweredOn" {
 		t.Errorf("the members are %s", got)
+	}
+	for _, step := range []struct{ verb, ready, want string }{{"stop", "", "PoweredOff"}, {"start", "--ready", "PoweredOn"}} {
+		args := []string{step.verb, "group/shop", "--wait", "--timeout", "110s"}
+		if step.ready != "" {
+			args = append(args, step.ready)
+		}
+		u.virtctl(args...)
+		if got, want := u.power("shop-db", "shop-app-1", "shop-app-2", "shop-web"), strings.Repeat(step.want+" ", 4); got+" " != want {
+			t.Errorf("after virtctl %q the members are %s", args, got)
+		}
 	}
 }

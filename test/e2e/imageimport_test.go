@@ -6,15 +6,14 @@ package e2e
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/test/vcenter/contentlibrary"
-	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
 // linkedTo makes a virtual machine of an image whose disk depends on a copy, and returns that.
@@ -40,6 +39,7 @@ spec:
 }
 
 func TestAnImageIsImportedAndAVMMadeFromIt(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	item := "imported-" + u.namespace
 	example, err := os.ReadFile("../../artifacts/examples/contentlibrary.yaml")
@@ -54,27 +54,16 @@ func TestAnImageIsImportedAndAVMMadeFromIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	vc := cluster.VCenter()
-	at, err := url.Parse(vc.URL)
-	if err != nil {
+	archive := filepath.Join(t.TempDir(), item+".ova")
+	if err := os.WriteFile(archive, ova, 0o600); err != nil {
 		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	archive, password := filepath.Join(dir, item+".ova"), filepath.Join(dir, "password")
-	for path, content := range map[string][]byte{archive: ova, password: []byte(vc.Password)} {
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
 	}
 	importImage := func(args ...string) string {
 		t.Helper()
-		return u.virtctl(append([]string{"image", "import", archive, "--library", "slipway", "--wait",
-			"--vcenter-url", at.Host, "--vcenter-username", vc.Username, "--vcenter-password-file", password, "--vcenter-ca-file", vc.CAFile}, args...)...)
+		return u.virtctl(slices.Concat([]string{"image", "import", archive, "--library", "slipway", "--wait"}, asMe(t), args)...)
 	}
 	// The connection breaks in the first file.
-	if _, err := vsphereclient.Order(t.Context(), vc.ControlURL, http.MethodPut, "/library/cut?bytes=100"); err != nil {
-		t.Fatal(err)
-	}
+	orderVCenter(t, http.MethodPut, "/library/cut?bytes=100")
 	out := importImage()
 	for _, want := range []string{"trying again in", "uploading: 100%", "imported " + archive, "VirtualMachineImage/" + item + " of namespace " + u.namespace + " is ready"} {
 		if !strings.Contains(out, want) {

@@ -10,6 +10,7 @@ import (
 )
 
 func TestImagesSayWhatTheyAreMadeOf(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.apply(catalogue + `
 ---
@@ -54,6 +55,7 @@ spec:
 }
 
 func TestAVMIsMadeFromAnImageOfTheCluster(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	name := "photon-of-" + u.namespace // as such images are of no namespace
 	u.apply(catalogue + fmt.Sprintf(`

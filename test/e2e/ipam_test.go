@@ -7,8 +7,6 @@ import (
 	_ "embed"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -60,21 +58,15 @@ func (u user) count(kind string, want int) {
 	})
 }
 
-// One test, for the kinds of the contract are the whole cluster's.
+// One test, for the kinds of the contract are the whole cluster's, which is its own.
 func TestAddressesComeFromPoolsAndGoBackToThem(t *testing.T) {
+	another(t)
 	u := admin(t)
 	u.apply(catalogue + withAddress("first", "front"))
 	u.says("first", "NotFound", "serves no IPAddressClaims", "ipam.cluster.x-k8s.io")
 	u.wants("vm/first", ".status.printableStatus", "AddressesNotFound")
 
 	u.apply(ipamKinds)
-	t.Cleanup(func() {
-		cleanup := exec.Command(filepath.Join(binDir, "kubectl"), "--kubeconfig", u.kubeconfig, "delete", "--ignore-not-found", "--timeout=90s",
-			"crd/ipaddressclaims.ipam.cluster.x-k8s.io", "crd/ipaddresses.ipam.cluster.x-k8s.io", "crd/inclusterippools.ipam.cluster.x-k8s.io")
-		if out, err := cleanup.CombinedOutput(); err != nil {
-			t.Logf("deleting the kinds: %v\n%s", err, out)
-		}
-	})
 	u.kubectl("wait", "--for=condition=Established", "crd/ipaddressclaims.ipam.cluster.x-k8s.io", "crd/ipaddresses.ipam.cluster.x-k8s.io",
 		"crd/inclusterippools.ipam.cluster.x-k8s.io", "--timeout=90s")
 	pool := startIPAM(t, u.namespace, "front", "192.0.2.10", "192.0.2.11")
@@ -108,11 +100,11 @@ func TestAddressesComeFromPoolsAndGoBackToThem(t *testing.T) {
 	u.apply(withAddress("fourth", "front"))
 	u.says("fourth", "NotReady", "PoolExhausted")
 	pool.set(func(p *ipamProvider) { p.away = true })
-	if err := cluster.KillSlipway(); err != nil {
+	if err := environment(t).KillSlipway(); err != nil {
 		t.Fatal(err)
 	}
 	pool.set(func(p *ipamProvider) { p.away, p.free = false, append(p.free, "192.0.2.12") })
-	if err := cluster.RestartSlipway(t.Context()); err != nil {
+	if err := environment(t).RestartSlipway(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	u.runsWith("fourth", "192.0.2.12")

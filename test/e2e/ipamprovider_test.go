@@ -38,7 +38,7 @@ type ipamProvider struct {
 // startIPAM runs a provider until the test ends.
 func startIPAM(t *testing.T, namespace, pool string, addresses ...string) *ipamProvider {
 	t.Helper()
-	client, err := dynamic.NewForConfig(cluster.RestConfig())
+	client, err := dynamic.NewForConfig(environment(t).RestConfig())
 	if err != nil {
 		t.Fatal(err)
 	}

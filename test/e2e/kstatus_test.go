@@ -47,6 +47,7 @@ func (u user) becomes(name, what string, want kstatus.Status, text string) {
 
 // Flux, kpt and others wait for, and prune by, what this library says.
 func TestKstatusFollowsAVirtualMachineFromApplyToDelete(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	patched := func(patch string) string {
 		return u.kubectl("patch", "vm/web", "--type=merge", "-p", patch, "-o", "json")
@@ -79,6 +80,7 @@ func TestKstatusFollowsAVirtualMachineFromApplyToDelete(t *testing.T) {
 }
 
 func TestKstatusTellsWhatWaitsFromWhatFailed(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.apply(catalogue + inlineVM("web", "photon-5", "preference: {name: large, kind: VirtualMachinePreference}"))
 	u.becomes("web", "waiting for a preference", kstatus.InProgressStatus, "")

@@ -11,8 +11,9 @@ import (
 )
 
 func TestVirtualMachineLivesFromApplyToDelete(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
-	for _, api := range []string{"v1alpha1.vm.slipway.dev", "v1alpha1.instancetype.slipway.dev"} {
+	for _, api := range []string{"v1alpha1.vm.slipway.dev", "v1alpha1.instancetype.slipway.dev", "v1alpha1.cluster.slipway.dev"} {
 		if got := u.get("apiservice/"+api, `.status.conditions[?(@.type=="Available")].status`); got != "True" {
 			t.Errorf("APIService %s has Available=%q, want True", api, got)
 		}
@@ -51,6 +52,7 @@ func TestVirtualMachineLivesFromApplyToDelete(t *testing.T) {
 }
 
 func TestPowerFollowsVirtctlAndTheSpec(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.apply(catalogue + vmManifest("web"))
 	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
@@ -82,6 +84,7 @@ func TestPowerFollowsVirtctlAndTheSpec(t *testing.T) {
 }
 
 func TestVirtualMachineIsClonedFromATemplate(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.apply(catalogue + inlineVM("db", "ubuntu-24.04"))
 	u.kubectl("wait", "--for=condition=Ready", "vm/db", "--timeout=90s")
@@ -95,6 +98,7 @@ func TestVirtualMachineIsClonedFromATemplate(t *testing.T) {
 }
 
 func TestVirtualMachineWaitsForWhatItRefersToAndGoesOnByItself(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.apply(vmManifest("early"))
 	for _, condition := range []string{"InstancetypeReady", "PreferenceReady", "ImageReady"} {
@@ -108,6 +112,7 @@ func TestVirtualMachineWaitsForWhatItRefersToAndGoesOnByItself(t *testing.T) {
 }
 
 func TestServerSideApplyKeepsTheSpecAsItsOwnerWroteIt(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	manifest := vmManifest("gitops")
 	u.apply(catalogue)
@@ -123,6 +128,7 @@ func TestServerSideApplyKeepsTheSpecAsItsOwnerWroteIt(t *testing.T) {
 }
 
 func TestNamespaceWithVirtualMachinesIsDeleted(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.apply(catalogue + vmManifest("a") + vmManifest("b") + vmManifest("c"))
 	u.kubectl("wait", "--for=condition=Ready", "vm", "--all", "--timeout=90s")

@@ -14,8 +14,9 @@ import (
 	"github.com/slipway-dev/slipway/test/localcluster"
 )
 
-// What all tests share; set by TestMain.
+// What tests share; set by TestMain.
 var (
+	// cluster is the environment of the tests that have none of their own.
 	cluster *localcluster.Cluster
 	// binDir is the absolute path of the directory of the programs.
 	binDir string

@@ -8,8 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -23,30 +21,6 @@ import (
 	"github.com/slipway-dev/slipway/test/localcluster"
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
-
-// another lets the rest of a test run in an environment of its own.
-func another(t *testing.T, change func(*localcluster.Options)) {
-	t.Helper()
-	dir := t.TempDir()
-	o := options(dir)
-	change(&o)
-	own, err := localcluster.Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	shared := cluster
-	cluster = own
-	t.Cleanup(func() {
-		cluster = shared
-		if t.Failed() {
-			log, _ := os.ReadFile(filepath.Join(localcluster.LogDir(dir), "slipway-apiserver.log"))
-			t.Logf("the end of the log:\n%s", log[max(0, len(log)-8000):])
-		}
-		if err := own.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-}
 
 // What takes the newest vCenter, or zones.
 func TestTheNewestVCenterWithZones(t *testing.T) {
@@ -150,7 +124,7 @@ func zoneNetworks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := asAdmin(t, cluster.AdminKubeconfig)
+	root := asAdmin(t, environment(t).AdminKubeconfig)
 	for zone, prod := range map[string]string{"default": "DC0_DVPG0", "second": "prod-b"} {
 		root.kubectl("patch", "zone/"+zone, "--type=merge", "-p", fmt.Sprintf(`{"spec":{"defaultNetwork":"prod","networks":[
 			{"name":"prod","network":%q},{"name":"lab","network":"VM Network"},{"name":"trunk","network":"vlans-100-199"},{"name":"nsx","network":"opaque-0"}]}}`, prod))
@@ -248,7 +222,7 @@ func containsAll(text string, parts ...string) bool {
 // powerOns counts how often VMs were powered on.
 func powerOns(t *testing.T) int {
 	t.Helper()
-	out, err := vsphereclient.Order(t.Context(), cluster.VCenter().ControlURL, http.MethodGet, "/calls")
+	out, err := vsphereclient.Order(t.Context(), environment(t).VCenter().ControlURL, http.MethodGet, "/calls")
 	if err != nil {
 		t.Fatal(err)
 	}

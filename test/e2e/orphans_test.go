@@ -14,6 +14,7 @@ import (
 )
 
 func TestS8NoVMRunsOnWithoutSomebodyBeingTold(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.apply(catalogue)
 	alice := editor(t, u, "alice-s8")

@@ -9,6 +9,7 @@ import (
 )
 
 func TestKubectlVirtIsVirtctl(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.apply(catalogue + vmManifest("web", "powerState: PoweredOff") + vmManifest("db", "powerState: PoweredOff"))
 	out, errOut, err := run(t, "", "kubectl", "virt", "--help")

@@ -59,7 +59,7 @@ spec: {policyName: %[1]s, validationActions: [Deny]}
 // clusterObjects deletes objects of the cluster when the test ends.
 func clusterObjects(t *testing.T, objects ...string) {
 	t.Cleanup(func() {
-		args := append([]string{"--kubeconfig", cluster.AdminKubeconfig, "delete", "--ignore-not-found", "--wait=false"}, objects...)
+		args := append([]string{"--kubeconfig", environment(t).AdminKubeconfig, "delete", "--ignore-not-found", "--wait=false"}, objects...)
 		if out, err := exec.Command(filepath.Join(binDir, "kubectl"), args...).CombinedOutput(); err != nil {
 			t.Logf("deleting %s: %v\n%s", objects, err, out)
 		}
@@ -67,6 +67,7 @@ func clusterObjects(t *testing.T, objects ...string) {
 }
 
 func TestACELPolicyOfTheHostClusterHoldsForVirtualMachinesAndTheirSubresources(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	clusterObjects(t, "validatingadmissionpolicy/"+u.namespace, "validatingadmissionpolicybinding/"+u.namespace)
 	u.apply(catalogue + vmManifest("web"))
@@ -106,12 +107,13 @@ func TestACELPolicyOfTheHostClusterHoldsForVirtualMachinesAndTheirSubresources(t
 }
 
 func TestTheExampleOfQuotaAndPolicyHolds(t *testing.T) {
+	t.Parallel()
 	clusterObjects(t, "validatingadmissionpolicy/vm-sizes", "validatingadmissionpolicybinding/vm-sizes", "namespace/team-a")
 	example, err := os.ReadFile("../../artifacts/examples/quota.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := user{t: t, kubeconfig: cluster.AdminKubeconfig, namespace: "team-a"}
+	u := user{t: t, kubeconfig: environment(t).AdminKubeconfig, namespace: "team-a"}
 	u.apply(string(example))
 	for cpu, want := range map[string]string{
 		"{sockets: 9}":           "at most 8 sockets, not 9",
@@ -194,6 +196,7 @@ webhooks:
 }
 
 func TestWebhooksOfTheHostClusterHoldForVirtualMachinesAndTheirSubresources(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	clusterObjects(t, "mutatingwebhookconfiguration/"+u.namespace, "validatingwebhookconfiguration/"+u.namespace)
 	h := newHook(t)
@@ -236,6 +239,7 @@ func TestWebhooksOfTheHostClusterHoldForVirtualMachinesAndTheirSubresources(t *t
 }
 
 func TestNothingIsMadeInANamespaceThatIsMissingOrBeingDeleted(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.apply(catalogue)
 	nowhere := u
@@ -261,12 +265,13 @@ func TestNothingIsMadeInANamespaceThatIsMissingOrBeingDeleted(t *testing.T) {
 // The host cluster is silent: what a quota has to decide is refused with the reason, and
 // all that needs no decision goes on.
 func TestWithoutTheHostClusterOnlyWhatItHasToDecideIsRefused(t *testing.T) {
+	another(t)
 	u, free := admin(t), admin(t)
 	u.apply(catalogue + vmManifest("web"))
 	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
 	u.apply(quotaOf("team", "vm.slipway.dev/vcpus=6"))
 	u.counted("team")
-	config, err := cluster.DirectConfig("direct-admin", "system:masters")
+	config, err := environment(t).DirectConfig("direct-admin", "system:masters")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +285,7 @@ func TestWithoutTheHostClusterOnlyWhatItHasToDecideIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	pid := cluster.PID("kube-apiserver")
+	pid := environment(t).PID("kube-apiserver")
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}

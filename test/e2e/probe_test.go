@@ -54,6 +54,12 @@ func TestASocketOfTheGuestDecidesReadiness(t *testing.T) {
 	u.apply(catalogue)
 	u.apply(vmManifest("web", fmt.Sprintf("readinessProbe: {tcpSocket: {port: %d, host: %s}, periodSeconds: 1, timeoutSeconds: 5}", port, address)))
 	u.probed("web", "ProbeSucceeded", "False/NotReady", "spec.readinessProbe.tcpSocket", "not an address that the guest")
+	eventually(t, long, "the guest reports addresses", func() error {
+		if u.get("vm/web", ".status.network.primaryIP4") == "" {
+			return errorf("it reports none")
+		}
+		return nil
+	})
 	q := url.Values{"vm": {u.get("vm/web", ".status.uniqueID")}, "address": {u.get("vm/web", ".status.network.primaryIP4"), address}}
 	orderVCenter(t, http.MethodPut, "/vm/guest?"+q.Encode())
 	u.probed("web", "ProbeSucceeded", "True/Succeeded")
@@ -79,6 +85,7 @@ func TestASocketOfTheGuestDecidesReadiness(t *testing.T) {
 }
 
 func TestVariablesAndHeartbeatOfTheGuestDecideReadiness(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.apply(catalogue)
 	u.apply(vmManifest("vars", "readinessProbe: {guestInfo: [{key: state, value: 'up|ready'}, {key: role}]}"))
@@ -101,6 +108,7 @@ func TestVariablesAndHeartbeatOfTheGuestDecideReadiness(t *testing.T) {
 }
 
 func TestProbesThatCannotBeAreRefused(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.apply(catalogue)
 	for probe, field := range map[string]string{

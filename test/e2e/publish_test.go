@@ -12,6 +12,7 @@ import (
 
 // The example names a library for namespaces with a label, which this one lacks at first.
 func TestAVMIsPublishedAndVMsAreMadeOfTheItem(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	library := "shared-" + u.namespace // as such objects are of no namespace
 	content, err := os.ReadFile("../../artifacts/examples/publish.yaml")
@@ -57,6 +58,7 @@ spec:
 }
 
 func TestACloneWaitsForItsSource(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.apply(catalogue + vmManifest("source") + `
 ---
@@ -88,6 +90,7 @@ spec:
 
 // Who may make virtual machines may not see what is on the disks of others.
 func TestOnlyWhoMayUpdateAVMCopiesIt(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.apply(catalogue + vmManifest("source", "powerState: PoweredOff"))
 	u.kubectl("wait", "--for=condition=Created", "vm/source", "--timeout=90s")

@@ -60,6 +60,7 @@ func (u user) counted(quota string) {
 }
 
 func TestAResourceQuotaLimitsVirtualMachinesInItsOwnWords(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.apply(catalogue)
 	u.wants("vmimage/photon-5", `.status.conditions[?(@.type=="Ready")].status`, "True")
@@ -115,6 +116,7 @@ func TestAResourceQuotaLimitsVirtualMachinesInItsOwnWords(t *testing.T) {
 }
 
 func TestRefreshSwitchAndClassCannotGrowBeyondAQuota(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.apply(catalogue + `
 ---
@@ -159,12 +161,13 @@ spec: {cpu: {sockets: 1}, memory: {guest: 1Gi}}
 // Creations and deletions run at the same time, and whoever counts the objects never
 // finds more than the quota allows.
 func TestConcurrentRequestsCannotOverrunAQuota(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.apply(catalogue)
 	const limit = 5
 	u.apply(quotaOf("team", fmt.Sprintf("vm.slipway.dev/vcpus=%d", limit)))
 	u.counted("team")
-	config := cluster.RestConfig()
+	config := environment(t).RestConfig()
 	config.QPS = -1
 	client, err := versioned.NewForConfig(config)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 // F48 F57 F142 F150 F151 F157 F159 F160
 func TestRefreshMovesAVirtualMachineToTheNewGeneration(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.apply(catalogue + vmManifest("web"))
 	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
@@ -76,6 +77,7 @@ func TestRefreshMovesAVirtualMachineToTheNewGeneration(t *testing.T) {
 
 // F58 F154
 func TestRefreshOfAGoneSourceChangesNothing(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.apply(catalogue + vmManifest("web"))
 	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
@@ -96,6 +98,7 @@ func TestRefreshOfAGoneSourceChangesNothing(t *testing.T) {
 
 // F134
 func TestExpandPrintsTheSizeOfTheInstanceType(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.apply(catalogue + vmManifest("web"))
 	u.wants("vm/web", `.status.conditions[?(@.type=="InstancetypeReady")].status`, "True")

@@ -9,6 +9,7 @@ import (
 )
 
 func TestBadInputIsRefusedWithTheFieldNamed(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	size, image := "cpu: {sockets: 1}\n  memory: {guest: 1Gi}", "image: {name: photon-5}"
 	vm := func(name string, lines ...string) string {

@@ -35,6 +35,7 @@ spec:
 var wasPublished = regexp.MustCompile(`item "([^"]+)", version ([0-9]+): ClusterVirtualMachineImage/(\S+)`)
 
 func TestAVMIsPublishedAgainAndByNobodyElse(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	item := u.shares()
 	defer u.kubectl("delete", "contentlibrary", item)
@@ -81,7 +82,7 @@ func TestAVMIsPublishedAgainAndByNobodyElse(t *testing.T) {
 func awaitHeld(t *testing.T, method string) {
 	t.Helper()
 	eventually(t, long, method+" waits", func() error {
-		answer, err := vsphereclient.Order(t.Context(), cluster.VCenter().ControlURL, http.MethodGet, "/hold")
+		answer, err := vsphereclient.Order(t.Context(), environment(t).VCenter().ControlURL, http.MethodGet, "/hold")
 		if err != nil {
 			return err
 		}
@@ -94,6 +95,21 @@ func awaitHeld(t *testing.T, method string) {
 		}
 		return nil
 	})
+}
+
+// killedAt begins something, and kills the server when it waits at a step: vCenter has not got
+// the call, or has carried it out and its answer is lost. It returns when another one serves.
+func (u user) killedAt(step string, begin func()) {
+	u.t.Helper()
+	orderVCenter(u.t, http.MethodPut, "/hold?method="+step)
+	u.t.Cleanup(func() { orderVCenter(u.t, http.MethodDelete, "/hold?method="+step) })
+	begin()
+	awaitHeld(u.t, step)
+	if err := environment(u.t).KillSlipway(); err != nil {
+		u.t.Fatal(err)
+	}
+	orderVCenter(u.t, http.MethodDelete, "/hold?method="+step)
+	u.restartSlipway()
 }
 
 func TestAServerThatIsKilledWhilePublishingPublishesOnce(t *testing.T) {
@@ -133,10 +149,9 @@ func TestAServerThatIsKilledWhileCloningClonesOnce(t *testing.T) {
 	u.kubectl("wait", "--for=condition=Created", "vm/source", "--timeout=90s")
 	steps := []string{"CloneVM_Task", "answer.CloneVM_Task"}
 	for i, step := range steps {
-		orderVCenter(t, http.MethodPut, "/hold?method="+step)
-		t.Cleanup(func() { orderVCenter(t, http.MethodDelete, "/hold?method="+step) })
 		name := fmt.Sprintf("clone-%d", i)
-		u.apply(fmt.Sprintf(`
+		u.killedAt(step, func() {
+			u.apply(fmt.Sprintf(`
 apiVersion: vm.slipway.dev/v1alpha1
 kind: VirtualMachine
 metadata: {name: %s}
@@ -145,14 +160,7 @@ spec:
   memory: {guest: 1Gi}
   image: {kind: VirtualMachine, name: source}
 `, name))
-		awaitHeld(t, step)
-		if err := cluster.KillSlipway(); err != nil {
-			t.Fatal(err)
-		}
-		orderVCenter(t, http.MethodDelete, "/hold?method="+step)
-		if err := cluster.RestartSlipway(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		})
 		u.kubectl("wait", "--for=condition=Ready", "vm/"+name, "--timeout=180s")
 	}
 	if vms := inventory(t, u.namespace); len(vms) != len(steps)+1 {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -21,7 +22,7 @@ import (
 // orderVCenter gives an order to the simulated vCenter, also when the test has ended.
 func orderVCenter(t *testing.T, method, path string) {
 	t.Helper()
-	if _, err := vsphereclient.Order(context.Background(), cluster.VCenter().ControlURL, method, path); err != nil {
+	if _, err := vsphereclient.Order(context.Background(), environment(t).VCenter().ControlURL, method, path); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -44,11 +45,11 @@ func TestNewVMWaitsNeitherForTheLeaseNorForTheInventory(t *testing.T) {
 	const stream = "/hold?method=WaitForUpdatesEx"
 	orderVCenter(t, http.MethodPut, stream)
 	t.Cleanup(func() { orderVCenter(t, http.MethodDelete, stream) })
-	if err := cluster.KillSlipway(); err != nil {
+	if err := environment(t).KillSlipway(); err != nil {
 		t.Fatal(err)
 	}
 	restarted := make(chan error, 1)
-	go func() { restarted <- cluster.RestartSlipway(t.Context()) }()
+	go func() { restarted <- environment(t).RestartSlipway(t.Context()) }()
 	eventually(t, long, "the API is served again", func() error {
 		_, errOut, err := u.try("", "kubectl", "get", "vm", "old")
 		if err != nil {
@@ -82,47 +83,62 @@ func TestNewVMWaitsNeitherForTheLeaseNorForTheInventory(t *testing.T) {
 	}
 }
 
-// A starting server reads from the host cluster by which authorities users are told. Who
-// asks before, through kube-apiserver or directly, must be told to come again, and not
-// be refused: clients give up then.
-func TestF1NobodyIsRefusedWhileTheServerStarts(t *testing.T) {
-	const list = "/apis/vm.slipway.dev/v1alpha1/namespaces/default/virtualmachines"
-	direct, err := cluster.DirectConfig("slipway-admin", "system:masters")
+// A starting server reads from the host cluster by which authorities users are told, and
+// fills its caches; a stopping one ends what it does. Who asks meanwhile, through
+// kube-apiserver or directly, must be told to come again, and not be refused: clients give
+// up then. How long nobody was served is in the log.
+func TestF1NobodyIsRefusedWhileTheServerStopsAndStarts(t *testing.T) {
+	u := admin(t)
+	u.apply(vmManifest("asked"))
+	vms := "/apis/vm.slipway.dev/v1alpha1/namespaces/" + u.namespace + "/virtualmachines"
+	direct, err := environment(t).DirectConfig("slipway-admin", "system:masters")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	refused := make(chan string, 1)
 	var users sync.WaitGroup
-	ask := func(config *rest.Config, path string, mayAnswer ...int) {
+	ask := func(config *rest.Config, method, path string, mayAnswer ...int) *service {
 		client, err := rest.HTTPClientFor(config)
 		if err != nil {
 			t.Fatal(err)
 		}
+		served := &service{last: time.Now()}
 		users.Go(func() {
 			for ctx.Err() == nil {
-				if got := answer(ctx, client, config.Host+path); got.code != 0 && !slices.Contains(mayAnswer, got.code) || got.code == http.StatusServiceUnavailable && config == direct && !got.again {
+				got := answerTo(ctx, client, method, config.Host+path)
+				if got.code != 0 && !slices.Contains(mayAnswer, got.code) || got.code == http.StatusServiceUnavailable && config == direct && !got.again {
 					select {
-					case refused <- fmt.Sprintf("GET %s%s: %d, Retry-After %t: %s", config.Host, path, got.code, got.again, got.text):
+					case refused <- fmt.Sprintf("%s %s%s: %d, Retry-After %t: %s", method, config.Host, path, got.code, got.again, got.text):
 					default:
 					}
 				}
+				served.note(got.code == http.StatusOK)
 			}
 		})
+		return served
 	}
-	for range 4 {
-		ask(cluster.RestConfig(), list, http.StatusOK, http.StatusServiceUnavailable)
-		ask(direct, list, http.StatusOK, http.StatusServiceUnavailable)
+	reads := ask(environment(t).RestConfig(), http.MethodGet, vms, http.StatusOK, http.StatusServiceUnavailable)
+	writes := ask(environment(t).RestConfig(), http.MethodPatch, vms+"/asked", http.StatusOK, http.StatusServiceUnavailable)
+	for range 2 {
+		ask(environment(t).RestConfig(), http.MethodGet, vms, http.StatusOK, http.StatusServiceUnavailable)
+		ask(direct, http.MethodGet, vms, http.StatusOK, http.StatusServiceUnavailable)
 	}
+	ask(direct, http.MethodPatch, vms+"/asked", http.StatusOK, http.StatusServiceUnavailable)
 	// Readiness names what fails with 500; it must not refuse either.
-	ask(direct, "/readyz/identities", http.StatusOK, http.StatusServiceUnavailable, http.StatusInternalServerError)
-	for range 5 {
-		if err := cluster.KillSlipway(); err != nil {
+	ask(direct, http.MethodGet, "/readyz/identities", http.StatusOK, http.StatusServiceUnavailable, http.StatusInternalServerError)
+	for i := range 8 {
+		how := "stopped"
+		if i%2 == 0 {
+			how = "killed"
+			if err := environment(t).KillSlipway(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := environment(t).RestartSlipway(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if err := cluster.RestartSlipway(ctx); err != nil {
-			t.Fatal(err)
-		}
+		t.Logf("%s and started: no reads for %s, no writes for %s", how, reads.longest(t), writes.longest(t))
 	}
 	cancel()
 	users.Wait()
@@ -133,6 +149,39 @@ func TestF1NobodyIsRefusedWhileTheServerStarts(t *testing.T) {
 	}
 }
 
+// service measures how long nobody was served.
+type service struct {
+	mu   sync.Mutex
+	last time.Time
+	span time.Duration
+}
+
+func (s *service) note(served bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := time.Now(); served {
+		s.span, s.last = max(s.span, now.Sub(s.last)), now
+	}
+}
+
+// longest waits until somebody is served, and returns the longest span since it was asked
+// before.
+func (s *service) longest(t *testing.T) time.Duration {
+	t.Helper()
+	asked := time.Now()
+	var span time.Duration
+	eventually(t, short, "somebody is served", func() error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.last.Before(asked) {
+			return errorf("not since %s", s.last)
+		}
+		span, s.span = s.span, 0
+		return nil
+	})
+	return span.Round(time.Millisecond)
+}
+
 // answered is an answer; its code is 0 when there was none.
 type answered struct {
 	code  int
@@ -141,10 +190,20 @@ type answered struct {
 }
 
 func answer(ctx context.Context, client *http.Client, url string) answered {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	return answerTo(ctx, client, http.MethodGet, url)
+}
+
+// answerTo asks; a patch sets an annotation.
+func answerTo(ctx context.Context, client *http.Client, method, url string) answered {
+	var body io.Reader
+	if method == http.MethodPatch {
+		body = strings.NewReader(fmt.Sprintf(`{"metadata":{"annotations":{"asked":%q}}}`, time.Now()))
+	}
+	req, err := http.NewRequestWithContext(ctx, method, url, body)
 	if err != nil {
 		return answered{text: err.Error()}
 	}
+	req.Header.Set("Content-Type", "application/merge-patch+json")
 	resp, err := client.Do(req)
 	if err != nil {
 		return answered{text: err.Error()}

@@ -13,6 +13,7 @@ import (
 // garbage collector would take its VMs for deleted, and collect what they own. Nothing is
 // lost while it is refused, and captured types are not even when it was accepted.
 func TestF3CapturedTypesOutliveATimeOnAnEmptyStore(t *testing.T) {
+	another(t)
 	u := admin(t)
 	foo, _ := clusterKinds(t, u)
 	u.apply(catalogue)
@@ -26,9 +27,7 @@ func TestF3CapturedTypesOutliveATimeOnAnEmptyStore(t *testing.T) {
 	u.kubectl("patch", "vmcf/"+foo, "--type=merge", "-p", `{"spec":{"memory":{"guest":"8Gi"}}}`)
 	u.apply(owned("owned", "vm.slipway.dev/v1alpha1", "VirtualMachine", "vm", u.get("vm/vm", ".metadata.uid")))
 
-	own, empty := cluster.SlipwayDataDir()+".own", cluster.SlipwayDataDir()+".empty"
-	t.Cleanup(func() { _ = os.RemoveAll(empty) })
-	keepOwnStore(t, own)
+	own, empty := environment(t).SlipwayDataDir()+".own", environment(t).SlipwayDataDir()+".empty"
 	id := u.knownStore()
 	ready := swapStores(t, func(dir string) error { return os.Rename(dir, own) })
 	accept := u.storeRefused("it has the ID ", "the host cluster expects "+id)

@@ -31,10 +31,11 @@ func slipwayDev(t *testing.T, dir string, args ...string) string {
 	return out
 }
 
-// devDir is a data directory whose environment is ended with the test.
+// devDir is a data directory, whose path has a space, and whose environment is ended with
+// the test.
 func devDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "slipway-dev-")
+	dir, err := os.MkdirTemp("", "slipway dev-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,9 +97,10 @@ func nothingLeft(t *testing.T, dir string) {
 }
 
 func TestSlipwayDevResumesAndLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
 	dir := devDir(t)
 	out := slipwayDev(t, dir, "up")
-	for _, want := range []string{"kube-apiserver", "web-1", "PoweredOn", "KUBECONFIG=" + localcluster.AdminKubeconfig(dir)} {
+	for _, want := range []string{"kube-apiserver", "web-1", "PoweredOn", "KUBECONFIG='" + localcluster.AdminKubeconfig(dir) + "' PATH="} {
 		if !strings.Contains(out, want) {
 			t.Errorf("up printed no %q:\n%s", want, out)
 		}
@@ -106,10 +108,10 @@ func TestSlipwayDevResumesAndLeavesNothingBehind(t *testing.T) {
 	if out := slipwayDev(t, dir, "status"); !strings.Contains(out, "available") || strings.Contains(out, "not listening") {
 		t.Errorf("status of a running environment:\n%s", out)
 	}
-	if out := slipwayDev(t, dir, "up"); !strings.Contains(out, "runs already in "+dir) || !strings.Contains(out, "KUBECONFIG="+localcluster.AdminKubeconfig(dir)) {
+	if out := slipwayDev(t, dir, "up"); !strings.Contains(out, "runs already in "+dir) || !strings.Contains(out, "KUBECONFIG='"+localcluster.AdminKubeconfig(dir)+"'") {
 		t.Errorf("second up printed:\n%s", out)
 	}
-	if out, errOut, err := run(t, "", "slipway-dev", "run", "--data-dir="+dir); err == nil || !strings.Contains(errOut, "slipway-dev down --data-dir="+dir) {
+	if out, errOut, err := run(t, "", "slipway-dev", "run", "--data-dir="+dir); err == nil || !strings.Contains(errOut, "slipway-dev down --data-dir='"+dir+"'") {
 		t.Errorf("run beside it: %v\n%s%s", err, out, errOut)
 	}
 	asAdmin(t, localcluster.AdminKubeconfig(dir)).kubectl("label", "vm", "web-1", "kept=yes")
@@ -163,6 +165,7 @@ func interruptRun(t *testing.T, dir, text string, inside func()) string {
 }
 
 func TestStartThatIsInterruptedLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
 	dir := devDir(t)
 	for _, step := range []string{"  etcd ", "  kube-apiserver ", "  slipway-apiserver "} {
 		out := interruptRun(t, dir, step, func() {})
@@ -175,6 +178,7 @@ func TestStartThatIsInterruptedLeavesNothingBehind(t *testing.T) {
 }
 
 func TestPortInUseGetsOneLine(t *testing.T) {
+	t.Parallel()
 	dir := devDir(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -194,6 +198,7 @@ func TestPortInUseGetsOneLine(t *testing.T) {
 }
 
 func TestKilledSlipwayDevTakesEverythingWithIt(t *testing.T) {
+	t.Parallel()
 	dir := devDir(t)
 	slipwayDev(t, dir, "up", "--no-quickstart")
 	pid, err := localcluster.Running(dir)

@@ -4,21 +4,14 @@
 package e2e
 
 import (
-	"os"
 	"strings"
 	"testing"
 )
 
 func TestTheExampleOfASnapshotIsReady(t *testing.T) {
-	clusterObjects(t, "virtualmachineclusterinstancetype/u1.small", "virtualmachineclusterpreference/linux.efi")
+	t.Parallel()
 	u := admin(t)
-	for _, name := range []string{"../../artifacts/examples/quickstart.yaml", "../../artifacts/examples/snapshot.yaml"} {
-		content, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		u.apply(strings.ReplaceAll(string(content), "  namespace: default\n", ""))
-	}
+	u.applyExamples("../../artifacts/examples/quickstart.yaml", "../../artifacts/examples/snapshot.yaml")
 	u.kubectl("wait", "--for=condition=Ready", "vmsnap/web-1-before-upgrade", "--timeout=90s")
 	u.wants("vmsnap/web-1-before-upgrade", ".status.powerState", "PoweredOn")
 	u.wants("vm/web-1", ".status.currentSnapshot", "web-1-before-upgrade")
@@ -27,6 +20,7 @@ func TestTheExampleOfASnapshotIsReady(t *testing.T) {
 // Story 6: an upgrade fails, and the instance type has changed since. What comes back is the
 // virtual machine with the size that it had.
 func TestAFailedUpgradeIsReverted(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.apply(catalogue + vmManifest("web"))
 	u.kubectl("label", "vm/web", "release=1")
@@ -61,6 +55,7 @@ func TestAFailedUpgradeIsReverted(t *testing.T) {
 }
 
 func TestNightlySnapshotsAreKeptAsLongAsAsked(t *testing.T) {
+	t.Parallel()
 	u := admin(t)
 	u.apply(catalogue + vmManifest("db"))
 	u.kubectl("wait", "--for=condition=Ready", "vm/db", "--timeout=90s")

@@ -20,6 +20,7 @@ import (
 
 // The example names a class that does not exist at first.
 func TestDisksAreKeptByTheirStorageClasses(t *testing.T) {
+	t.Parallel()
 	clusterObjects(t, "storageclass/silver", "storageclass/foreign")
 	u := admin(t)
 	u.apply(`
@@ -89,7 +90,7 @@ func TestDiscsGoInAndOutOfTheDriveOfARunningVM(t *testing.T) {
 	u := admin(t)
 	disc := u.namespace[len(u.namespace)-5:] + "-netinst"
 	withVCenter(t, func(ctx context.Context, v *govmomi.Client, _ *object.Datastore) {
-		have := cluster.VCenter()
+		have := environment(t).VCenter()
 		if err := vsphereclient.PublishISO(ctx, v.Client, url.UserPassword(have.Username, have.Password), "slipway", disc); err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,6 @@
 package e2e
 
 import (
-	"context"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -26,38 +25,15 @@ func (u user) knownStore() string {
 // does not wait until it is ready: ready tells.
 func swapStores(t *testing.T, swap func(dir string) error) (ready <-chan error) {
 	t.Helper()
-	if err := cluster.KillSlipway(); err != nil {
+	if err := environment(t).KillSlipway(); err != nil {
 		t.Fatal(err)
 	}
-	if err := swap(cluster.SlipwayDataDir()); err != nil {
+	if err := swap(environment(t).SlipwayDataDir()); err != nil {
 		t.Fatal(err)
 	}
 	restarted := make(chan error, 1)
-	go func() { restarted <- cluster.RestartSlipway(t.Context()) }()
+	go func() { restarted <- environment(t).RestartSlipway(t.Context()) }()
 	return restarted
-}
-
-// keepOwnStore lets the tests that follow have the store of before, also when this one
-// fails while it is aside in kept.
-func keepOwnStore(t *testing.T, kept string) {
-	t.Helper()
-	t.Cleanup(func() {
-		if _, err := os.Stat(kept); err != nil {
-			return
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), long)
-		defer cancel()
-		_ = cluster.KillSlipway()
-		_ = os.RemoveAll(cluster.SlipwayDataDir())
-		if err := os.Rename(kept, cluster.SlipwayDataDir()); err != nil {
-			t.Error(err)
-		}
-		forget := asAdmin(t, cluster.AdminKubeconfig)
-		_, _, _ = forget.try("", "kubectl", "delete", "configmap", storeConfigMap, "--namespace=slipway-system")
-		if err := cluster.RestartSlipway(ctx); err != nil {
-			t.Error(err)
-		}
-	})
 }
 
 // storeRefused waits until the server refuses its store, with all of the texts, and
@@ -87,7 +63,7 @@ func (u user) storeRefused(texts ...string) (accept []string) {
 // wantComeAgain asks the server itself as privileged user.
 func wantComeAgain(t *testing.T) {
 	t.Helper()
-	config, err := cluster.DirectConfig("slipway-admin", "system:masters")
+	config, err := environment(t).DirectConfig("slipway-admin", "system:masters")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,10 +86,9 @@ func wantComeAgain(t *testing.T) {
 
 // A copy of the data directory that was put back lacks what was made since.
 func TestF3OlderCopyOfTheStoreIsNotServed(t *testing.T) {
+	another(t)
 	u := admin(t)
-	own, older := cluster.SlipwayDataDir()+".own", cluster.SlipwayDataDir()+".older"
-	t.Cleanup(func() { _ = os.RemoveAll(older) })
-	keepOwnStore(t, own)
+	own, older := environment(t).SlipwayDataDir()+".own", environment(t).SlipwayDataDir()+".older"
 	id := u.knownStore()
 	if err := <-swapStores(t, func(dir string) error {
 		const data = "member-data" // beside it are sockets, which cannot be copied
@@ -123,7 +98,7 @@ func TestF3OlderCopyOfTheStoreIsNotServed(t *testing.T) {
 	}
 	u.apply(vmManifest("since"))
 	// A stop, and a start, tell the host cluster how far the store has come.
-	if err := cluster.RestartSlipway(t.Context()); err != nil {
+	if err := environment(t).RestartSlipway(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	swapStores(t, func(dir string) error {

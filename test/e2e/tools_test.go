@@ -52,7 +52,7 @@ type user struct {
 // admin is a user in system:masters with a namespace of its own.
 func admin(t *testing.T) user {
 	t.Helper()
-	u := user{t: t, kubeconfig: cluster.AdminKubeconfig, namespace: namespaceFor(t)}
+	u := user{t: t, kubeconfig: environment(t).AdminKubeconfig, namespace: namespaceFor(t)}
 	u.kubectl("create", "namespace", u.namespace)
 	t.Cleanup(func() {
 		cleanup := exec.Command(filepath.Join(binDir, "kubectl"), "--kubeconfig", u.kubeconfig,
@@ -141,14 +141,22 @@ func (u user) refused(stdin string, args []string, texts ...string) {
 // get reads one field of an object by JSONPath, "" when the object is not there.
 func (u user) get(object, path string) string {
 	u.t.Helper()
-	return u.kubectl("get", object, "--ignore-not-found", "-o", "jsonpath={"+path+"}")
+	r, err := readerOf(u.kubeconfig)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	got, err := r.read(u.t, u.namespace, object, path)
+	if err != nil {
+		u.t.Fatalf("reading %s of %s: %v", path, object, err)
+	}
+	return got
 }
 
 // eventually waits until check returns nil.
 func eventually(t *testing.T, deadline time.Duration, what string, check func() error) {
 	t.Helper()
 	var last error
-	err := wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, deadline, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, deadline, true, func(context.Context) (bool, error) {
 		last = check()
 		return last == nil, nil
 	})
@@ -182,10 +190,16 @@ func (u user) restarted(vm string) {
 // killSlipway kills the server, and returns when another one serves.
 func (u user) killSlipway() {
 	u.t.Helper()
-	if err := cluster.KillSlipway(); err != nil {
+	if err := environment(u.t).KillSlipway(); err != nil {
 		u.t.Fatal(err)
 	}
-	if err := cluster.RestartSlipway(u.t.Context()); err != nil {
+	u.restartSlipway()
+}
+
+// restartSlipway returns when the server serves.
+func (u user) restartSlipway() {
+	u.t.Helper()
+	if err := environment(u.t).RestartSlipway(u.t.Context()); err != nil {
 		u.t.Fatal(err)
 	}
 	// The aggregator may have found the kinds gone while the server was away.

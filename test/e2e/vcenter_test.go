@@ -66,7 +66,7 @@ func gone(t *testing.T, namespace string) {
 // vcenterClient logs in.
 func vcenterClient(ctx context.Context, t *testing.T) *govmomi.Client {
 	t.Helper()
-	vcenter := cluster.VCenter()
+	vcenter := environment(t).VCenter()
 	client, err := vsphereclient.Login(ctx, vcenter.URL, vcenter.CAFile, vcenter.Username, vcenter.Password)
 	if err != nil {
 		t.Fatal(err)

@@ -71,6 +71,7 @@ var table = []rule{
 		tree: "pkg/controller", ours: only, single: []string{"pkg/controller/priorityqueue", "pkg/controller/priorityqueue/exposition"}, never: []string{govmomi},
 		why: "the loop is for every kind of object",
 	},
+	{tree: "pkg/contract", ours: []string{"pkg/apis"}, never: []string{govmomi}, why: "objects of kinds that are not ours are known by their contract alone"},
 	{tree: "pkg/controller/priorityqueue", ours: only, never: []string{govmomi}, why: "a queue knows no keys"},
 	{
 		tree: "pkg/controller/controllerrevision", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/generated", "pkg/controller"},
@@ -97,12 +98,37 @@ var table = []rule{
 		never: []string{govmomi}, why: "what was made of a virtual machine, vSphere tells by the provider's interface alone",
 	},
 	{
+		tree: "pkg/controller/slipwaycluster", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller"}, never: []string{govmomi},
+		why: "what a cluster needs besides machines follows from objects; vSphere knows nothing of it",
+	},
+	{
+		tree: "pkg/controller/clusterapi", ours: []string{"pkg/apis", "pkg/generated", "pkg/controller"}, never: []string{govmomi},
+		why: "it reads machines and clusters, wherever they are, for those who make their infrastructure",
+	},
+	{
 		tree: "pkg/controller/virtualmachinegroup", ours: []string{"pkg/apis", "pkg/generated", "pkg/controller"},
 		never: []string{govmomi}, why: "what members are asked for follows from objects and the time; vSphere knows nothing of it",
 	},
 	{
 		tree: "pkg/controller/virtualmachinesnapshot", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/provider", "pkg/generated", "pkg/controller"},
 		never: []string{govmomi}, why: "snapshots are taken by the provider's interface alone",
+	},
+	{tree: "pkg/controller/members", ours: []string{"pkg/apis"}, never: []string{govmomi}, why: "what is true of the objects of a cluster is computed of them"},
+	{
+		tree: "pkg/controller/machineset", ours: []string{"pkg/apis", "pkg/contract", "pkg/generated", "pkg/controller"}, never: []string{govmomi},
+		why: "what a Machine is made of is known by its contract alone",
+	},
+	{
+		tree: "pkg/controller/machinedeployment", ours: []string{"pkg/apis", "pkg/generated", "pkg/controller"}, never: []string{govmomi},
+		why: "which set has how many Machines follows from objects and the time",
+	},
+	{
+		tree: "pkg/controller/machinehealthcheck", ours: []string{"pkg/apis", "pkg/contract", "pkg/generated", "pkg/controller"}, never: []string{govmomi},
+		why: "whether a Machine is well follows from objects and the time",
+	},
+	{
+		tree: "pkg/controller/cluster", ours: []string{"pkg/apis", "pkg/contract", "pkg/generated", "pkg/controller"}, never: []string{govmomi},
+		why: "what a cluster is made of is known by its contract alone",
 	},
 	{
 		tree: "pkg/controller/virtualmachineimage", ours: []string{"pkg/apis", "pkg/provider", "pkg/generated", "pkg/controller"},
@@ -120,8 +146,18 @@ var table = []rule{
 		tree: "pkg/controller/virtualmachine/synchronizer", ours: []string{"pkg/apis", "pkg/instancetype", "pkg/hardware", "pkg/provider"},
 		never: []string{govmomi}, neverDirect: []string{"k8s.io/utils/clock"}, why: "a pass may be repeated at any time with the same result",
 	},
+	{
+		tree: "pkg/controller/machine/node", ours: []string{"pkg/apis"}, never: []string{govmomi}, neverDirect: []string{"context"},
+		why: "what a Machine and its Node are to each other is decided over both",
+	},
+	{
+		tree: "pkg/controller/machine", ours: []string{"pkg/apis", "pkg/contract", "pkg/workload", "pkg/networks", "pkg/generated", "pkg/controller"}, never: []string{govmomi},
+		why: "a machine is known by its objects and its Node, whatever makes it",
+	},
+	{tree: "pkg/controller/machine/drain", ours: []string{"pkg/apis"}, never: []string{govmomi}, why: "a Node is emptied by the API of its cluster alone"},
+	{tree: "pkg/controller/machine/detach", ours: []string{"pkg/apis", "pkg/controller/machine/drain"}, never: []string{govmomi}, why: "what is attached to a Node, the API of its cluster tells"},
 	{tree: "pkg/provider/record", ours: []string{"pkg/apis"}, never: []string{govmomi, clientGo}, neverDirect: []string{"context", "time"}, why: "an object in, a text out"},
-	{tree: "pkg/provider", ours: []string{"pkg/apis", "pkg/hardware"}, never: []string{govmomi, clientGo}, why: "the contract between controllers and a hypervisor, in our words"},
+	{tree: "pkg/provider", ours: []string{"pkg/apis", "pkg/hardware"}, single: []string{"pkg/provider/record"}, never: []string{govmomi, clientGo}, why: "the contract between controllers and a hypervisor, in our words"},
 	{
 		tree: "pkg/provider/engine", ours: []string{"pkg/apis", "pkg/hardware", "pkg/controller/priorityqueue", "pkg/provider/engine"}, single: []string{"pkg/provider", "pkg/provider/record"},
 		never: []string{govmomi, clientGo + "/kubernetes", clientGo + "/rest", clientGo + "/tools"},
@@ -136,30 +172,40 @@ var table = []rule{
 	{tree: "pkg/provider/conformance", ours: []string{"pkg/apis"}, single: []string{"pkg/provider", "pkg/provider/record"}, never: []string{govmomi, clientGo}, why: "it is true of every provider"},
 	{tree: "pkg/provider/vsphere", ours: []string{"pkg/apis", "pkg/hardware", "pkg/provider/engine/driver"}, single: []string{"pkg/provider", "pkg/provider/record"}, why: "a driver translates and does not plan; it alone has govmomi"},
 	{
-		tree: "pkg/prober", ours: []string{"pkg/apis", "pkg/controller/priorityqueue"}, never: []string{govmomi},
+		tree: "pkg/prober", ours: []string{"pkg/apis", "pkg/controller/priorityqueue", "pkg/networks"}, never: []string{govmomi},
 		why: "it connects to guests; what vSphere says of them is not asked here",
 	},
+	{
+		tree: "pkg/workload", ours: []string{"pkg/apis", "pkg/controller/priorityqueue", "pkg/networks"}, never: []string{govmomi},
+		why: "it connects to clusters by their Secrets; what runs on them is nothing to it",
+	},
+	{tree: "pkg/networks", ours: only, never: []string{govmomi, clientGo}, neverDirect: []string{"context", "time"}, why: "an address in, an answer out"},
 	{tree: "pkg/fence", ours: only, never: []string{govmomi}, why: "whether a process may act is a matter of a Lease and the time"},
 	{tree: "pkg/leases", ours: []string{"pkg/fence"}, never: []string{govmomi}, why: "what a Lease is for is nothing to who holds it"},
 	{tree: "pkg/storeidentity", ours: only, never: []string{govmomi}, why: "which store it is does not depend on what is in it"},
-	{tree: "pkg/embeddedetcd", ours: only, never: []string{govmomi}, why: "a store knows no objects"},
+	{tree: "pkg/inprocess", ours: only, never: []string{govmomi}, why: "what is asked of a handler is nothing to who carries it"},
+	{tree: "pkg/peertls", ours: only, never: []string{govmomi}, why: "who is a member does not depend on what is stored"},
+	{tree: "pkg/etcdmembers", ours: []string{"pkg/embeddedetcd", "pkg/etcdfile", "pkg/peertls", "pkg/storeidentity"}, never: []string{govmomi}, why: "it makes embedded etcds a cluster, and knows no objects"},
+	{tree: "pkg/etcdfile", ours: only, never: []string{govmomi, clientGo}, neverDirect: []string{"context", "time"}, why: "a file is read the same by who saves and by who is given it"},
+	{tree: "pkg/embeddedetcd", ours: []string{"pkg/etcdfile"}, never: []string{govmomi}, why: "a store knows no objects"},
 	{
 		tree: "cmd/slipway-apiserver", never: []string{module + "test"}, neverDirect: []string{govmomi},
 		why: "it puts the parts together; what is for development and tests stays out of the product",
 	},
 	{
-		tree: "cmd/virtctl", ours: []string{"cmd/virtctl", "pkg/apis", "pkg/hardware", "pkg/generated", "pkg/instancetype"},
+		tree: "cmd/virtctl", ours: []string{"cmd/virtctl", "pkg/apis", "pkg/etcdfile", "pkg/hardware", "pkg/generated", "pkg/instancetype"},
 		single: []string{
-			"pkg/provider", "pkg/provider/engine/driver", "pkg/provider/record", "pkg/provider/vsphere/configspec", "pkg/provider/vsphere/observe",
-			"pkg/provider/vsphere/storage", "pkg/provider/vsphere/vimfault",
+			"artifacts", "pkg/provider", "pkg/provider/engine/driver", "pkg/provider/record", "pkg/provider/vsphere/configspec", "pkg/provider/vsphere/observe",
+			"pkg/provider/vsphere/storage", "pkg/provider/vsphere/vimfault", "pkg/controller/machine/drain",
 		},
-		neverDirect: []string{govmomi}, why: "the command line is a client, and says by the provider's own comparison what an object would change",
+		neverDirect: []string{govmomi}, why: "the command line is a client, and says by the provider's own comparison what an object would change, and by the drain's own plan what a deletion would",
 	},
 	{tree: "cmd/virtctl/imagefile", ours: only, never: []string{govmomi, clientGo}, why: "what an image on the disk is does not depend on where it goes"},
 	{
 		tree: "cmd/virtctl/upload", ours: []string{"cmd/virtctl/imagefile", "cmd/virtctl/login"},
 		why: "images of many GB go to vCenter with the account of who brings them, not through the server",
 	},
+	{tree: "cmd/virtctl/dashboard", ours: []string{"pkg/apis"}, never: []string{govmomi}, why: "it passes on what the page asks; what that means is for the page and the server"},
 	{tree: "cmd/virtctl/login", ours: only, never: []string{clientGo}, why: "who goes to vCenter by himself goes with his own account"},
 	{
 		tree: "cmd/virtctl/foreign", ours: []string{"cmd/virtctl/login", "pkg/apis", "pkg/hardware", "pkg/instancetype/apply", "pkg/provider"},

@@ -42,6 +42,9 @@ func TestCreationFillsIdentityAndDropsStatus(t *testing.T) {
 	if want := apply.FirmwareUUID(got.UID); got.Spec.Firmware == nil || got.Spec.Firmware.UUID != want {
 		t.Errorf("spec.firmware = %+v, want the UUID %s that follows from the UID %s", got.Spec.Firmware, want, got.UID)
 	}
+	if want := "vsphere://" + got.Spec.Firmware.UUID; got.Spec.ProviderID != want {
+		t.Errorf("provider ID %q, want %q", got.Spec.ProviderID, want)
+	}
 	want := []vmv1alpha1.VirtualMachineNetworkInterface{{Name: "eth0"}}
 	if got.Spec.Network == nil {
 		t.Error("spec.network is nil, want the default interface")

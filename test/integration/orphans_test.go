@@ -12,12 +12,20 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-dev/slipway/pkg/apis/vm/orphans"
+	"github.com/slipway-dev/slipway/pkg/apis/vm/queues"
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
 // What is not known is not said to be none.
 func TestS8AServerWithoutControllersDoesNotSayThatThereAreNoOrphans(t *testing.T) {
 	s := framework.StartStandalone(t)
+	for resource, path := range map[string]string{orphans.Resource: orphans.Path, queues.Resource: queues.Path} {
+		t.Run(resource, func(t *testing.T) { tellsNothing(t, s, resource, path) })
+	}
+}
+
+// tellsNothing wants that a report is refused, to who may not have it for that.
+func tellsNothing(t *testing.T, s *framework.Server, resource, path string) {
 	stranger := s.Config()
 	stranger.Impersonate = rest.ImpersonationConfig{UserName: "mallory"}
 	for name, tc := range map[string]struct {
@@ -26,13 +34,13 @@ func TestS8AServerWithoutControllersDoesNotSayThatThereAreNoOrphans(t *testing.T
 		says   string
 	}{
 		"who may":     {s.ConfigFor("alice"), http.StatusServiceUnavailable, "the controllers do not run in this replica"},
-		"who may not": {stranger, http.StatusForbidden, `cannot list resource \"orphans\" in API group \"vm.slipway.dev\" at the cluster scope`},
+		"who may not": {stranger, http.StatusForbidden, `cannot list resource \"` + resource + `\" in API group \"vm.slipway.dev\" at the cluster scope`},
 	} {
 		client, err := rest.HTTPClientFor(tc.config)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, tc.config.Host+orphans.Path, nil)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, tc.config.Host+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,21 +4,24 @@
 package integration
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/slipway-dev/slipway/cmd/slipway-apiserver/app"
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
-func TestS15FullStoreRefusesNewObjectsAndTakesUpdatesAndDeletions(t *testing.T) {
+func TestS15FullStoreRefusesNewObjectsThenChangesAndTakesDeletions(t *testing.T) {
 	s := framework.StartStandaloneIn(t, t.TempDir(), func(o *app.Options) { o.EtcdQuotaBytes = embeddedetcd.MinQuota })
 	vms := framework.Client(t, s.ConfigFor("alice")).VmV1alpha1().VirtualMachines(namespace)
 	large := map[string]string{"large": strings.Repeat("v", 200<<10)}
@@ -44,5 +47,40 @@ func TestS15FullStoreRefusesNewObjectsAndTakesUpdatesAndDeletions(t *testing.T) 
 	}
 	if err := vms.Delete(t.Context(), "vm-1", metav1.DeleteOptions{}); err != nil {
 		t.Errorf("a deletion: %v", err)
+	}
+
+	// Changes take the rest.
+	for i := 0; err == nil || !strings.Contains(err.Error(), "takes deletions only"); i++ {
+		patch := fmt.Sprintf(`{"metadata":{"labels":{"again":"%d"}}}`, i)
+		if _, err = vms.Patch(t.Context(), "vm-0", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); i > 1000 {
+			t.Fatalf("after %d changes: %v", i, err)
+		}
+	}
+	if status := apierrors.APIStatus(nil); !errors.As(err, &status) || status.Status().Code != 507 || !strings.Contains(err.Error(), "virtualmachines.vm.slipway.dev cannot be changed: the embedded etcd is full") {
+		t.Errorf("a change of a full store: %v, want a status 507 that says why", err)
+	}
+	// To delete an object that has a finalizer is to change it, twice.
+	privileged := s.Client(t).VmV1alpha1().VirtualMachines(namespace)
+	for i := 2; i < 20; i++ {
+		name := fmt.Sprintf("vm-%d", i)
+		if err := vms.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+			t.Fatalf("deleting %s from a full store: %v", name, err)
+		}
+		if vm, err := vms.Get(t.Context(), name, metav1.GetOptions{}); err != nil || vm.DeletionTimestamp == nil || len(vm.Finalizers) == 0 {
+			t.Fatalf("%s waits for nobody: %v", name, err)
+		}
+		if _, err := privileged.Patch(t.Context(), name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
+			t.Fatalf("removing the finalizer of %s in a full store: %v", name, err)
+		}
+		if _, err := vms.Get(t.Context(), name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			t.Fatalf("%s is there still: %v", name, err)
+		}
+	}
+	err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		_, err := vms.Create(ctx, inlineVM("room-again"), metav1.CreateOptions{})
+		return err == nil, nil
+	})
+	if err != nil {
+		t.Errorf("there is room, and nothing can be created: %v", err)
 	}
 }

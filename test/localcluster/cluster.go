@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/slipway-dev/slipway/artifacts"
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 	"github.com/slipway-dev/slipway/test/localcluster/ports"
 	"github.com/slipway-dev/slipway/test/localcluster/process"
@@ -142,11 +143,29 @@ func (c *Cluster) RestartSlipway(ctx context.Context) error {
 	return c.startSlipway(ctx)
 }
 
+// RestartHost stops kube-apiserver, starts it again, and returns when it is ready and
+// serves the API of Slipway.
+func (c *Cluster) RestartHost(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.options.StartTimeout,
+		fmt.Errorf("kube-apiserver was not ready again within %s", c.options.StartTimeout))
+	defer cancel()
+	if p := c.part(partKubeAPIServer); p != nil {
+		// Not Stop: the watches of its clients can hold it for longer than that waits.
+		if err := p.Kill(); err != nil {
+			return err
+		}
+	}
+	if err := c.startKubeAPIServer(ctx); err != nil || c.options.HostOnly {
+		return err
+	}
+	return c.waitAvailable(ctx, c.part(partKubeAPIServer))
+}
+
 // Apply creates or updates the objects of a YAML stream by server-side apply. What
 // cannot succeed yet, for example in a namespace that is still missing, is tried
 // again until ctx is done.
 func (c *Cluster) Apply(ctx context.Context, manifests []byte) error {
-	objects, err := decode(manifests)
+	objects, err := artifacts.Decode(manifests)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ package localcluster
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/slipway-dev/slipway/test/localcluster/pki"
@@ -30,32 +31,33 @@ func (c components) spec(name, program string, args ...string) process.Spec {
 // kubeAPIServer may not be asked to end politely when its parent died: its etcd is
 // gone too, and without it the end takes minutes. SIGKILL is the default.
 func (c components) kubeAPIServer(etcd string) process.Spec {
-	return c.spec("kube-apiserver", programKubeAPIServer,
-		"--etcd-servers="+etcd,
-		"--bind-address="+loopback, "--advertise-address="+loopback,
-		"--secure-port="+port(c.ports, PortKubeAPIServer),
+	args := []string{
+		"--etcd-servers=" + etcd,
+		"--bind-address=" + loopback, "--advertise-address=" + loopback,
+		"--secure-port=" + port(c.ports, PortKubeAPIServer),
 		// The loopback address is refused in Endpoints, so nothing may write it there.
 		"--endpoint-reconciler-type=none",
-		"--service-cluster-ip-range="+clusterIPs,
+		"--service-cluster-ip-range=" + clusterIPs,
 		"--authorization-mode=RBAC", "--anonymous-auth=true",
-		"--tls-cert-file="+c.pki.CertFile(fileKubeAPIServer),
-		"--tls-private-key-file="+c.pki.KeyFile(fileKubeAPIServer),
-		"--client-ca-file="+c.pki.CertFile(fileCA),
+		"--tls-cert-file=" + c.pki.CertFile(fileKubeAPIServer),
+		"--tls-private-key-file=" + c.pki.KeyFile(fileKubeAPIServer),
+		"--client-ca-file=" + c.pki.CertFile(fileCA),
 		"--service-account-issuer=https://kubernetes.default.svc",
-		"--service-account-key-file="+c.pki.PublicKeyFile(fileServiceAccounts),
-		"--service-account-signing-key-file="+c.pki.KeyFile(fileServiceAccounts),
-		"--requestheader-client-ca-file="+c.pki.CertFile(fileFrontProxyCA),
-		"--requestheader-allowed-names="+frontProxyUser,
+		"--service-account-key-file=" + c.pki.PublicKeyFile(fileServiceAccounts),
+		"--service-account-signing-key-file=" + c.pki.KeyFile(fileServiceAccounts),
+		"--requestheader-client-ca-file=" + c.pki.CertFile(fileFrontProxyCA),
+		"--requestheader-allowed-names=" + frontProxyUser,
 		"--requestheader-username-headers=X-Remote-User",
 		"--requestheader-uid-headers=X-Remote-Uid",
 		"--requestheader-group-headers=X-Remote-Group",
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
-		"--proxy-client-cert-file="+c.pki.CertFile(fileFrontProxy),
-		"--proxy-client-key-file="+c.pki.KeyFile(fileFrontProxy),
+		"--proxy-client-cert-file=" + c.pki.CertFile(fileFrontProxy),
+		"--proxy-client-key-file=" + c.pki.KeyFile(fileFrontProxy),
 		// Pods, which it would wait for service accounts for, do not run here.
 		"--disable-admission-plugins=ServiceAccount",
 		"--shutdown-watch-termination-grace-period=1s",
-	)
+	}
+	return c.spec("kube-apiserver", programKubeAPIServer, append(args, c.options.KubeAPIServerArgs...)...)
 }
 
 // controllers are those whose work is visible without nodes: deletion of namespaces,
@@ -69,7 +71,7 @@ func (c components) kubeControllerManager() process.Spec {
 		"--kubeconfig="+kubeconfig, "--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig,
 		"--bind-address="+loopback, "--secure-port="+port(c.ports, PortKubeControllerManager),
 		"--tls-cert-file="+c.pki.CertFile(fileKubeAPIServer), "--tls-private-key-file="+c.pki.KeyFile(fileKubeAPIServer),
-		"--controllers="+controllers, "--use-service-account-credentials=true",
+		"--controllers="+strings.Join(append([]string{controllers}, c.options.Controllers...), ","), "--use-service-account-credentials=true",
 		// A quota that is older than our kinds are known is counted then, and not after
 		// five minutes.
 		"--resource-quota-sync-period=10s",
@@ -116,6 +118,10 @@ func (c components) slipway(v VCenter) process.Spec {
 		"--vcenter-datastore=/DC0/datastore/LocalDS_0", "--vcenter-network=/DC0/network/VM Network",
 		// Nobody else uses it.
 		"--vcenter-networks=*", "--vcenter-host-devices=*",
+		// Workload clusters of tests and of a development machine are on loopback, as all of this is.
+		"--workload-networks=127.0.0.0/8",
+		// There is no other replica that users could be sent to.
+		"--shutdown-delay-duration=0s",
 		"--vcenter-folder=/DC0/vm/slipway", "--vcenter-resource-pool=/DC0/host/DC0_C0/Resources",
 	}
 	if c.options.UnsafeNoFsync {

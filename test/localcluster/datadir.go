@@ -70,7 +70,7 @@ func (d dataDir) acquire() (release func(), err error) {
 		_ = f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			pid, _ := Running(string(d))
-			return nil, fmt.Errorf("an environment already runs in %s (process %d): end it with \"slipway-dev down --data-dir=%s\" first", d, pid, d)
+			return nil, fmt.Errorf("an environment already runs in %s (process %d): end it with \"slipway-dev down --data-dir=%s\" first", d, pid, ShellWord(string(d)))
 		}
 		return nil, fmt.Errorf("locking the data directory %s: %w", d, err)
 	}

@@ -4,14 +4,11 @@
 package localcluster
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
@@ -38,46 +34,12 @@ const (
 	inClusterManifest = "deploy/50-deployment.yaml"
 )
 
-// decode reads the objects of a YAML stream.
-func decode(data []byte) ([]*unstructured.Unstructured, error) {
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096)
-	var objects []*unstructured.Unstructured
-	for {
-		u := &unstructured.Unstructured{}
-		err := decoder.Decode(&u.Object)
-		if errors.Is(err, io.EOF) {
-			return objects, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("decoding a manifest: %w", err)
-		}
-		if len(u.Object) > 0 {
-			objects = append(objects, u)
-		}
-	}
-}
-
 // deployment returns artifacts/deploy as it holds on loopback: the APIServices trust
 // ca and go to port, by a Service that is only a name for 127.0.0.1.
 func deployment(ca []byte, port int) ([]*unstructured.Unstructured, error) {
-	names, err := fs.Glob(artifacts.Deploy, "deploy/*.yaml")
+	all, err := artifacts.Objects(func(file string) bool { return file == inClusterManifest })
 	if err != nil {
-		return nil, fmt.Errorf("listing the deployment: %w", err)
-	}
-	var all []*unstructured.Unstructured
-	for _, name := range names {
-		if name == inClusterManifest {
-			continue
-		}
-		data, err := artifacts.Deploy.ReadFile(name)
-		if err != nil {
-			return nil, fmt.Errorf("reading the deployment: %w", err)
-		}
-		objects, err := decode(data)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		all = append(all, objects...)
+		return nil, err
 	}
 	var objects, apiServices []*unstructured.Unstructured
 	for _, u := range all {

@@ -48,14 +48,14 @@ func TestDeploymentIsAdaptedToLoopback(t *testing.T) {
 	if kinds["Deployment"] != 0 {
 		t.Error("the Deployment is applied, but nothing here runs Pods")
 	}
-	want := []string{"v1alpha1.vm.slipway.dev", "v1alpha1.instancetype.slipway.dev"}
+	want := []string{"v1alpha1.vm.slipway.dev", "v1alpha1.instancetype.slipway.dev", "v1alpha1.cluster.slipway.dev"}
 	if diff := cmp.Diff(want, apiServices(objects)); diff != "" {
 		t.Errorf("APIServices (-want +got):\n%s", diff)
 	}
 }
 
 func TestQuickstartIsMadeOfKnownFields(t *testing.T) {
-	objects, err := decode(artifacts.Quickstart)
+	objects, err := artifacts.Decode(artifacts.Quickstart)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,14 +27,17 @@ type Options struct {
 	Ports ports.Set
 	// HostOnly leaves out the simulated vCenter and slipway-apiserver.
 	HostOnly bool
+	// Controllers are run by kube-controller-manager besides those whose work is visible
+	// without nodes, by their names for --controllers.
+	Controllers []string
 	// UnsafeNoFsync trades the safety of the data on a power failure for speed.
 	UnsafeNoFsync bool
 	// GuestBootDelay is how long a simulated guest takes from power on to its
 	// addresses. Zero leaves the default of the simulated vCenter.
 	GuestBootDelay time.Duration
-	// SlipwayArgs and VCenterArgs are added to the arguments of slipway-apiserver
-	// and of the simulated vCenter; they win over those set here.
-	SlipwayArgs, VCenterArgs []string
+	// SlipwayArgs, VCenterArgs and KubeAPIServerArgs are added to the arguments of
+	// slipway-apiserver, the simulated vCenter and kube-apiserver; they win over those set here.
+	SlipwayArgs, VCenterArgs, KubeAPIServerArgs []string
 	// Zones makes a zone of each of two clusters of every simulated vCenter: the objects
 	// default, second, third and so on.
 	Zones bool

@@ -125,14 +125,7 @@ func (c *Cluster) startHost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = c.progress.step("kube-apiserver", func() error {
-		p, err := c.launch(c.components.kubeAPIServer(c.etcd.Endpoint()))
-		if err != nil {
-			return err
-		}
-		return p.WaitFor(ctx, healthy(c.admin, "/readyz"))
-	})
-	if err != nil || c.options.HostOnly {
+	if err := c.startKubeAPIServer(ctx); err != nil || c.options.HostOnly {
 		return err
 	}
 	return c.progress.step("rights and API registration", func() error {
@@ -141,6 +134,16 @@ func (c *Cluster) startHost(ctx context.Context) error {
 			return err
 		}
 		return apply(ctx, c.admin, objects)
+	})
+}
+
+func (c *Cluster) startKubeAPIServer(ctx context.Context) error {
+	return c.progress.step("kube-apiserver", func() error {
+		p, err := c.launch(c.components.kubeAPIServer(c.etcd.Endpoint()))
+		if err != nil {
+			return err
+		}
+		return p.WaitFor(ctx, healthy(c.admin, "/readyz"))
 	})
 }
 
@@ -218,6 +221,11 @@ func (c *Cluster) startSlipway(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return c.waitAvailable(ctx, p)
+}
+
+// waitAvailable returns when kube-apiserver serves the API of Slipway, unless p ends before.
+func (c *Cluster) waitAvailable(ctx context.Context, p *process.Process) error {
 	return c.progress.step("APIs available", func() error {
 		objects, err := deployment(nil, 0)
 		if err != nil {

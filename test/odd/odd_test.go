@@ -103,12 +103,13 @@ func among(o oddity, of int) bool {
 
 // unused are kinds of which nobody makes odd ones beside others: the first say where all
 // machines are and what they are made from, and no machine names one; the others are
-// written by the server alone, make something else than machines, or only say when these
-// are powered.
+// written by the server alone, make something else than machines, only say when these
+// are powered, or are of clusters, whose nodes they are.
 var unused = []string{
 	"VCenter", "Zone", "ContentLibrary", "ControllerRevision", "VirtualMachineInstance", "VirtualMachineImageCache", "VirtualMachinePublishRequest",
 	"VirtualMachineGroup",
 	"VirtualMachineSnapshot",
+	"VirtualMachineTemplate", "SlipwayCluster", "Cluster", "Machine", "MachineSet", "MachineDeployment", "MachineHealthCheck", "MachineDrainRule",
 }
 
 // effect is what an accepted object asks for.

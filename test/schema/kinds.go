@@ -8,6 +8,7 @@ import "fmt"
 const (
 	machines = "vm.slipway.dev"
 	types    = "instancetype.slipway.dev"
+	clusters = "cluster.slipway.dev"
 )
 
 // Kind is one that is served.
@@ -37,6 +38,17 @@ const machine = `{"cpu":{"sockets":1},"memory":{"guest":"1Gi"},"volumes":[{"name
 const zone = `{"cluster":"a","folder":"a","storage":{"datastores":["a"],"classes":[{"name":"a","datastores":["a"]}]},
 	"networks":[{"name":"a","network":"a"}],"devices":[{"deviceName":"10de:1eb8"}]}`
 
+// member is a machine of a cluster; of is the kind of what it is made from, or is.
+func member(of string) string {
+	return `{"clusterName":"a","bootstrap":{"dataSecretName":"a"},"infrastructureRef":{"apiGroup":"vm.slipway.dev","kind":"` + of + `","name":"a"},
+	"readinessGates":[{"conditionType":"a"}],"taints":[{"key":"a","effect":"NoSchedule","propagation":"Always"}]}`
+}
+
+const selector = `{"matchLabels":{"a":"a"},"matchExpressions":[{"key":"a","operator":"In","values":["a"]}]}`
+
+// members are what makes machines.
+var members = `"spec":{"clusterName":"a","selector":` + selector + `,"template":{"metadata":{"labels":{"a":"a"}},"spec":` + member("VirtualMachineTemplate") + `}}`
+
 // Kinds are all that are served.
 var Kinds = []Kind{
 	{
@@ -56,6 +68,8 @@ var Kinds = []Kind{
 	{Group: machines, Name: "VirtualMachinePublishRequest", Resource: "virtualmachinepublishrequests", Status: true, Valid: `"spec":{"source":{"name":"a"},"target":{"contentLibrary":"a"}}`},
 	{Group: machines, Name: "VirtualMachineGroup", Resource: "virtualmachinegroups", Status: true, Valid: `"spec":{"bootOrder":[{"members":[{"name":"a"}]}],"placement":{"policy":"Apart","topology":"Zone"}}`},
 	{Group: machines, Name: "VirtualMachineSnapshot", Resource: "virtualmachinesnapshots", Status: true, Valid: `"spec":{"vmName":"a"}`},
+	{Group: machines, Name: "VirtualMachineTemplate", Resource: "virtualmachinetemplates", Valid: `"spec":{"template":{"spec":` + size + `}}`},
+	{Group: machines, Name: "SlipwayCluster", Resource: "slipwayclusters", Status: true, Valid: `"spec":{"controlPlaneEndpoint":{"host":"a","port":1},"zones":["a"]}`},
 	{Group: machines, Name: "Zone", Resource: "zones", Cluster: true, Status: true, Valid: `"spec":` + zone},
 	{Group: machines, Name: "VirtualMachineInstance", Resource: "virtualmachineinstances", Status: true, Valid: `"spec":` + size},
 	{Group: types, Name: "VirtualMachineInstancetype", Resource: "virtualmachineinstancetypes", Valid: `"spec":{"cpu":{"guest":1},"memory":{"guest":"1Gi"}}`},
@@ -63,6 +77,13 @@ var Kinds = []Kind{
 	{Group: types, Name: "VirtualMachinePreference", Resource: "virtualmachinepreferences", Valid: `"spec":{}`},
 	{Group: types, Name: "VirtualMachineClusterPreference", Resource: "virtualmachineclusterpreferences", Cluster: true, Valid: `"spec":{}`},
 	{Group: types, Name: "ControllerRevision", Resource: "controllerrevisions", Valid: `"revision":1,"data":{"apiVersion":"instancetype.slipway.dev/v1alpha1","kind":"VirtualMachineClusterPreference","metadata":{"name":"x"},"spec":{}}`},
+	{Group: clusters, Name: "Cluster", Resource: "clusters", Status: true, Valid: `"spec":{"clusterNetwork":{"pods":{"cidrBlocks":["10.0.0.0/8"]}},"infrastructureRef":{"apiGroup":"a","kind":"a","name":"a"}}`},
+	{Group: clusters, Name: "Machine", Resource: "machines", Status: true, Valid: `"spec":` + member("VirtualMachine")},
+	{Group: clusters, Name: "MachineSet", Resource: "machinesets", Status: true, Read: []string{"scale"}, Valid: members},
+	{Group: clusters, Name: "MachineDeployment", Resource: "machinedeployments", Status: true, Read: []string{"scale"}, Valid: members},
+	{Group: clusters, Name: "MachineHealthCheck", Resource: "machinehealthchecks", Status: true, Valid: `"spec":{"clusterName":"a","selector":` + selector + `,
+		"checks":{"unhealthyNodeConditions":[{"type":"a","status":"True","timeoutSeconds":1}],"unhealthyMachineConditions":[{"type":"a","status":"True","timeoutSeconds":1}]}}`},
+	{Group: clusters, Name: "MachineDrainRule", Resource: "machinedrainrules", Valid: `"spec":{"drain":{"behavior":"Drain"},"machines":[{"selector":` + selector + `}],"pods":[{"selector":` + selector + `}]}`},
 }
 
 // Base is the path of the group and version.

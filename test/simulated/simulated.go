@@ -17,7 +17,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -31,35 +30,22 @@ import (
 // Patience bounds every wait for what happens by itself.
 const Patience = 2 * time.Minute
 
-// asVCenter makes the test program a simulated vCenter, in the state directory that it
-// names.
-const asVCenter = "SLIPWAY_TEST_VCENTER_DIR"
-
-// APIVersionOf is the environment variable with the API version of the simulated
-// vCenters that are started from then on; its own without.
-const APIVersionOf = "SLIPWAY_TEST_VCENTER_API"
-
-// ClustersOf is the environment variable with the number of clusters of the simulated
-// vCenters that are started from then on; one without.
-const ClustersOf = "SLIPWAY_TEST_VCENTER_CLUSTERS"
-
-// bootDelayOf names the time that its guests take to boot.
-const bootDelayOf = "SLIPWAY_TEST_GUEST_BOOT_DELAY"
+// asVCenter is the environment variable that makes the test program a simulated vCenter
+// with the options that it holds.
+const asVCenter = "SLIPWAY_TEST_VCENTER"
 
 // Main runs the tests, or the simulated vCenter of one of them. It does not return.
 func Main(m *testing.M) {
-	dir := os.Getenv(asVCenter)
-	if dir == "" {
+	given := os.Getenv(asVCenter)
+	if given == "" {
 		os.Exit(m.Run())
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	bootDelay, err := time.ParseDuration(os.Getenv(bootDelayOf))
-	clusters, _ := strconv.Atoi(os.Getenv(ClustersOf)) // 0 is as many as usual
+	var options vcenter.Options
+	err := json.Unmarshal([]byte(given), &options)
 	if err == nil {
-		err = vcenter.Run(ctx, vcenter.Options{
-			StateDir: dir, ReadyFile: readyFile(dir), GuestBootDelay: bootDelay, ControlListen: "127.0.0.1:0", APIVersion: os.Getenv(APIVersionOf), Clusters: clusters,
-		})
+		err = vcenter.Run(ctx, options)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -68,20 +54,22 @@ func Main(m *testing.M) {
 	os.Exit(0)
 }
 
-func readyFile(dir string) string { return filepath.Join(dir, "ready.json") }
-
 // Start starts a simulated vCenter that stops with the test.
-func Start(t testing.TB) vcenter.Ready {
-	t.Helper()
-	return StartWithGuests(t, 50*time.Millisecond)
-}
-
-// StartWithGuests starts one whose guests take a time to boot.
-func StartWithGuests(t testing.TB, bootDelay time.Duration) vcenter.Ready {
+func Start(t testing.TB, changes ...func(*vcenter.Options)) vcenter.Ready {
 	t.Helper()
 	dir := t.TempDir()
+	options := vcenter.Options{
+		StateDir: dir, ReadyFile: filepath.Join(dir, "ready.json"), GuestBootDelay: 50 * time.Millisecond, ControlListen: "127.0.0.1:0",
+	}
+	for _, change := range changes {
+		change(&options)
+	}
+	given, err := json.Marshal(options)
+	if err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
-	cmd.Env = append(os.Environ(), asVCenter+"="+dir, bootDelayOf+"="+bootDelay.String())
+	cmd.Env = append(os.Environ(), asVCenter+"="+string(given))
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -104,7 +92,7 @@ func StartWithGuests(t testing.TB, bootDelay time.Duration) vcenter.Ready {
 			t.Fatal("the simulated vCenter ended")
 		default:
 		}
-		content, err := os.ReadFile(readyFile(dir))
+		content, err := os.ReadFile(options.ReadyFile)
 		return err == nil && json.Unmarshal(content, &ready) == nil
 	})
 	return ready

@@ -9,11 +9,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
@@ -29,6 +29,10 @@ const (
 
 func TestAStoreThatIsLostIsMadeAgainFromVSphere(t *testing.T) {
 	s := start(t)
+	if err := s.Apply(t.Context(), catalogue.Manifests(teamA)); err != nil {
+		t.Fatal(err)
+	}
+	s.group(teamA)
 	s.fill(teamA, each)
 	s.fill(teamB, each)
 	s.ready(2*each, teamA, teamB)
@@ -52,6 +56,7 @@ func TestAStoreThatIsLostIsMadeAgainFromVSphere(t *testing.T) {
 		}
 		return err
 	})
+	grouped := s.groups(teamA)
 	objects, machines := s.ready(2*each, teamA, teamB), s.inventory()
 
 	s.lose()
@@ -66,26 +71,19 @@ func TestAStoreThatIsLostIsMadeAgainFromVSphere(t *testing.T) {
 		return err
 	})
 	s.forbidden()
-	if out, err := s.virtctl("", "recover", "--all", "-A", "--dry-run"); err != nil || strings.Count(out, "created (server dry run)") != 2*each {
+	if out, err := s.virtctl("", "recover", "--all", "-A", "--dry-run"); err != nil || strings.Count(out, "created (server dry run)") != 2*each+len(grouped) {
 		t.Fatalf("dry run: %v\n%s", err, out)
 	}
 	if list, err := s.api.VmV1alpha1().VirtualMachines("").List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) != 0 {
 		t.Fatalf("%d virtual machines after a dry run, error %v", len(list.Items), err)
 	}
 
-	// Killed in the middle: virtctl in one namespace, the server in the other.
-	s.killed(func(cmd *exec.Cmd) error { return cmd.Process.Kill() }, "recover", "--all", "-n", teamA)
-	s.killed(func(*exec.Cmd) error { return s.KillSlipway() }, "recover", "--all", "-n", teamB)
-	if err := s.RestartSlipway(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	s.eventually("the rest is recovered", func(context.Context) error {
-		_, err := s.virtctl("", "recover", "--all", "-A")
-		return err
-	})
-
+	s.recover()
 	if diff := cmp.Diff(objects, s.ready(2*each, teamA, teamB)); diff != "" {
 		t.Errorf("virtual machines (-before +after):\n%s", diff)
+	}
+	if diff := cmp.Diff(grouped, s.groups(teamA)); diff != "" {
+		t.Errorf("groups (-before +after):\n%s", diff)
 	}
 	s.restart() // Nothing is left of what was remembered, and all is looked at anew.
 	s.ready(2*each, teamA, teamB)
@@ -104,6 +102,24 @@ func TestAStoreThatIsLostIsMadeAgainFromVSphere(t *testing.T) {
 			return fmt.Errorf("it is %s", m.Power)
 		}
 		return nil
+	})
+}
+
+// recover makes all again, and is killed again and again.
+func (s *scene) recover() {
+	s.Helper()
+	// virtctl is killed after each thing that it makes for one VM, and then among many.
+	virtctl := func(cmd *exec.Cmd) error { return cmd.Process.Kill() }
+	s.killed(1, virtctl, "recover", "-n", teamA, keeper)
+	s.killed(1, virtctl, "recover", "-n", teamA, keeper)
+	s.killed(5, virtctl, "recover", "--all", "-n", teamA)
+	s.killed(5, func(*exec.Cmd) error { return s.KillSlipway() }, "recover", "--all", "-n", teamB)
+	if err := s.RestartSlipway(s.Context()); err != nil {
+		s.Fatal(err)
+	}
+	s.eventually("the rest is recovered", func(context.Context) error {
+		_, err := s.virtctl("", "recover", "--all", "-A")
+		return err
 	})
 }
 
@@ -160,10 +176,9 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]
 	}
 }
 
-// killed runs virtctl and kills something when it has recovered some virtual machines.
-func (s *scene) killed(kill func(*exec.Cmd) error, args ...string) {
+// killed runs virtctl and kills something when it has made some objects.
+func (s *scene) killed(some int, kill func(*exec.Cmd) error, args ...string) {
 	s.Helper()
-	const some = 5
 	cmd := s.command("", args...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -185,61 +200,61 @@ func (s *scene) killed(kill func(*exec.Cmd) error, args ...string) {
 	}
 }
 
-func TestARestoredStoreIsBroughtUpToDate(t *testing.T) {
+// What is typed is what docs/operations.md says.
+func TestARestoredStoreDestroysNothingMakesNothingTwiceAndIsBroughtUpToDate(t *testing.T) {
 	s := start(t)
 	const machines = 3
-	s.fill(teamA, machines)
-	s.ready(machines, teamA)
-	snapshot := filepath.Join(s.dir, "snapshot.db")
-	s.etcd("snapshot", snapshot)
-	vms := s.api.VmV1alpha1().VirtualMachines(teamA)
-	// Each of these changes the generation.
-	for _, args := range [][]string{{"stop", "web-00", "--mode", "Hard"}, {"stop", "web-01", "--mode", "Hard"}} {
-		if out, err := s.virtctl("", append([]string{"-n", teamA}, args...)...); err != nil {
-			t.Fatal(out, err)
-		}
+	if err := s.Apply(t.Context(), catalogue.Manifests(teamA)); err != nil {
+		t.Fatal(err)
 	}
-	s.eventually("two are off", func(ctx context.Context) error {
-		for _, name := range []string{"web-00", "web-01"} {
-			vm, err := vms.Get(ctx, name, metav1.GetOptions{})
-			if err != nil || vm.Status.PowerState != vmv1alpha1.PoweredOff {
-				return fmt.Errorf("%s: %v", name, err)
-			}
-		}
-		return nil
-	})
+	for i := range machines {
+		s.create(teamA, fmt.Sprintf("web-%02d", i), "")
+	}
+	s.ready(machines, teamA)
+	s.follow(s.documented("### Backup"))
+
+	s.since()
+	vms := s.api.VmV1alpha1().VirtualMachines(teamA)
 	objects, before := s.ready(machines, teamA), s.inventory()
 
-	if err := s.KillSlipway(); err != nil {
-		t.Fatal(err)
+	restore := s.documented("### Restore")
+	released := len(restore) - 1
+	s.follow(restore[:released])
+	if list, err := vms.List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) != machines {
+		t.Errorf("%d virtual machines are served before the release, %v; want %d", len(list.Items), err, machines)
 	}
-	s.etcd("restore", snapshot)
-	s.etcd("release")
-	if err := s.RestartSlipway(t.Context()); err != nil {
-		t.Fatal(err)
+	if out, err := s.virtctl("", "recover", "-A"); err == nil {
+		t.Errorf("the controllers run before the release: %s", out)
 	}
-	s.eventually("two are older than their records", func(ctx context.Context) error {
-		for _, name := range []string{"web-00", "web-01"} {
-			vm, err := vms.Get(ctx, name, metav1.GetOptions{})
-			if err != nil {
-				return err
-			}
-			if c := conditions.Find(vm.Status.Conditions, vmv1alpha1.ConditionBackupUpToDate); c == nil || c.Reason != vmv1alpha1.ReasonRecordNewer {
-				return fmt.Errorf("%s: %+v", name, c)
-			}
+	s.follow(restore[released:])
+	s.eventually("one is older than its record, and one is missing", func(ctx context.Context) error {
+		older, err := vms.Get(ctx, "web-00", metav1.GetOptions{})
+		if err != nil {
+			return err
 		}
-		return nil
+		if c := conditions.Find(older.Status.Conditions, vmv1alpha1.ConditionBackupUpToDate); c == nil || c.Reason != vmv1alpha1.ReasonRecordNewer {
+			return fmt.Errorf("web-00: %+v", c)
+		}
+		missing, err := vms.Get(ctx, "web-01", metav1.GetOptions{})
+		if err == nil && missing.Status.PrintableStatus != "Missing" {
+			err = fmt.Errorf("web-01 is %s", missing.Status.PrintableStatus)
+		}
+		return err
 	})
 	if diff := cmp.Diff(before, s.inventory()); diff != "" {
 		t.Errorf("an older store has changed VMs (-before +after):\n%s", diff)
 	}
-	if out, err := s.virtctl("", "recover", "-A"); err != nil || strings.Count(out, " Older ") != 2 {
-		t.Errorf("listed: %v\n%s", err, out)
-	}
-	if out, err := s.virtctl("", "recover", "--all", "-A"); err != nil || strings.Count(out, " updated\n") != 2 {
+	s.eventually("what differs is listed", func(context.Context) error {
+		out, err := s.virtctl("", "recover", "-A")
+		if err == nil && (strings.Count(out, " Older ") != 1 || strings.Count(out, " Missing ") != 1) {
+			err = fmt.Errorf("listed: %s", out)
+		}
+		return err
+	})
+	if out, err := s.virtctl("", "recover", "--all", "-A"); err != nil || strings.Count(out, " updated\n") != 1 || strings.Count(out, " created\n") != 1 {
 		t.Errorf("recovered: %v\n%s", err, out)
 	}
-	if diff := cmp.Diff(objects, s.ready(machines, teamA)); diff != "" {
+	if diff := cmp.Diff(objects, s.readyBut("web-01", machines, teamA)); diff != "" {
 		t.Errorf("virtual machines (-before +after):\n%s", diff)
 	}
 	after := s.inventory()
@@ -248,13 +263,30 @@ func TestARestoredStoreIsBroughtUpToDate(t *testing.T) {
 			t.Errorf("%s was %+v, and is %+v", id, m, after[id])
 		}
 	}
+	if len(after) != len(before) {
+		t.Errorf("vCenter had %d VMs, and has %d", len(before), len(after))
+	}
 }
 
-// etcd runs slipway-apiserver etcd on the data of the server.
-func (s *scene) etcd(args ...string) {
+// since switches one virtual machine off, deletes one and makes one.
+func (s *scene) since() {
 	s.Helper()
-	args = append([]string{"etcd", "--data-dir=" + s.SlipwayDataDir()}, args...)
-	if out, err := exec.CommandContext(s.Context(), filepath.Join(s.bin, "slipway-apiserver"), args...).CombinedOutput(); err != nil {
-		s.Fatalf("slipway-apiserver %s: %v\n%s", strings.Join(args, " "), err, out)
+	vms := s.api.VmV1alpha1().VirtualMachines(teamA)
+	if out, err := s.virtctl("", "-n", teamA, "stop", "web-00", "--mode", "Hard"); err != nil {
+		s.Fatal(out, err)
 	}
+	if err := vms.Delete(s.Context(), "web-01", metav1.DeleteOptions{}); err != nil {
+		s.Fatal(err)
+	}
+	s.create(teamA, "since", "")
+	s.eventually("one is off, and one is gone", func(ctx context.Context) error {
+		off, err := vms.Get(ctx, "web-00", metav1.GetOptions{})
+		if err != nil || off.Status.PowerState != vmv1alpha1.PoweredOff {
+			return fmt.Errorf("web-00: %v", err)
+		}
+		if _, err := vms.Get(ctx, "web-01", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("web-01: %v", err)
+		}
+		return nil
+	})
 }

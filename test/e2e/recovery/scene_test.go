@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,8 +41,10 @@ type scene struct {
 	host     kubernetes.Interface
 }
 
+// start lets a test run in an environment of its own, beside the others.
 func start(t *testing.T) *scene {
 	t.Helper()
+	t.Parallel()
 	bin, err := filepath.Abs("../../../bin")
 	if err != nil {
 		t.Fatal(err)
@@ -91,18 +94,75 @@ func (s *scene) fill(namespace string, machines int) {
 		s.Fatal(err)
 	}
 	for i := range machines {
-		vm := &vmv1alpha1.VirtualMachine{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("web-%02d", i), Labels: map[string]string{"app": "web"}},
-			Spec: vmv1alpha1.VirtualMachineSpec{
-				Instancetype: &vmv1alpha1.InstancetypeMatcher{Name: catalogue.Small, Kind: "VirtualMachineInstancetype"},
-				Preference:   &vmv1alpha1.PreferenceMatcher{Name: catalogue.Linux, Kind: "VirtualMachinePreference"},
-				Image:        &vmv1alpha1.VirtualMachineImageRef{Name: catalogue.Item},
-			},
+		name, group := fmt.Sprintf("web-%02d", i), ""
+		if slices.Contains(members, name) {
+			group = shop
 		}
-		if _, err := s.api.VmV1alpha1().VirtualMachines(namespace).Create(s.Context(), vm, metav1.CreateOptions{}); err != nil {
-			s.Fatal(err)
-		}
+		s.create(namespace, name, group)
 	}
+}
+
+// create makes a virtual machine, which is a member of a group if one is named.
+func (s *scene) create(namespace, name, group string) {
+	s.Helper()
+	vm := &vmv1alpha1.VirtualMachine{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app": "web"}},
+		Spec: vmv1alpha1.VirtualMachineSpec{
+			Instancetype: &vmv1alpha1.InstancetypeMatcher{Name: catalogue.Small, Kind: "VirtualMachineInstancetype"},
+			Preference:   &vmv1alpha1.PreferenceMatcher{Name: catalogue.Linux, Kind: "VirtualMachinePreference"},
+			Image:        &vmv1alpha1.VirtualMachineImageRef{Name: catalogue.Item}, GroupName: group,
+		},
+	}
+	if _, err := s.api.VmV1alpha1().VirtualMachines(namespace).Create(s.Context(), vm, metav1.CreateOptions{}); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// shop is a group with members, and site a group with it.
+const shop, site = "shop", "site"
+
+// keeper is the member that keeps both.
+const keeper = "web-01"
+
+var members = []string{"web-02", keeper}
+
+// group makes the groups of a namespace.
+func (s *scene) group(namespace string) {
+	s.Helper()
+	const manifest = `
+apiVersion: vm.slipway.dev/v1alpha1
+kind: VirtualMachineGroup
+metadata: {namespace: %[1]s, name: site, labels: {app: site}}
+spec: {powerState: PoweredOn, bootOrder: [{members: [{kind: VirtualMachineGroup, name: shop}]}]}
+---
+apiVersion: vm.slipway.dev/v1alpha1
+kind: VirtualMachineGroup
+metadata: {namespace: %[1]s, name: shop}
+spec: {groupName: site, bootOrder: [{members: [{name: %[2]s}], waitFor: Ready, waitTimeoutSeconds: 600}, {members: [{name: %[3]s}], powerOnDelaySeconds: 1}]}
+`
+	if err := s.Apply(s.Context(), fmt.Appendf(nil, manifest, namespace, members[0], members[1])); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// groups are those of a namespace, when they are Ready, by what is to be the same afterwards.
+func (s *scene) groups(namespace string) map[string]vmv1alpha1.VirtualMachineGroupSpec {
+	s.Helper()
+	out := map[string]vmv1alpha1.VirtualMachineGroupSpec{}
+	s.eventually("the groups are ready", func(ctx context.Context) error {
+		for _, name := range []string{shop, site} {
+			g, err := s.api.VmV1alpha1().VirtualMachineGroups(namespace).Get(ctx, name, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			if !conditions.IsTrue(g.Status.Conditions, vmv1alpha1.ConditionReady) {
+				return fmt.Errorf("%s: %+v", name, g.Status.Conditions)
+			}
+			out[name+" "+g.Labels["app"]] = g.Spec
+		}
+		return nil
+	})
+	return out
 }
 
 // object is what of a virtual machine must be the same afterwards.
@@ -117,6 +177,12 @@ type object struct {
 // returns them by namespace and name.
 func (s *scene) ready(machines int, namespaces ...string) map[string]object {
 	s.Helper()
+	return s.readyBut("", machines, namespaces...)
+}
+
+// readyBut is ready but for the virtual machine of a name.
+func (s *scene) readyBut(but string, machines int, namespaces ...string) map[string]object {
+	s.Helper()
 	out := map[string]object{}
 	s.eventually(fmt.Sprintf("%d virtual machines are ready and recorded", machines), func(ctx context.Context) error {
 		clear(out)
@@ -127,6 +193,9 @@ func (s *scene) ready(machines int, namespaces ...string) map[string]object {
 			}
 			for i := range list.Items {
 				vm := &list.Items[i]
+				if vm.Name == but {
+					continue
+				}
 				for _, kind := range []string{vmv1alpha1.ConditionReady, vmv1alpha1.ConditionBackupUpToDate} {
 					if c := conditions.Find(vm.Status.Conditions, kind); c == nil || c.Status != metav1.ConditionTrue {
 						return fmt.Errorf("%s/%s: %s is %+v", namespace, vm.Name, kind, c)

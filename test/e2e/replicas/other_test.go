@@ -32,9 +32,9 @@ func (s *scene) other() *other {
 // another starts one with a name.
 func (s *scene) another(name string) *other {
 	s.Helper()
-	host, port := freeAddress(s.T)
+	port := freePort(s.T)
 	o := &other{
-		scene: s, direct: s.direct("https://" + net.JoinHostPort(host, port)),
+		scene: s, direct: s.direct("https://" + net.JoinHostPort("127.0.0.1", port)),
 		spec: process.Spec{
 			Name: name, Path: filepath.Join(s.bin, slipway), Args: append(s.arguments(slipway), "--secure-port="+port),
 			LogFile: filepath.Join(localcluster.LogDir(s.dir), name+".log"),

@@ -28,6 +28,7 @@ const controllersLease = "slipway-controllers"
 // The replica that chooses zones asks vCenters that others take care of; what it chooses is
 // made by these. When it dies another one chooses.
 func TestVirtualMachinesArePlacedInVCentersOfOtherReplicas(t *testing.T) {
+	t.Parallel()
 	s := newSceneWith(t, func(o *localcluster.Options) { o.Zones, o.VCenters = true, 3 },
 		"--etcd-servers="+members(t), "--etcd-unsafe-no-fsync=false")
 	replicas := s.three()
@@ -37,15 +38,16 @@ func TestVirtualMachinesArePlacedInVCentersOfOtherReplicas(t *testing.T) {
 	for _, vcenter := range vcenterOf {
 		leases["slipway-vcenter-"+vcenter] = vcenter
 	}
-	holders := s.spread(leases, replicas)
-	chooser := s.holds(controllersLease, replicas)
-	others := 0
-	for _, holder := range holders {
-		if holder != chooser {
-			others++
+	holders, chooser := s.spread(leases, replicas), s.holds(controllersLease, replicas)
+	if !sharedWith(holders, chooser) && chooser == 0 {
+		// The first was alone for so long, as it is on a busy machine, that it took all. When it stops it
+		// gives them back, to two that run.
+		if err := s.RestartSlipway(t.Context()); err != nil {
+			t.Fatal(err)
 		}
+		holders, chooser = s.spread(leases, replicas), s.holds(controllersLease, replicas)
 	}
-	if others == 0 {
+	if !sharedWith(holders, chooser) {
 		t.Fatalf("the replica that chooses takes care of all vCenters: %v", holders)
 	}
 	client := s.client(replicas[chooser].direct)
@@ -75,6 +77,16 @@ func TestVirtualMachinesArePlacedInVCentersOfOtherReplicas(t *testing.T) {
 	s.readyOn(client, names...)
 	s.in(client, vcenterOf, names...)
 	t.Logf("replica %d chose, and %d does now", chooser, s.holds(controllersLease, left))
+}
+
+// sharedWith tells whether replicas other than one hold Leases, too.
+func sharedWith(holders map[string]int, one int) bool {
+	for _, holder := range holders {
+		if holder != one {
+			return true
+		}
+	}
+	return false
 }
 
 // showsConsoles wants consoles and pictures of virtual machines, whoever takes care of them.

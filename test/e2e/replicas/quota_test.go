@@ -27,6 +27,7 @@ import (
 // Each replica has its own view of the quota, and what one has charged the others may not
 // have seen.
 func TestRequestsToThreeReplicasCannotOverrunAQuota(t *testing.T) {
+	t.Parallel()
 	etcd, err := embeddedetcd.Start(t.Context(), embeddedetcd.Options{Dir: t.TempDir(), UnsafeNoFsync: true})
 	if err != nil {
 		t.Fatal(err)

@@ -8,10 +8,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,22 +22,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/test/localcluster/ports"
 )
 
-// freeAddress is one on which nobody listens.
-func freeAddress(t *testing.T) (host, port string) {
+// freePort is one on which nobody listens.
+func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	chosen, err := ports.Load(filepath.Join(t.TempDir(), "ports"), nil, slipway)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close() }()
-	host, port, _ = net.SplitHostPort(l.Addr().String())
-	return host, port
+	return strconv.Itoa(chosen[slipway])
 }
 
 // A process that was stopped knows nothing of the replica that took its Lease.
 func TestF2AReplicaThatWasStoppedDoesNothingWhenItWakes(t *testing.T) {
+	t.Parallel()
 	etcd, err := embeddedetcd.Start(t.Context(), embeddedetcd.Options{Dir: t.TempDir(), UnsafeNoFsync: true})
 	if err != nil {
 		t.Fatal(err)
@@ -83,6 +83,7 @@ func TestF2AReplicaThatWasStoppedDoesNothingWhenItWakes(t *testing.T) {
 // With the embedded etcd nobody can take the place of the process: it goes on when it
 // has proved that it holds the Lease.
 func TestF2AProcessThatWasStoppedAloneGoesOn(t *testing.T) {
+	t.Parallel()
 	s := newScene(t)
 	s.make("alone")
 	pid := s.PID(slipway)
@@ -103,8 +104,10 @@ func TestF2AProcessThatWasStoppedAloneGoesOn(t *testing.T) {
 }
 
 func TestF7AHostClusterThatIsAwayEndsNothing(t *testing.T) {
+	t.Parallel()
 	s := newScene(t)
 	s.make("busy", "waiting")
+	s.makeTyped("typed", "small", "large")
 	pid, direct := s.PID(slipway), s.client(s.direct(""))
 	offs := s.calls("PowerOffVM_Task")
 	s.order(http.MethodPut, "/taskdelay?method=PowerOffVM_Task&ms=20000", nil)
@@ -126,6 +129,10 @@ func TestF7AHostClusterThatIsAwayEndsNothing(t *testing.T) {
 		return nil
 	})
 	s.powerOff(direct, "waiting")
+	// What a size is judged by is in the server's own store.
+	for _, patch := range []string{`{"spec":{"guestID":"debian12_64Guest"}}`, `{"spec":{"instancetype":{"name":"large"}}}`} {
+		s.patch(direct, "typed", patch)
+	}
 	s.powered("busy", vimtypes.VirtualMachinePowerStatePoweredOff)
 	if n := s.calls("PowerOffVM_Task") - offs; n != 1 {
 		t.Errorf("%d power offs were started, want the one of before the Lease ran out", n)
@@ -144,6 +151,7 @@ func TestF7AHostClusterThatIsAwayEndsNothing(t *testing.T) {
 }
 
 func TestF7AStartWaitsForTheHostCluster(t *testing.T) {
+	t.Parallel()
 	s := newScene(t)
 	s.make("old")
 	if err := s.KillSlipway(); err != nil {
@@ -181,6 +189,7 @@ func TestF7AStartWaitsForTheHostCluster(t *testing.T) {
 }
 
 func TestF7AServerThatWaitsForTheHostClusterCanBeStopped(t *testing.T) {
+	t.Parallel()
 	s := newScene(t)
 	if err := s.KillSlipway(); err != nil {
 		t.Fatal(err)
@@ -214,14 +223,14 @@ func (s *scene) endsCleanly() {
 }
 
 func TestAStopIsCleanAndTheNextStartTakesTheLease(t *testing.T) {
+	t.Parallel()
 	s := newScene(t)
 	s.make("kept")
 	before := s.holder()
 
-	_, port := freeAddress(t)
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
-	second := exec.CommandContext(ctx, filepath.Join(s.bin, slipway), append(s.arguments(slipway), "--secure-port="+port)...)
+	second := exec.CommandContext(ctx, filepath.Join(s.bin, slipway), append(s.arguments(slipway), "--secure-port="+freePort(t))...)
 	var out bytes.Buffer
 	second.Stdout, second.Stderr = &out, &out
 	var exit *exec.ExitError

@@ -210,6 +210,23 @@ func (s *scene) apply(names ...string) {
 	}
 }
 
+// makeTyped makes a running virtual machine whose size is captured from the first of these
+// instance types, of which the nth has n CPUs.
+func (s *scene) makeTyped(name string, instancetypes ...string) {
+	s.Helper()
+	var manifest string
+	for i, instancetype := range instancetypes {
+		manifest += fmt.Sprintf("apiVersion: instancetype.slipway.dev/v1alpha1\nkind: VirtualMachineInstancetype\nmetadata: {name: %s, namespace: default}\n"+
+			"spec:\n  cpu: {guest: %d}\n  memory: {guest: 1Gi}\n---\n", instancetype, i+1)
+	}
+	manifest += fmt.Sprintf("apiVersion: vm.slipway.dev/v1alpha1\nkind: VirtualMachine\nmetadata: {name: %s, namespace: default}\n"+
+		"spec:\n  instancetype: {name: %s, kind: VirtualMachineInstancetype}\n  image: {name: photon-5}\n", name, instancetypes[0])
+	if err := s.Apply(s.Context(), []byte(manifest)); err != nil {
+		s.Fatal(err)
+	}
+	s.ready(name)
+}
+
 // applyOn makes one in a zone, of the image that apply or image has made.
 func (s *scene) applyOn(client versioned.Interface, name, zone string) {
 	s.Helper()
@@ -250,9 +267,14 @@ func (s *scene) readyOn(client versioned.Interface, names ...string) {
 // powerOff asks for it.
 func (s *scene) powerOff(client versioned.Interface, name string) {
 	s.Helper()
-	patch := []byte(`{"spec":{"powerState":"PoweredOff","powerOffMode":"Hard"}}`)
-	s.eventually("powering "+name+" off is accepted", func() error {
-		_, err := client.VmV1alpha1().VirtualMachines(namespace).Patch(s.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
+	s.patch(client, name, `{"spec":{"powerState":"PoweredOff","powerOffMode":"Hard"}}`)
+}
+
+// patch changes a virtual machine as soon as the server takes it.
+func (s *scene) patch(client versioned.Interface, name, patch string) {
+	s.Helper()
+	s.eventually(fmt.Sprintf("%s of %s is accepted", patch, name), func() error {
+		_, err := client.VmV1alpha1().VirtualMachines(namespace).Patch(s.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 		return err
 	})
 }

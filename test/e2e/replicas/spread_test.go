@@ -31,6 +31,7 @@ func (s *scene) powerCalls(n int) string {
 // Three replicas take care of three vCenters with their virtual machines. One replica dies, and
 // its vCenters go to those that are left.
 func TestVCentersSpreadOverReplicas(t *testing.T) {
+	t.Parallel()
 	s := newSceneWith(t, func(o *localcluster.Options) { o.Zones, o.VCenters = true, 3 },
 		"--etcd-servers="+members(t), "--etcd-unsafe-no-fsync=false")
 	// The first zone of each vCenter, by the Lease of the vCenter.

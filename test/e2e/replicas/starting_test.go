@@ -4,7 +4,9 @@
 package replicas
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -43,7 +45,9 @@ func (s *scene) hostThatHolds() (letGo func()) {
 	}
 	held := make(chan struct{})
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(host) }, Transport: transport, FlushInterval: -1}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	// Watches that begin while the server is closed would keep it from closing.
+	ctx, cancel := context.WithCancel(context.Background())
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/api/v1/namespaces/kube-system/configmaps" { // a list or a watch
 			select {
 			case <-held:
@@ -53,7 +57,9 @@ func (s *scene) hostThatHolds() (letGo func()) {
 		}
 		proxy.ServeHTTP(w, r)
 	}))
-	s.Cleanup(func() { server.CloseClientConnections(); server.Close() })
+	server.Config.BaseContext = func(net.Listener) context.Context { return ctx }
+	server.Start()
+	s.Cleanup(func() { cancel(); server.Close() })
 	through := clientcmdapi.NewConfig()
 	through.Clusters["host"] = &clientcmdapi.Cluster{Server: server.URL}
 	through.Contexts["host"], through.CurrentContext = &clientcmdapi.Context{Cluster: "host"}, "host"
@@ -66,6 +72,7 @@ func (s *scene) hostThatHolds() (letGo func()) {
 // The server listens when it has waited a moment for the authorities of users: who comes
 // before it knows them is somebody, and not system:anonymous.
 func TestF1NobodyIsRefusedBeforeTheAuthoritiesAreRead(t *testing.T) {
+	t.Parallel()
 	const list = "/apis/vm.slipway.dev/v1alpha1/namespaces/default/virtualmachines"
 	s := newScene(t)
 	direct := s.direct("")

@@ -163,6 +163,7 @@ func (s *scene) refuses(o *other, reason string) (id string) {
 // Two replicas share an etcd that gets another volume under them, then a copy of its own of
 // before, which is accepted in the end.
 func TestF3TwoReplicasServeNoStoreThatIsReplacedUnderThem(t *testing.T) {
+	t.Parallel()
 	etcd := newStore(t)
 	s := newScene(t, "--etcd-servers="+etcd.etcd.Endpoint(), "--etcd-unsafe-no-fsync=false")
 	s.make("kept")

@@ -97,6 +97,7 @@ func (s *scene) password(password string) {
 // A server that was started without a vCenter is told of one, of another password, of
 // other certificates and of a wrong vCenter, and is never restarted.
 func TestTheVCenterIsTheOneThatItsObjectDescribes(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, withoutFlags...)
 	pid := s.PID(slipway)
 	s.apply("first")
@@ -202,6 +203,7 @@ func (s *scene) goes() {
 
 // The flags describe the vCenter until an object does, and again when it does no more.
 func TestAVCenterTakesThePlaceOfTheFlagsAndGivesItBack(t *testing.T) {
+	t.Parallel()
 	s := newScene(t)
 	s.make("first")
 	vms := s.client(s.RestConfig()).VmV1alpha1().VirtualMachines(namespace)
@@ -229,6 +231,7 @@ func TestAVCenterTakesThePlaceOfTheFlagsAndGivesItBack(t *testing.T) {
 
 // The password is changed in vCenter first, then a session ends, then the Secret follows.
 func TestAPasswordIsRotatedWhileVMsRun(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, withoutFlags...)
 	pid := s.PID(slipway)
 	s.describe()

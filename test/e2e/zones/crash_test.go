@@ -19,6 +19,7 @@ import (
 // A server is killed when status has the zone and nothing is made. What has been chosen is
 // then the worse choice, and stands.
 func TestACreateThatWasNotBegunIsMadeOnceInTheZoneThatWasChosen(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, 1)
 	s.zonesReady("default", "second")
 	// The first call of a create.

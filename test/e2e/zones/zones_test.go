@@ -231,6 +231,7 @@ func (s *scene) must(err error) {
 }
 
 func TestVirtualMachinesAreSpreadOverZonesOfSeveralVCenters(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, 2)
 	pid := s.PID(slipway)
 	s.zonesReady("default", "second", "third", "fourth")

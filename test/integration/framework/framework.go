@@ -30,7 +30,7 @@ const (
 
 // Server is a running slipway-apiserver without a host cluster.
 type Server struct {
-	config *rest.Config
+	config, inProcess *rest.Config
 }
 
 // StartStandalone starts a server with an empty store.
@@ -50,9 +50,9 @@ func StartStandaloneIn(t testing.TB, dir string, options ...func(*app.Options)) 
 
 // StartStandaloneUntil is StartStandaloneIn for tests that stop the server themselves.
 // stop waits until everything has stopped and may be called again.
-func StartStandaloneUntil(t testing.TB, dir string) (s *Server, stop func()) {
+func StartStandaloneUntil(t testing.TB, dir string, options ...func(*app.Options)) (s *Server, stop func()) {
 	t.Helper()
-	s, stop = startStandalone(t, dir)
+	s, stop = startStandalone(t, dir, options...)
 	t.Cleanup(stop)
 	return s, stop
 }
@@ -91,7 +91,7 @@ func startStandalone(t testing.TB, dir string, options ...func(*app.Options)) (*
 			t.Errorf("the server ended with: %v", err)
 		}
 	}
-	s := &Server{config: config}
+	s := &Server{config: config, inProcess: server.InProcessConfig()}
 	if err := waitReady(ctx, s); err != nil {
 		stop()
 		t.Fatalf("the server did not become ready: %v", err)
@@ -123,6 +123,13 @@ func waitReady(ctx context.Context, s *Server) error {
 // of requests.
 func (s *Server) Config() *rest.Config {
 	c := rest.CopyConfig(s.config)
+	c.QPS = -1
+	return c
+}
+
+// InProcessConfig reaches the server as its own controllers do, as Config otherwise.
+func (s *Server) InProcessConfig() *rest.Config {
+	c := rest.CopyConfig(s.inProcess)
 	c.QPS = -1
 	return c
 }

@@ -21,6 +21,8 @@ import (
 	"github.com/slipway-dev/slipway/cmd/slipway-apiserver/app"
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/clusterapi"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/addressclaim"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachineimagecache"
@@ -113,7 +115,7 @@ func (w *world) start(owner string) *replica {
 		platforms = append(platforms, engine.New(engine.Options{Driver: all[name], MissingGrace: time.Second}))
 	}
 	client := framework.Client(w.t, w.server.Config())
-	informers := externalversions.NewSharedInformerFactory(client, 0)
+	informers := externalversions.NewSharedInformerFactoryWithOptions(client, 0, externalversions.WithTransform(controller.AsKept))
 	c, err := virtualmachineimagecache.New(virtualmachineimagecache.Deps{
 		Client: client, Informers: informers, Recorder: w.events, Policy: w.policy,
 		VCenters: all,
@@ -121,8 +123,12 @@ func (w *world) start(owner string) *replica {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	clusters, err := clusterapi.New(informers, nil, w.host.Discovery())
+	if err != nil {
+		w.t.Fatal(err)
+	}
 	machines, err := virtualmachine.New(virtualmachine.Deps{
-		Client: client, Informers: informers, Host: w.host, Provider: platform, Recorder: w.events, Addresses: addressclaim.New(nil, w.host.Discovery()),
+		Client: client, Informers: informers, Host: w.host, Provider: platform, Recorder: w.events, Addresses: addressclaim.New(nil, w.host.Discovery()), Machines: clusters,
 	})
 	if err != nil {
 		w.t.Fatal(err)

@@ -53,7 +53,7 @@ func (w *world) size(cpus int32, memory string) {
 	}
 }
 
-func (w *world) create(name string) {
+func (w *world) create(name string, change ...func(*vmv1alpha1.VirtualMachine)) {
 	w.t.Helper()
 	vm := &vmv1alpha1.VirtualMachine{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -63,6 +63,9 @@ func (w *world) create(name string) {
 			PowerOffMode: vmv1alpha1.PowerOpModeHard,
 			RestartMode:  vmv1alpha1.PowerOpModeHard,
 		},
+	}
+	for _, f := range change {
+		f(vm)
 	}
 	if _, err := w.VmV1alpha1().VirtualMachines(namespace).Create(w.t.Context(), vm, metav1.CreateOptions{}); err != nil {
 		w.t.Fatal(err)

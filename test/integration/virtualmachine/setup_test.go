@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-dev/slipway/cmd/slipway-apiserver/app"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/clusterapi"
 	"github.com/slipway-dev/slipway/pkg/controller/controllerrevision"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine"
 	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/addressclaim"
@@ -83,10 +84,14 @@ func (w *world) run(server *framework.Server) func() {
 	config := server.Config()
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &countWrites{next, w.apiWrites} })
 	client := framework.Client(w.t, config)
-	informers := externalversions.NewSharedInformerFactory(client, 0)
+	informers := externalversions.NewSharedInformerFactoryWithOptions(client, 0, externalversions.WithTransform(controller.AsKept))
+	clusters, err := clusterapi.New(informers, nil, w.host.Discovery())
+	if err != nil {
+		w.t.Fatal(err)
+	}
 	c, err := virtualmachine.New(virtualmachine.Deps{
 		Client: client, Informers: informers,
-		Host: w.host, Provider: platform, Recorder: w.events, Addresses: addressclaim.New(nil, w.host.Discovery()), Queue: controller.QueueOptions{Aging: 2 * time.Second, Fairness: true},
+		Host: w.host, Provider: platform, Recorder: w.events, Addresses: addressclaim.New(nil, w.host.Discovery()), Machines: clusters, Queue: controller.QueueOptions{Aging: 2 * time.Second, Fairness: true},
 		Policy: w.policy, Blocking: w.blocking,
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"sync"
 	"syscall"
 )
 
@@ -102,6 +103,10 @@ func choose(file string, kept Set, names []string) (Set, error) {
 // dials such a port in vain may be connected with itself.
 const firstPort, lastPort = 20000, 32767
 
+// given are the ports that this process has drawn. The server of one listens only
+// later, and must not meet another one that was started at the same time.
+var given sync.Map
+
 // attempts to draw a free port; even on a machine that uses half of them this is not
 // in vain once in 10^19.
 const attempts = 64
@@ -112,7 +117,11 @@ func listen(s Set, name string) (l net.Listener, err error) {
 		return net.Listen("tcp", s.Address(name))
 	}
 	for range attempts {
-		l, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(firstPort+rand.IntN(lastPort-firstPort+1))))
+		port := firstPort + rand.IntN(lastPort-firstPort+1)
+		if _, again := given.LoadOrStore(port, true); again {
+			continue
+		}
+		l, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if !errors.Is(err, syscall.EADDRINUSE) {
 			return l, err
 		}

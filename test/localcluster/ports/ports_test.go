@@ -91,3 +91,21 @@ func TestBadInputIsRefused(t *testing.T) {
 		t.Errorf("damaged file: Load = %v, want an error that names it", err)
 	}
 }
+
+// Nobody listens on the ports of the first when the second draws its own.
+func TestEnvironmentsThatStartAtTheSameTimeDoNotMeet(t *testing.T) {
+	const environments, servers = 60, 12
+	dir, seen := t.TempDir(), map[int]int{}
+	var names []string
+	for i := range servers {
+		names = append(names, fmt.Sprint(i))
+	}
+	for i := range environments {
+		for name, port := range load(t, filepath.Join(dir, fmt.Sprint(i)), nil, names...) {
+			if first, twice := seen[port]; twice {
+				t.Fatalf("port %d of environment %d is that of %s in environment %d, too", port, first, name, i)
+			}
+			seen[port] = i
+		}
+	}
+}

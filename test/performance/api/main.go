@@ -15,15 +15,15 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 
 	"github.com/slipway-dev/slipway/test/localcluster"
+	"github.com/slipway-dev/slipway/test/performance/proc"
 )
 
 type settings struct {
-	binDir          string
-	objects, rounds int
+	binDir                   string
+	objects, rounds, reading int
 }
 
 func main() {
@@ -31,6 +31,7 @@ func main() {
 	flag.StringVar(&s.binDir, "bin", "bin", "directory of the programs")
 	flag.IntVar(&s.objects, "objects", 200, "objects that each verb is called on in a round")
 	flag.IntVar(&s.rounds, "rounds", 5, "interleaved rounds")
+	flag.IntVar(&s.reading, "reading", 5000, "objects that are listed and watched; 0 leaves that out")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -46,7 +47,7 @@ func run(ctx context.Context, s settings) (err error) {
 		return fmt.Errorf("making the data directory: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := hold(localcluster.SlipwayDataDir(dir)); err != nil {
+	if err := proc.HoldControllers(localcluster.SlipwayDataDir(dir)); err != nil {
 		return err
 	}
 	cluster, err := localcluster.Start(ctx, localcluster.Options{DataDir: dir, BinDir: s.binDir, UnsafeNoFsync: true})
@@ -59,6 +60,11 @@ func run(ctx context.Context, s settings) (err error) {
 		return err
 	}
 	costs := newCosts()
+	if s.reading > 0 {
+		if err := prepareReading(ctx, cluster, ways, s.reading); err != nil {
+			return err
+		}
+	}
 	for round := range s.rounds {
 		for i := range ways {
 			// Each goes first in turn: garbage of the one is collected during the next.
@@ -67,17 +73,13 @@ func run(ctx context.Context, s settings) (err error) {
 			if err := w.measure(ctx, cluster, costs, s, round); err != nil {
 				return fmt.Errorf("%s: %w", w.name, err)
 			}
+			if s.reading > 0 {
+				if err := w.measureReading(ctx, cluster, costs, s.reading); err != nil {
+					return fmt.Errorf("%s: %w", w.name, err)
+				}
+			}
 		}
 	}
 	costs.print(os.Stdout, ways)
 	return nil
-}
-
-// hold lets the controllers of a new server wait as those of a restored store do, so that
-// nobody reconciles what is measured.
-func hold(dataDir string) error {
-	if err := os.MkdirAll(dataDir, 0o700); err != nil {
-		return fmt.Errorf("making the data directory of slipway-apiserver: %w", err)
-	}
-	return os.WriteFile(filepath.Join(dataDir, "restored"), nil, 0o600)
 }

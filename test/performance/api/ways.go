@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,8 +17,10 @@ import (
 
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/test/localcluster"
 	"github.com/slipway-dev/slipway/test/performance/proc"
+	"github.com/slipway-dev/slipway/test/performance/running"
 )
 
 const (
@@ -37,7 +40,11 @@ type way struct {
 	content      string
 	client       *rest.RESTClient
 	groupVersion schema.GroupVersion
-	encode       func(*vmv1alpha1.VirtualMachine) ([]byte, error)
+	// captured is the instance type of the objects.
+	captured *vmv1alpha1.InstancetypeRef
+	// stream parts the events of a watch.
+	stream runtime.Framer
+	encode func(*vmv1alpha1.VirtualMachine) ([]byte, error)
 }
 
 // waysOf are those that are compared, the custom resource first.
@@ -53,7 +60,12 @@ func waysOf(ctx context.Context, cluster *localcluster.Cluster) ([]way, error) {
 	if err := makePeer(ctx, host, direct); err != nil {
 		return nil, err
 	}
-	if err := capture(ctx, direct); err != nil {
+	c, err := versioned.NewForConfig(direct)
+	if err != nil {
+		return nil, fmt.Errorf("making the client: %w", err)
+	}
+	captured, err := running.Capture(ctx, c, namespace)
+	if err != nil {
 		return nil, err
 	}
 	ours := vmv1alpha1.SchemeGroupVersion
@@ -83,7 +95,7 @@ func waysOf(ctx context.Context, cluster *localcluster.Cluster) ([]way, error) {
 			return nil, fmt.Errorf("nobody writes %s", w.content)
 		}
 		kind := w.groupVersion.WithKind("VirtualMachine")
-		ways = append(ways, way{name: w.name, prefix: fmt.Sprintf("way%d", i), content: w.content, client: client, groupVersion: w.groupVersion, encode: func(vm *vmv1alpha1.VirtualMachine) ([]byte, error) {
+		ways = append(ways, way{name: w.name, prefix: fmt.Sprintf("way%d", i), content: w.content, client: client, groupVersion: w.groupVersion, captured: captured, stream: info.StreamSerializer.Framer, encode: func(vm *vmv1alpha1.VirtualMachine) ([]byte, error) {
 			vm.SetGroupVersionKind(kind)
 			return runtime.Encode(info.Serializer, vm)
 		}})
@@ -126,11 +138,11 @@ func (w way) measure(ctx context.Context, cluster *localcluster.Cluster, costs *
 		name string
 		f    func(i int) error
 	}{
-		{"create", func(i int) error { return w.write(ctx, w.client.Post(), machine(named(i)), "") }},
-		{"GET", func(i int) (err error) { stored[i], err = w.get(ctx, named(i), ""); return err }},
-		{"GET resourceVersion=0", func(i int) error { _, err := w.get(ctx, named(i), "0"); return err }},
+		{"create", func(i int) error { return w.write(ctx, w.client.Post(), running.Machine(named(i)), "") }},
+		{"GET", func(i int) (err error) { stored[i], err = w.get(ctx, namespace, named(i), ""); return err }},
+		{"GET resourceVersion=0", func(i int) error { _, err := w.get(ctx, namespace, named(i), "0"); return err }},
 		{"status PUT", func(i int) error {
-			stored[i].Status = status(i)
+			stored[i].Status = running.Status(w.captured, i)
 			return w.write(ctx, w.client.Put().Name(named(i)), stored[i], "status")
 		}},
 		{"merge PATCH", patch(types.MergePatchType, func(int) string { return `{"spec":{"guestID":"ubuntu64Guest"}}` })},
@@ -144,11 +156,11 @@ func (w way) measure(ctx context.Context, cluster *localcluster.Cluster, costs *
 		}
 	}
 	// What was not stored costs nothing.
-	last, err := w.get(ctx, named(s.objects-1), "")
+	last, err := w.get(ctx, namespace, named(s.objects-1), "")
 	if err != nil {
 		return err
 	}
-	if got, want := last.Status, status(s.objects-1); len(got.Conditions) != len(want.Conditions) || got.UniqueID != want.UniqueID || last.Spec.GuestID != applied {
+	if got, want := last.Status, running.Status(w.captured, s.objects-1); len(got.Conditions) != len(want.Conditions) || got.UniqueID != want.UniqueID || last.Spec.GuestID != applied {
 		return fmt.Errorf("the last object is not what was written: %+v", last)
 	}
 	return nil
@@ -160,14 +172,14 @@ func (w way) write(ctx context.Context, request *rest.Request, vm *vmv1alpha1.Vi
 	if err != nil {
 		return err
 	}
-	request = request.Namespace(namespace).Resource(peer.Resource)
+	request = request.Namespace(cmp.Or(vm.Namespace, namespace)).Resource(peer.Resource)
 	if subresource != "" {
 		request = request.SubResource(subresource)
 	}
 	return request.SetHeader("Content-Type", w.content).Body(body).Do(ctx).Error()
 }
 
-func (w way) get(ctx context.Context, name, version string) (*vmv1alpha1.VirtualMachine, error) {
+func (w way) get(ctx context.Context, namespace, name, version string) (*vmv1alpha1.VirtualMachine, error) {
 	request := w.client.Get().Namespace(namespace).Resource(peer.Resource).Name(name)
 	if version != "" {
 		request = request.Param("resourceVersion", version)

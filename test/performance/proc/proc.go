@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -31,4 +32,33 @@ func CPUTime(pid int) (time.Duration, error) {
 		return 0, fmt.Errorf("/proc/%d/stat has no CPU times: %q", pid, data)
 	}
 	return time.Duration(user+system) * clockTick, nil
+}
+
+// Resident reads the two parts of the resident memory of a process, in bytes.
+func Resident(pid int) (anonymous, file float64, err error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	sizes := map[string]float64{}
+	for line := range strings.Lines(string(data)) {
+		name, rest, _ := strings.Cut(line, ":")
+		if fields := strings.Fields(rest); len(fields) == 2 && fields[1] == "kB" {
+			n, err := strconv.ParseFloat(fields[0], 64)
+			if err != nil {
+				return 0, 0, fmt.Errorf("/proc/%d/status: %s", pid, line)
+			}
+			sizes[name] = n * 1024
+		}
+	}
+	return sizes["RssAnon"], sizes["RssFile"] + sizes["RssShmem"], nil
+}
+
+// HoldControllers lets the controllers of a new server wait as those of a restored store do, so that
+// nobody reconciles what is measured.
+func HoldControllers(dataDir string) error {
+	if err := os.MkdirAll(dataDir, 0o700); err != nil {
+		return fmt.Errorf("making the data directory of slipway-apiserver: %w", err)
+	}
+	return os.WriteFile(filepath.Join(dataDir, "restored"), nil, 0o600)
 }

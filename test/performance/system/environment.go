@@ -7,16 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"time"
-
-	"k8s.io/client-go/rest"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/test/localcluster"
+	"github.com/slipway-dev/slipway/test/performance/pages"
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
@@ -29,17 +26,11 @@ type environment struct {
 	// keeps what the measuring needs out of the figures of kube-apiserver.
 	users, direct versioned.Interface
 	// slipway and host read metrics of the two servers.
-	slipway, host source
+	slipway, host pages.Source
 	// made, if set, changes the machines that are submitted.
 	made func(*vmv1alpha1.VirtualMachine)
 	// machines counts those that were made.
 	machines int
-}
-
-// source reads pages of a server.
-type source struct {
-	client *http.Client
-	url    string
 }
 
 // start runs everything in a directory in memory if there is one, so that the disk
@@ -77,10 +68,10 @@ func start(ctx context.Context, s settings) (_ *environment, err error) {
 	if e.direct, err = versioned.NewForConfig(direct); err != nil {
 		return nil, fmt.Errorf("making the direct client: %w", err)
 	}
-	if e.host, err = newSource(users); err != nil {
+	if e.host, err = pages.NewSource(users); err != nil {
 		return nil, err
 	}
-	e.slipway, err = newSource(direct)
+	e.slipway, err = pages.NewSource(direct)
 	return e, err
 }
 
@@ -94,36 +85,6 @@ func (e *environment) stop(failure error) error {
 		return failure
 	}
 	return os.RemoveAll(e.dir)
-}
-
-func newSource(config *rest.Config) (source, error) {
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return source{}, fmt.Errorf("making the client of %s: %w", config.Host, err)
-	}
-	return source{client: client, url: config.Host}, nil
-}
-
-// read returns a page.
-func (s source) read(ctx context.Context, path string) ([]byte, error) {
-	url := s.url + path
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := s.client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", url, err)
-	}
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("GET %s: %s: %.300s", url, resp.Status, body)
-	}
-	return body, nil
 }
 
 // control orders something of the simulated vCenter, or asks it.
@@ -149,7 +110,7 @@ func (e *environment) record(ctx context.Context, name string, length time.Durat
 
 // keepProfile writes one of the profiles of slipway-apiserver into a file.
 func (e *environment) keepProfile(ctx context.Context, profile, file string) error {
-	data, err := e.slipway.read(ctx, "/debug/pprof/"+profile)
+	data, err := e.slipway.Read(ctx, "/debug/pprof/"+profile)
 	if err != nil {
 		return err
 	}

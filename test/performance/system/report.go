@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/slipway-dev/slipway/test/performance/pages"
 )
 
 // Budgets of the design, by virtual machine.
@@ -89,11 +91,11 @@ func printBursts(bursts []burst) {
 func printRequests(b burst) {
 	table(fmt.Sprintf("requests of one of %d machines", b.machines), "number")
 	n := float64(b.machines)
-	list := func(server string, counts map[request]float64) {
-		keys := slices.SortedFunc(maps.Keys(counts), func(x, y request) int { return cmp.Compare(counts[y], counts[x]) })
+	list := func(server string, counts map[pages.Request]float64) {
+		keys := slices.SortedFunc(maps.Keys(counts), func(x, y pages.Request) int { return cmp.Compare(counts[y], counts[x]) })
 		for _, k := range keys {
 			if counts[k]/n >= 0.01 {
-				row(fmt.Sprintf("%s: %s %s, %s", server, k.verb, k.resource, k.code), fmt.Sprintf("%.2f", counts[k]/n))
+				row(fmt.Sprintf("%s: %s %s, %s", server, k.Verb, k.Resource, k.Code), fmt.Sprintf("%.2f", counts[k]/n))
 			}
 		}
 	}
@@ -109,11 +111,11 @@ func printRequests(b burst) {
 
 // writes are those of virtual machines that succeeded and that no user makes in a
 // measurement: users only create.
-func writes(counts map[request]float64) float64 {
+func writes(counts map[pages.Request]float64) float64 {
 	var n float64
 	for r, count := range counts {
-		resource, _, _ := strings.Cut(r.resource, "/")
-		if resource == "virtualmachines" && (r.verb == "PUT" || r.verb == "PATCH" || r.verb == "APPLY") && r.code == "200" {
+		resource, _, _ := strings.Cut(r.Resource, "/")
+		if resource == "virtualmachines" && (r.Verb == "PUT" || r.Verb == "PATCH" || r.Verb == "APPLY") && r.Code == "200" {
 			n += count
 		}
 	}
@@ -148,13 +150,13 @@ func printSteady(all []steady) {
 }
 
 // changes are all requests that change something but those that start the pass.
-func changes(counts map[request]float64) float64 {
+func changes(counts map[pages.Request]float64) float64 {
 	var n float64
 	for r, count := range counts {
-		switch r.verb {
+		switch r.Verb {
 		case "GET", "LIST", "WATCH", "CONNECT":
 		default:
-			if r.resource != "virtualmachineimages" {
+			if r.Resource != "virtualmachineimages" {
 				n += count
 			}
 		}

@@ -116,7 +116,7 @@ func (e *environment) restart(ctx context.Context, namespace, name string) (rest
 		if _, err := e.queue(ctx); err != nil {
 			return err
 		}
-		_, err := e.slipway.read(ctx, "/readyz")
+		_, err := e.slipway.Read(ctx, "/readyz")
 		return err
 	}
 	if err := until(ctx, ready); err != nil {

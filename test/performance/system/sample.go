@@ -4,7 +4,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,9 +13,8 @@ import (
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
 
+	"github.com/slipway-dev/slipway/test/performance/pages"
 	"github.com/slipway-dev/slipway/test/performance/proc"
 )
 
@@ -34,17 +32,13 @@ type sample struct {
 	// cpu is by part.
 	cpu map[string]time.Duration
 	// slipway and host count requests by verb, resource and code.
-	slipway, host map[request]float64
+	slipway, host map[pages.Request]float64
 	// calls counts those to vSphere, by method.
 	calls map[string]float64
 	// passes counts ended reconciles.
 	passes float64
 	// copied are the bytes that were copied on datastores.
 	copied float64
-}
-
-type request struct {
-	verb, resource, code string
 }
 
 // sample counts now.
@@ -62,16 +56,16 @@ func (e *environment) sample(ctx context.Context) (sample, error) {
 		s.cpu[part] = spent
 	}
 	s.at = time.Now()
-	own, err := e.slipway.metrics(ctx)
+	own, err := e.slipway.Metrics(ctx)
 	if err != nil {
 		return s, err
 	}
-	s.slipway, s.passes = requests(own), passes(own)
-	host, err := e.host.metrics(ctx)
+	s.slipway, s.passes = pages.Requests(own), passes(own)
+	host, err := e.host.Metrics(ctx)
 	if err != nil {
 		return s, err
 	}
-	s.host = requests(host)
+	s.host = pages.Requests(host)
 	if s.copied, err = e.copied(ctx); err != nil {
 		return s, err
 	}
@@ -88,54 +82,9 @@ func (s sample) since(from sample) sample {
 	for part, spent := range s.cpu {
 		d.cpu[part] = spent - from.cpu[part]
 	}
-	d.slipway, d.host = minus(s.slipway, from.slipway), minus(s.host, from.host)
-	d.calls = minus(s.calls, from.calls)
+	d.slipway, d.host = pages.Minus(s.slipway, from.slipway), pages.Minus(s.host, from.host)
+	d.calls = pages.Minus(s.calls, from.calls)
 	return d
-}
-
-func minus[K comparable](a, b map[K]float64) map[K]float64 {
-	d := map[K]float64{}
-	for k, v := range a {
-		if v -= b[k]; v != 0 {
-			d[k] = v
-		}
-	}
-	return d
-}
-
-func (s source) metrics(ctx context.Context) (map[string]*dto.MetricFamily, error) {
-	page, err := s.read(ctx, "/metrics")
-	if err != nil {
-		return nil, err
-	}
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(bytes.NewReader(page))
-	if err != nil {
-		return nil, fmt.Errorf("reading the metrics of %s: %w", s.url, err)
-	}
-	return families, nil
-}
-
-func label(m *dto.Metric, name string) string {
-	for _, l := range m.GetLabel() {
-		if l.GetName() == name {
-			return l.GetValue()
-		}
-	}
-	return ""
-}
-
-// requests are those that an API server has answered.
-func requests(families map[string]*dto.MetricFamily) map[request]float64 {
-	found := map[request]float64{}
-	for _, m := range families["apiserver_request_total"].GetMetric() {
-		r := request{verb: label(m, "verb"), resource: label(m, "resource"), code: label(m, "code")}
-		if sub := label(m, "subresource"); sub != "" {
-			r.resource += "/" + sub
-		}
-		found[r] += m.GetCounter().GetValue()
-	}
-	return found
 }
 
 // controller is the name of the queue, and with that of the controller.
@@ -143,7 +92,7 @@ const controller = "virtualmachine"
 
 func passes(families map[string]*dto.MetricFamily) float64 {
 	for _, m := range families["workqueue_work_duration_seconds"].GetMetric() {
-		if label(m, "name") == controller {
+		if pages.Label(m, "name") == controller {
 			return float64(m.GetHistogram().GetSampleCount())
 		}
 	}
@@ -158,7 +107,7 @@ type queueState struct {
 }
 
 func (e *environment) queue(ctx context.Context) (queueState, error) {
-	data, err := e.slipway.read(ctx, "/debug/queue")
+	data, err := e.slipway.Read(ctx, "/debug/queue")
 	if err != nil {
 		return queueState{}, err
 	}

@@ -8,14 +8,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-dev/slipway/test/performance/proc"
 )
 
 // steady is the measurement of one pass over every machine, none of which has
@@ -98,20 +97,11 @@ type memory struct {
 
 func (e *environment) memory(ctx context.Context) (memory, error) {
 	m := memory{machines: e.machines}
-	// Twice: what the first collection finds with a finalizer is freed by the next.
-	for range 2 {
-		if _, err := e.slipway.read(ctx, "/debug/pprof/heap?gc=1"); err != nil {
-			return m, err
-		}
-	}
-	families, err := e.slipway.metrics(ctx)
-	if err != nil {
+	var err error
+	if m.heap, err = e.slipway.Heap(ctx); err != nil {
 		return m, err
 	}
-	for _, found := range families["go_memstats_heap_alloc_bytes"].GetMetric() {
-		m.heap = found.GetGauge().GetValue()
-	}
-	if m.anonymous, m.file, err = resident(e.cluster.PID(partSlipway)); err != nil {
+	if m.anonymous, m.file, err = proc.Resident(e.cluster.PID(partSlipway)); err != nil {
 		return m, err
 	}
 	for _, resource := range []string{"virtualmachines", "virtualmachineinstances"} {
@@ -127,12 +117,12 @@ func (e *environment) memory(ctx context.Context) (memory, error) {
 // storedSize is that of one object of the warm-up.
 func (e *environment) storedSize(ctx context.Context, resource string) (int, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
-		e.slipway.url+"/apis/vm.slipway.dev/v1alpha1/namespaces/warm-up/"+resource+"/vm-00000", nil)
+		e.slipway.URL+"/apis/vm.slipway.dev/v1alpha1/namespaces/warm-up/"+resource+"/vm-00000", nil)
 	if err != nil {
 		return 0, err
 	}
 	req.Header.Set("Accept", "application/vnd.kubernetes.protobuf")
-	resp, err := e.slipway.client.Do(req)
+	resp, err := e.slipway.Client.Do(req)
 	if err != nil {
 		return 0, err
 	}
@@ -142,24 +132,4 @@ func (e *environment) storedSize(ctx context.Context, resource string) (int, err
 		return 0, fmt.Errorf("asking for the size of one of the %s: %s: %w", resource, resp.Status, err)
 	}
 	return int(size), nil
-}
-
-// resident reads the two parts of the resident memory of a process, in bytes.
-func resident(pid int) (anonymous, file float64, err error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, 0, err
-	}
-	sizes := map[string]float64{}
-	for line := range strings.Lines(string(data)) {
-		name, rest, _ := strings.Cut(line, ":")
-		if fields := strings.Fields(rest); len(fields) == 2 && fields[1] == "kB" {
-			n, err := strconv.ParseFloat(fields[0], 64)
-			if err != nil {
-				return 0, 0, fmt.Errorf("/proc/%d/status: %s", pid, line)
-			}
-			sizes[name] = n * 1024
-		}
-	}
-	return sizes["RssAnon"], sizes["RssFile"] + sizes["RssShmem"], nil
 }

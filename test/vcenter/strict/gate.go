@@ -55,6 +55,8 @@ type Gate struct {
 	uuids   map[string]types.ManagedObjectReference // instance UUID to its owner; an empty owner is being created
 	waiting map[types.ManagedObjectReference][]func(types.TaskInfo)
 
+	contents map[types.ManagedObjectReference]contents // of disks, by snapshot
+
 	shelf map[string]*mo.VirtualMachine // not in the inventory, by the path of the .vmx file
 
 	starts  sync.Mutex // see start
@@ -96,7 +98,7 @@ var handled = map[string]map[string]bool{
 		"CloneVM_Task": true, "RelocateVM_Task": true, "ReconfigVM_Task": true, "Rename_Task": true,
 		"ShutdownGuest": true, "StandbyGuest": true, "RebootGuest": true, "UnregisterVM": true, "AnswerVM": true,
 		"Destroy_Task": true, "AttachDisk_Task": true, "DetachDisk_Task": true,
-		"PromoteDisks_Task": true, "AcquireTicket": true,
+		"PromoteDisks_Task": true, "ConsolidateVMDisks_Task": true, "AcquireTicket": true,
 		"MarkAsTemplate": true, "MarkAsVirtualMachine": true,
 		"CreateSnapshot_Task": true, "CreateSnapshotEx_Task": true,
 	},
@@ -111,16 +113,17 @@ type Handlers map[string]mo.Reference
 // Calls to a kind of object that others has an answer for go to that one.
 func Install(registry *simulator.Registry, guests Rebooter, seen *sight.Sight, others Handlers) *Gate {
 	g := &Gate{
-		guests:  guests,
-		sight:   seen,
-		others:  others,
-		shelf:   map[string]*mo.VirtualMachine{},
-		turns:   newTurns(),
-		delays:  map[string]time.Duration{},
-		running: map[types.ManagedObjectReference]types.ManagedObjectReference{},
-		asking:  map[types.ManagedObjectReference]*question{},
-		asked:   map[types.ManagedObjectReference]*question{},
-		ended:   make(chan struct{}),
+		guests:   guests,
+		sight:    seen,
+		others:   others,
+		shelf:    map[string]*mo.VirtualMachine{},
+		contents: map[types.ManagedObjectReference]contents{},
+		turns:    newTurns(),
+		delays:   map[string]time.Duration{},
+		running:  map[types.ManagedObjectReference]types.ManagedObjectReference{},
+		asking:   map[types.ManagedObjectReference]*question{},
+		asked:    map[types.ManagedObjectReference]*question{},
+		ended:    make(chan struct{}),
 
 		sessions: map[string]*simulator.Registry{},
 		macs:     newMACPool(),

@@ -6,12 +6,10 @@ package strict
 import (
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/soap"
@@ -77,17 +75,10 @@ func (g *Gate) unshared(ctx *simulator.Context, vm *simulator.VirtualMachine) []
 // deleteDisks deletes the files of disks.
 func deleteDisks(ctx *simulator.Context, dc *simulator.Datacenter, files []string) {
 	for _, file := range files {
-		var p object.DatastorePath
-		if dc == nil || !p.FromString(file) {
-			continue
+		if name := localFile(ctx, dc, file); name != "" {
+			_ = os.Remove(name)
+			_ = os.Remove(simulator.VirtualDiskBackingFileName(name))
 		}
-		ds, ok := ctx.Map.FindByName(p.Datastore, dc.Datastore).(*simulator.Datastore)
-		if !ok {
-			continue
-		}
-		name := filepath.Join(ds.Summary.Url, filepath.FromSlash(p.Path))
-		_ = os.Remove(name)
-		_ = os.Remove(simulator.VirtualDiskBackingFileName(name))
 	}
 }
 

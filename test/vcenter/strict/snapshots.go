@@ -35,7 +35,8 @@ func (g *Gate) CreateSnapshotTask(ctx *simulator.Context, req *types.CreateSnaps
 }
 
 // CreateSnapshotExTask takes a snapshot, if the virtual machine can have one, and makes its
-// files as large as they would be. Disks get no files of their own.
+// files as large as they would be. Disks get no files of their own, and what they had is kept
+// until the simulator ends.
 func (g *Gate) CreateSnapshotExTask(ctx *simulator.Context, req *types.CreateSnapshotEx_Task) soap.HasFault {
 	body := &methods.CreateSnapshotEx_TaskBody{}
 	vm, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine)
@@ -58,7 +59,10 @@ func (g *Gate) CreateSnapshotExTask(ctx *simulator.Context, req *types.CreateSna
 		}
 		made, fault := g.result(ctx, res.(*methods.CreateSnapshotEx_TaskBody).Res.Returnval)
 		if made, ok := made.(types.ManagedObjectReference); ok && fault == nil {
-			ctx.WithLock(vm, func() { sizeSnapshot(vm, made, req.Memory && running) })
+			ctx.WithLock(vm, func() {
+				sizeSnapshot(vm, made, req.Memory && running)
+				g.keepContents(made, contentsOf(ctx, vm))
+			})
 		}
 		return made, fault
 	})
@@ -190,15 +194,35 @@ func (g *Gate) RemoveSnapshotTask(ctx *simulator.Context, req *types.RemoveSnaps
 		if ctx.Map.Get(req.This) == nil {
 			return nil, &types.ManagedObjectNotFound{Obj: req.This}
 		}
+		ctx.WithLock(vm, func() { leaveRoot(ctx, vm, req.This) })
 		var res soap.HasFault
 		ctx.WithLock(snapshot, func() { res = snapshot.RemoveSnapshotTask(ctx, req) })
-		return g.result(ctx, res.(*methods.RemoveSnapshot_TaskBody).Res.Returnval)
+		result, fault := g.result(ctx, res.(*methods.RemoveSnapshot_TaskBody).Res.Returnval)
+		if fault == nil {
+			g.keepContents(req.This, nil)
+			ctx.WithLock(vm, func() {
+				if locked(vm) {
+					needConsolidation(ctx, vm, true)
+				}
+			})
+		}
+		return result, fault
 	})}
 	return body
 }
 
-// RevertToSnapshotTask makes a virtual machine what it was at a snapshot: configuration and
-// power state too.
+// leaveRoot makes no snapshot the current one of a virtual machine whose current one is a root
+// that is about to be removed. The library would panic where others are left.
+func leaveRoot(ctx *simulator.Context, vm *simulator.VirtualMachine, root types.ManagedObjectReference) {
+	s := vm.Snapshot
+	if s == nil || s.CurrentSnapshot == nil || *s.CurrentSnapshot != root || depthOf(s.RootSnapshotList, root) != 1 {
+		return
+	}
+	ctx.Update(vm, []types.PropertyChange{{Name: "snapshot", Val: &types.VirtualMachineSnapshotInfo{RootSnapshotList: treeOf(s.RootSnapshotList)}}})
+}
+
+// RevertToSnapshotTask makes a virtual machine what it was at a snapshot: configuration, what
+// disks have, and power state too.
 func (g *Gate) RevertToSnapshotTask(ctx *simulator.Context, req *types.RevertToSnapshot_Task) soap.HasFault {
 	body := &methods.RevertToSnapshot_TaskBody{}
 	snapshot, vm, fault := g.snapshotOf(ctx, req.This)
@@ -243,6 +267,9 @@ func (g *Gate) revert(ctx *simulator.Context, vm *simulator.VirtualMachine, snap
 		vm.Config = &config
 		vm.Summary.Config.NumCpu, vm.Summary.Config.MemorySizeMB = config.Hardware.NumCPU, config.Hardware.MemoryMB
 	})
+	if fault := g.contentsAt(req.This).write(); fault != nil {
+		return fault
+	}
 	suppressed := req.SuppressPowerOn != nil && *req.SuppressPowerOn
 	if was != types.VirtualMachinePowerStatePoweredOn || suppressed {
 		return nil

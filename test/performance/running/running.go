@@ -1,7 +1,11 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+// Package running has virtual machines as they are when they run, for what measures the
+// server without vSphere.
+//
+// Guarantee: what it writes is what a user and the controllers write, nothing else.
+package running
 
 import (
 	"context"
@@ -10,7 +14,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -18,38 +21,31 @@ import (
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
 
-// captured is the instance type of all virtual machines, as their statuses name it.
-var captured vmv1alpha1.InstancetypeRef
-
-// capture makes the instance type, and its revision.
-func capture(ctx context.Context, config *rest.Config) error {
-	c, err := versioned.NewForConfig(config)
-	if err != nil {
-		return fmt.Errorf("making the client: %w", err)
-	}
+// Capture makes the instance type of all virtual machines in namespace, and its revision, and returns it
+// as their statuses name it.
+func Capture(ctx context.Context, c versioned.Interface, namespace string) (*vmv1alpha1.InstancetypeRef, error) {
 	source, err := c.InstancetypeV1alpha1().VirtualMachineClusterInstancetypes().Create(ctx, &itv1alpha1.VirtualMachineClusterInstancetype{
 		ObjectMeta: metav1.ObjectMeta{Name: "small"},
 		Spec:       itv1alpha1.VirtualMachineInstancetypeSpec{CPU: itv1alpha1.CPUInstancetype{Guest: 2}, Memory: itv1alpha1.MemoryInstancetype{Guest: resource.MustParse("2Gi")}},
 	}, metav1.CreateOptions{})
 	if err != nil {
-		return fmt.Errorf("making the instance type: %w", err)
+		return nil, fmt.Errorf("making the instance type: %w", err)
 	}
 	revision, err := instancetype.NewRevision(namespace, instancetype.FromClusterInstancetype(source))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := c.InstancetypeV1alpha1().ControllerRevisions(namespace).Create(ctx, revision, metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("making the revision: %w", err)
+		return nil, fmt.Errorf("making the revision: %w", err)
 	}
-	captured = vmv1alpha1.InstancetypeRef{
+	return &vmv1alpha1.InstancetypeRef{
 		Name: source.Name, Kind: string(instancetype.KindClusterInstancetype), ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: revision.Name},
 		SourceUID: string(source.UID), SourceGeneration: source.Generation,
-	}
-	return nil
+	}, nil
 }
 
-// machine is what a user creates.
-func machine(name string) *vmv1alpha1.VirtualMachine {
+// Machine is what a user creates.
+func Machine(name string) *vmv1alpha1.VirtualMachine {
 	return &vmv1alpha1.VirtualMachine{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "web", "tier": "front"}},
 		Spec: vmv1alpha1.VirtualMachineSpec{
@@ -60,11 +56,11 @@ func machine(name string) *vmv1alpha1.VirtualMachine {
 	}
 }
 
-// status is what the controllers write: the conditions of a VM that runs.
-func status(n int) vmv1alpha1.VirtualMachineStatus {
+// Status is what the controllers write: the conditions of the nth VM, which runs.
+func Status(captured *vmv1alpha1.InstancetypeRef, n int) vmv1alpha1.VirtualMachineStatus {
 	now := metav1.NewTime(time.Now().Truncate(time.Second))
 	s := vmv1alpha1.VirtualMachineStatus{
-		InstancetypeRef: &captured, Phase: "Running", PowerState: vmv1alpha1.PoweredOn, UniqueID: fmt.Sprintf("vm-%d", n),
+		InstancetypeRef: captured, Phase: "Running", PowerState: vmv1alpha1.PoweredOn, UniqueID: fmt.Sprintf("vm-%d", n),
 		NodeName: "DC0_C0_H0", Zone: "default", Network: &vmv1alpha1.VirtualMachineNetworkStatus{PrimaryIP4: fmt.Sprintf("10.0.%d.%d", n/250, n%250)},
 	}
 	for _, condition := range []string{
@@ -75,4 +71,16 @@ func status(n int) vmv1alpha1.VirtualMachineStatus {
 		s.Conditions = append(s.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Reason: vmv1alpha1.ReasonSucceeded, ObservedGeneration: 1, LastTransitionTime: now})
 	}
 	return s
+}
+
+// Instance is that of vm, which runs.
+func Instance(vm *vmv1alpha1.VirtualMachine) *vmv1alpha1.VirtualMachineInstance {
+	memory := resource.MustParse("2Gi")
+	return &vmv1alpha1.VirtualMachineInstance{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: vm.Name, Namespace: vm.Namespace,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(vm, vmv1alpha1.SchemeGroupVersion.WithKind("VirtualMachine"))},
+		},
+		Spec: vmv1alpha1.VirtualMachineInstanceSpec{Memory: &vmv1alpha1.VirtualMachineMemory{Guest: &memory}},
+	}
 }

@@ -1,0 +1,253 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/slipway-dev/slipway/test/browser"
+)
+
+// tab is a page of a dashboard in a browser, in a test.
+type tab struct {
+	*browser.Page
+	t *testing.T
+	// origin is where all that it asks is.
+	origin string
+	// stop ends virtctl, once.
+	stop func()
+}
+
+// dashboard opens the dashboard of u, nil where there is no browser.
+func (u user) dashboard(args ...string) *tab {
+	u.t.Helper()
+	b, err := browser.Start(context.Background())
+	if err != nil {
+		u.t.Logf("NOT RUN: %v", err)
+		return nil
+	}
+	u.t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			u.t.Errorf("ending the browser: %v", err)
+		}
+	})
+	address, stop, err := browser.Dashboard(context.Background(), filepath.Join(binDir, "virtctl"), append(args, "--kubeconfig", u.kubeconfig)...)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	ended := false
+	d := &tab{t: u.t, stop: func() {
+		if ended {
+			return
+		}
+		ended = true
+		if err := stop(); err != nil {
+			u.t.Errorf("virtctl dashboard ends with %v", err)
+		}
+	}}
+	u.t.Cleanup(d.stop)
+	at, err := url.Parse(address)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	d.origin = "http://" + at.Host + "/"
+	if d.Page, err = b.Open(1440, 900, 1, false); err != nil {
+		u.t.Fatal(err)
+	}
+	d.must(d.Go(address))
+	d.until(`document.getElementById('live').innerText.trim() === 'Live'`)
+	return d
+}
+
+func (d *tab) must(err error) {
+	d.t.Helper()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *tab) until(expression string) {
+	d.t.Helper()
+	d.must(d.Until(long, expression))
+}
+
+// shows waits until the page shows a text.
+func (d *tab) shows(text string) {
+	d.t.Helper()
+	d.until(`document.body.innerText.includes(` + strconv.Quote(text) + `)`)
+}
+
+func (d *tab) click(words string) {
+	d.t.Helper()
+	d.must(d.Click(words))
+}
+
+func (d *tab) keys(keys ...string) {
+	d.t.Helper()
+	for _, k := range keys {
+		d.must(d.Key(k))
+	}
+}
+
+// quiet wants that the page asked nobody else, and that nothing failed in it but what is allowed.
+func (d *tab) quiet(allowed ...string) {
+	d.t.Helper()
+	for _, r := range d.Requests() {
+		if !strings.HasPrefix(r, d.origin) {
+			d.t.Errorf("the page asked %s, which is not at %s", r, d.origin)
+		}
+		if strings.Contains(r, "token=") && !strings.Contains(r, "#token=") {
+			d.t.Errorf("the token is in %s", r)
+		}
+	}
+	for _, c := range d.Complaints() {
+		if !slices.ContainsFunc(allowed, func(a string) bool { return strings.Contains(c, a) }) {
+			d.t.Errorf("in the page: %s", c)
+		}
+	}
+}
+
+const rowCount = `document.querySelector('.rows').getAttribute('aria-rowcount')`
+
+func TestDashboardShowsAndPowersVirtualMachines(t *testing.T) {
+	t.Parallel()
+	u := admin(t)
+	manifest := catalogue + vmManifest("web")
+	for i := range 20 {
+		manifest += vmManifest(fmt.Sprintf("idle-%d", i), "powerState: PoweredOff")
+	}
+	u.apply(manifest)
+	u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
+	d := u.dashboard()
+	if d == nil {
+		return
+	}
+
+	// By the keys: search, go down, open.
+	d.keys("/")
+	d.until(`document.activeElement.id === 'search'`)
+	for _, c := range u.namespace {
+		d.keys(string(c))
+	}
+	d.until(rowCount + ` === '22'`)
+	u.apply(vmManifest("aaa", "powerState: PoweredOff"))
+	d.until(rowCount + ` === '23'`)
+	d.until(`document.querySelector('.canvas').innerText.includes('aaa')`)
+	u.kubectl("delete", "vm/aaa")
+	d.until(rowCount + ` === '22' && !document.querySelector('.canvas').innerText.includes('aaa')`)
+	if got := d.parameters(); !strings.Contains(got, "q="+u.namespace) {
+		t.Errorf("the address is %s, without the filter", got)
+	}
+	d.keys("Escape", "k", "End", "Enter")
+	d.until(`location.hash.startsWith('#/vm/')`)
+	d.must(d.Eval(`void (location.hash = '#/vm/`+u.namespace+`/web')`, nil))
+	d.shows("It is as its spec wants it.")
+
+	d.click("Stop")
+	d.until(`document.querySelector('dialog[open] h2').innerText === 'Stop web?'`)
+	if got := u.get("vm/web", ".spec.powerState"); got != "PoweredOn" {
+		t.Errorf("a question alone asks for %s", got)
+	}
+	d.must(d.Eval(`void (document.getElementById('mode').value = 'Hard')`, nil))
+	d.click("Stop")
+	u.wants("vm/web", ".status.powerState", "PoweredOff")
+	u.wants("vm/web", ".spec.powerOffMode", "Hard")
+	d.until(`document.querySelector('.title').innerText.includes('Stopped')`)
+	d.click("Start")
+	d.until(`document.querySelector('dialog[open]')`)
+	d.click("Start")
+	u.wants("vm/web", ".status.powerState", "PoweredOn")
+	d.until(`document.querySelector('.title').innerText.includes('Running')`)
+	d.quiet()
+
+	d.stop()
+	d.shows("Not live: virtctl does not answer: has it ended?")
+}
+
+// parameters is what the address says besides the page.
+func (d *tab) parameters() (hash string) {
+	d.t.Helper()
+	d.must(d.Eval("location.hash", &hash))
+	return hash
+}
+
+func TestDashboardShowsARefreshBeforeItIsMade(t *testing.T) {
+	t.Parallel()
+	u := admin(t)
+	u.apply(catalogue + vmManifest("web", "powerState: PoweredOff") + inlineVM("lost", "not-there"))
+	u.wants("vm/web", ".status.powerState", "PoweredOff")
+	u.kubectl("patch", "virtualmachineinstancetype/small", "--type=merge", "-p", `{"spec":{"cpu":{"guest":4},"memory":{"guest":"4Gi"}}}`)
+	u.wants("vm/web", ".status.instancetypeRef.outdated", "true")
+	old := u.get("vm/web", ".status.instancetypeRef.controllerRevisionRef.name")
+	d := u.dashboard()
+	if d == nil {
+		return
+	}
+	d.must(d.Eval(`void (location.hash = '#/?outdated=1&namespace=`+u.namespace+`')`, nil))
+	d.until(rowCount + ` === '2' && document.querySelector('.canvas').innerText.includes('OUTDATED')`)
+	d.must(d.Eval(`void (location.hash = '#/vm/`+u.namespace+`/web')`, nil))
+	d.click("Refresh instance type")
+	d.until(`['generation 1 → 2', 'cpu.sockets', '4Gi'].every((x) => document.querySelector('dialog[open]').innerText.includes(x))`)
+	if got := u.get("vm/web", ".status.instancetypeRef.controllerRevisionRef.name"); got != old {
+		t.Errorf("the preview moved the virtual machine from %s to %s", old, got)
+	}
+	d.keys("Escape")
+	d.until(`!document.querySelector('dialog[open]')`)
+	d.click("Refresh instance type")
+	d.until(`document.querySelector('dialog[open]')`)
+	d.click("Refresh")
+	u.wants("vm/web", ".status.instancetypeRef.sourceGeneration", "2")
+	d.until(`document.querySelector('.facts').innerText.includes('generation 2') && !document.querySelector('.facts').innerText.includes('OUTDATED')`)
+
+	d.must(d.Eval(`void (location.hash = '#/vm/`+u.namespace+`/lost')`, nil))
+	d.until(`/ImageReady\s*NotFound/.test(document.querySelector('.waits').innerText) && document.querySelector('.waits').innerText.includes('not-there')`)
+	for view, shows := range map[string]string{"zones": "go where the flags of the server say", "images": "photon-5", "queue": "Waits for an address"} {
+		d.must(d.Eval(`void (location.hash = '#/`+view+`')`, nil))
+		d.shows(shows)
+	}
+	d.quiet()
+}
+
+// What the page may is what its user may.
+func TestDashboardOfWhoMayLittleSaysSo(t *testing.T) {
+	t.Parallel()
+	u := admin(t)
+	u.apply(catalogue + vmManifest("web", "powerState: PoweredOff"))
+	u.wants("vm/web", ".status.powerState", "PoweredOff")
+	kubeconfig, err := environment(t).UserKubeconfig("viewer-of-the-dashboard")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.kubectl("create", "rolebinding", "viewer", "--clusterrole=view", "--user=viewer-of-the-dashboard")
+	v := user{t: t, kubeconfig: kubeconfig, namespace: u.namespace}
+	eventually(t, short, "the viewer may list", func() error {
+		_, errOut, err := v.try("", "kubectl", "get", "vm")
+		if err != nil {
+			return fmt.Errorf("%s", errOut)
+		}
+		return nil
+	})
+	d := v.dashboard("--namespace", u.namespace)
+	if d == nil {
+		return
+	}
+	d.until(rowCount + ` === '2'`)
+	d.must(d.Eval(`void (location.hash = '#/vm/`+u.namespace+`/web')`, nil))
+	d.click("Start")
+	d.click("Start")
+	d.shows("virtualmachines/start")
+	if got := u.get("vm/web", ".spec.powerState"); got != "PoweredOff" {
+		t.Errorf("the viewer asked for %s", got)
+	}
+	d.must(d.Eval(`void (location.hash = '#/queue')`, nil))
+	d.shows("You may not read the queue.")
+	d.quiet("403 (Forbidden)")
+}

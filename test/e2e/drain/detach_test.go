@@ -1,0 +1,113 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-dev/slipway/pkg/controller/machine/detach"
+)
+
+// eventually waits until what has come true.
+func eventually(t *testing.T, come func() bool, what string) {
+	t.Helper()
+	deadline := time.NewTimer(time.Minute)
+	defer deadline.Stop()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for !come() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			t.Fatalf("waited a minute in vain until %s", what)
+		}
+	}
+}
+
+// volume makes a PersistentVolume with the claim of its name, attached to the Node by a
+// VolumeAttachment.
+func (s *scene) volume(name string) {
+	s.Helper()
+	name = s.namespace + "-" + name
+	_, err := s.client.CoreV1().PersistentVolumes().Create(s.Context(), &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: corev1.PersistentVolumeSpec{
+			Capacity: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			ClaimRef:               &corev1.ObjectReference{Kind: "PersistentVolumeClaim", Namespace: s.namespace, Name: name},
+			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.vsphere.vmware.com", VolumeHandle: name}},
+		},
+	}, metav1.CreateOptions{})
+	s.must(err)
+	s.Cleanup(func() {
+		_ = s.client.CoreV1().PersistentVolumes().Delete(context.Background(), name, metav1.DeleteOptions{})
+	})
+	va, err := s.client.StorageV1().VolumeAttachments().Create(s.Context(), &storagev1.VolumeAttachment{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       storagev1.VolumeAttachmentSpec{Attacher: "csi.vsphere.vmware.com", NodeName: s.node, Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &name}},
+	}, metav1.CreateOptions{})
+	s.must(err)
+	va.Status.Attached = true
+	_, err = s.client.StorageV1().VolumeAttachments().UpdateStatus(s.Context(), va, metav1.UpdateOptions{})
+	s.must(err)
+	s.Cleanup(func() {
+		_ = s.client.StorageV1().VolumeAttachments().Delete(context.Background(), name, metav1.DeleteOptions{})
+	})
+}
+
+// claiming makes a Pod use the claim of a volume.
+func (s *scene) claiming(name string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: s.namespace + "-" + name},
+		}}}
+	}
+}
+
+// TestVolumesAreWaitedFor goes through MB142-144 on one Node.
+func TestVolumesAreWaitedFor(t *testing.T) {
+	s := newScene(t, ready(corev1.ConditionTrue), func(n *corev1.Node) {
+		n.Status.VolumesAttached = []corev1.AttachedVolume{{Name: "kubernetes.io/csi/x^1"}}
+	})
+	s.volume("web")
+	s.volume("agent")
+	s.pod("agent", s.daemonSet(), s.claiming("agent"))
+	s.pod("web", s.claiming("web"))
+	check := func(want ...string) {
+		t.Helper()
+		got, err := detach.Check(t.Context(), s.client, s.in)
+		s.must(err)
+		if len(want) == 0 {
+			if diff := cmp.Diff(detach.Result{Done: true}, got); diff != "" {
+				t.Errorf("result (-want +got):\n%s", diff)
+			}
+			return
+		}
+		if diff := cmp.Diff(want, lines(got.Message)); diff != "" || got.Done {
+			t.Errorf("done %v, message (-want +got):\n%s", got.Done, diff)
+		}
+	}
+	claims := "* PersistentVolumeClaims: " + s.namespace + "/" + s.namespace + "-web"
+	unknown := "* Node with .status.volumesAttached entries not matching a PersistentVolume: kubernetes.io/csi/x^1"
+	check(claims, unknown)
+	s.pass() // deletes the Pod, which holds its volume until it has ended
+	check(claims, unknown)
+	s.remove("web")
+	check(claims, unknown)
+	s.must(s.client.StorageV1().VolumeAttachments().Delete(t.Context(), s.namespace+"-web", metav1.DeleteOptions{}))
+	check(unknown)
+	node, err := s.client.CoreV1().Nodes().Get(t.Context(), s.node, metav1.GetOptions{})
+	s.must(err)
+	node.Status.VolumesAttached = nil
+	_, err = s.client.CoreV1().Nodes().UpdateStatus(t.Context(), node, metav1.UpdateOptions{})
+	s.must(err)
+	check()
+}

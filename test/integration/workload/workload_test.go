@@ -1,0 +1,333 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/metadata"
+
+	"github.com/slipway-dev/slipway/pkg/networks"
+	"github.com/slipway-dev/slipway/pkg/workload"
+	"github.com/slipway-dev/slipway/test/workloadcluster"
+)
+
+// cluster is the workload cluster of all tests, and the host cluster that has its Secret: a
+// cluster that manages itself.
+var cluster *workloadcluster.Cluster
+
+func TestMain(m *testing.M) {
+	workloadcluster.Main(m, func(c *workloadcluster.Cluster) { cluster = c })
+}
+
+// patience bounds every wait.
+const patience = time.Minute
+
+// world is a running workload.Clusters.
+type world struct {
+	*workload.Clusters
+	namespace string
+	news      chan struct{}
+
+	mu       sync.Mutex
+	nodes    []string
+	requests map[string]int
+}
+
+// start runs Clusters for a namespace of the test's own.
+func start(t *testing.T) *world {
+	t.Helper()
+	made, err := cluster.Client().CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "workload-"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions, err := metadata.NewForConfig(cluster.RestConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{namespace: made.Name, news: make(chan struct{}, 1), requests: map[string]int{}}
+	w.Clusters = workload.New(workload.Options{
+		Host: cluster.Client(), Metadata: versions, Wanted: func(types.NamespacedName) bool { return true },
+		Networks: networks.Networks{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
+		Wrap: func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) { w.count(r); return next.RoundTrip(r) })
+		},
+	})
+	w.OnCluster(func(types.NamespacedName) { w.tell() })
+	w.OnNode(func(_ types.NamespacedName, n *corev1.Node) {
+		w.mu.Lock()
+		w.nodes = append(w.nodes, n.Name)
+		w.mu.Unlock()
+		w.tell()
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { w.Run(ctx) })
+	t.Cleanup(running.Wait)
+	t.Cleanup(cancel)
+	return w
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func (w *world) count(r *http.Request) {
+	what := r.Method + " " + r.URL.Path
+	if r.URL.Query().Get("watch") != "" {
+		what = "WATCH " + r.URL.Path
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.requests[what]++
+}
+
+func (w *world) tell() {
+	select {
+	case w.news <- struct{}{}:
+	default:
+	}
+}
+
+func (w *world) key(name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: w.namespace, Name: name}
+}
+
+// until waits for condition, which is asked after every event and twice a second.
+func (w *world) until(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	again := time.NewTicker(500 * time.Millisecond)
+	defer again.Stop()
+	for !condition() {
+		select {
+		case <-w.news:
+		case <-again.C:
+		case <-deadline.C:
+			t.Fatalf("%s: not within %s", what, patience)
+		}
+	}
+}
+
+// connected waits for the connection to a cluster.
+func (w *world) connected(t *testing.T, name string) *workload.Connection {
+	t.Helper()
+	var conn *workload.Connection
+	var err error
+	w.until(t, "connected", func() bool {
+		conn, err = w.Connection(w.key(name))
+		return err == nil
+	})
+	return conn
+}
+
+func (w *world) secret(t *testing.T, name string, kubeconfig []byte) {
+	t.Helper()
+	s := cluster.Secret(w.namespace, name)
+	s.Data["value"] = kubeconfig
+	secrets := cluster.Client().CoreV1().Secrets(w.namespace)
+	_, err := secrets.Create(t.Context(), s, metav1.CreateOptions{})
+	if err != nil {
+		_, err = secrets.Update(t.Context(), s, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// node makes a Node that ends with the test.
+func (w *world) node(t *testing.T, name, id string) *corev1.Node {
+	t.Helper()
+	node, err := cluster.AddNode(t.Context(), w.namespace+name, id, func(n *corev1.Node) {
+		n.Status.Images = []corev1.ContainerImage{{Names: []string{"image"}, SizeBytes: 1}}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cluster.Client().CoreV1().Nodes().Delete(context.Background(), node.Name, metav1.DeleteOptions{})
+	})
+	return node
+}
+
+func names(nodes []*corev1.Node) []string {
+	var all []string
+	for _, n := range nodes {
+		all = append(all, n.Name)
+	}
+	return all
+}
+
+func TestNodesAreFoundByProviderIDOnceTheClusterIsConnected(t *testing.T) {
+	w := start(t)
+	a := w.node(t, "a", "vsphere://"+w.namespace)
+	if _, err := w.Connection(w.key("blue")); !errors.Is(err, workload.ErrNotConnected) {
+		t.Fatalf("Connection without a Secret: %v", err)
+	}
+	w.until(t, "the Secret is missed", func() bool {
+		_, err := w.Connection(w.key("blue"))
+		return strings.Contains(fmt.Sprint(err), "does not exist")
+	})
+	w.secret(t, "blue", cluster.Kubeconfig()) // without any label
+	conn := w.connected(t, "blue")
+	found := func(id string) []string {
+		nodes, err := conn.NodesByProviderID(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return names(nodes)
+	}
+	if diff := cmp.Diff([]string{a.Name}, found("vsphere://"+w.namespace)); diff != "" {
+		t.Errorf("Nodes by ID (-want +got):\n%s", diff)
+	}
+	if got := found(""); got != nil {
+		t.Errorf("Nodes without ID: %v", got)
+	}
+	node, err := conn.Node(a.Name)
+	if err != nil || node == nil || node.ManagedFields != nil || node.Status.Images != nil || node.Status.NodeInfo.KubeletVersion == "" {
+		t.Errorf("Node %v, %v", node, err)
+	}
+	if missing, err := conn.Node("missing"); missing != nil || err != nil {
+		t.Errorf("a Node that is not there: %v, %v", missing, err)
+	}
+	b := w.node(t, "b", "vsphere://"+w.namespace)
+	w.until(t, "two Nodes have one ID", func() bool { return len(found("vsphere://"+w.namespace)) == 2 })
+	if err := cluster.Client().CoreV1().Nodes().Delete(t.Context(), b.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.until(t, "one is gone", func() bool { return len(found("vsphere://"+w.namespace)) == 1 })
+	if last, failures := w.Probe(w.key("blue")); last.IsZero() || failures != 0 {
+		t.Errorf("last probe %s, %d failures", last, failures)
+	}
+}
+
+func TestChangesOfNodesAreToldAndHeartbeatsAreNot(t *testing.T) {
+	w := start(t)
+	a := w.node(t, "a", "")
+	w.secret(t, "blue", cluster.Kubeconfig())
+	w.connected(t, "blue")
+	beat := func(change func(*corev1.Node)) {
+		t.Helper()
+		node, err := cluster.Client().CoreV1().Nodes().Get(t.Context(), a.Name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(node)
+		if _, err := cluster.Client().CoreV1().Nodes().UpdateStatus(t.Context(), node, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	beat(func(n *corev1.Node) {
+		n.Status.Conditions[0].LastHeartbeatTime = metav1.NewTime(time.Now().Add(time.Hour))
+	})
+	beat(func(n *corev1.Node) { n.Status.Images = nil })
+	if err := cluster.SetReady(t.Context(), a.Name, corev1.ConditionFalse); err != nil {
+		t.Fatal(err)
+	}
+	told := func() []string {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		var own []string
+		for _, n := range w.nodes {
+			if strings.HasPrefix(n, w.namespace) {
+				own = append(own, n)
+			}
+		}
+		return own
+	}
+	w.until(t, "the change is told", func() bool { return len(told()) > 0 })
+	if err := cluster.Client().CoreV1().Nodes().Delete(t.Context(), a.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.until(t, "the end is told", func() bool { return len(told()) > 1 })
+	if diff := cmp.Diff([]string{a.Name, a.Name}, told()); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+}
+
+func TestNamespacesAreWatchedOnceAskedFor(t *testing.T) {
+	w := start(t)
+	w.secret(t, "blue", cluster.Kubeconfig())
+	conn := w.connected(t, "blue")
+	if _, err := conn.Namespaces(); !errors.Is(err, workload.ErrNotConnected) {
+		t.Errorf("the first call waits or fails: %v", err)
+	}
+	w.until(t, "Namespaces are known", func() bool { _, err := conn.Namespaces(); return err == nil })
+	lister, err := conn.Namespaces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespace, err := lister.Get(w.namespace)
+	if err != nil || namespace.Labels[corev1.LabelMetadataName] != w.namespace {
+		t.Errorf("%v, %v", namespace, err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	probes := w.requests["GET /"]
+	delete(w.requests, "GET /")
+	if diff := cmp.Diff(map[string]int{"WATCH /api/v1/nodes": 1, "WATCH /api/v1/namespaces": 1}, w.requests); diff != "" || probes == 0 {
+		t.Errorf("%d probes and (-want +got):\n%s", probes, diff)
+	}
+}
+
+func TestAKubeconfigThatTheClusterRefusesIsReplacedWhenItChanges(t *testing.T) {
+	w := start(t)
+	bad := strings.Replace(string(cluster.Kubeconfig()), "client-certificate-data", "client-certificate-dat", 1)
+	bad = strings.Replace(bad, "client-key-data", "token", 1)
+	w.secret(t, "blue", []byte(bad))
+	w.until(t, "refused", func() bool {
+		_, err := w.Connection(w.key("blue"))
+		return strings.Contains(fmt.Sprint(err), "401")
+	})
+	w.secret(t, "blue", cluster.Kubeconfig())
+	w.connected(t, "blue")
+}
+
+func TestAUserWhoMayNotListNodesIsNamed(t *testing.T) {
+	w := start(t)
+	kubeconfig, err := cluster.UserKubeconfig("nobody")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.secret(t, "blue", kubeconfig)
+	w.until(t, "the reason is shown", func() bool {
+		_, err := w.Connection(w.key("blue"))
+		return strings.Contains(fmt.Sprint(err), `User "nobody" cannot`)
+	})
+}
+
+func TestCallersDoNotWaitForAClusterThatIsSilent(t *testing.T) {
+	w := start(t)
+	w.secret(t, "blue", cluster.Kubeconfig())
+	conn := w.connected(t, "blue")
+	if err := cluster.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cluster.Thaw() })
+	w.until(t, "a probe has failed", func() bool { _, failures := w.Probe(w.key("blue")); return failures > 0 })
+	if _, err := conn.Client().CoreV1().Pods(w.namespace).List(t.Context(), metav1.ListOptions{}); !errors.Is(err, workload.ErrNotConnected) {
+		t.Errorf("a request failed with %v, want ErrNotConnected", err)
+	}
+	if err := cluster.Thaw(); err != nil {
+		t.Fatal(err)
+	}
+	w.until(t, "requests pass", func() bool {
+		_, err := w.connected(t, "blue").Client().CoreV1().Pods(w.namespace).List(t.Context(), metav1.ListOptions{})
+		return err == nil
+	})
+}

@@ -1,0 +1,80 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package livecontroller runs a whole controller over the fake of a server, in a bubble of
+// testing/synctest.
+//
+// Guarantees: what a server does to all that is written and the fakes leave out is done once, here; and nothing
+// runs any more when a test has ended.
+package livecontroller
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+// Start runs a controller with its informers until stop is called, at the latest with the end of
+// the test. It returns when all that it found has been looked at.
+func Start(t *testing.T, run func(context.Context) error, informers interface{ Shutdown() }) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	stop = sync.OnceFunc(func() {
+		cancel()
+		running.Wait()
+		informers.Shutdown()
+	})
+	t.Cleanup(stop)
+	After(time.Second)
+	return stop
+}
+
+// After lets time go by, and all be done that is due by then.
+func After(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// Call is a request as verb and resource: "update machines/status".
+func Call(action clienttesting.Action) string {
+	return strings.TrimSuffix(action.GetVerb()+" "+action.GetResource().Resource+"/"+action.GetSubresource(), "/")
+}
+
+// Versions are resource versions, by which caches tell what is newer. The fakes have none.
+type Versions struct{ Last int }
+
+// Next is one that no object has had.
+func (v *Versions) Next() string {
+	v.Last++
+	return strconv.Itoa(v.Last)
+}
+
+// Stamp gives what is written a version, and what is created a UID and a time.
+func (v *Versions) Stamp(action clienttesting.Action) {
+	write, ok := action.(clienttesting.CreateAction)
+	if !ok {
+		return
+	}
+	o, ok := write.GetObject().(metav1.Object)
+	if !ok {
+		return
+	}
+	if o.SetResourceVersion(v.Next()); action.GetVerb() == "create" {
+		o.SetUID(types.UID("uid-" + o.GetResourceVersion()))
+		o.SetCreationTimestamp(metav1.Now())
+	}
+}

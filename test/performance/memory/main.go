@@ -1,0 +1,199 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Program memory measures what slipway-apiserver holds with many virtual machines: the
+// heap after a collection and the resident memory apart from files, which include the
+// database of the embedded etcd. The virtual machines and their instances are as those
+// that run, and paused, so that neither vSphere nor its simulator is measured; all
+// controllers run. The server is restarted before, as its memory is then that of a server
+// that has been there for a while and not that of having made them all.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	"github.com/slipway-dev/slipway/test/localcluster"
+	"github.com/slipway-dev/slipway/test/performance/pages"
+	"github.com/slipway-dev/slipway/test/performance/proc"
+)
+
+// part is the process that is measured.
+const part = "slipway-apiserver"
+
+type settings struct {
+	binDir      string
+	machines    int
+	after       []time.Duration
+	slipwayArgs []string
+	profile     string
+	starts      int
+	data        string
+}
+
+func main() {
+	s, err := parse()
+	if err == nil {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		err = run(ctx, s)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "memory:", err)
+		os.Exit(1)
+	}
+}
+
+func parse() (settings, error) {
+	var s settings
+	var after, slipwayArgs string
+	flag.StringVar(&s.binDir, "bin", "bin", "directory of the programs")
+	flag.IntVar(&s.machines, "machines", 20_000, "virtual machines that there are")
+	flag.StringVar(&after, "after", "1m,10m", "times after a start to measure at")
+	flag.IntVar(&s.starts, "starts", 1, "starts to measure")
+	flag.StringVar(&slipwayArgs, "slipway-args", "", "more arguments for slipway-apiserver, separated by blanks; GOGC and GOMEMLIMIT are taken from the environment")
+	flag.StringVar(&s.data, "data", "", "directory that keeps the data; what an earlier run has left there is measured again")
+	flag.StringVar(&s.profile, "profile", "", "file for a profile of the heap at the end")
+	flag.Parse()
+	s.slipwayArgs = strings.Fields(slipwayArgs)
+	for _, text := range strings.Split(after, ",") {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return s, fmt.Errorf("-after: %w", err)
+		}
+		s.after = append(s.after, d)
+	}
+	return s, nil
+}
+
+func run(ctx context.Context, s settings) (err error) {
+	dir := s.data
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "slipway-memory-"); err != nil {
+			return fmt.Errorf("making the data directory: %w", err)
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	}
+	store := localcluster.SlipwayDataDir(dir)
+	_, statErr := os.Stat(store)
+	empty := os.IsNotExist(statErr)
+	if empty {
+		if err := proc.HoldControllers(store); err != nil {
+			return err
+		}
+	}
+	cluster, err := localcluster.Start(ctx, localcluster.Options{DataDir: dir, BinDir: s.binDir, UnsafeNoFsync: true, SlipwayArgs: s.slipwayArgs})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, cluster.Stop()) }()
+	config, err := cluster.DirectConfig("slipway-bench", "system:masters")
+	if err != nil {
+		return err
+	}
+	config.QPS = -1
+	config.ContentType = "application/vnd.kubernetes.protobuf"
+	client, err := versioned.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("making the client: %w", err)
+	}
+	server, err := pages.NewSource(config)
+	if err != nil {
+		return err
+	}
+	if begin := time.Now(); empty {
+		if err := fill(ctx, client, s.machines); err != nil {
+			return err
+		}
+		progress("%d virtual machines made in %s", s.machines, time.Since(begin).Round(time.Second))
+	}
+	if err := release(ctx, store); err != nil {
+		return err
+	}
+	if err := idle(ctx, server); err != nil { // who write once that they are paused
+		return err
+	}
+	fmt.Printf("| %d VMs, %s | since | resident, anonymous | heap after GC | CPU since the start |\n| --- | ---: | ---: | ---: | ---: |\n", s.machines, strings.Join(s.slipwayArgs, " "))
+	for range s.starts {
+		if err := cluster.RestartSlipway(ctx); err != nil {
+			return err
+		}
+		started := time.Now()
+		if err := idle(ctx, server); err != nil {
+			return err
+		}
+		progress("passes over all done after %s", time.Since(started).Round(100*time.Millisecond))
+		for _, after := range s.after {
+			if err := pause(ctx, time.Until(started.Add(after))); err != nil {
+				return err
+			}
+			if err := measure(ctx, server, cluster.PID(part), after); err != nil {
+				return err
+			}
+		}
+	}
+	if s.profile == "" {
+		return nil
+	}
+	data, err := server.Read(ctx, "/debug/pprof/heap?gc=1")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(s.profile, data, 0o600)
+}
+
+// measure prints what the process holds now. The resident memory is read first: the
+// collection before the heap is read would change it.
+func measure(ctx context.Context, server pages.Source, pid int, after time.Duration) error {
+	anonymous, _, err := proc.Resident(pid)
+	if err != nil {
+		return err
+	}
+	spent, err := proc.CPUTime(pid)
+	if err != nil {
+		return err
+	}
+	heap, err := server.Heap(ctx)
+	if err != nil {
+		return err
+	}
+	const mb = 1e6
+	fmt.Printf("| | %s | %.0f MB | %.0f MB | %.1f s |\n", after, anonymous/mb, heap/mb, spent.Seconds())
+	return nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// progress tells people what goes on; the table is on standard output.
+func progress(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, time.Now().Format(time.TimeOnly)+" "+format+"\n", args...)
+}
+
+// release lets the controllers of the server begin that runs on a directory.
+func release(ctx context.Context, store string) error {
+	member, err := embeddedetcd.Attach(ctx, store)
+	if err != nil {
+		return fmt.Errorf("letting the controllers begin: %w", err)
+	}
+	defer member.Close()
+	if _, err := member.Release(ctx); err != nil {
+		return fmt.Errorf("letting the controllers begin: %w", err)
+	}
+	return nil
+}
