@@ -241,3 +241,26 @@ func TestADeploymentThatIsBeingDeletedMakesNothing(t *testing.T) {
 		l.says(reconcilingCondition, "")
 	})
 }
+
+func TestADeploymentThatIsDeletedWithoutItsSetsTakesThemOffItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := run(t, simple(t))
+		l.after(time.Second)
+		l.writes()
+		l.edit(func(d *deployment) {
+			d.DeletionTimestamp, d.Finalizers = ptr.To(metav1.Now()), []string{"elsewhere", metav1.FinalizerOrphanDependents}
+			d.Annotations[clusterv1alpha1.PausedAnnotation] = ""
+		})
+		if sets := l.sets(); len(sets) != 1 || len(sets[0].OwnerReferences) != 0 {
+			t.Errorf("sets are %+v, want one without owners", sets)
+		}
+		d := l.deployment()
+		if diff := cmp.Diff([]string{"elsewhere"}, d.Finalizers); diff != "" || d.Annotations[clusterv1alpha1.ReleasedAnnotation] != "true" {
+			t.Errorf("finalizers (-want +got):\n%s, annotations %v", diff, d.Annotations)
+		}
+		want := []string{"update machinedeployments", "update machinesets", "update machinedeployments", "update machinedeployments/status"}
+		if diff := cmp.Diff(want, l.writes()); diff != "" {
+			t.Errorf("writes (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -65,7 +65,10 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	}
 	paused := members.Paused(p.cluster, p.deployment, deploymentKind)
 	failed := error(nil)
-	if paused.Status == metav1.ConditionFalse {
+	switch {
+	case members.Orphaning(p.deployment): // Those that pause it do not want more of it deleted.
+		failed = p.release(ctx)
+	case paused.Status == metav1.ConditionFalse:
 		failed = p.work(ctx)
 	}
 	if apierrors.IsConflict(failed) {
@@ -83,6 +86,26 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		again = min(again, max(p.plan.until.Sub(r.now()), time.Millisecond))
 	}
 	return controller.Result{RequeueAfter: again}, nil
+}
+
+// release takes the deployment, whose sets are to stay, off their owners before it goes. The
+// server itself is asked for them: the cache may be behind.
+func (p *pass) release(ctx context.Context) error {
+	sets := p.client.MachineSets(p.deployment.Namespace)
+	found, err := sets.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("listing the MachineSets that stay: %w", err)
+	}
+	var all []*set
+	for i := range found.Items {
+		all = append(all, &found.Items[i])
+	}
+	if err := controller.Disown(ctx, p.sets, sets, all, p.deployment.UID); err != nil {
+		return err
+	}
+	members.Release(p.deployment)
+	_, err = p.deployments.Update(ctx, p.client.MachineDeployments(p.deployment.Namespace), p.deployment)
+	return err
 }
 
 // work does what there is to do. It ends with the first error.

@@ -72,7 +72,10 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	}
 	paused := members.Paused(p.cluster, p.set, setKind)
 	failed := error(nil)
-	if paused.Status == metav1.ConditionFalse {
+	switch {
+	case members.Orphaning(p.set): // Those that pause it do not want more of it deleted.
+		failed = p.release(ctx)
+	case paused.Status == metav1.ConditionFalse:
 		failed = p.work(ctx)
 	}
 	// The counts are told even of a pass that failed, with the reason.
@@ -90,6 +93,26 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		return controller.Result{Requeue: true}, nil
 	}
 	return controller.Result{RequeueAfter: controller.DefaultResyncPeriod}, nil
+}
+
+// release takes the set, whose Machines are to stay, off their owners before it goes. The
+// server itself is asked for them: the cache may be behind.
+func (p *pass) release(ctx context.Context) error {
+	machines := p.client.Machines(p.set.Namespace)
+	found, err := machines.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("listing the Machines that stay: %w", err)
+	}
+	var all []*machine
+	for i := range found.Items {
+		all = append(all, &found.Items[i])
+	}
+	if err := controller.Disown(ctx, p.reconciler.machines, machines, all, p.set.UID); err != nil {
+		return err
+	}
+	members.Release(p.set)
+	_, err = p.sets.Update(ctx, p.client.MachineSets(p.set.Namespace), p.set)
+	return err
 }
 
 // readOwners finds the Cluster of the set, and the MachineDeployment that controls it.

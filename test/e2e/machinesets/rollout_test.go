@@ -161,6 +161,18 @@ spec:
 	}
 	s.wants("machinehealthcheck/workers", ".status.currentHealthy", "2")
 
+	t.Log("MachineSets stay although the host's garbage collector does not know them yet")
+	for range 3 {
+		s.Kill()
+		s.apply(strings.ReplaceAll(workers(0, ""), "workers", "kept"))
+		s.wants("machinesets", `.items[?(@.metadata.labels.pool=="kept")].status.observedGeneration`, "1")
+		s.kubectl("delete", "machinedeployment/kept", "--cascade=orphan", "--timeout=240s")
+		if left := s.get("machinesets", `.items[?(@.metadata.labels.pool=="kept")]['metadata.name','metadata.ownerReferences']`); !strings.HasPrefix(left, "kept-") || strings.Contains(left, "uid") {
+			t.Errorf("MachineSets are %q after the deployment has gone, want one without owners", left)
+		}
+		s.kubectl("delete", "machinesets", "-l", "pool=kept", "--timeout=240s")
+	}
+
 	t.Log("Machines that are kept are taken over by the deployment that is made again")
 	kept := s.machines()
 	s.kubectl("delete", "machinedeployment/workers", "--cascade=orphan", "--timeout=240s")

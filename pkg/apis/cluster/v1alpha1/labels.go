@@ -90,6 +90,13 @@ const (
 	AutoscalerMaxSizeAnnotation = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
 )
 
+// Annotations of this server alone.
+const (
+	// ReleasedAnnotation of a MachineSet or MachineDeployment that is deleted without what it
+	// owns: nothing names it as an owner any more. The finalizer orphan goes with it, not before.
+	ReleasedAnnotation = "cluster.slipway.dev/released"
+)
+
 // Annotations and taints of Nodes.
 const (
 	// ClusterNameAnnotation names the Cluster of a Node.

@@ -39,6 +39,18 @@ func KeepFinalizer(updated, stored *metav1.ObjectMeta, name string) {
 	}
 }
 
+// KeepOrphaning keeps the finalizer of an object whose dependents are to stay until its
+// controller says, by the annotation, that none of them names it as an owner any more. The
+// garbage collector of the host drops the finalizer once it has seen to the dependents that it
+// knows of, which after a restart of this server may be none for half a minute, and then
+// deletes the others.
+func KeepOrphaning(updated, stored *metav1.ObjectMeta) {
+	_, released := updated.Annotations[clusterv1alpha1.ReleasedAnnotation]
+	if stored.DeletionTimestamp != nil && slices.Contains(stored.Finalizers, metav1.FinalizerOrphanDependents) && !released {
+		Finalizer(updated, metav1.FinalizerOrphanDependents)
+	}
+}
+
 // Version puts a v before a version that has none.
 func Version(version *string) {
 	if *version != "" && !strings.HasPrefix(*version, "v") {

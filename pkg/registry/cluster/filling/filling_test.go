@@ -4,9 +4,13 @@
 package filling
 
 import (
+	"slices"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
 func TestReplicasStayWithinTheBoundsOfTheAutoscaler(t *testing.T) {
@@ -43,6 +47,29 @@ func TestVersionsBeginWithAV(t *testing.T) {
 		got := given
 		if Version(&got); got != want {
 			t.Errorf("%q becomes %q, want %q", given, got, want)
+		}
+	}
+}
+
+func TestOnlyWhoHasReleasedTheDependentsDropsTheirFinalizer(t *testing.T) {
+	stored := metav1.ObjectMeta{Finalizers: []string{"other", metav1.FinalizerOrphanDependents}, DeletionTimestamp: ptr.To(metav1.Now())}
+	for name, tc := range map[string]struct {
+		stored   metav1.ObjectMeta
+		released bool
+		want     bool
+	}{
+		"the garbage collector":         {stored: stored, want: true},
+		"the controller":                {stored: stored, released: true},
+		"before it is deleted":          {stored: metav1.ObjectMeta{Finalizers: stored.Finalizers}},
+		"its dependents are to go, too": {stored: metav1.ObjectMeta{Finalizers: []string{"other"}, DeletionTimestamp: stored.DeletionTimestamp}},
+	} {
+		updated := metav1.ObjectMeta{Finalizers: []string{"other"}}
+		if tc.released {
+			updated.Annotations = map[string]string{clusterv1alpha1.ReleasedAnnotation: "true"}
+		}
+		KeepOrphaning(&updated, &tc.stored)
+		if got := slices.Contains(updated.Finalizers, metav1.FinalizerOrphanDependents); got != tc.want || updated.Finalizers[0] != "other" {
+			t.Errorf("%s: finalizers are %v, want %s: %t", name, updated.Finalizers, metav1.FinalizerOrphanDependents, tc.want)
 		}
 	}
 }

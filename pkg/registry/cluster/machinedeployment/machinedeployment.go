@@ -46,11 +46,14 @@ func Kind() standard.Kind[*clusterv1alpha1.MachineDeployment] {
 			},
 		},
 		PrepareForCreate: func(d deployment) { fill(d, nil) },
-		PrepareForUpdate: func(d, stored deployment) { fill(d, stored.Spec.Replicas) },
-		Validate:         validation.ValidateMachineDeployment,
-		ValidateUpdate:   validation.ValidateMachineDeploymentUpdate,
-		Table:            newTable(),
-		GetAttrs:         standard.Attrs(map[string]func(deployment) string{"spec.clusterName": func(d deployment) string { return d.Spec.ClusterName }}),
+		PrepareForUpdate: func(d, stored deployment) {
+			filling.KeepOrphaning(&d.ObjectMeta, &stored.ObjectMeta)
+			fill(d, stored.Spec.Replicas)
+		},
+		Validate:       validation.ValidateMachineDeployment,
+		ValidateUpdate: validation.ValidateMachineDeploymentUpdate,
+		Table:          newTable(),
+		GetAttrs:       standard.Attrs(map[string]func(deployment) string{"spec.clusterName": func(d deployment) string { return d.Spec.ClusterName }}),
 	}
 }
 

@@ -43,11 +43,14 @@ func Kind() standard.Kind[*clusterv1alpha1.MachineSet] {
 			Selector: func(s set) (labels.Selector, error) { return metav1.LabelSelectorAsSelector(&s.Spec.Selector) },
 		},
 		PrepareForCreate: func(s set) { fill(s, nil) },
-		PrepareForUpdate: func(s, stored set) { fill(s, stored.Spec.Replicas) },
-		Validate:         validation.ValidateMachineSet,
-		ValidateUpdate:   validation.ValidateMachineSetUpdate,
-		Table:            newTable(),
-		GetAttrs:         standard.Attrs(map[string]func(set) string{"spec.clusterName": func(s set) string { return s.Spec.ClusterName }}),
+		PrepareForUpdate: func(s, stored set) {
+			filling.KeepOrphaning(&s.ObjectMeta, &stored.ObjectMeta)
+			fill(s, stored.Spec.Replicas)
+		},
+		Validate:       validation.ValidateMachineSet,
+		ValidateUpdate: validation.ValidateMachineSetUpdate,
+		Table:          newTable(),
+		GetAttrs:       standard.Attrs(map[string]func(set) string{"spec.clusterName": func(s set) string { return s.Spec.ClusterName }}),
 	}
 }
 
