@@ -36,7 +36,13 @@ VERSION_LDFLAGS := $(LDFLAGS) -X k8s.io/component-base/version.gitVersion=$(VERS
 SERVER_LDFLAGS := $(LDFLAGS) -X github.com/slipway-dev/slipway/cmd/slipway-apiserver/app.version=$(VERSION)
 # What go build is asked for our own programs: the same flags and packages wherever they are
 # built, so that none is linked twice.
-OWN = -ldflags './cmd/...=$(SERVER_LDFLAGS)' -ldflags './cmd/virtctl=$(VERSION_LDFLAGS)' $(PROGRAMS:%=./cmd/%)
+OWN_FLAGS = -ldflags './cmd/...=$(SERVER_LDFLAGS)' -ldflags './cmd/virtctl=$(VERSION_LDFLAGS)'
+OWN = $(OWN_FLAGS) $(PROGRAMS:%=./cmd/%)
+# Where make image pushes to, as host/name:tag; nowhere if empty. For which platforms it and
+# make release build, for example linux/amd64,linux/arm64; for all if empty.
+IMAGE ?=
+PLATFORMS ?=
+RELEASE = $(GO) run -C hack/release . -version='$(VERSION)' -platforms='$(PLATFORMS)' -push='$(IMAGE)'
 UNIT := ./artifacts/... ./cmd/... ./hack/progress ./pkg/... ./test/localcluster/... ./test/vcenter/...
 
 ##@ Use
@@ -76,14 +82,28 @@ generate: ## Write all generated code anew; needed after a change of the API typ
 	@$(GO) run ./hack/imports-table ARCHITECTURE.md
 	@hack/update-api-docs.sh
 
+##@ Release
+
+.PHONY: image
+image: ## Make the container image of the server for PLATFORMS in dist/, with its SBOMs, and push it to IMAGE if that is given.
+	@$(RELEASE) image $(OWN_FLAGS)
+
+.PHONY: image-twice
+image-twice: ## Make the image of what is committed twice, the second time elsewhere and with an empty build cache, and compare the digests.
+	@hack/image-twice.sh '$(VERSION)' '$(PLATFORMS)'
+
 ##@ Test
 
 .PHONY: test
-test: tools build test-unit test-integration test-e2e ## Run all tests.
+test: tools build test-unit test-release test-integration test-e2e ## Run all tests.
 
 .PHONY: test-unit
 test-unit: ## Run the tests that need no other program.
 	$(GOTEST) -parallel=8 $(UNIT)
+
+.PHONY: test-release
+test-release: ## Run the tests of what makes images and releases.
+	cd hack/release && $(GOTEST) ./...
 
 .PHONY: test-integration
 test-integration: tools ## Run the tests against slipway-apiserver in the test process, and against a second kube-apiserver.
@@ -207,4 +227,4 @@ verify-generated: ## Check that the generated code is what the generators write.
 
 .PHONY: clean
 clean: ## Remove what was built. The state of make run stays; slipway-dev reset removes it.
-	rm -rf bin _bin .cache
+	rm -rf bin _bin .cache dist

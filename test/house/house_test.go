@@ -21,7 +21,7 @@ import (
 const root = "../.."
 
 // skipped directories hold nothing that was written by hand.
-var skipped = []string{".git", "bin", "_bin", ".cache", ".slipway", "testdata"}
+var skipped = []string{".git", "bin", "_bin", ".cache", ".slipway", "dist", "testdata"}
 
 func parse(t *testing.T, path, text string) source {
 	t.Helper()

@@ -1,0 +1,68 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Module is a directory with a go.mod, and how its programs are built.
+type Module struct {
+	Dir string
+	// Flags of go build besides those that make the result reproducible.
+	Flags []string
+	// Cache of go build; empty means the user's.
+	Cache string
+	// Log gets what go build says.
+	Log io.Writer
+}
+
+// pinned is the environment that a build must not take from whoever runs it. Without cgo
+// programs are static, and can be built for any platform. An empty variable would mean what
+// go env -w has said, which is why flags are not empty.
+var pinned = []string{"CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0", "GOWORK=off", "GODEBUG="}
+
+// Program builds ./cmd/NAME for a platform into a directory, and returns the path of what
+// it has built.
+func (m Module) Program(ctx context.Context, p Platform, name, dir string) (string, error) {
+	path := filepath.Join(dir, p.Executable(name))
+	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-o", path}, m.Flags...)
+	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/"+name)...)
+	cmd.Dir = m.Dir
+	cmd.Env = append(os.Environ(), pinned...)
+	cmd.Env = append(cmd.Env, "GOOS="+p.OS, "GOARCH="+p.Arch)
+	if m.Cache != "" {
+		cmd.Env = append(cmd.Env, "GOCACHE="+m.Cache)
+	}
+	cmd.Stdout, cmd.Stderr = m.Log, m.Log
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("building %s for %s: %w", name, p, err)
+	}
+	return path, nil
+}
+
+// Native is whether programs of the platform run here.
+func (p Platform) Native() bool { return p.OS == runtime.GOOS && p.Arch == runtime.GOARCH }
+
+// Says runs a program, and fails unless a word of its answer is want: that is how a version
+// that was not stamped is found before it is published.
+func Says(ctx context.Context, want, path string, args ...string) error {
+	out, err := exec.CommandContext(ctx, path, args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("running %s %s: %w: %s", path, strings.Join(args, " "), err, out)
+	}
+	for word := range strings.FieldsSeq(string(out)) {
+		if word == want {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s %s says %q, and not %s", path, strings.Join(args, " "), out, want)
+}

@@ -1,0 +1,46 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPlatformsAreAListOfThoseThatAreReleased(t *testing.T) {
+	for list, want := range map[string][]Platform{
+		"":                          All,
+		"linux/arm64":               {{"linux", "arm64"}},
+		"windows/amd64,linux/amd64": {{"windows", "amd64"}, {"linux", "amd64"}},
+	} {
+		got, err := Parse(list)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("Parse(%q): %v (-want +got):\n%s", list, err, diff)
+		}
+	}
+	for list, want := range map[string]string{
+		"linux":                   `platform "linux": want some of [linux/amd64`,
+		"linux/amd64,":            `platform "": want some of`,
+		"plan9/amd64":             `platform "plan9/amd64": want some of`,
+		"linux/amd64,linux/amd64": `platform "linux/amd64" is given twice`,
+	} {
+		if _, err := Parse(list); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Parse(%q): %v, want %q", list, err, want)
+		}
+	}
+}
+
+func TestAProgramThatSaysAnotherVersionIsFound(t *testing.T) {
+	if err := Says(t.Context(), "v1.2.3", "echo", "Client:", "v1.2.3"); err != nil {
+		t.Error(err)
+	}
+	if err := Says(t.Context(), "v1.2.3", "echo", "v1.2.3-dirty"); err == nil || !strings.Contains(err.Error(), "not v1.2.3") {
+		t.Errorf("error %v", err)
+	}
+	if err := Says(t.Context(), "v1.2.3", "false"); err == nil {
+		t.Error("a program that fails was taken for good")
+	}
+}

@@ -1,0 +1,79 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command release makes what is published: the container image of the server. make image
+// runs it; docs/releasing.md says what comes out.
+//
+// usage: release -version=v0.1.0 [-platforms=linux/amd64] [-push=host/name:tag] image [flags of go build]
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+
+	"github.com/slipway-dev/slipway/hack/release/build"
+	"github.com/slipway-dev/slipway/hack/release/image"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	r := release{}
+	var platforms string
+	flags := flag.NewFlagSet("release", flag.ContinueOnError)
+	flags.StringVar(&r.root, "root", "../..", "Directory of the repository.")
+	flags.StringVar(&r.out, "out", "", "Directory to write into; dist in the repository if empty.")
+	flags.StringVar(&r.version, "version", "", "Version to stamp, for example v0.1.0.")
+	flags.StringVar(&r.push, "push", "", "Where to push the image, as host/name:tag. Nothing is pushed if empty.")
+	flags.StringVar(&platforms, "platforms", "", fmt.Sprintf("Some of %v, separated by commas; all if empty.", build.All))
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if err := r.complete(ctx, platforms); err != nil {
+		return err
+	}
+	switch what := flags.Arg(0); what {
+	case "image":
+		r.flags = flags.Args()[1:]
+		return r.image(ctx)
+	default:
+		return fmt.Errorf("%q cannot be made: want image", what)
+	}
+}
+
+// complete checks the flags and reads what they leave out.
+func (r *release) complete(ctx context.Context, platforms string) (err error) {
+	if r.version == "" {
+		return fmt.Errorf("-version is empty: want one such as v0.1.0")
+	}
+	if r.platforms, err = build.Parse(platforms); err != nil {
+		return fmt.Errorf("-platforms: %w", err)
+	}
+	if r.push != "" {
+		if _, err := image.Tag(r.push); err != nil {
+			return fmt.Errorf("-push: %w", err)
+		}
+	}
+	if r.root, err = filepath.Abs(r.root); err != nil {
+		return fmt.Errorf("-root: %w", err)
+	}
+	if r.out == "" {
+		r.out = filepath.Join(r.root, "dist")
+	}
+	if err := os.MkdirAll(r.out, 0o755); err != nil {
+		return fmt.Errorf("making the directory of the release: %w", err)
+	}
+	r.sources, err = readSources(ctx, r.root)
+	return err
+}
