@@ -6,6 +6,7 @@ package integration
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"syscall"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/test/integration/framework"
 )
 
@@ -25,7 +27,13 @@ func crowd(t *testing.T, s *framework.Server, workers int, warm func()) (created
 	var ready, all sync.WaitGroup
 	ready.Add(workers)
 	for worker := range workers {
-		vms := s.Client(t).VmV1alpha1().VirtualMachines(namespace)
+		config := s.Config()
+		config.Wrap(withoutRetries)
+		client, err := versioned.NewForConfig(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		vms := client.VmV1alpha1().VirtualMachines(namespace)
 		all.Go(func() {
 			for i := 0; ; i++ {
 				name := fmt.Sprintf("vm-%d-%d", worker, i)
@@ -56,6 +64,22 @@ func crowd(t *testing.T, s *framework.Server, workers int, warm func()) (created
 	all.Wait()
 	return created, failures
 }
+
+// withoutRetries keeps a client from sending again what was refused: the aggregator does not.
+func withoutRetries(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		resp, err := next.RoundTrip(r)
+		if err == nil {
+			resp.Header.Del("Retry-After")
+		}
+		return resp, err
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestShutdownAnswersEveryRequestAndKeepsEveryWrite(t *testing.T) {
 	dir := t.TempDir()

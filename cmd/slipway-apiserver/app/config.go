@@ -37,6 +37,9 @@ const (
 	// end, which takes them no longer than an answer. net/http would wait for a second, in
 	// which nobody is served. Requests under way are waited for in any case.
 	goAwayPeriod = 200 * time.Millisecond
+	// longGoAwayPeriod is for a server beside others, which is not missed: net/http ends the
+	// connections after a second.
+	longGoAwayPeriod = 2 * time.Second
 	// hostQPS and hostBurst bound the calls to the host cluster, per second. Each new
 	// virtual machine takes a few, and client-go's default of 5 would decide the pace.
 	hostQPS   = 200
@@ -61,6 +64,7 @@ type config struct {
 	charges *quota.Evaluators
 	// hostInformers watch the host cluster; nil without one.
 	hostInformers informers.SharedInformerFactory
+	draining      *draining
 }
 
 // newConfig turns options, whose etcd servers are known by now, into a configuration.
@@ -119,8 +123,18 @@ func newConfig(o *Options, etcd *embeddedetcd.Server, i *identities) (*config, e
 		c.embedded = apiserver.NewEmbedded(recommended.RESTOptionsGetter, etcd.Client, flags.StorageConfig.CompactionInterval)
 		recommended.RESTOptionsGetter = c.embedded
 	}
+	c.draining = newDraining(&recommended.Config, goAway(o))
 	c.generic = recommended.Complete()
 	return c, nil
+}
+
+// goAway is how long the clients of open connections have. Who is to be served on by others
+// has named a delay.
+func goAway(o *Options) time.Duration {
+	if o.ShutdownDelay > 0 {
+		return longGoAwayPeriod
+	}
+	return goAwayPeriod
 }
 
 // checks are our own. They change nothing, and judge what all mutating plugins have made

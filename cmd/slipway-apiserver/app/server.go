@@ -157,7 +157,10 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 	if err != nil {
 		return fmt.Errorf("making the server: %w", err)
 	}
-	s.generic.ShutdownDelayDuration, s.generic.ShutdownTimeout = o.ShutdownDelay, goAwayPeriod
+	s.generic.ShutdownDelayDuration, s.generic.ShutdownTimeout = o.ShutdownDelay, goAway(o)
+	if err := c.draining.takeOver(s.generic); err != nil {
+		return err
+	}
 	shown := &consoles{}
 	readers, err := apiserver.InstallGroups(s.generic, c.generic, c.host, shown)
 	if err != nil {
