@@ -4,6 +4,8 @@
 package embeddedetcd
 
 import (
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -70,13 +72,22 @@ func (c logCore) Check(e zapcore.Entry, to *zapcore.CheckedEntry) *zapcore.Check
 // Write implements zapcore.Core.
 func (c logCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
 	switch {
-	case !c.phase.worth(e.Level):
+	case !c.phase.worth(e.Level) || newborn(fields):
 	case e.Level == zapcore.WarnLevel:
 		c.logger.Info("Warning of etcd: "+e.Message, values(fields)...)
 	default:
 		c.logger.Error(nil, "Error of etcd: "+e.Message, values(fields)...)
 	}
 	return nil
+}
+
+// newborn is true for what etcd says of a database in which nobody has written yet, when it
+// looks for its version; it looks again every few seconds.
+func newborn(fields []zapcore.Field) bool {
+	return slices.ContainsFunc(fields, func(f zapcore.Field) bool {
+		err, ok := f.Interface.(error)
+		return ok && strings.Contains(err.Error(), "missing term information")
+	})
 }
 
 // Sync implements zapcore.Core.
