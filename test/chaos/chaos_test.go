@@ -18,12 +18,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 	"github.com/slipway-dev/slipway/test/localcluster"
 )
 
 var (
 	long       = flag.Bool("long", false, "take 300 machines and 20 kills instead of a minute's worth")
 	seed       = flag.Uint64("seed", 0, "repeat the orders and events of a run; 0 takes that of -test.shuffle, or draws one")
+	external   = flag.Bool("external-etcd", false, "let the server use an etcd of its own instead of the embedded one")
 	eventsFlag = flag.String("events", "", "names of the events, separated by commas, or all; empty takes those that need not be asked for")
 )
 
@@ -78,9 +80,13 @@ func begin(t *testing.T, machines, rounds int) *storm {
 		}
 		_ = os.RemoveAll(dir)
 	})
+	args := []string{"--v=2"}
+	if *external {
+		args = append(args, "--etcd-servers="+startEtcd(t), "--etcd-unsafe-no-fsync=false")
+	}
 	cluster, err := localcluster.Start(t.Context(), localcluster.Options{
 		DataDir: dir, BinDir: "../../bin", UnsafeNoFsync: true, GuestBootDelay: 100 * time.Millisecond,
-		SlipwayArgs: []string{"--v=2"}, VCenterArgs: []string{"--control-listen=127.0.0.1:0"},
+		SlipwayArgs: args, VCenterArgs: []string{"--control-listen=127.0.0.1:0"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -98,6 +104,17 @@ func begin(t *testing.T, machines, rounds int) *storm {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// startEtcd starts an etcd that outlives kills of the server, and returns its endpoint.
+func startEtcd(t *testing.T) string {
+	t.Helper()
+	etcd, err := embeddedetcd.Start(t.Context(), embeddedetcd.Options{Dir: t.TempDir(), UnsafeNoFsync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(etcd.Close)
+	return etcd.Endpoint()
 }
 
 // settled waits until everything is as wanted.
