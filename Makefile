@@ -130,17 +130,18 @@ test-dashboard: build tools ## Look at virtctl dashboard with 2,000 VMs in a hea
 	@hack/install-chromium.sh
 	$(GO) test -timeout 30m -count=$(COUNT) -v ./test/dashboard -long -pictures=$(CURDIR)/docs/pictures
 
+# CHAOS takes flags of test/chaos, for example CHAOS=-external-etcd.
 # What goes wrong, by the names of test/chaos. Nothing means all of them in the long run,
 # and in the short one those that are survived every time.
 EVENTS ?=
 
 .PHONY: test-chaos
 test-chaos: tools build ## Let everything go wrong for 300 VMs and 20 kills of the server, and look for what is lost; SEED repeats it.
-	$(GO) test -timeout 2h -count=$(COUNT) -v ./test/chaos -long -seed=$(SEED) -events=$(or $(EVENTS),all)
+	$(GO) test -timeout 2h -count=$(COUNT) -v ./test/chaos -long -seed=$(SEED) -events=$(or $(EVENTS),all) $(CHAOS)
 
 .PHONY: test-chaos-short
 test-chaos-short: tools build ## Run a minute of test-chaos.
-	$(GOTEST) ./test/chaos -seed=$(SEED) -events=$(EVENTS)
+	$(GOTEST) ./test/chaos -seed=$(SEED) -events=$(EVENTS) $(CHAOS)
 
 # What goes wrong in test-faults, by the names of its table. Nothing means all.
 FAULTS ?=
@@ -184,6 +185,10 @@ bench-api: tools build ## Compare the cost of requests with that of a custom res
 .PHONY: bench-memory
 bench-memory: tools build ## Measure what the server holds with 20,000 virtual machines; MEMORY takes flags, for example MEMORY="-machines=5000 -after=1m".
 	$(GO) run ./test/performance/memory $(MEMORY)
+
+.PHONY: bench-sizing
+bench-sizing: tools build ## Measure what 1,000, 10,000 and 50,000 virtual machines take, about 25 minutes; SIZING takes flags, for example SIZING="-machines=1000".
+	$(GO) run ./test/performance/sizing $(SIZING)
 
 .PHONY: bench-system
 bench-system: tools build ## Measure the running system; SYSTEM takes flags, for example SYSTEM="-stable=1000 -tries=3".

@@ -20,11 +20,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/test/localcluster"
 	"github.com/slipway-dev/slipway/test/performance/pages"
 	"github.com/slipway-dev/slipway/test/performance/proc"
+	"github.com/slipway-dev/slipway/test/performance/running"
 )
 
 // part is the process that is measured.
@@ -111,15 +111,15 @@ func run(ctx context.Context, s settings) (err error) {
 		return err
 	}
 	if begin := time.Now(); empty {
-		if err := fill(ctx, client, s.machines); err != nil {
+		if err := running.Fill(ctx, client, s.machines); err != nil {
 			return err
 		}
 		progress("%d virtual machines made in %s", s.machines, time.Since(begin).Round(time.Second))
 	}
-	if err := release(ctx, store); err != nil {
+	if err := running.Release(ctx, store); err != nil {
 		return err
 	}
-	if err := idle(ctx, server); err != nil { // who write once that they are paused
+	if err := running.Idle(ctx, server); err != nil { // who write once that they are paused
 		return err
 	}
 	fmt.Printf("| %d VMs, %s | since | resident, anonymous | heap after GC | CPU since the start |\n| --- | ---: | ---: | ---: | ---: |\n", s.machines, strings.Join(s.slipwayArgs, " "))
@@ -128,12 +128,12 @@ func run(ctx context.Context, s settings) (err error) {
 			return err
 		}
 		started := time.Now()
-		if err := idle(ctx, server); err != nil {
+		if err := running.Idle(ctx, server); err != nil {
 			return err
 		}
 		progress("passes over all done after %s", time.Since(started).Round(100*time.Millisecond))
 		for _, after := range s.after {
-			if err := pause(ctx, time.Until(started.Add(after))); err != nil {
+			if err := running.Pause(ctx, time.Until(started.Add(after))); err != nil {
 				return err
 			}
 			if err := measure(ctx, server, cluster.PID(part), after); err != nil {
@@ -171,29 +171,7 @@ func measure(ctx context.Context, server pages.Source, pid int, after time.Durat
 	return nil
 }
 
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
-}
-
 // progress tells people what goes on; the table is on standard output.
 func progress(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, time.Now().Format(time.TimeOnly)+" "+format+"\n", args...)
-}
-
-// release lets the controllers of the server begin that runs on a directory.
-func release(ctx context.Context, store string) error {
-	member, err := embeddedetcd.Attach(ctx, store)
-	if err != nil {
-		return fmt.Errorf("letting the controllers begin: %w", err)
-	}
-	defer member.Close()
-	if _, err := member.Release(ctx); err != nil {
-		return fmt.Errorf("letting the controllers begin: %w", err)
-	}
-	return nil
 }

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package running
 
 import (
 	"context"
@@ -13,57 +13,61 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/test/performance/pages"
-	"github.com/slipway-dev/slipway/test/performance/running"
 )
 
 const (
-	namespace = metav1.NamespaceDefault
-	// submitters is how many clients make objects at once.
-	submitters = 8
+	// Namespace has what Fill makes.
+	Namespace = metav1.NamespaceDefault
+	// Submitters is how many clients make objects at once.
+	Submitters = 8
 	// idleFor is how long the queue must be seen empty.
 	idleFor = 2 * time.Second
 )
 
-// fill makes n virtual machines with the instances of those that run.
-func fill(ctx context.Context, c versioned.Interface, n int) error {
-	captured, err := running.Capture(ctx, c, namespace)
+// Fill makes n virtual machines, paused, with the instances of those that run, by 4 writes each.
+func Fill(ctx context.Context, c versioned.Interface, n int) error {
+	captured, err := Capture(ctx, c, Namespace)
 	if err != nil {
 		return err
 	}
 	making, ctx := errgroup.WithContext(ctx)
-	making.SetLimit(submitters)
+	making.SetLimit(Submitters)
 	for i := range n {
 		making.Go(func() error { return makeOne(ctx, c, captured, i) })
 	}
 	return making.Wait()
 }
 
+// Name is that of the nth virtual machine that Fill makes.
+func Name(n int) string { return fmt.Sprintf("vm-%05d", n) }
+
 func makeOne(ctx context.Context, c versioned.Interface, captured *vmv1alpha1.InstancetypeRef, i int) error {
-	vm := running.Machine(fmt.Sprintf("vm-%05d", i))
+	vm := Machine(Name(i))
 	vm.Annotations = map[string]string{vmv1alpha1.AnnotationPaused: "true"}
-	vm, err := c.VmV1alpha1().VirtualMachines(namespace).Create(ctx, vm, metav1.CreateOptions{})
+	vm, err := c.VmV1alpha1().VirtualMachines(Namespace).Create(ctx, vm, metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("making virtual machine %d: %w", i, err)
 	}
-	vm.Status = running.Status(captured, i)
-	if _, err := c.VmV1alpha1().VirtualMachines(namespace).UpdateStatus(ctx, vm, metav1.UpdateOptions{}); err != nil {
+	vm.Status = Status(captured, i)
+	if _, err := c.VmV1alpha1().VirtualMachines(Namespace).UpdateStatus(ctx, vm, metav1.UpdateOptions{}); err != nil {
 		return fmt.Errorf("writing the status of virtual machine %d: %w", i, err)
 	}
-	instance, err := c.VmV1alpha1().VirtualMachineInstances(namespace).Create(ctx, running.Instance(vm), metav1.CreateOptions{})
+	instance, err := c.VmV1alpha1().VirtualMachineInstances(Namespace).Create(ctx, Instance(vm), metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("making instance %d: %w", i, err)
 	}
 	instance.Status = vmv1alpha1.VirtualMachineInstanceStatus{Phase: "Running", NodeName: vm.Status.NodeName, Network: vm.Status.Network, Conditions: vm.Status.Conditions[:2]}
-	if _, err := c.VmV1alpha1().VirtualMachineInstances(namespace).UpdateStatus(ctx, instance, metav1.UpdateOptions{}); err != nil {
+	if _, err := c.VmV1alpha1().VirtualMachineInstances(Namespace).UpdateStatus(ctx, instance, metav1.UpdateOptions{}); err != nil {
 		return fmt.Errorf("writing the status of instance %d: %w", i, err)
 	}
 	return nil
 }
 
-// idle waits until the controllers run and have nothing to do.
-func idle(ctx context.Context, server pages.Source) error {
+// Idle waits until the controllers run and have nothing to do.
+func Idle(ctx context.Context, server pages.Source) error {
 	var since time.Time
 	for {
 		var queues []struct {
@@ -85,8 +89,31 @@ func idle(ctx context.Context, server pages.Source) error {
 		case time.Since(since) >= idleFor:
 			return nil
 		}
-		if err := pause(ctx, 100*time.Millisecond); err != nil {
+		if err := Pause(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
 	}
+}
+
+// Pause waits, or ends with ctx.
+func Pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// Release lets the controllers of the server begin that runs on a directory and holds them.
+func Release(ctx context.Context, store string) error {
+	member, err := embeddedetcd.Attach(ctx, store)
+	if err != nil {
+		return fmt.Errorf("letting the controllers begin: %w", err)
+	}
+	defer member.Close()
+	if _, err := member.Release(ctx); err != nil {
+		return fmt.Errorf("letting the controllers begin: %w", err)
+	}
+	return nil
 }
