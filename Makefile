@@ -88,6 +88,11 @@ generate: ## Write all generated code anew; needed after a change of the API typ
 image: ## Make the container image of the server for PLATFORMS in dist/, with its SBOMs, and push it to IMAGE if that is given.
 	@$(RELEASE) image $(OWN_FLAGS)
 
+.PHONY: release
+release: ## Make all that is published in dist/: image, programs for PLATFORMS, manifests that name the image, SBOMs and sums; the image is pushed to IMAGE if that is given.
+	@rm -rf dist
+	@$(RELEASE) all $(OWN_FLAGS)
+
 .PHONY: image-twice
 image-twice: ## Make the image of what is committed twice, the second time elsewhere and with an empty build cache, and compare the digests.
 	@hack/image-twice.sh '$(VERSION)' '$(PLATFORMS)'

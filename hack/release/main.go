@@ -1,10 +1,10 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command release makes what is published: the container image of the server. make image
-// runs it; docs/releasing.md says what comes out.
+// Command release makes what is published: the container image of the server alone (image),
+// or all (all). make image and make release run it; docs/releasing.md says what comes out.
 //
-// usage: release -version=v0.1.0 [-platforms=linux/amd64] [-push=host/name:tag] image [flags of go build]
+// usage: release -version=v0.1.0 [-platforms=linux/amd64] [-push=host/name:tag] image|all [flags of go build]
 package main
 
 import (
@@ -14,10 +14,14 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 
 	"github.com/slipway-dev/slipway/hack/release/build"
 	"github.com/slipway-dev/slipway/hack/release/image"
 )
+
+// version is what tags of images and krew take.
+var version = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -29,13 +33,14 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	r := release{}
+	r := release{written: map[string][]byte{}}
 	var platforms string
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	flags.StringVar(&r.root, "root", "../..", "Directory of the repository.")
 	flags.StringVar(&r.out, "out", "", "Directory to write into; dist in the repository if empty.")
 	flags.StringVar(&r.version, "version", "", "Version to stamp, for example v0.1.0.")
 	flags.StringVar(&r.push, "push", "", "Where to push the image, as host/name:tag. Nothing is pushed if empty.")
+	flags.StringVar(&r.url, "url", "", "Where the files will be downloaded from, for krew; the release at GitHub if empty.")
 	flags.StringVar(&platforms, "platforms", "", fmt.Sprintf("Some of %v, separated by commas; all if empty.", build.All))
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -43,19 +48,22 @@ func run(ctx context.Context, args []string) error {
 	if err := r.complete(ctx, platforms); err != nil {
 		return err
 	}
-	switch what := flags.Arg(0); what {
-	case "image":
-		r.flags = flags.Args()[1:]
-		return r.image(ctx)
-	default:
-		return fmt.Errorf("%q cannot be made: want image", what)
+	what := flags.Arg(0)
+	if what != "image" && what != "all" {
+		return fmt.Errorf("%q cannot be made: want image or all", what)
 	}
+	r.flags = flags.Args()[1:]
+	if what == "all" {
+		return r.all(ctx)
+	}
+	_, err := r.image(ctx)
+	return err
 }
 
 // complete checks the flags and reads what they leave out.
 func (r *release) complete(ctx context.Context, platforms string) (err error) {
-	if r.version == "" {
-		return fmt.Errorf("-version is empty: want one such as v0.1.0")
+	if !version.MatchString(r.version) {
+		return fmt.Errorf("-version=%q: want one such as v0.1.0 or v0.1.0-rc.1", r.version)
 	}
 	if r.platforms, err = build.Parse(platforms); err != nil {
 		return fmt.Errorf("-platforms: %w", err)
@@ -67,6 +75,9 @@ func (r *release) complete(ctx context.Context, platforms string) (err error) {
 	}
 	if r.root, err = filepath.Abs(r.root); err != nil {
 		return fmt.Errorf("-root: %w", err)
+	}
+	if r.url == "" {
+		r.url = "https://github.com/slipway-dev/slipway/releases/download/" + r.version
 	}
 	if r.out == "" {
 		r.out = filepath.Join(r.root, "dist")

@@ -61,7 +61,7 @@ func contentsOf(t *testing.T, dir, cache, version string, platforms ...build.Pla
 // pushed is an image in a registry on loopback.
 func pushed(t *testing.T) (remote.Descriptor, name.Repository, Contents) {
 	t.Helper()
-	c := contentsOf(t, "testdata/tree", "", version, platforms...)
+	c := contentsOf(t, "../testdata/tree", "", version, platforms...)
 	image, err := New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -178,14 +178,14 @@ func TestTheRegistryNamesTheBillOfMaterialsOfEachPlatform(t *testing.T) {
 // compiled with a cache in which nothing is.
 func TestTheSameSourcesGiveTheSameDigestWhereverAndWheneverTheyAreBuilt(t *testing.T) {
 	elsewhere := filepath.Join(t.TempDir(), "with a space")
-	if err := os.CopyFS(elsewhere, os.DirFS("testdata/tree")); err != nil {
+	if err := os.CopyFS(elsewhere, os.DirFS("../testdata/tree")); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("GOFLAGS", "-buildvcs=true")
 	t.Setenv("CGO_ENABLED", "1")
 	digests := map[string]string{}
 	for name, c := range map[string]Contents{
-		"here":            contentsOf(t, "testdata/tree", "", version, platforms[0]),
+		"here":            contentsOf(t, "../testdata/tree", "", version, platforms[0]),
 		"elsewhere":       contentsOf(t, elsewhere, t.TempDir(), version, platforms[0]),
 		"another version": contentsOf(t, elsewhere, "", "v1.2.4", platforms[0]),
 	} {
@@ -197,11 +197,7 @@ func TestTheSameSourcesGiveTheSameDigestWhereverAndWheneverTheyAreBuilt(t *testi
 		if err := image.WriteLayout(dir); err != nil {
 			t.Fatal(err)
 		}
-		file := filepath.Join(t.TempDir(), "image.tar")
-		if err := image.WriteArchive(dir, file); err != nil {
-			t.Fatal(err)
-		}
-		data, err := os.ReadFile(file)
+		data, err := image.Archive(dir)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@
 package image
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -45,22 +46,17 @@ func (i *Image) WriteLayout(dir string) error {
 	return nil
 }
 
-// WriteArchive writes the layout that is in a directory into one file.
-func (i *Image) WriteArchive(dir, file string) (err error) {
+// Archive is the layout that is in a directory as one file.
+func (i *Image) Archive(dir string) ([]byte, error) {
 	files, err := archive.Directory(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	out, err := os.Create(file)
-	if err != nil {
-		return fmt.Errorf("writing the archive: %w", err)
+	var out bytes.Buffer
+	if err := archive.Tar(&out, files, i.contents.Made); err != nil {
+		return nil, err
 	}
-	defer func() {
-		if end := out.Close(); err == nil && end != nil {
-			err = fmt.Errorf("writing the archive: %w", end)
-		}
-	}()
-	return archive.Tar(out, files, i.contents.Made)
+	return out.Bytes(), nil
 }
 
 // Push sends the image to a registry, then the bills of materials, which refer to it. Who

@@ -1,0 +1,124 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/slipway-dev/slipway/hack/release/archive"
+	"github.com/slipway-dev/slipway/hack/release/build"
+	"github.com/slipway-dev/slipway/hack/release/krew"
+	"github.com/slipway-dev/slipway/hack/release/manifests"
+)
+
+// all makes everything that is published: image, programs, manifests, and their sums.
+func (r *release) all(ctx context.Context) error {
+	if !slices.ContainsFunc(r.platforms, server.runsOn) {
+		return fmt.Errorf("no release for %v: the server is for Linux, want one platform of it", r.platforms)
+	}
+	image, err := r.image(ctx)
+	if err != nil {
+		return err
+	}
+	var plugins []krew.Archive
+	for _, p := range r.platforms {
+		if server.runsOn(p) {
+			if _, err := r.archive(ctx, p, server); err != nil {
+				return err
+			}
+		}
+		plugin, err := r.archive(ctx, p, virtctl)
+		if err != nil {
+			return err
+		}
+		plugins = append(plugins, plugin)
+	}
+	if err := r.manifests(image); err != nil {
+		return err
+	}
+	manifest, err := krew.Manifest(r.version, r.url, plugins)
+	if err != nil {
+		return err
+	}
+	if err := r.write("virt.yaml", manifest); err != nil {
+		return err
+	}
+	return r.sums()
+}
+
+// archive writes that of a program.
+func (r *release) archive(ctx context.Context, p build.Platform, what program) (krew.Archive, error) {
+	none := krew.Archive{}
+	b, err := r.program(ctx, p, what)
+	if err != nil {
+		return none, err
+	}
+	licence, err := r.read("LICENSE")
+	if err != nil {
+		return none, err
+	}
+	files := []archive.File{{Name: p.Executable(what.name), Mode: 0o755, Data: b.data}, {Name: "LICENSE", Mode: 0o644, Data: licence}}
+	made := krew.Archive{OS: p.OS, Arch: p.Arch, Program: files[0].Name, Files: []string{"LICENSE"}}
+	format, suffix := archive.TarGz, ".tar.gz"
+	if p.OS == "windows" {
+		format, suffix = archive.Zip, ".zip"
+	} else if what.name == virtctl.name {
+		completion, err := r.read("hack/kubectl_complete-virt")
+		if err != nil {
+			return none, err
+		}
+		files = append(files, archive.File{Name: "kubectl_complete-virt", Mode: 0o755, Data: completion})
+	}
+	made.Name = fmt.Sprintf("%s_%s_%s%s", what.name, r.version, p.Name(), suffix)
+	if made.Data, err = format(files, r.made); err != nil {
+		return none, fmt.Errorf("writing %s: %w", made.Name, err)
+	}
+	return made, r.write(made.Name, made.Data)
+}
+
+// manifests writes those of a deployment, as they are in the repository and in one file.
+func (r *release) manifests(image string) error {
+	var files []archive.File
+	for _, dir := range []string{"artifacts/deploy", "artifacts/recovery", "artifacts/monitoring"} {
+		some, err := archive.Directory(filepath.Join(r.root, dir))
+		if err != nil {
+			return err
+		}
+		for _, f := range some {
+			f.Name = dir[len("artifacts/"):] + "/" + f.Name
+			files = append(files, f)
+		}
+	}
+	files, err := manifests.WithImage(files, image)
+	if err != nil {
+		return err
+	}
+	data, err := archive.TarGz(files, r.made)
+	if err != nil {
+		return fmt.Errorf("writing the manifests: %w", err)
+	}
+	if err := r.write(fmt.Sprintf("slipway_%s_manifests.tar.gz", r.version), data); err != nil {
+		return err
+	}
+	joined, err := manifests.Joined(files, "deploy")
+	if err != nil {
+		return err
+	}
+	return r.write("slipway.yaml", joined)
+}
+
+// sums writes those of all files, as sha256sum -c reads them.
+func (r *release) sums() error {
+	var list bytes.Buffer
+	for _, name := range slices.Sorted(maps.Keys(r.written)) {
+		fmt.Fprintf(&list, "%x  %s\n", sha256.Sum256(r.written[name]), name)
+	}
+	return r.write("SHA256SUMS", list.Bytes())
+}

@@ -1,0 +1,270 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-containerregistry/pkg/registry"
+	"sigs.k8s.io/yaml"
+)
+
+// released makes a release of a copy of testdata/tree, and returns its files.
+func released(t *testing.T, dir string, args ...string) map[string][]byte {
+	t.Helper()
+	if err := os.CopyFS(dir, os.DirFS("testdata/tree")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SOURCE_DATE_EPOCH", "1770091506")
+	platforms := "linux/amd64,windows/amd64,darwin/arm64"
+	args = append([]string{"-root=" + dir, "-version=v1.2.3", "-platforms=" + platforms}, args...)
+	if err := run(t.Context(), append(args, "all", "-ldflags=-X main.version=v1.2.3")); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{}
+	entries, err := os.ReadDir(filepath.Join(dir, "dist"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			continue // the layout of the image, and programs as built
+		}
+		if files[e.Name()], err = os.ReadFile(filepath.Join(dir, "dist", e.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
+}
+
+func TestAReleaseHasTheServerForLinuxAndVirtctlForAllAndTheirSums(t *testing.T) {
+	dir := t.TempDir()
+	files := released(t, dir)
+	want := []string{
+		"SHA256SUMS", "image.digest",
+		"slipway-apiserver_v1.2.3_linux_amd64.cdx.json", "slipway-apiserver_v1.2.3_linux_amd64.tar.gz", "slipway-apiserver_v1.2.3_oci.tar",
+		"slipway.yaml", "slipway_v1.2.3_manifests.tar.gz", "virt.yaml",
+		"virtctl_v1.2.3_darwin_arm64.cdx.json", "virtctl_v1.2.3_darwin_arm64.tar.gz",
+		"virtctl_v1.2.3_linux_amd64.cdx.json", "virtctl_v1.2.3_linux_amd64.tar.gz",
+		"virtctl_v1.2.3_windows_amd64.cdx.json", "virtctl_v1.2.3_windows_amd64.zip",
+	}
+	got := make([]string, 0, len(files))
+	for name := range files {
+		got = append(got, name)
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	if lines := bytes.Count(files["SHA256SUMS"], []byte("\n")); lines != len(want)-1 {
+		t.Errorf("%d sums of %d files:\n%s", lines, len(want)-1, files["SHA256SUMS"])
+	}
+	check := exec.CommandContext(t.Context(), "sha256sum", "--check", "--strict", "SHA256SUMS")
+	check.Dir = filepath.Join(dir, "dist")
+	if out, err := check.CombinedOutput(); err != nil {
+		t.Errorf("sha256sum: %v: %s", err, out)
+	}
+}
+
+func TestArchivesHoldTheProgramItsLicenceAndTheCompletion(t *testing.T) {
+	files := released(t, t.TempDir())
+	unix := untar(t, files["virtctl_v1.2.3_linux_amd64.tar.gz"])
+	wantModes := map[string]int64{"virtctl": 0o755, "kubectl_complete-virt": 0o755, "LICENSE": 0o644}
+	if diff := cmp.Diff(wantModes, modes(unix)); diff != "" {
+		t.Errorf("virtctl for Linux (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]int64{"slipway-apiserver": 0o755, "LICENSE": 0o644}, modes(untar(t, files["slipway-apiserver_v1.2.3_linux_amd64.tar.gz"]))); diff != "" {
+		t.Errorf("server (-want +got):\n%s", diff)
+	}
+	program := filepath.Join(t.TempDir(), "virtctl")
+	if err := os.WriteFile(program, unix["virtctl"].data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), program).Output(); runtime.GOARCH == "amd64" && string(out) != "Client: v1.2.3\n" {
+		t.Errorf("virtctl says %q, %v", out, err)
+	}
+	zipped := files["virtctl_v1.2.3_windows_amd64.zip"]
+	in, err := zip.NewReader(bytes.NewReader(zipped), int64(len(zipped)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range in.File {
+		names = append(names, f.Name)
+	}
+	if diff := cmp.Diff([]string{"virtctl.exe", "LICENSE"}, names); diff != "" {
+		t.Errorf("virtctl for Windows (-want +got):\n%s", diff)
+	}
+}
+
+func TestManifestsNameTheImageThatWasPushedByItsDigest(t *testing.T) {
+	registry := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	t.Cleanup(registry.Close)
+	to := strings.TrimPrefix(registry.URL, "http://") + "/slipway-apiserver:v1.2.3"
+	files := released(t, t.TempDir(), "-push="+to)
+	image := to + "@" + strings.TrimSpace(string(files["image.digest"]))
+	want := "kind: Namespace\n---\nkind: Pod\nspec:\n  containers:\n  - image: " + image + "\n    name: server\n"
+	if diff := cmp.Diff(want, string(files["slipway.yaml"])); diff != "" {
+		t.Errorf("slipway.yaml (-want +got):\n%s", diff)
+	}
+	all := untar(t, files["slipway_v1.2.3_manifests.tar.gz"])
+	for name, want := range map[string]string{
+		"deploy/50-server.yaml":     "kind: Pod\nspec:\n  containers:\n  - image: " + image + "\n    name: server\n",
+		"deploy/more/service.yaml":  "kind: Service\n",
+		"deploy/kustomization.yaml": "resources: []\n",
+		"recovery/restore.yaml":     "image: " + image + "\n",
+	} {
+		if diff := cmp.Diff(want, string(all[name].data)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// What krew refuses is what its documentation says it needs: each field, sums that are
+// right, and programs that are in the archives.
+func TestTheKrewManifestLeadsToProgramsThatAreInTheArchives(t *testing.T) {
+	files := released(t, t.TempDir(), "-url=https://example.com/v1.2.3/")
+	var plugin struct {
+		APIVersion, Kind string
+		Metadata         struct{ Name string }
+		Spec             struct {
+			Version, Homepage, ShortDescription, Description string
+			Platforms                                        []struct {
+				URI, SHA256, Bin string
+				Selector         struct{ MatchLabels map[string]string }
+				Files            []struct{ From, To string }
+			}
+		}
+	}
+	if err := yaml.UnmarshalStrict(files["virt.yaml"], &plugin); err != nil {
+		t.Fatal(err)
+	}
+	if plugin.APIVersion != "krew.googlecontainertools.github.com/v1alpha2" || plugin.Kind != "Plugin" || plugin.Metadata.Name != "virt" || plugin.Spec.Version != "v1.2.3" {
+		t.Errorf("it is of %s %s %s %s", plugin.APIVersion, plugin.Kind, plugin.Metadata.Name, plugin.Spec.Version)
+	}
+	platforms := []string{}
+	for _, p := range plugin.Spec.Platforms {
+		platforms = append(platforms, p.Selector.MatchLabels["os"]+"/"+p.Selector.MatchLabels["arch"])
+		name, below := strings.CutPrefix(p.URI, "https://example.com/v1.2.3/")
+		if sum := fmt.Sprintf("%x", sha256.Sum256(files[name])); !below || p.SHA256 != sum {
+			t.Errorf("%s has the sum %s, and the file %s", p.URI, p.SHA256, sum)
+		}
+		in := map[string]bool{}
+		if path.Ext(name) == ".zip" {
+			r, err := zip.NewReader(bytes.NewReader(files[name]), int64(len(files[name])))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range r.File {
+				in[f.Name] = true
+			}
+		} else {
+			for f := range untar(t, files[name]) {
+				in[f] = true
+			}
+		}
+		for _, f := range p.Files {
+			if !in[f.From] || f.To != "." {
+				t.Errorf("%s goes to %s, and the archive %s has %v", f.From, f.To, name, in)
+			}
+		}
+		if len(p.Files) == 0 || p.Files[0].From != p.Bin {
+			t.Errorf("the program %s is not installed of %v", p.Bin, p.Files)
+		}
+	}
+	if diff := cmp.Diff([]string{"linux/amd64", "windows/amd64", "darwin/arm64"}, platforms); diff != "" {
+		t.Errorf("platforms (-want +got):\n%s", diff)
+	}
+}
+
+func TestTheSameSourcesGiveTheSameReleaseElsewhere(t *testing.T) {
+	first, second := released(t, t.TempDir()), released(t, filepath.Join(t.TempDir(), "with a space"))
+	for name, data := range first {
+		if !bytes.Equal(data, second[name]) {
+			t.Errorf("%s differs", name)
+		}
+	}
+}
+
+func TestWhatIsAskedForInVainIsNamed(t *testing.T) {
+	t.Setenv("SOURCE_DATE_EPOCH", "1770091506")
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-version=v1.2.3"}, `"" cannot be made: want image or all`},
+		{[]string{"-version=1.2.3", "all"}, `-version="1.2.3": want one such as v0.1.0`},
+		{[]string{"-version=v1.2.3", "-platforms=linux", "all"}, `-platforms: platform "linux": want some of`},
+		{[]string{"-version=v1.2.3", "-push=x", "all"}, `-push: image "x": want host/name:tag`},
+		{[]string{"-version=v1.2.3", "-platforms=darwin/arm64", "all"}, "want one platform of it"},
+		{[]string{"-version=v9.9.9", "-platforms=linux/" + runtime.GOARCH, "image", "-ldflags=-X main.version=v1.2.3"}, "and not v9.9.9"},
+	} {
+		args := append([]string{"-root=testdata/tree", "-out=" + t.TempDir()}, tc.args...)
+		if err := run(t.Context(), args); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%v: %v, want %q", tc.args, err, tc.want)
+		}
+	}
+	t.Setenv("SOURCE_DATE_EPOCH", "today")
+	if _, err := readSources(t.Context(), t.TempDir()); err == nil || !strings.Contains(err.Error(), `SOURCE_DATE_EPOCH="today": want seconds`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// packed is a file of an archive.
+type packed struct {
+	mode int64
+	data []byte
+}
+
+func modes(files map[string]packed) map[string]int64 {
+	all := map[string]int64{}
+	for name, f := range files {
+		all[name] = f.mode
+	}
+	return all
+}
+
+func untar(t *testing.T, data []byte) map[string]packed {
+	t.Helper()
+	compressed, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]packed{}
+	for in := tar.NewReader(compressed); ; {
+		h, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Typeflag == tar.TypeDir {
+			continue
+		}
+		content, err := io.ReadAll(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[h.Name] = packed{h.Mode, content}
+	}
+}

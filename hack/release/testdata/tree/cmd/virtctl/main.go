@@ -1,0 +1,11 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command virtctl stands for the command line.
+package main
+
+import "fmt"
+
+var version = "unstamped"
+
+func main() { fmt.Println("Client:", version) }
