@@ -12,11 +12,13 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
+
+	"github.com/slipway-dev/slipway/pkg/authority"
 )
 
 const (
 	// renewAfter is when a certificate is made anew, and retryAfter when that is tried again.
-	renewAfter = leafLife / 3
+	renewAfter = authority.RenewAfter
 	retryAfter = time.Hour
 )
 
@@ -34,7 +36,7 @@ func (a *Authority) Write(dir, name, host string) (*Files, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the directory of the certificates of etcd's member: %w", err)
 	}
-	if err := f.replace(f.CA, a.trusted); err != nil {
+	if err := f.replace(f.CA, a.Trusted); err != nil {
 		return nil, err
 	}
 	return f, f.renew(a)

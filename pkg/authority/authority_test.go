@@ -1,0 +1,176 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes/fake"
+)
+
+const (
+	namespace = "slipway-system"
+	name      = "an-authority"
+)
+
+// begin is when the authorities of these tests are made.
+var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func made(t *testing.T, at time.Time) map[string][]byte {
+	t.Helper()
+	secret, err := New(namespace, name, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return secret.Data
+}
+
+func parsed(t *testing.T, data map[string][]byte) *Authority {
+	t.Helper()
+	a, err := Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// serves wants a certificate that is issued at a time to be trusted at another one.
+func serves(t *testing.T, a *Authority, trusted []byte, issued, at time.Time) error {
+	t.Helper()
+	cert, key, err := a.Leaf("server", []string{"server.example.com"}, issued, x509.ExtKeyUsageServerAuth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(trusted)
+	_, err = pair.Leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: "server.example.com", CurrentTime: at})
+	return err
+}
+
+func TestReplicasThatStartTogetherHaveOneAuthority(t *testing.T) {
+	host := fake.NewClientset()
+	all := make([]*Authority, 5)
+	var loading sync.WaitGroup
+	for i := range all {
+		loading.Go(func() {
+			a, err := Load(t.Context(), host, namespace, name)
+			if err != nil {
+				t.Error(err)
+			}
+			all[i] = a
+		})
+	}
+	loading.Wait()
+	for _, a := range all {
+		if !bytes.Equal(a.Trusted, all[0].Trusted) || !a.Same(all[0]) {
+			t.Error("two replicas have different authorities")
+		}
+	}
+}
+
+// The authority changes in steps; in each of them who is at the step before and after it
+// trusts the others.
+func TestAnAuthorityIsReplacedWhileTheOldOneIsTrusted(t *testing.T) {
+	data := made(t, begin)
+	first := parsed(t, data)
+	steps := []*Authority{first}
+	var took []time.Duration
+	var now time.Time
+	for now = begin.Add(Life - replaceBefore - 24*time.Hour); now.Before(begin.Add(Life - replaceBefore/2)); now = now.Add(24 * time.Hour) {
+		next, err := Next(name, data, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if next != nil {
+			data = next
+			steps, took = append(steps, parsed(t, data)), append(took, now.Sub(begin))
+		}
+	}
+	if len(steps) != 3 {
+		t.Fatalf("there were %d steps, want two before the old one has ended", len(steps)-1)
+	}
+	if want := Life - replaceBefore; took[0] < want || took[0] > want+24*time.Hour {
+		t.Errorf("the next authority is made after %s, want a third of its time before its end", took[0])
+	}
+	if d := took[1] - took[0]; d < Settle || d > Settle+24*time.Hour {
+		t.Errorf("it issues %s after it was made, want %s", d, Settle)
+	}
+	if !steps[1].Same(first) || steps[2].Same(first) {
+		t.Error("the new one issues before it was trusted, or never")
+	}
+	for i, a := range steps {
+		for _, b := range steps[max(0, i-1):min(len(steps), i+2)] {
+			if err := serves(t, a, b.Trusted, now, now); err != nil {
+				t.Errorf("step %d: %v", i, err)
+			}
+		}
+	}
+	if len(data[NextKeyKey]) > 0 || len(data[NextCertKey]) > 0 {
+		t.Error("there is a next authority after it issues")
+	}
+
+	// What has ended is trusted no more.
+	ended, err := Next(name, data, begin.Add(Life+24*time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := bytes.TrimSpace(first.Trusted); bytes.Contains(ended[TrustedKey], want) || !bytes.Contains(data[TrustedKey], want) {
+		t.Error("the first authority is to be trusted until its end, and no longer")
+	}
+}
+
+func TestAnAuthorityThatHasEndedIsReplacedWithoutAPause(t *testing.T) {
+	data, late := made(t, begin), begin.Add(Life+time.Hour)
+	for range 2 {
+		next, err := Next(name, data, late)
+		if err != nil || next == nil {
+			t.Fatalf("nothing is due (error %v)", err)
+		}
+		data = next
+	}
+	a := parsed(t, data)
+	if err := serves(t, a, a.Trusted, late, late); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNothingIsDueOfAYoungAuthority(t *testing.T) {
+	for _, age := range []time.Duration{0, LeafLife, Life / 2} {
+		if next, err := Next(name, made(t, begin), begin.Add(age)); err != nil || next != nil {
+			t.Errorf("after %s: %d keys are changed, error %v", age, len(next), err)
+		}
+	}
+}
+
+func TestASecretThatIsNoneIsNamed(t *testing.T) {
+	good, err := New(namespace, name, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := made(t, time.Now())
+	for key, want := range map[string]string{"tls.key": "tls.crt and tls.key", "ca.crt": "not among those of ca.crt"} {
+		bad := good.DeepCopy()
+		bad.Data[key] = other[key]
+		if _, err := Load(t.Context(), fake.NewClientset(bad), namespace, name); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s of another one: %v, want %q", key, err, want)
+		}
+	}
+	if _, err := Next(name, map[string][]byte{}, begin); err == nil || !strings.Contains(err.Error(), "tls.crt") {
+		t.Errorf("a step of an empty Secret: %v", err)
+	}
+	bad := with(good.Data, map[string][]byte{NextCertKey: other["tls.crt"], NextKeyKey: good.Data["tls.key"]})
+	if _, err := Next(name, bad, begin); err == nil || !strings.Contains(err.Error(), "next.crt and next.key") {
+		t.Errorf("a next authority with the key of another one: %v", err)
+	}
+}

@@ -1,0 +1,92 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"time"
+)
+
+const (
+	// Life is how long an authority is valid.
+	Life = 10 * 365 * 24 * time.Hour
+	// LeafLife is how long what it issues is valid.
+	LeafLife = 90 * 24 * time.Hour
+	// RenewAfter is the age at which that is made anew: two more tries of a month each may fail.
+	RenewAfter = LeafLife / 3
+	// backdate allows for clocks that are behind.
+	backdate = 10 * time.Minute
+)
+
+// PEM types of blocks.
+const (
+	certificateBlock = "CERTIFICATE"
+	keyBlock         = "PRIVATE KEY"
+)
+
+// Leaf issues a certificate, with its key, to who is reached at hosts, each an address or a
+// name.
+func (a *Authority) Leaf(name string, hosts []string, now time.Time, usages ...x509.ExtKeyUsage) (cert, key []byte, err error) {
+	template := &x509.Certificate{
+		Subject:   pkix.Name{CommonName: name},
+		NotBefore: now.Add(-backdate), NotAfter: now.Add(LeafLife),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: usages,
+	}
+	for _, host := range hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, host)
+		}
+	}
+	if cert, key, err = issue(template, a.cert, a.key); err != nil {
+		return nil, nil, fmt.Errorf("making the certificate of %s: %w", name, err)
+	}
+	return cert, key, nil
+}
+
+// newAuthority makes one that has signed itself.
+func newAuthority(name string, now time.Time) (cert, key []byte, err error) {
+	cert, key, err = issue(&x509.Certificate{
+		Subject:   pkix.Name{CommonName: name},
+		NotBefore: now.Add(-backdate), NotAfter: now.Add(Life),
+		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}, nil, nil)
+	if err != nil {
+		return nil, nil, fmt.Errorf("making the authority %s: %w", name, err)
+	}
+	return cert, key, nil
+}
+
+// issue makes a certificate, signed by itself without an issuer.
+func issue(template, issuer *x509.Certificate, issuerKey any) (cert, key []byte, err error) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	if issuer == nil {
+		issuer, issuerKey = template, private
+	}
+	if template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)); err != nil {
+		return nil, nil, err
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, issuer, private.Public(), issuerKey)
+	if err != nil {
+		return nil, nil, err
+	}
+	encoded, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		return nil, nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: certificateBlock, Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: keyBlock, Bytes: encoded}), nil
+}

@@ -1,0 +1,102 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Keys of an authority that is trusted already and issues later.
+const (
+	NextCertKey = "next.crt"
+	NextKeyKey  = "next.key"
+)
+
+const (
+	// replaceBefore is how long before its end an authority is replaced.
+	replaceBefore = Life / 3
+	// Settle is how long a new authority is trusted before it issues. Who trusts by a copy of
+	// ca.crt has it long before; a day also lets a person see what goes on.
+	Settle = 24 * time.Hour
+)
+
+// Next is what the Secret of an authority is to have at a time. Nil means what it has. It is
+// one step of a replacement: the next authority is made and trusted, then issues; the one
+// before it is trusted until it ends, and nobody has its key any more.
+func Next(name string, data map[string][]byte, now time.Time) (map[string][]byte, error) {
+	issuing, err := Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	if kept := unexpired(data[TrustedKey], issuing.cert, now); !bytes.Equal(kept, data[TrustedKey]) {
+		return with(data, map[string][]byte{TrustedKey: kept}), nil
+	}
+	if len(data[NextCertKey]) == 0 {
+		if issuing.cert.NotAfter.Sub(now) > replaceBefore {
+			return nil, nil
+		}
+		cert, key, err := newAuthority(name, now)
+		if err != nil {
+			return nil, err
+		}
+		return with(data, map[string][]byte{NextCertKey: cert, NextKeyKey: key, TrustedKey: joined(data[TrustedKey], cert)}), nil
+	}
+	pair, err := tls.X509KeyPair(data[NextCertKey], data[NextKeyKey])
+	if err != nil {
+		return nil, fmt.Errorf("%s and %s: %w", NextCertKey, NextKeyKey, err)
+	}
+	if !bytes.Contains(data[TrustedKey], bytes.TrimSpace(data[NextCertKey])) {
+		return with(data, map[string][]byte{TrustedKey: joined(data[TrustedKey], data[NextCertKey])}), nil
+	}
+	if now.Before(pair.Leaf.NotBefore.Add(backdate+Settle)) && now.Before(issuing.cert.NotAfter) {
+		return nil, nil
+	}
+	return with(data, map[string][]byte{
+		corev1.TLSCertKey: data[NextCertKey], corev1.TLSPrivateKeyKey: data[NextKeyKey], NextCertKey: nil, NextKeyKey: nil,
+	}), nil
+}
+
+// with is data with changes; nil takes a key away.
+func with(data, changes map[string][]byte) map[string][]byte {
+	changed := maps.Clone(data)
+	maps.Copy(changed, changes)
+	maps.DeleteFunc(changed, func(_ string, value []byte) bool { return value == nil })
+	return changed
+}
+
+// joined are certificates with one more.
+func joined(all, one []byte) []byte {
+	return append(append(bytes.TrimRight(bytes.Clone(all), "\n"), '\n'), one...)
+}
+
+// unexpired are the certificates of all that have not ended, with the one that issues in any
+// case. What is no certificate stays: it is not ours.
+func unexpired(all []byte, issuing *x509.Certificate, now time.Time) []byte {
+	ended := false
+	var kept []byte
+	for rest := all; ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		cert, err := x509.ParseCertificate(block.Bytes)
+		if err == nil && now.After(cert.NotAfter) && !cert.Equal(issuing) {
+			ended = true
+			continue
+		}
+		kept = append(kept, pem.EncodeToMemory(block)...)
+	}
+	if !ended {
+		return all
+	}
+	return kept
+}
