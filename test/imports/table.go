@@ -184,8 +184,10 @@ var table = []rule{
 	{tree: "pkg/leases", ours: []string{"pkg/fence"}, never: []string{govmomi}, why: "what a Lease is for is nothing to who holds it"},
 	{tree: "pkg/storeidentity", ours: only, never: []string{govmomi}, why: "which store it is does not depend on what is in it"},
 	{tree: "pkg/inprocess", ours: only, never: []string{govmomi}, why: "what is asked of a handler is nothing to who carries it"},
-	{tree: "pkg/peertls", ours: only, never: []string{govmomi}, why: "who is a member does not depend on what is stored"},
-	{tree: "pkg/etcdmembers", ours: []string{"pkg/embeddedetcd", "pkg/etcdfile", "pkg/peertls", "pkg/storeidentity"}, never: []string{govmomi}, why: "it makes embedded etcds a cluster, and knows no objects"},
+	{tree: "pkg/authority", ours: only, never: []string{govmomi}, why: "whom certificates are for is nothing to who issues them"},
+	{tree: "pkg/servingcert", ours: []string{"pkg/authority"}, never: []string{govmomi}, why: "how a server is trusted does not depend on what it serves"},
+	{tree: "pkg/peertls", ours: []string{"pkg/authority"}, never: []string{govmomi}, why: "who is a member does not depend on what is stored"},
+	{tree: "pkg/etcdmembers", ours: []string{"pkg/authority", "pkg/embeddedetcd", "pkg/etcdfile", "pkg/peertls", "pkg/storeidentity"}, never: []string{govmomi}, why: "it makes embedded etcds a cluster, and knows no objects"},
 	{tree: "pkg/etcdfile", ours: only, never: []string{govmomi, clientGo}, neverDirect: []string{"context", "time"}, why: "a file is read the same by who saves and by who is given it"},
 	{tree: "pkg/embeddedetcd", ours: []string{"pkg/etcdfile"}, never: []string{govmomi}, why: "a store knows no objects"},
 	{

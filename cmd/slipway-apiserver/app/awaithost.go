@@ -10,15 +10,14 @@ import (
 	"time"
 
 	genericapiserver "k8s.io/apiserver/pkg/server"
-	"k8s.io/klog/v2"
 
 	"github.com/slipway-dev/slipway/pkg/apiserver"
 )
 
 const (
-	// serviceName is the Service by which the aggregator reaches the server; a
-	// certificate that the server makes itself is valid for it.
-	serviceName = "slipway-apiserver.slipway-system.svc"
+	// serviceName is the Service by which the aggregator reaches the server, in the namespace
+	// of its Leases; a certificate that the server makes itself is valid for it.
+	serviceName = "slipway-apiserver"
 
 	// hostTimeout bounds one question to a host cluster that may be silent.
 	hostTimeout = 5 * time.Second
@@ -31,7 +30,7 @@ const (
 // identified. Until then the server is alive and not ready: who restarts it because the
 // host cluster is away waits longer and longer, and is not there when it is back.
 func awaitHost(ctx context.Context, o *Options) (*identities, error) {
-	if err := o.Recommended.SecureServing.MaybeDefaultWithSelfSignedCerts("localhost", []string{serviceName}, []net.IP{net.IPv4(127, 0, 0, 1)}); err != nil {
+	if err := o.Recommended.SecureServing.MaybeDefaultWithSelfSignedCerts("localhost", []string{serviceName + "." + o.Controllers.LeaderElectNamespace + ".svc"}, []net.IP{net.IPv4(127, 0, 0, 1)}); err != nil {
 		return nil, fmt.Errorf("making the serving certificate: %w", err)
 	}
 	i, err := newIdentities(o.Recommended.Authentication)
@@ -47,26 +46,7 @@ func awaitHost(ctx context.Context, o *Options) (*identities, error) {
 		return nil, err
 	}
 	defer leave()
-	retry, report := time.NewTicker(hostRetry), time.NewTicker(hostReport)
-	defer retry.Stop()
-	defer report.Stop()
-	began := time.Now()
-	for {
-		klog.FromContext(ctx).Info("Waiting for the host cluster", "for", time.Since(began).Round(time.Second), "cause", cause)
-		for reported := false; !reported; {
-			select {
-			case <-ctx.Done():
-				return nil, fmt.Errorf("waiting for the host cluster: %w; at last: %w", ctx.Err(), cause)
-			case <-report.C:
-				reported = true
-			case <-retry.C:
-				if cause = i.ask(ctx, o.Recommended.Authentication); cause == nil {
-					klog.FromContext(ctx).Info("The host cluster answers", "after", time.Since(began).Round(time.Second))
-					return i, nil
-				}
-			}
-		}
-	}
+	return i, repeat(ctx, "the host cluster", cause, func() error { return i.ask(ctx, o.Recommended.Authentication) })
 }
 
 // answerMeanwhile listens where the server will, and says what it waits for, until leave is

@@ -51,8 +51,8 @@ func startMember(ctx context.Context, o *Options, etcd embeddedetcd.Options) (*e
 	})
 }
 
-// hostClient reaches the host cluster before the server is made.
-func hostClient(o *Options) (kubernetes.Interface, error) {
+// hostConfig reaches the host cluster before the server is made.
+func hostConfig(o *Options) (*rest.Config, error) {
 	var config *rest.Config
 	var err error
 	if path := o.Recommended.CoreAPI.CoreAPIKubeconfigPath; path != "" {
@@ -62,6 +62,15 @@ func hostClient(o *Options) (kubernetes.Interface, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("finding the host cluster: %w", err)
+	}
+	return config, nil
+}
+
+// hostClient is a client of hostConfig.
+func hostClient(o *Options) (kubernetes.Interface, error) {
+	config, err := hostConfig(o)
+	if err != nil {
+		return nil, err
 	}
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -24,6 +24,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 	"github.com/slipway-dev/slipway/pkg/etcdmembers"
 	"github.com/slipway-dev/slipway/pkg/inprocess"
+	"github.com/slipway-dev/slipway/pkg/servingcert"
 	"github.com/slipway-dev/slipway/pkg/storeidentity"
 )
 
@@ -102,6 +103,8 @@ type Server struct {
 	snapshots SnapshotOptions
 	// space tells of etcd's; nil without a host cluster.
 	space *spaceEvents
+	// certificate is the serving one, nil when flags give it.
+	certificate *servingcert.Manager
 }
 
 // New starts the embedded etcd, if there is to be one, waits until the host cluster
@@ -140,6 +143,9 @@ var registerEtcdMetrics = sync.OnceFunc(func() { legacyregistry.RawMustRegister(
 func (s *Server) build(ctx context.Context, o *Options) error {
 	i, err := awaitHost(ctx, o)
 	if err != nil {
+		return err
+	}
+	if s.certificate, err = manageCertificate(ctx, o); err != nil {
 		return err
 	}
 	if o.Members.PeerAddress != "" {
@@ -222,6 +228,9 @@ func (s *Server) Run(ctx context.Context) error {
 			s.fail(err)
 		}
 	})
+	if s.certificate != nil {
+		beside.Go(func() { s.certificate.Run(ctx) })
+	}
 	if s.space != nil {
 		beside.Go(func() { s.space.Run(ctx) })
 	}

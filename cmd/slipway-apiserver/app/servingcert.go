@@ -1,0 +1,95 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/servingcert"
+)
+
+// apiServices are the names of those that lead to the server.
+func apiServices() []string {
+	var names []string
+	for _, gv := range []schema.GroupVersion{vmv1alpha1.SchemeGroupVersion, itv1alpha1.SchemeGroupVersion, clusterv1alpha1.SchemeGroupVersion} {
+		names = append(names, gv.Version+"."+gv.Group)
+	}
+	return names
+}
+
+// manageCertificate gives the server a certificate that it looks after itself, if no flag
+// gives one and there is a host cluster to keep its authority. It waits for the host cluster
+// as awaitHost does: the server is alive meanwhile, and not ready.
+func manageCertificate(ctx context.Context, o *Options) (*servingcert.Manager, error) {
+	cert := &o.Recommended.SecureServing.ServerCert
+	if cert.GeneratedCert == nil || o.Recommended.CoreAPI == nil {
+		return nil, nil
+	}
+	config, err := hostConfig(o)
+	if err != nil {
+		return nil, err
+	}
+	host, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making the client of the host cluster for the serving certificate: %w", err)
+	}
+	objects, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making the client of the host cluster for APIServices: %w", err)
+	}
+	m := servingcert.New(servingcert.Options{
+		Host: host, Dynamic: objects, Namespace: o.Controllers.LeaderElectNamespace, Service: serviceName,
+		Names: []string{"localhost", "127.0.0.1"}, APIServices: apiServices(),
+	})
+	load := func() error {
+		ctx, cancel := context.WithTimeout(ctx, hostTimeout)
+		defer cancel()
+		return m.Load(ctx)
+	}
+	if cause := load(); cause != nil {
+		leave, err := answerMeanwhile(o, "it has no serving certificate, whose authority is in the Secret "+o.Controllers.LeaderElectNamespace+"/"+servingcert.SecretName+" of the host cluster")
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+		if err := repeat(ctx, "the serving certificate", cause, load); err != nil {
+			return nil, err
+		}
+	}
+	cert.GeneratedCert = m
+	return m, nil
+}
+
+// repeat asks the host cluster for something until that succeeds, and tells of it in the log.
+// cause is why it did not before.
+func repeat(ctx context.Context, what string, cause error, ask func() error) error {
+	retry := time.NewTicker(hostRetry)
+	defer retry.Stop()
+	began, reported := time.Now(), time.Time{}
+	for {
+		if time.Since(reported) >= hostReport {
+			klog.FromContext(ctx).Info("Waiting for "+what, "for", time.Since(began).Round(time.Second), "cause", cause)
+			reported = time.Now()
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %s: %w; at last: %w", what, ctx.Err(), cause)
+		case <-retry.C:
+		}
+		if cause = ask(); cause == nil {
+			klog.FromContext(ctx).Info("Waited for "+what, "after", time.Since(began).Round(time.Second))
+			return nil
+		}
+	}
+}
