@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-dev/slipway/artifacts"
@@ -90,12 +92,30 @@ func (c *Cluster) UserKubeconfig(name string, groups ...string) (string, error) 
 // DirectConfig reaches slipway-apiserver itself, not through the aggregation layer.
 // An empty name gives a configuration without credentials.
 func (c *Cluster) DirectConfig(name string, groups ...string) (*rest.Config, error) {
-	if name == "" {
-		return &rest.Config{Host: c.identities.direct, QPS: -1, TLSClientConfig: rest.TLSClientConfig{
-			CAData: c.identities.serving.CertPEM(),
-		}}, nil
+	ca, err := c.servingCA()
+	if err != nil {
+		return nil, err
 	}
-	return c.identities.config(c.identities.direct, c.identities.serving.CertPEM(), name, groups...)
+	if name == "" {
+		return &rest.Config{Host: c.identities.direct, QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}, nil
+	}
+	return c.identities.config(c.identities.direct, ca, name, groups...)
+}
+
+// servingCA is what vouches for slipway-apiserver now.
+func (c *Cluster) servingCA() ([]byte, error) {
+	if !c.options.ManagedCertificate {
+		return c.identities.serving.CertPEM(), nil
+	}
+	host, err := kubernetes.NewForConfig(c.admin)
+	if err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	secret, err := host.CoreV1().Secrets(namespace).Get(context.Background(), servingSecret, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("reading what slipway-apiserver is trusted by: %w", err)
+	}
+	return secret.Data["ca.crt"], nil
 }
 
 // VCenter says how to reach the simulated vCenter. It is empty with HostOnly.

@@ -110,7 +110,6 @@ func (c components) slipway(v VCenter) process.Spec {
 	args := []string{
 		"--kubeconfig=" + kubeconfig, "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig,
 		"--bind-address=" + loopback, "--secure-port=" + port(c.ports, PortSlipwayAPIServer),
-		"--tls-cert-file=" + c.pki.CertFile(fileSlipway), "--tls-private-key-file=" + c.pki.KeyFile(fileSlipway),
 		"--data-dir=" + c.dir.slipwayData(),
 		"--vcenter-url=" + v.URL, "--vcenter-ca-file=" + v.CAFile,
 		"--vcenter-credentials-file=" + c.dir.vcenterCredentials(),
@@ -123,6 +122,9 @@ func (c components) slipway(v VCenter) process.Spec {
 		// There is no other replica that users could be sent to.
 		"--shutdown-delay-duration=0s",
 		"--vcenter-folder=/DC0/vm/slipway", "--vcenter-resource-pool=/DC0/host/DC0_C0/Resources",
+	}
+	if !c.options.ManagedCertificate {
+		args = append(args, "--tls-cert-file="+c.pki.CertFile(fileSlipway), "--tls-private-key-file="+c.pki.KeyFile(fileSlipway))
 	}
 	if c.options.UnsafeNoFsync {
 		args = append(args, "--etcd-unsafe-no-fsync")

@@ -41,6 +41,8 @@ const (
 const (
 	namespace   = "slipway-system"
 	serviceName = "slipway-apiserver"
+	// servingSecret has the authority of a serving certificate that the server manages.
+	servingSecret = "slipway-serving-ca"
 	// slipwayUser is the service account of artifacts/deploy, so that the rights
 	// granted there are the ones that hold here.
 	slipwayUser = "system:serviceaccount:" + namespace + ":slipway-apiserver"

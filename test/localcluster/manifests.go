@@ -35,7 +35,7 @@ const (
 )
 
 // deployment returns artifacts/deploy as it holds on loopback: the APIServices trust
-// ca and go to port, by a Service that is only a name for 127.0.0.1.
+// ca, unless it is nil, and go to port, by a Service that is only a name for 127.0.0.1.
 func deployment(ca []byte, port int) ([]*unstructured.Unstructured, error) {
 	all, err := artifacts.Objects(func(file string) bool { return file == inClusterManifest })
 	if err != nil {
@@ -49,10 +49,11 @@ func deployment(ca []byte, port int) ([]*unstructured.Unstructured, error) {
 		}
 		apiServices = append(apiServices, u)
 		// The aggregator takes the port from here: an ExternalName Service has none.
-		if err := errors.Join(
-			unstructured.SetNestedField(u.Object, base64.StdEncoding.EncodeToString(ca), "spec", "caBundle"),
-			unstructured.SetNestedField(u.Object, int64(port), "spec", "service", "port"),
-		); err != nil {
+		err := unstructured.SetNestedField(u.Object, int64(port), "spec", "service", "port")
+		if err == nil && ca != nil {
+			err = unstructured.SetNestedField(u.Object, base64.StdEncoding.EncodeToString(ca), "spec", "caBundle")
+		}
+		if err != nil {
 			return nil, fmt.Errorf("adapting APIService %s: %w", u.GetName(), err)
 		}
 	}

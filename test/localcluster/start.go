@@ -129,7 +129,11 @@ func (c *Cluster) startHost(ctx context.Context) error {
 		return err
 	}
 	return c.progress.step("rights and API registration", func() error {
-		objects, err := deployment(c.identities.serving.CertPEM(), c.ports[PortSlipwayAPIServer])
+		ca := c.identities.serving.CertPEM()
+		if c.options.ManagedCertificate {
+			ca = nil // the server says it itself
+		}
+		objects, err := deployment(ca, c.ports[PortSlipwayAPIServer])
 		if err != nil {
 			return err
 		}
@@ -212,11 +216,13 @@ func (c *Cluster) startSlipway(ctx context.Context) error {
 		if p, err = c.launch(c.components.slipway(c.vcenter)); err != nil {
 			return err
 		}
-		config, err := c.DirectConfig("slipway-admin", "system:masters")
-		if err != nil {
-			return err
-		}
-		return p.WaitFor(ctx, healthy(config, "/readyz"))
+		return p.WaitFor(ctx, func(ctx context.Context) error {
+			config, err := c.DirectConfig("slipway-admin", "system:masters")
+			if err != nil {
+				return err
+			}
+			return healthy(config, "/readyz")(ctx)
+		})
 	})
 	if err != nil {
 		return err

@@ -61,6 +61,12 @@ type set struct {
 // newSet starts one replica, whose member others may join.
 func newSet(t *testing.T) *set {
 	t.Helper()
+	return newSetWith(t, func(*localcluster.Options) {})
+}
+
+// newSetWith changes the options of the environment.
+func newSetWith(t *testing.T, change func(*localcluster.Options)) *set {
+	t.Helper()
 	names := []string{setName + "-0", setName + "-1", setName + "-2"}
 	chosen, err := ports.Load(filepath.Join(t.TempDir(), "ports"), nil, names...)
 	if err != nil {
@@ -75,7 +81,7 @@ func newSet(t *testing.T) *set {
 	for _, name := range names {
 		s.links.add(name, portOf(chosen.Address(name)))
 	}
-	s.scene = newScene(t, peer(names[0])...)
+	s.scene = newSceneWith(t, change, peer(names[0])...)
 	for i, name := range names {
 		p := &pod{name: name, dir: s.SlipwayDataDir(), direct: s.direct("")}
 		if i > 0 {
