@@ -74,6 +74,10 @@ tools: ## Build kube-apiserver, kube-controller-manager and kubectl into bin/, o
 tools-cluster-api: tools ## Build the manager of Cluster API into bin/, once; tests run it.
 	@hack/build-cluster-api.sh
 
+.PHONY: python-client
+python-client: ## Look for a Python with the kubernetes client, or make one; without one a test is NOT RUN.
+	@hack/install-python-client.sh
+
 .PHONY: generate
 generate: ## Write all generated code anew; needed after a change of the API types.
 	@hack/install-protoc.sh
@@ -127,7 +131,7 @@ test-odd-short: tools build ## Run a part of test-odd.
 	$(GOTEST) ./test/odd
 
 .PHONY: test-e2e
-test-e2e: tools build tools-cluster-api ## Run the tests against the whole environment, of each package until one fails: they share it; with them a part of test-odd and a minute of test-chaos.
+test-e2e: tools build tools-cluster-api python-client ## Run the tests against the whole environment, of each package until one fails: they share it; with them a part of test-odd and a minute of test-chaos.
 	$(GOTEST) -failfast ./test/e2e/... ./test/chaos ./test/odd
 
 .PHONY: test-dashboard

@@ -1,0 +1,74 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// clients are the examples of docs/clients.md.
+const clients = "../../artifacts/clients"
+
+// lifeOf runs an example and wants it to tell of a whole life.
+func lifeOf(t *testing.T, name, readyWith, program string, args ...string) {
+	t.Helper()
+	u := admin(t)
+	u.applyExamples("../../artifacts/examples/quickstart.yaml")
+	args = append(args, "--kubeconfig", u.kubeconfig, "--namespace", u.namespace, "--name", name)
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", program, err, out)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if len(lines) > 1 && strings.HasPrefix(lines[1], name+" is ready "+readyWith) {
+		lines[1] = name + " is ready"
+	}
+	want := []string{name + " exists", name + " is ready", name + " is PoweredOff", name + " is gone"}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("what it printed (-want +got):\n%s", diff)
+	}
+	if got := u.kubectl("get", "vm", "-o", "name"); strings.Contains(got, name) {
+		t.Errorf("%s is left: %s", name, got)
+	}
+}
+
+func TestProgramsOutsideOfTheRepositoryUseTheTypedClients(t *testing.T) {
+	t.Parallel()
+	for module, readyWith := range map[string]string{"go": "at 1", "controller-runtime": "with 1 vCPUs"} {
+		t.Run(module, func(t *testing.T) {
+			t.Parallel()
+			program := filepath.Join(t.TempDir(), "example")
+			build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
+			build.Dir = filepath.Join(clients, module)
+			if out, err := build.CombinedOutput(); err != nil {
+				t.Fatalf("go build: %v\n%s", err, out)
+			}
+			lifeOf(t, "of-"+module, readyWith, program)
+		})
+	}
+}
+
+// The interpreter is what hack/install-python-client.sh leaves; where it could not make
+// one, it has said so and why.
+func TestPythonsClientUsesTheKinds(t *testing.T) {
+	t.Parallel()
+	python, err := os.ReadFile("../../.cache/python-client")
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Log("NOT RUN: run make python-client first")
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	lifeOf(t, "of-python", "at 1", strings.TrimSpace(string(python)), filepath.Join(clients, "python", "example.py"))
+}
