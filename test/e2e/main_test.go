@@ -57,10 +57,16 @@ func options(dir string) localcluster.Options {
 	return localcluster.Options{
 		DataDir: dir, BinDir: binDir, UnsafeNoFsync: true, GuestBootDelay: 100 * time.Millisecond,
 		// A right that a test grants must hold at once, not after ten seconds.
-		SlipwayArgs: []string{"--authorization-webhook-cache-unauthorized-ttl=0s", "--probe-networks=127.0.0.0/8"},
+		SlipwayArgs: []string{
+			"--authorization-webhook-cache-unauthorized-ttl=0s", "--probe-networks=127.0.0.0/8",
+			"--audit-policy-file=" + filepath.Join(filepath.Dir(binDir), "artifacts/hardening/audit-policy.yaml"), "--audit-log-path=" + auditLog(dir),
+		},
 		VCenterArgs: []string{"--control-listen=127.0.0.1:0"},
 	}
 }
+
+// auditLog is that of the server of an environment in dir.
+func auditLog(dir string) string { return filepath.Join(dir, "audit.log") }
 
 func report(err error) int {
 	_, _ = fmt.Fprintln(os.Stderr, err)
