@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -115,13 +114,9 @@ func (f *Factory) expandFile(ctx context.Context, flags *expandFlags) (*vmv1alph
 	if vm.Namespace == "" {
 		vm.Namespace = namespace
 	}
-	config, err := f.flags.ToRESTConfig()
+	host, err := f.host()
 	if err != nil {
-		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
-	}
-	host, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("making a client: %w", err)
+		return nil, err
 	}
 	reader := newClusterReader(client, host)
 	resolved, err := instancetype.Gather(ctx, vm, reader).Resolve()

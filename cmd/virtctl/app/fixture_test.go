@@ -16,15 +16,18 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
 
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/backup"
 	"github.com/slipway-dev/slipway/pkg/apis/vm/orphans"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 )
 
 // apiServer answers like slipway-apiserver for the virtual machines that it
@@ -54,6 +57,14 @@ type apiServer struct {
 	absent bool
 	// refuse is a resource of which nothing is made.
 	refuse string
+	// answers are what is at other paths, and refused those that may not be read.
+	answers map[string]any
+	refused []string
+	// watched is what watches tell at a time, one after the other, and versions are where they
+	// were asked to begin.
+	watched  []string
+	versions []string
+	watching sync.Mutex
 }
 
 const apiPrefix = "/apis/vm.slipway.dev/v1alpha1/namespaces/"
@@ -74,7 +85,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","message":"not allowed","code":403}`)
 		return
 	}
-	if s.serveOne(w, r) || s.serveImages(w, r.URL.Path) || s.serveAdoption(w, r) {
+	if s.serveOther(w, r) || s.serveOne(w, r) || s.serveImages(w, r.URL.Path) || s.serveAdoption(w, r) {
 		return
 	}
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, apiPrefix), "/") // namespace, virtualmachines, name, subresource
@@ -119,6 +130,36 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotFound)
 	_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Reason: metav1.StatusReasonNotFound, Code: 404,
 		Message: fmt.Sprintf("%q not found", path.Base(r.URL.Path))})
+}
+
+// serveOther answers what has its answer by path.
+func (s *apiServer) serveOther(w http.ResponseWriter, r *http.Request) bool {
+	answer, ok := s.answers[r.URL.Path]
+	switch {
+	case slices.Contains(s.refused, r.URL.Path):
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","message":"not allowed","code":403}`)
+	case !ok:
+		return false
+	case r.URL.Query().Get("watch") != "":
+		s.watching.Lock()
+		s.versions = append(s.versions, r.URL.Query().Get("resourceVersion"))
+		told := ""
+		if len(s.watched) > 0 {
+			told, s.watched = s.watched[0], s.watched[1:]
+		}
+		s.watching.Unlock()
+		_, _ = io.WriteString(w, told)
+		if flusher, ok := w.(http.Flusher); ok {
+			flusher.Flush()
+		}
+		if told == "" {
+			<-r.Context().Done()
+		}
+	default:
+		_ = json.NewEncoder(w).Encode(answer)
+	}
+	return true
 }
 
 // serveOne answers what is asked at one path.
@@ -186,4 +227,14 @@ func runAs(t *testing.T, program, stdin string, s *apiServer, args ...string) (c
 
 func machine(namespace, name string) vmv1alpha1.VirtualMachine {
 	return vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+}
+
+// fixtureClient is a client of a server.
+func fixtureClient(t *testing.T, url string) versioned.Interface {
+	t.Helper()
+	client, err := versioned.NewForConfig(&rest.Config{Host: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
 }

@@ -1,0 +1,200 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// badWhenTrue are the conditions that say that something is the matter when they are True.
+var badWhenTrue = []string{vmv1alpha1.ConditionPaused, vmv1alpha1.ConditionReconciling, vmv1alpha1.ConditionStalled, vmv1alpha1.ConditionDeleting}
+
+// unfulfilled are the conditions that are not as they should be: the causes, or, where there are none,
+// what sums them up.
+func unfulfilled(all []metav1.Condition) []metav1.Condition {
+	var causes, sums []metav1.Condition
+	for _, c := range all {
+		switch {
+		case c.Status != metav1.ConditionUnknown && (c.Status == metav1.ConditionTrue) != slices.Contains(badWhenTrue, c.Type):
+		case c.Type == vmv1alpha1.ConditionReady, c.Reason == vmv1alpha1.ReasonWaitingForPrerequisites:
+			sums = append(sums, c)
+		default:
+			causes = append(causes, c)
+		}
+	}
+	if len(causes) > 0 {
+		return causes
+	}
+	return sums
+}
+
+// waiting says what is not as it should be, and why.
+func (l *look) waiting(w io.Writer) bool {
+	all := unfulfilled(l.vm.Status.Conditions)
+	if l.vm.DeletionTimestamp == nil && len(all) == 0 {
+		switch {
+		case len(l.vm.Status.Conditions) == 0:
+			row(w, "The server has not looked at it yet.")
+		case len(l.vm.Status.RestartRequired) > 0:
+			row(w, fmt.Sprintf("It waits for nothing but a restart, which some changes take: %s restart %s", l.program, l.vm.Name))
+		default:
+			row(w, "It waits for nothing.")
+		}
+		return true
+	}
+	row(w, "WAITS FOR", "REASON", "FOR", "MESSAGE")
+	if t := l.vm.DeletionTimestamp; t != nil {
+		row(w, "its deletion", "", age(l.now, t), "finalizers: "+clipped(strings.Join(l.vm.Finalizers, ", "), describedMessage))
+	}
+	for _, c := range all {
+		row(w, c.Type+"="+string(c.Status), c.Reason, age(l.now, &c.LastTransitionTime), conditions.Line(c.Message, describedMessage))
+	}
+	return true
+}
+
+// deed is something that was done.
+type deed struct {
+	what string
+	when *metav1.Time
+}
+
+// done says what was done last, the newest first.
+func (l *look) done(w io.Writer) bool {
+	s := &l.vm.Status
+	all := []deed{{"restarted as asked for", s.LastRestartTime}, {"deletion asked for", l.vm.DeletionTimestamp}}
+	if s.Guest != nil {
+		all = append(all, deed{"powered on", s.Guest.BootTime})
+	}
+	for _, turned := range [][2]string{
+		{vmv1alpha1.ConditionCreated, "created in vSphere"},
+		{vmv1alpha1.ConditionConfigurationSynced, "configured as wanted"},
+		{vmv1alpha1.ConditionPowerStateSynced, "brought to the power state that is wanted"},
+		{vmv1alpha1.ConditionSnapshotSynced, "reverted to a snapshot"},
+		{vmv1alpha1.ConditionGuestCustomized, "guest customized"},
+	} {
+		if c := conditions.Find(s.Conditions, turned[0]); c != nil && c.Status == metav1.ConditionTrue {
+			all = append(all, deed{turned[1], &c.LastTransitionTime})
+		}
+	}
+	for i := range s.Snapshots {
+		if n := &s.Snapshots[i]; n.UniqueID == newestSnapshot(s.Snapshots) {
+			all = append(all, deed{"snapshot " + clipped(n.Name, maxName) + " taken", n.CreationTime})
+		}
+	}
+	all = slices.DeleteFunc(all, func(d deed) bool { return d.when.IsZero() })
+	if len(all) == 0 {
+		return false
+	}
+	slices.SortStableFunc(all, func(a, b deed) int { return b.when.Compare(a.when.Time) })
+	row(w, "LAST DONE", "WHEN")
+	for _, d := range all {
+		row(w, d.what, l.since(d.when))
+	}
+	return true
+}
+
+func newestSnapshot(all []vmv1alpha1.VirtualMachineSnapshotNode) string {
+	var newest *vmv1alpha1.VirtualMachineSnapshotNode
+	for i := range all {
+		if all[i].CreationTime != nil && (newest == nil || newest.CreationTime.Before(all[i].CreationTime)) {
+			newest = &all[i]
+		}
+	}
+	if newest == nil {
+		return ""
+	}
+	return newest.UniqueID
+}
+
+// desired shows what is desired beside what runs.
+func (l *look) desired(w io.Writer) bool {
+	s := &l.vm.Status
+	wanted := cmp.Or(l.vm.Spec.PowerState, s.InheritedPowerState)
+	row(w, "FIELD", "DESIRED", "RUNNING", "STATE")
+	compared(w, "powerState", string(wanted), string(s.PowerState), false)
+	has, shall := s.Resources, cmp.Or(s.DesiredResources, s.Resources)
+	if shall != nil && has != nil {
+		if s.UniqueID == "" { // it is what it will have
+			has = &vmv1alpha1.VirtualMachineResources{}
+		}
+		compared(w, "vCPUs", counted(shall.VCPUs), counted(has.VCPUs), restarts(s.RestartRequired, "cpu"))
+		compared(w, "memory", bytesOf(shall.Memory), bytesOf(has.Memory), restarts(s.RestartRequired, "memory"))
+	}
+	if l.instance != nil {
+		runningRevision(w, "instancetype", refOf(s.InstancetypeRef), l.instance.Spec.Instancetype)
+		runningRevision(w, "preference", preferenceOf(s.PreferenceRef), l.instance.Spec.Preference)
+	}
+	for _, r := range s.RestartRequired {
+		row(w, r.Path, dash(clipped(r.Desired, maxName)), dash(clipped(r.Running, maxName)), waitsForRestart)
+	}
+	return true
+}
+
+// waitsForRestart is said of what a power cycle brings.
+const waitsForRestart = "waits for a restart"
+
+// restarts tells whether something below a path waits for a restart.
+func restarts(all []vmv1alpha1.RestartRequirement, path string) bool {
+	return slices.ContainsFunc(all, func(r vmv1alpha1.RestartRequirement) bool { return strings.HasPrefix(r.Path, path+".") })
+}
+
+// compared prints a field; what is desired and nobody has is not there yet.
+func compared(w io.Writer, field, desired, running string, restart bool) {
+	state := "same"
+	switch {
+	case desired == running || desired == "":
+	case restart:
+		state = waitsForRestart
+	default:
+		state = "not yet"
+	}
+	row(w, field, dash(desired), dash(running), state)
+}
+
+// runningRevision prints which revision is captured beside the one that runs, if they differ.
+func runningRevision(w io.Writer, field string, captured *capturedRef, runs *vmv1alpha1.AppliedRevision) {
+	if captured == nil || runs == nil || captured.revision == "" || runs.RevisionName == "" || captured.revision == runs.RevisionName {
+		return
+	}
+	row(w, field, captured.revision, runs.RevisionName, "not yet")
+}
+
+// newest shows the newest events.
+func (l *look) newest(w io.Writer) bool {
+	if l.unknown != nil {
+		row(w, "Events are not known: "+clipped(l.unknown.Error(), describedMessage))
+		return false
+	}
+	shown := l.events
+	if earlier := len(shown) - describedEvents; earlier > 0 {
+		shown = shown[earlier:]
+	}
+	if len(shown) == 0 {
+		row(w, "There are no events.")
+		return false
+	}
+	row(w, "EVENT", "TYPE", "SEEN", "OF", "MESSAGE")
+	for i := range shown {
+		e := &shown[i]
+		of := strings.ToLower(clipped(e.InvolvedObject.Kind, maxName)) + "/" + clipped(e.InvolvedObject.Name, maxName)
+		if e.InvolvedObject.Kind == "VirtualMachine" {
+			of = "-"
+		}
+		seen := metav1.NewTime(eventTime(e))
+		row(w, clipped(e.Reason, maxName), clipped(e.Type, maxName), age(l.now, &seen), of, clipped(eventMessage(e), describedMessage))
+	}
+	if earlier := len(l.events) - len(shown); earlier > 0 {
+		row(w, fmt.Sprintf("%d earlier: %s events %s", earlier, l.program, l.vm.Name))
+	}
+	return false
+}

@@ -1,0 +1,157 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/kubernetes"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+)
+
+// eventPage is how many events one request asks for.
+const eventPage = 500
+
+// eventFlags are those of events.
+type eventFlags struct {
+	watch, allNamespaces bool
+	kind                 string
+}
+
+func newEventsCommand(f *Factory) *cobra.Command {
+	var flags eventFlags
+	cmd := &cobra.Command{
+		Use:   "events [VM]",
+		Short: "List events of a virtual machine and of what belongs to it, the newest last",
+		Long: "List events of a virtual machine and of what belongs to it: its instance, its snapshots, and the\n" +
+			"requests to publish it. Without a name those of all kinds of vm.slipway.dev in the namespace are listed.\n" +
+			"The cluster keeps events for an hour, unless its administrator has chosen another time. Of a virtual\n" +
+			"machine that was deleted they are there as long; of snapshots and requests that were deleted it is not\n" +
+			"known whose they were.",
+		Example: fmt.Sprintf("  %[1]s events web-1\n  %[1]s events web-1 --watch\n  %[1]s events -A --type Warning", f.program),
+		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: f.completeOneVM,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case flags.allNamespaces && len(args) > 0:
+				return fmt.Errorf("--all-namespaces goes without a name: got %q", args[0])
+			case flags.kind != "" && flags.kind != corev1.EventTypeNormal && flags.kind != corev1.EventTypeWarning:
+				return fmt.Errorf("--type %q: must be %s or %s", flags.kind, corev1.EventTypeNormal, corev1.EventTypeWarning)
+			}
+			return f.events(cmd.Context(), append(args, "")[0], &flags)
+		},
+	}
+	cmd.Flags().BoolVarP(&flags.watch, "watch", "w", false, "Go on with what happens, until it is interrupted")
+	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "In all namespaces")
+	cmd.Flags().StringVar(&flags.kind, "type", "", "Only those of the type Normal or Warning")
+	completeFixed(cmd, "type", corev1.EventTypeNormal, corev1.EventTypeWarning)
+	return cmd
+}
+
+func (f *Factory) events(ctx context.Context, vm string, flags *eventFlags) error {
+	client, namespace, err := f.client()
+	if err != nil {
+		return err
+	}
+	host, err := f.host()
+	if err != nil {
+		return err
+	}
+	if flags.allNamespaces {
+		namespace = metav1.NamespaceAll
+	}
+	source := &eventSource{host: host, namespace: namespace, kind: flags.kind}
+	if vm != "" {
+		source.belongs = newBelongings(client, namespace, vm)
+	}
+	all, version, err := source.list(ctx)
+	if err != nil {
+		return err
+	}
+	table := newEventTable(f.streams.Out, flags.allNamespaces, all)
+	switch {
+	case len(all) > 0:
+		table.print(all...)
+	case vm != "":
+		fmt.Fprintf(f.streams.ErrOut, "There are no events of virtualmachine %s/%s.\n", namespace, vm)
+	default:
+		fmt.Fprintln(f.streams.ErrOut, "There are no events of virtual machines.")
+	}
+	if !flags.watch {
+		return nil
+	}
+	// Who interrupts it has seen what he wanted.
+	if err := source.follow(ctx, all, version, table); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// host returns a client of the kinds of Kubernetes.
+func (f *Factory) host() (kubernetes.Interface, error) {
+	config, err := f.flags.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	host, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	return host, nil
+}
+
+// eventSource reads events about objects of our kinds.
+type eventSource struct {
+	host      kubernetes.Interface
+	namespace string
+	// kind is the type of those that are wanted, empty for all.
+	kind string
+	// belongs says which events are wanted; nil wants all.
+	belongs *belongings
+}
+
+// selector is what the API server looks for: it spares the others the way.
+func (s *eventSource) selector() string {
+	set := fields.Set{"involvedObject.apiVersion": vmv1alpha1.SchemeGroupVersion.String()}
+	if s.kind != "" {
+		set["type"] = s.kind
+	}
+	return set.String()
+}
+
+// list returns what is there, the oldest first, and the resource version to watch from.
+func (s *eventSource) list(ctx context.Context) ([]corev1.Event, string, error) {
+	if s.belongs != nil {
+		if err := s.belongs.read(ctx); err != nil {
+			return nil, "", err
+		}
+	}
+	var all []corev1.Event
+	options := metav1.ListOptions{FieldSelector: s.selector(), Limit: eventPage}
+	for {
+		page, err := s.host.CoreV1().Events(s.namespace).List(ctx, options)
+		if err != nil {
+			return nil, "", fmt.Errorf("listing events: %s", reason(err))
+		}
+		for i := range page.Items {
+			if s.belongs.has(ctx, &page.Items[i]) {
+				all = append(all, page.Items[i])
+			}
+		}
+		if options.Continue = page.Continue; options.Continue == "" {
+			slices.SortStableFunc(all, func(a, b corev1.Event) int {
+				return cmp.Or(eventTime(&a).Compare(eventTime(&b)), cmp.Compare(a.Name, b.Name))
+			})
+			return all, page.ResourceVersion, nil
+		}
+	}
+}
