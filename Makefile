@@ -43,7 +43,7 @@ OWN = $(OWN_FLAGS) $(PROGRAMS:%=./cmd/%)
 IMAGE ?=
 PLATFORMS ?=
 RELEASE = $(GO) run -C hack/release . -version='$(VERSION)' -platforms='$(PLATFORMS)' -push='$(IMAGE)'
-UNIT := ./artifacts/... ./cmd/... ./hack/progress ./pkg/... ./test/localcluster/... ./test/vcenter/...
+UNIT := ./artifacts/... ./cmd/... ./hack/chart ./hack/progress ./pkg/... ./test/localcluster/... ./test/vcenter/...
 
 ##@ Use
 
@@ -85,6 +85,7 @@ generate: ## Write all generated code anew; needed after a change of the API typ
 	@hack/update-codegen.sh
 	@$(GO) run ./hack/imports-table ARCHITECTURE.md
 	@hack/update-api-docs.sh
+	@$(GO) run ./hack/chart artifacts/chart/slipway/templates
 
 ##@ Release
 
@@ -111,8 +112,9 @@ test-unit: ## Run the tests that need no other program.
 	$(GOTEST) -parallel=8 $(UNIT)
 
 .PHONY: test-release
-test-release: ## Run the tests of what makes images and releases.
+test-release: ## Run the tests of what makes images and releases, and of the Helm chart by Helm itself.
 	cd hack/release && $(GOTEST) ./...
+	cd hack/tools-chart && $(GOTEST) ./...
 
 .PHONY: test-integration
 test-integration: tools ## Run the tests against slipway-apiserver in the test process, and against a second kube-apiserver.
@@ -238,6 +240,7 @@ verify-house: ## Check licence headers, sizes, comments, the import table and th
 verify-generated: ## Check that the generated code is what the generators write.
 	@hack/install-protoc.sh
 	@hack/verify-codegen.sh
+	@$(GO) run ./hack/chart -check artifacts/chart/slipway/templates
 
 .PHONY: clean
 clean: ## Remove what was built. The state of make run stays; slipway-dev reset removes it.

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/slipway-dev/slipway/hack/release/archive"
 	"github.com/slipway-dev/slipway/hack/release/build"
@@ -41,6 +42,9 @@ func (r *release) all(ctx context.Context) error {
 		plugins = append(plugins, plugin)
 	}
 	if err := r.manifests(image); err != nil {
+		return err
+	}
+	if err := r.chart(image); err != nil {
 		return err
 	}
 	manifest, err := krew.Manifest(r.version, r.url, plugins)
@@ -112,6 +116,22 @@ func (r *release) manifests(image string) error {
 		return err
 	}
 	return r.write("slipway.yaml", joined)
+}
+
+// chart writes the Helm chart under the name that Helm gives it.
+func (r *release) chart(image string) error {
+	files, err := archive.Directory(filepath.Join(r.root, "artifacts/chart/slipway"))
+	if err != nil {
+		return err
+	}
+	if files, err = manifests.Chart(files, r.version, image); err != nil {
+		return err
+	}
+	data, err := archive.TarGz(files, r.made)
+	if err != nil {
+		return fmt.Errorf("writing the chart: %w", err)
+	}
+	return r.write(fmt.Sprintf("slipway-%s.tgz", strings.TrimPrefix(r.version, "v")), data)
 }
 
 // sums writes those of all files, as sha256sum -c reads them.

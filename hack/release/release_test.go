@@ -61,7 +61,7 @@ func TestAReleaseHasTheServerForLinuxAndVirtctlForAllAndTheirSums(t *testing.T) 
 	files := released(t, dir)
 	want := []string{
 		"SHA256SUMS", "image.digest",
-		"slipway-apiserver_v1.2.3_linux_amd64.cdx.json", "slipway-apiserver_v1.2.3_linux_amd64.tar.gz", "slipway-apiserver_v1.2.3_oci.tar",
+		"slipway-1.2.3.tgz", "slipway-apiserver_v1.2.3_linux_amd64.cdx.json", "slipway-apiserver_v1.2.3_linux_amd64.tar.gz", "slipway-apiserver_v1.2.3_oci.tar",
 		"slipway.yaml", "slipway_v1.2.3_manifests.tar.gz", "virt.yaml",
 		"virtctl_v1.2.3_darwin_arm64.cdx.json", "virtctl_v1.2.3_darwin_arm64.tar.gz",
 		"virtctl_v1.2.3_linux_amd64.cdx.json", "virtctl_v1.2.3_linux_amd64.tar.gz",
@@ -134,6 +134,24 @@ func TestManifestsNameTheImageThatWasPushedByItsDigest(t *testing.T) {
 		"recovery/restore.yaml":     "image: " + image + "\n",
 	} {
 		if diff := cmp.Diff(want, string(all[name].data)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestTheChartHasTheVersionAndTheImageOfTheRelease(t *testing.T) {
+	registry := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	t.Cleanup(registry.Close)
+	repository := strings.TrimPrefix(registry.URL, "http://") + "/slipway-apiserver"
+	files := released(t, t.TempDir(), "-push="+repository+":v1.2.3")
+	chart := untar(t, files["slipway-1.2.3.tgz"])
+	digest := strings.TrimSpace(string(files["image.digest"]))
+	for name, want := range map[string]string{
+		"slipway/Chart.yaml":            "name: slipway\nversion: \"1.2.3\"\nappVersion: \"v1.2.3\"\n",
+		"slipway/values.yaml":           "image:\n  repository: \"" + repository + "\"\n  tag: \"v1.2.3\"\n  digest: \"" + digest + "\"\n",
+		"slipway/templates/server.yaml": "image: {{ .Values.image.repository }}\n",
+	} {
+		if diff := cmp.Diff(want, string(chart[name].data)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

@@ -1,0 +1,5 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package chart tests the Helm chart in artifacts/chart with Helm's own library.
+package chart
