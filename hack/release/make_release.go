@@ -24,6 +24,9 @@ func (r *release) all(ctx context.Context) error {
 	if !slices.ContainsFunc(r.platforms, server.runsOn) {
 		return fmt.Errorf("no release for %v: the server is for Linux, want one platform of it", r.platforms)
 	}
+	if err := r.golden(); err != nil {
+		return err
+	}
 	image, err := r.image(ctx)
 	if err != nil {
 		return err
@@ -55,6 +58,20 @@ func (r *release) all(ctx context.Context) error {
 		return err
 	}
 	return r.sums()
+}
+
+// golden looks for the stored objects of a minor version, with which all later ones are tested.
+// What is not final yet needs none.
+func (r *release) golden() error {
+	if strings.Contains(r.version, "-") {
+		return nil
+	}
+	minor := r.version[:strings.LastIndex(r.version, ".")] + ".0"
+	dir := "pkg/apis/scheme/testdata/" + minor
+	if files, err := filepath.Glob(filepath.Join(r.root, dir, "*.pb")); err != nil || len(files) == 0 {
+		return fmt.Errorf("%s has no golden files of what %s stores, by which later versions are tested: go test ./pkg/apis/scheme -golden=%s writes them", dir, minor, minor)
+	}
+	return nil
 }
 
 // archive writes that of a program.
