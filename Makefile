@@ -242,6 +242,11 @@ verify-generated: ## Check that the generated code is what the generators write.
 	@hack/verify-codegen.sh
 	@$(GO) run ./hack/chart -check artifacts/chart/slipway/templates
 
+.PHONY: vulncheck
+vulncheck: ## Look for known vulnerabilities in what our programs call (govulncheck); it asks VULNDB, by default https://vuln.go.dev, which must be reachable.
+	@$(GO) build -C hack/tools-vuln -o ../../_bin/ golang.org/x/vuln/cmd/govulncheck
+	_bin/govulncheck $(if $(VULNDB),-db='$(VULNDB)') ./cmd/... ./pkg/...
+
 .PHONY: clean
 clean: ## Remove what was built. The state of make run stays; slipway-dev reset removes it.
 	rm -rf bin _bin .cache dist
