@@ -80,9 +80,10 @@ func begin(t *testing.T, machines, rounds int) *storm {
 		}
 		_ = os.RemoveAll(dir)
 	})
-	args := []string{"--v=2"}
+	args, etcd := []string{"--v=2"}, ""
 	if *external {
-		args = append(args, "--etcd-servers="+startEtcd(t), "--etcd-unsafe-no-fsync=false")
+		etcd = t.TempDir()
+		args = append(args, "--etcd-servers="+startEtcd(t, etcd), "--etcd-unsafe-no-fsync=false")
 	}
 	cluster, err := localcluster.Start(t.Context(), localcluster.Options{
 		DataDir: dir, BinDir: "../../bin", UnsafeNoFsync: true, GuestBootDelay: 100 * time.Millisecond,
@@ -98,7 +99,7 @@ func begin(t *testing.T, machines, rounds int) *storm {
 	})
 	random := rand.New(rand.NewPCG(*seed, 0))
 	s := &storm{
-		t: t, cluster: cluster, random: random, fleet: newFleet(machines, rounds, random),
+		t: t, cluster: cluster, random: random, fleet: newFleet(machines, rounds, random), etcd: etcd,
 	}
 	if err := s.prepare(t.Context()); err != nil {
 		t.Fatal(err)
@@ -107,9 +108,9 @@ func begin(t *testing.T, machines, rounds int) *storm {
 }
 
 // startEtcd starts an etcd that outlives kills of the server, and returns its endpoint.
-func startEtcd(t *testing.T) string {
+func startEtcd(t *testing.T, dir string) string {
 	t.Helper()
-	etcd, err := embeddedetcd.Start(t.Context(), embeddedetcd.Options{Dir: t.TempDir(), UnsafeNoFsync: true})
+	etcd, err := embeddedetcd.Start(t.Context(), embeddedetcd.Options{Dir: dir, UnsafeNoFsync: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,6 +45,8 @@ type storm struct {
 	// started is when the process of the server was, after which none was killed.
 	started time.Time
 
+	// etcd is where an external etcd keeps its data, if there is one.
+	etcd string
 	// check knows what was there before the storm.
 	check *fleetcheck.Checker
 	// elsewhere is a folder outside of the managed one.
@@ -80,7 +82,9 @@ func (s *storm) prepare(ctx context.Context) error {
 	if err := s.control(ctx, http.MethodPut, "/trace?calls=20000", nil); err != nil {
 		return err
 	}
-	s.check, err = fleetcheck.New(ctx, s.cluster)
+	if s.check, err = fleetcheck.New(ctx, s.cluster); err == nil && s.etcd != "" {
+		s.check.StoreDir = s.etcd
+	}
 	return err
 }
 

@@ -110,10 +110,9 @@ func (c *Checker) lookAtHost(ctx context.Context, seen *Sight) error {
 // storePrefix is where the store has all objects.
 const storePrefix = "/registry/slipway.dev/"
 
-// Store connects to the embedded etcd of the server, which runs; the caller closes the
-// client.
+// Store connects to the etcd of the server, which runs; the caller closes the client.
 func (c *Checker) Store() (*clientv3.Client, error) {
-	endpoint, err := embeddedetcd.Endpoint(c.cluster.SlipwayDataDir())
+	endpoint, err := embeddedetcd.Endpoint(c.StoreDir)
 	if err != nil {
 		return nil, err
 	}

@@ -36,6 +36,9 @@ func (w Wish) Key() string { return w.Namespace + "/" + w.Name }
 
 // Checker looks at one environment. It is not for concurrent use.
 type Checker struct {
+	// StoreDir is where the etcd of the server keeps its data.
+	StoreDir string
+
 	cluster *localcluster.Cluster
 	api     versioned.Interface
 	host    kubernetes.Interface
@@ -53,7 +56,7 @@ type Checker struct {
 // New is a checker for which all is foreign that is in vSphere now.
 func New(ctx context.Context, cluster *localcluster.Cluster) (*Checker, error) {
 	c := &Checker{
-		cluster: cluster, moIDs: map[string]string{},
+		StoreDir: cluster.SlipwayDataDir(), cluster: cluster, moIDs: map[string]string{},
 		foreign: map[vimtypes.ManagedObjectReference]bool{}, directories: map[string]bool{},
 	}
 	var err error
