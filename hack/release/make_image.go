@@ -31,7 +31,7 @@ func (r *release) image(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		contents.Programs = append(contents.Programs, image.Program{Platform: p, Data: b.data, SBOM: b.bill})
+		contents.Programs = append(contents.Programs, image.Program{Platform: p, Data: b.data, SBOM: b.bill, Notices: b.notices})
 	}
 	if len(contents.Programs) == 0 {
 		return "", fmt.Errorf("no image for %v: the server is for Linux", r.platforms)

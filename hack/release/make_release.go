@@ -85,8 +85,12 @@ func (r *release) archive(ctx context.Context, p build.Platform, what program) (
 	if err != nil {
 		return none, err
 	}
-	files := []archive.File{{Name: p.Executable(what.name), Mode: 0o755, Data: b.data}, {Name: "LICENSE", Mode: 0o644, Data: licence}}
-	made := krew.Archive{OS: p.OS, Arch: p.Arch, Program: files[0].Name, Files: []string{"LICENSE"}}
+	files := []archive.File{
+		{Name: p.Executable(what.name), Mode: 0o755, Data: b.data},
+		{Name: "LICENSE", Mode: 0o644, Data: licence},
+		{Name: "THIRD_PARTY_NOTICES", Mode: 0o644, Data: b.notices},
+	}
+	made := krew.Archive{OS: p.OS, Arch: p.Arch, Program: files[0].Name, Files: []string{files[1].Name, files[2].Name}}
 	format, suffix := archive.TarGz, ".tar.gz"
 	if p.OS == "windows" {
 		format, suffix = archive.Zip, ".zip"

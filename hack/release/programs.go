@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/slipway-dev/slipway/hack/release/build"
+	"github.com/slipway-dev/slipway/hack/release/notices"
 	"github.com/slipway-dev/slipway/hack/release/sbom"
 )
 
@@ -38,8 +39,9 @@ type release struct {
 	written map[string][]byte
 }
 
-// built is a program of a platform, with its bill of materials.
-type built struct{ data, bill []byte }
+// built is a program of a platform, with its bill of materials, and the licences of what it is
+// made of.
+type built struct{ data, bill, notices []byte }
 
 // program builds one, and writes its bill of materials.
 func (r *release) program(ctx context.Context, p build.Platform, what program) (b built, err error) {
@@ -61,6 +63,17 @@ func (r *release) program(ctx context.Context, p build.Platform, what program) (
 	}
 	if b.bill, err = sbom.Of(path, what.name, r.version, r.made); err != nil {
 		return b, err
+	}
+	packages, err := m.Packages(ctx, p, what.name)
+	if err != nil {
+		return b, err
+	}
+	goroot, err := m.GoRoot(ctx)
+	if err != nil {
+		return b, err
+	}
+	if b.notices, err = notices.Of(packages, goroot); err != nil {
+		return b, fmt.Errorf("gathering the licences of %s for %s: %w", what.name, p, err)
 	}
 	if b.data, err = os.ReadFile(path); err != nil {
 		return b, fmt.Errorf("reading the program: %w", err)

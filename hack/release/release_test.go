@@ -88,12 +88,15 @@ func TestAReleaseHasTheServerForLinuxAndVirtctlForAllAndTheirSums(t *testing.T) 
 func TestArchivesHoldTheProgramItsLicenceAndTheCompletion(t *testing.T) {
 	files := released(t, t.TempDir())
 	unix := untar(t, files["virtctl_v1.2.3_linux_amd64.tar.gz"])
-	wantModes := map[string]int64{"virtctl": 0o755, "kubectl_complete-virt": 0o755, "LICENSE": 0o644}
+	wantModes := map[string]int64{"virtctl": 0o755, "kubectl_complete-virt": 0o755, "LICENSE": 0o644, "THIRD_PARTY_NOTICES": 0o644}
 	if diff := cmp.Diff(wantModes, modes(unix)); diff != "" {
 		t.Errorf("virtctl for Linux (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]int64{"slipway-apiserver": 0o755, "LICENSE": 0o644}, modes(untar(t, files["slipway-apiserver_v1.2.3_linux_amd64.tar.gz"]))); diff != "" {
+	if diff := cmp.Diff(map[string]int64{"slipway-apiserver": 0o755, "LICENSE": 0o644, "THIRD_PARTY_NOTICES": 0o644}, modes(untar(t, files["slipway-apiserver_v1.2.3_linux_amd64.tar.gz"]))); diff != "" {
 		t.Errorf("server (-want +got):\n%s", diff)
+	}
+	if text := string(unix["THIRD_PARTY_NOTICES"].data); !strings.Contains(text, "The Go Authors") {
+		t.Errorf("the notices do not name who made Go: %.200q", text)
 	}
 	program := filepath.Join(t.TempDir(), "virtctl")
 	if err := os.WriteFile(program, unix["virtctl"].data, 0o755); err != nil {
@@ -111,7 +114,7 @@ func TestArchivesHoldTheProgramItsLicenceAndTheCompletion(t *testing.T) {
 	for _, f := range in.File {
 		names = append(names, f.Name)
 	}
-	if diff := cmp.Diff([]string{"virtctl.exe", "LICENSE"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"virtctl.exe", "LICENSE", "THIRD_PARTY_NOTICES"}, names); diff != "" {
 		t.Errorf("virtctl for Windows (-want +got):\n%s", diff)
 	}
 }

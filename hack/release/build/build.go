@@ -35,18 +35,24 @@ var pinned = []string{"CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOEXPERIMENT=",
 func (m Module) Program(ctx context.Context, p Platform, name, dir string) (string, error) {
 	path := filepath.Join(dir, p.Executable(name))
 	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-o", path}, m.Flags...)
-	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/"+name)...)
+	cmd := m.command(ctx, p, append(args, "./cmd/"+name)...)
+	cmd.Stdout, cmd.Stderr = m.Log, m.Log
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("building %s for %s: %w", name, p, err)
+	}
+	return path, nil
+}
+
+// command is one of go for a platform.
+func (m Module) command(ctx context.Context, p Platform, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = m.Dir
 	cmd.Env = append(os.Environ(), pinned...)
 	cmd.Env = append(cmd.Env, "GOOS="+p.OS, "GOARCH="+p.Arch)
 	if m.Cache != "" {
 		cmd.Env = append(cmd.Env, "GOCACHE="+m.Cache)
 	}
-	cmd.Stdout, cmd.Stderr = m.Log, m.Log
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("building %s for %s: %w", name, p, err)
-	}
-	return path, nil
+	return cmd
 }
 
 // Native is whether programs of the platform run here.

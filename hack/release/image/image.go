@@ -45,10 +45,11 @@ type Contents struct {
 	Programs []Program
 }
 
-// Program is that of one platform, with its bill of materials.
+// Program is that of one platform, with its bill of materials, and the licences of others
+// that go with it.
 type Program struct {
-	Platform   build.Platform
-	Data, SBOM []byte
+	Platform            build.Platform
+	Data, SBOM, Notices []byte
 }
 
 // Image is for several platforms.
@@ -90,6 +91,7 @@ func (c Contents) forPlatform(p Program) (v1.Image, error) {
 	files := append([]archive.File{
 		{Name: bin + "/" + c.Name, Mode: 0o555, Data: p.Data},
 		{Name: rootsFile, Mode: 0o444, Data: roots},
+		{Name: "licenses/slipway/THIRD_PARTY_NOTICES", Mode: 0o444, Data: p.Notices},
 	}, c.Files...)
 	var text bytes.Buffer
 	if err := archive.Tar(&text, files, c.Made); err != nil {

@@ -53,7 +53,7 @@ func contentsOf(t *testing.T, dir, cache, version string, platforms ...build.Pla
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Programs = append(c.Programs, Program{Platform: p, Data: data, SBOM: bill})
+		c.Programs = append(c.Programs, Program{Platform: p, Data: data, SBOM: bill, Notices: []byte("of others")})
 	}
 	return c
 }
@@ -122,6 +122,11 @@ func TestAPulledImageRunsItsProgramAsANumericUserOnEachPlatform(t *testing.T) {
 		program := filepath.Join(root, file.Config.Entrypoint[0])
 		if got := machineOf(t, program); got != machines[p.Arch] {
 			t.Errorf("%s: the program is for %s", p, got)
+		}
+		for name, want := range map[string]string{"LICENSE": "Apache", "THIRD_PARTY_NOTICES": "of others"} {
+			if got, err := os.ReadFile(filepath.Join(root, "licenses/slipway", name)); string(got) != want {
+				t.Errorf("%s: %s has %q, %v", p, name, got, err)
+			}
 		}
 		if !p.Native() {
 			continue

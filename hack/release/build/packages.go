@@ -1,0 +1,58 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+)
+
+// Package is one that is in a program.
+type Package struct {
+	// Dir is where it is.
+	Dir string
+	// Module that it is of; nil for one of Go's own.
+	Module *struct {
+		Path, Version, Dir string
+		// Main is true of the module of the program.
+		Main bool
+	}
+}
+
+// Packages are all that are in ./cmd/NAME for a platform.
+func (m Module) Packages(ctx context.Context, p Platform, name string) ([]Package, error) {
+	cmd := m.command(ctx, p, "list", "-deps", "-json=Dir,Module", "./cmd/"+name)
+	out, err := cmd.Output()
+	if err != nil {
+		var failed *exec.ExitError
+		if errors.As(err, &failed) {
+			err = fmt.Errorf("%w: %s", err, failed.Stderr)
+		}
+		return nil, fmt.Errorf("listing the packages of %s for %s: %w", name, p, err)
+	}
+	var all []Package
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var one Package
+		if err := d.Decode(&one); errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("reading the packages of %s for %s: %w", name, p, err)
+		}
+		all = append(all, one)
+	}
+}
+
+// GoRoot is where Go itself is.
+func (m Module) GoRoot(ctx context.Context) (string, error) {
+	out, err := m.command(ctx, Platform{"linux", "amd64"}, "env", "GOROOT").Output()
+	if err != nil {
+		return "", fmt.Errorf("asking where Go is: %w", err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
