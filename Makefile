@@ -43,7 +43,7 @@ OWN = $(OWN_FLAGS) $(PROGRAMS:%=./cmd/%)
 IMAGE ?=
 PLATFORMS ?=
 RELEASE = $(GO) run -C hack/release . -version='$(VERSION)' -platforms='$(PLATFORMS)' -push='$(IMAGE)'
-UNIT := ./artifacts/... ./cmd/... ./hack/chart ./hack/progress ./pkg/... ./test/localcluster/... ./test/vcenter/...
+UNIT := ./artifacts/... ./cmd/... ./hack/chart ./hack/grafana ./hack/progress ./pkg/... ./test/localcluster/... ./test/vcenter/...
 
 ##@ Use
 
@@ -78,6 +78,10 @@ tools-cluster-api: tools ## Build the manager of Cluster API into bin/, once; te
 python-client: ## Look for a Python with the kubernetes client, or make one; without one a test is NOT RUN.
 	@hack/install-python-client.sh
 
+.PHONY: tools-promql
+tools-promql: ## Build the parser of Prometheus's queries into _bin/; tests of dashboards and alerts run it.
+	@$(GO) build -C hack/tools-promql -o ../../_bin/ ./selectors
+
 .PHONY: generate
 generate: ## Write all generated code anew; needed after a change of the API types.
 	@hack/install-protoc.sh
@@ -86,6 +90,7 @@ generate: ## Write all generated code anew; needed after a change of the API typ
 	@$(GO) run ./hack/imports-table ARCHITECTURE.md
 	@hack/update-api-docs.sh
 	@$(GO) run ./hack/chart artifacts/chart/slipway/templates
+	@$(GO) run ./hack/grafana artifacts/monitoring/dashboards
 
 ##@ Release
 
@@ -133,13 +138,19 @@ test-odd-short: tools build ## Run a part of test-odd.
 	$(GOTEST) ./test/odd
 
 .PHONY: test-e2e
-test-e2e: tools build tools-cluster-api python-client ## Run the tests against the whole environment, of each package until one fails: they share it; with them a part of test-odd and a minute of test-chaos.
+test-e2e: tools build tools-cluster-api tools-promql python-client ## Run the tests against the whole environment, of each package until one fails: they share it; with them a part of test-odd and a minute of test-chaos.
 	$(GOTEST) -failfast ./test/e2e/... ./test/chaos ./test/odd
 
 .PHONY: test-dashboard
 test-dashboard: build tools ## Look at virtctl dashboard with 2,000 VMs in a headless Chromium, which is installed if it is missing, and take the pictures of the documentation.
 	@hack/install-chromium.sh
 	$(GO) test -timeout 30m -count=$(COUNT) -v ./test/dashboard -long -pictures=$(CURDIR)/docs/pictures
+
+.PHONY: test-monitoring
+test-monitoring: build tools tools-promql ## Let a real Prometheus, which is unpacked into _bin/ if it is missing, read the environment: every query of the dashboards is answered, every alert tried.
+	@hack/install-prometheus.sh
+	$(GO) test -timeout 10m -count=$(COUNT) -v ./artifacts -run Alert
+	$(GO) test -timeout 10m -count=$(COUNT) -v ./test/e2e -run TestDashboardsAndAlerts
 
 # CHAOS takes flags of test/chaos, for example CHAOS=-external-etcd.
 # What goes wrong, by the names of test/chaos. Nothing means all of them in the long run,

@@ -46,13 +46,17 @@ type happening struct {
 }
 
 func newHappenings(host kubernetes.Interface) *happenings {
-	return &happenings{
+	h := &happenings{
 		host: host, waiting: make(chan happening, maxHappenings),
 		told: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "slipway_vcenter_events_total",
 			Help: "Events of virtual machines that vCenters told, by what became of them: written, known, dropped for want of room, failed.",
 		}, []string{"result"}),
 	}
+	for _, result := range []string{"written", "known", "dropped", "failed"} {
+		h.told.WithLabelValues(result) // a rate takes a beginning
+	}
+	return h
 }
 
 // of takes those of one vCenter. Only who takes care of it tells them.
