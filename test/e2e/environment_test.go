@@ -59,3 +59,43 @@ func TestKubectlKnowsTheKinds(t *testing.T) {
 		}
 	}
 }
+
+// The names are Slipway's, KubeVirt's and VM Operator's for the same things.
+func TestKubectlKnowsTheNamesThatPeopleTry(t *testing.T) {
+	t.Parallel()
+	r, err := readerOf(environment(t).AdminKubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for resource, names := range map[string]string{
+		"virtualmachines":                    "vm vms virtualmachine virtualmachines VirtualMachine",
+		"virtualmachineinstances":            "vmi vmis virtualmachineinstance",
+		"virtualmachineclasses":              "vmclass vmclasses virtualmachineclass",
+		"virtualmachinegroups":               "vmg vmgs vmgroup vmgroups",
+		"virtualmachineimages":               "vmimage vmimages",
+		"clustervirtualmachineimages":        "cvmi cvmis cvmimage cvmimages clustervmimage",
+		"virtualmachineimagecaches":          "vmic vmicache vmicaches vmimagecache",
+		"virtualmachinesnapshots":            "vmsnap vmsnaps vmsnapshot vmsnapshots",
+		"virtualmachinepublishrequests":      "vmpub vmpubs",
+		"virtualmachinetemplates":            "vmtemplate vmtemplates",
+		"contentlibraries":                   "clib clibs contentlibrary",
+		"vcenters":                           "vc vcs vcenter",
+		"zones":                              "zone",
+		"virtualmachineinstancetypes":        "vminstancetype vminstancetypes vmf vmfs",
+		"virtualmachineclusterinstancetypes": "vmclusterinstancetype vmclusterinstancetypes vmcf vmcfs",
+		"virtualmachinepreferences":          "vmpref vmprefs vmp vmps",
+		"virtualmachineclusterpreferences":   "vmclusterpref vmclusterprefs vmcp vmcps",
+		"controllerrevisions":                "vmrev vmrevs vmrevision vmrevisions",
+		"machines":                           "ma", "machinesets": "ms", "machinedeployments": "md", "machinehealthchecks": "mhc mhcs", "machinedrainrules": "mdr", "clusters": "cl",
+	} {
+		for _, name := range strings.Fields(names) {
+			all = append(all, name)
+			m, err := r.mapping(name)
+			if err != nil || m.Resource.Resource != resource || !strings.HasSuffix(m.Resource.Group, ".slipway.dev") {
+				t.Errorf("%s is %+v, %v; want %s", name, m, err, resource)
+			}
+		}
+	}
+	asAdmin(t, environment(t).AdminKubeconfig).kubectl("get", strings.Join(all, ","))
+}

@@ -4,6 +4,8 @@
 package standard_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/scheme"
 	"github.com/slipway-dev/slipway/pkg/registry/cluster/cluster"
 	"github.com/slipway-dev/slipway/pkg/registry/cluster/machine"
@@ -84,6 +87,10 @@ func keepsConventions[T runtime.Object](t *testing.T, short map[string]schema.Gr
 				t.Errorf("%s is short for %s already", name, other)
 			}
 			short[name] = kind.Plural
+			// Those of machines are Cluster API's, which has no plurals.
+			if !strings.HasSuffix(name, "s") && kind.Plural.Group != clusterv1alpha1.GroupName && !slices.Contains(kind.ShortNames, name+"s") {
+				t.Errorf("%s is short, and %ss is not", name, name)
+			}
 		}
 		if s.AllowCreateOnUpdate(t.Context()) || s.AllowUnconditionalUpdate(t.Context()) {
 			t.Error("a PUT may create, or replace a version that it does not name")

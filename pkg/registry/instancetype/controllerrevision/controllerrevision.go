@@ -25,7 +25,7 @@ func Kind() standard.Kind[*itv1alpha1.ControllerRevision] {
 		Version:    itv1alpha1.SchemeGroupVersion.String(),
 		Namespaced: true,
 		// The full name is that of a kind of the group apps too, which kubectl takes first.
-		ShortNames: []string{"vmrevision", "vmrev"},
+		ShortNames: []string{"vmrevision", "vmrevisions", "vmrev", "vmrevs"},
 		Categories: []string{"slipway"},
 		New:        func() *itv1alpha1.ControllerRevision { return &itv1alpha1.ControllerRevision{} },
 		NewList:    func() runtime.Object { return &itv1alpha1.ControllerRevisionList{} },

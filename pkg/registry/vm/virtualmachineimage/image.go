@@ -26,7 +26,7 @@ func Namespaced() standard.Kind[*vmv1alpha1.VirtualMachineImage] {
 		Singular:   vmv1alpha1.Resource("virtualmachineimage"),
 		Version:    version,
 		Namespaced: true,
-		ShortNames: []string{"vmimage"},
+		ShortNames: []string{"vmimage", "vmimages"},
 		Categories: []string{"all", "slipway"},
 		New:        func() *vmv1alpha1.VirtualMachineImage { return &vmv1alpha1.VirtualMachineImage{} },
 		NewList:    func() runtime.Object { return &vmv1alpha1.VirtualMachineImageList{} },
@@ -49,7 +49,7 @@ func Cluster() standard.Kind[*vmv1alpha1.ClusterVirtualMachineImage] {
 		Plural:     vmv1alpha1.Resource("clustervirtualmachineimages"),
 		Singular:   vmv1alpha1.Resource("clustervirtualmachineimage"),
 		Version:    version,
-		ShortNames: []string{"cvmimage"},
+		ShortNames: []string{"cvmimage", "cvmimages", "clustervmimage", "clustervmimages", "cvmi", "cvmis"},
 		// Not in the category all, which is about what a namespace holds.
 		Categories: []string{"slipway"},
 		New:        func() *vmv1alpha1.ClusterVirtualMachineImage { return &vmv1alpha1.ClusterVirtualMachineImage{} },
