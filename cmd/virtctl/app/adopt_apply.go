@@ -90,15 +90,18 @@ func (f *Factory) takeOver(ctx context.Context, client versioned.Interface, cand
 	printNotes(f.streams.ErrOut, candidates)
 	failed := false
 	waiting := map[string]*foreign.Candidate{}
-	for _, c := range candidates {
+	p := f.newProgress()
+	for i, c := range candidates {
+		p.far("making objects (%d of %d)", i, len(candidates))
 		if err := adoptOne(ctx, client, c); err != nil {
 			failed = true
+			p.end()
 			fmt.Fprintf(f.streams.ErrOut, "error: %s: %s\n", printable(c.Path), printable(reason(err)))
 			continue
 		}
 		waiting[c.Object.Name] = c
 	}
-	last := map[string]string{}
+	last, told := map[string]string{}, map[string]string{}
 	err := wait.PollUntilContextTimeout(ctx, adoptInterval, timeout, true, func(ctx context.Context) (bool, error) {
 		list, err := client.VmV1alpha1().VirtualMachines(candidates[0].Object.Namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
@@ -111,12 +114,15 @@ func (f *Factory) takeOver(ctx context.Context, client versioned.Interface, cand
 				continue
 			}
 			if last[vm.Name] = lacking(vm, c); last[vm.Name] == "" {
-				fmt.Fprintf(f.streams.Out, "%s is VirtualMachine %s/%s\n", printable(c.Path), vm.Namespace, vm.Name)
+				p.say("%s is VirtualMachine %s/%s", printable(c.Path), vm.Namespace, vm.Name)
 				delete(waiting, vm.Name)
+				continue
 			}
+			told[vm.Name] = p.state(printable(c.Path)+": "+printable(last[vm.Name]), told[vm.Name], fmt.Sprintf("%d of %d taken over", len(candidates)-len(waiting), len(candidates)))
 		}
 		return len(waiting) == 0, nil
 	})
+	p.end()
 	for _, c := range candidates {
 		if waiting[c.Object.Name] == c {
 			fmt.Fprintf(f.streams.ErrOut, "error: %s: not taken over yet: %s\n", printable(c.Path), printable(last[c.Object.Name]))

@@ -105,7 +105,7 @@ func TestAdoptPrintsShowsAndTakesOver(t *testing.T) {
 	}
 
 	code, out, errOut = run(t, s, "adopt", "--folder", folder, "--apply", "--timeout", "5s")
-	if code != 3 || out != folder+"/web is VirtualMachine dev/web\n" {
+	if code != 3 || out != folder+"/slow: Created is False: Error the folder\n"+folder+"/web is VirtualMachine dev/web\n" {
 		t.Errorf("exit code %d, %s", code, out)
 	}
 	for _, want := range []string{

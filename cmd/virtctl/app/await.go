@@ -13,10 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// awaitState asks until something is so, and tells what it waits for. What is gone is an error
-// at once, with what ask says of that.
+// awaitState asks until something is so, and tells what it waits for: on a terminal in one line,
+// with how long it has, else in a line for each state. What is gone is an error at once, with what
+// ask says of that.
 func (f *Factory) awaitState(ctx context.Context, timeout time.Duration, unmet string, ask func(context.Context) (bool, string, error)) error {
 	told, last := "", "nothing is known of it"
+	p, began := progressOn(f.streams.ErrOut), time.Now()
 	err := wait.PollUntilContextTimeout(ctx, waitInterval, timeout, true, func(ctx context.Context) (bool, error) {
 		done, state, err := ask(ctx)
 		switch {
@@ -27,12 +29,12 @@ func (f *Factory) awaitState(ctx context.Context, timeout time.Duration, unmet s
 			last = reason(err) // it may pass
 			return false, nil
 		}
-		if last = state; !done && last != told {
-			fmt.Fprintln(f.streams.ErrOut, last)
-			told = last
+		if last = state; !done {
+			told = p.state(last, told, time.Since(began).Round(time.Second).String())
 		}
 		return done, nil
 	})
+	p.end()
 	if err != nil {
 		return &exitError{code: 3, err: fmt.Errorf("%s (--timeout %s): %s", unmet, timeout, last)}
 	}

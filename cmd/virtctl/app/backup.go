@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -37,7 +38,7 @@ func (f *Factory) backup(ctx context.Context, file string) error {
 		if isTerminal(out) {
 			return errors.New("FILE -: standard output is a terminal")
 		}
-		_, err := f.readBackup(ctx, out)
+		_, err := f.readBackup(ctx, file, out)
 		return err
 	}
 	if _, err := os.Lstat(file); err == nil {
@@ -48,7 +49,7 @@ func (f *Factory) backup(ctx context.Context, file string) error {
 		return fmt.Errorf("writing the backup: %w", err)
 	}
 	defer func() { _ = os.Remove(part.Name()) }() // after a success it is not there any more
-	size, err := f.readBackup(ctx, part)
+	size, err := f.readBackup(ctx, file, part)
 	if err == nil {
 		err = part.Sync()
 	}
@@ -62,8 +63,23 @@ func (f *Factory) backup(ctx context.Context, file string) error {
 	return nil
 }
 
-// readBackup copies a backup to out and returns its size.
-func (f *Factory) readBackup(ctx context.Context, out io.Writer) (int64, error) {
+// measured tells how much was written.
+type measured struct {
+	io.Writer
+	bytes int64
+	tell  func(int64)
+}
+
+// Write implements io.Writer.
+func (m *measured) Write(p []byte) (int, error) {
+	n, err := m.Writer.Write(p)
+	m.bytes += int64(n)
+	m.tell(m.bytes)
+	return n, err
+}
+
+// readBackup copies a backup to out, and tells how much of it there is. It returns its size.
+func (f *Factory) readBackup(ctx context.Context, file string, out io.Writer) (int64, error) {
 	client, _, err := f.client()
 	if err != nil {
 		return 0, err
@@ -73,7 +89,12 @@ func (f *Factory) readBackup(ctx context.Context, out io.Writer) (int64, error) 
 		return 0, fmt.Errorf("reading the backup: %s", reason(err))
 	}
 	defer func() { _ = answer.Close() }()
-	size, err := etcdfile.Copy(out, answer)
+	doing, p := file, progressOn(f.streams.ErrOut)
+	if file == standardOutput {
+		doing = "backup"
+	}
+	defer p.end()
+	size, err := etcdfile.Copy(&measured{Writer: out, tell: func(bytes int64) { p.grown(doing, bytes, time.Now()) }}, answer)
 	if err != nil {
 		return size, fmt.Errorf("reading the backup: the answer ended after %s and is not whole: %w; if that was a minute, see docs/operations.md", amount(size), err)
 	}

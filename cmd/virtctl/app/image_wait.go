@@ -43,7 +43,7 @@ func (f *Factory) waitForImage(ctx context.Context, o *imageImport, made upload.
 		return err
 	}
 	p.say("waiting for an image of it")
-	last := "there is none"
+	last, told, began := "there is none", "", time.Now()
 	// The timeout bounds the wait and not a look: there is one in any case.
 	err = wait.PollUntilContextTimeout(ctx, waitInterval, o.timeout, true, func(context.Context) (bool, error) {
 		images, err := listImages(ctx, client, metav1.NamespaceAll)
@@ -66,6 +66,7 @@ func (f *Factory) waitForImage(ctx context.Context, o *imageImport, made upload.
 			}
 			last = fmt.Sprintf("%s is of version %q, ready: %s", name, i.Status.ContentVersion, i.Status.Readiness())
 		}
+		told = p.state(last, told, time.Since(began).Round(time.Second).String())
 		return false, nil
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/term"
 )
@@ -18,29 +19,45 @@ const (
 	barWidth = 30
 	// lineStep is after how many percent a line is printed where there is no terminal.
 	lineStep = 10
+	// lineInterval is how often one is, of what has no end that is known, and barInterval how
+	// often a terminal is told.
+	lineInterval, barInterval = 10 * time.Second, 200 * time.Millisecond
 )
 
 // progress shows how far something has come: as a bar on a terminal, else as lines.
 type progress struct {
 	out io.Writer
-	// bar is the terminal itself, nil where there is none.
-	bar io.Writer
+	// bar is the terminal itself, nil where there is none, and columns how wide that is, 0 or nil
+	// if it is not known.
+	bar     io.Writer
+	columns func() int
 
 	mu sync.Mutex
 	// doing is what is shown, at so many percent.
 	doing   string
 	percent int64
 	shown   bool
-	// width is that of the last state, in bytes: the next one covers it.
+	// width is that of the last state, in characters: the next one covers it.
 	width int
+	// grownAt is when it was last told how much there is.
+	grownAt time.Time
 }
 
 // newProgress shows progress on standard output.
-func (f *Factory) newProgress() *progress {
-	p := &progress{out: f.streams.Out}
-	if t, ok := f.streams.Out.(terminal); ok {
+func (f *Factory) newProgress() *progress { return progressOn(f.streams.Out) }
+
+// progressOn shows progress on a stream.
+func progressOn(out io.Writer) *progress {
+	p := &progress{out: out}
+	if t, ok := out.(terminal); ok {
 		if file, ok := t.out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-			p.bar = file
+			p.bar, p.columns = file, func() int {
+				columns, _, err := term.GetSize(int(file.Fd()))
+				if err != nil {
+					return 0
+				}
+				return columns
+			}
 		}
 	}
 	return p
@@ -82,13 +99,54 @@ func (p *progress) state(doing, told, all string) string {
 	defer p.mu.Unlock()
 	switch {
 	case p.bar != nil:
-		line := cell(doing + " (" + all + ")")
-		fmt.Fprintf(p.bar, "\r%-*s", p.width, line)
-		p.shown, p.width = true, len(line)
+		p.line(doing + " (" + all + ")")
 	case doing != told:
 		fmt.Fprintln(p.out, doing)
 	}
 	return doing
+}
+
+// far shows how far all is on a terminal; elsewhere what is said of each tells it.
+func (p *progress) far(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bar != nil {
+		p.line(fmt.Sprintf(format, args...))
+	}
+}
+
+// grown shows how many bytes there are of what has no end that is known.
+func (p *progress) grown(doing string, bytes int64, now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	interval := lineInterval
+	if p.bar != nil {
+		interval = barInterval
+	}
+	if p.grownAt.IsZero() {
+		p.grownAt = now
+	}
+	if now.Sub(p.grownAt) < interval {
+		return
+	}
+	p.grownAt = now
+	if p.bar != nil {
+		p.line(doing + ": " + amount(bytes))
+		return
+	}
+	fmt.Fprintf(p.out, "%s: %s\n", doing, amount(bytes))
+}
+
+// line replaces the line of the terminal. One that is too long would begin another one each time.
+func (p *progress) line(text string) {
+	line := []rune(cell(text))
+	if p.columns != nil {
+		if columns := p.columns(); columns > 1 && len(line) >= columns {
+			line = append(line[:columns-2], '…')
+		}
+	}
+	fmt.Fprintf(p.bar, "\r%-*s", p.width, string(line))
+	p.shown, p.width = true, len(line)
 }
 
 // say prints a line of its own.

@@ -65,6 +65,9 @@ type recovery struct {
 	// groups are those that exist, in the same way.
 	groups map[string]bool
 	failed bool
+	// progress shows on a terminal how many are done.
+	progress  *progress
+	recovered int
 }
 
 func (r *recovery) validate() error {
@@ -81,7 +84,8 @@ func (r *recovery) run(ctx context.Context) error {
 	if len(r.names) == 0 && !r.all {
 		return r.list(ctx)
 	}
-	r.revisions, r.groups = map[string]bool{}, map[string]bool{}
+	r.revisions, r.groups, r.progress = map[string]bool{}, map[string]bool{}, r.f.newProgress()
+	defer r.progress.end()
 	names := r.names
 	if r.all {
 		names = []string{""}
@@ -173,6 +177,7 @@ func generation(n int64) string {
 
 func (r *recovery) fail(namespace, name, why string) {
 	r.failed = true
+	r.progress.end()
 	fmt.Fprintf(r.f.streams.ErrOut, "error: virtualmachine %s/%s: %s\n", printable(namespace), printable(name), printable(why))
 }
 
@@ -180,7 +185,9 @@ func (r *recovery) done(kind, namespace, name, what string) {
 	if r.dryRun.on() {
 		what += " (server dry run)"
 	}
-	fmt.Fprintf(r.f.streams.Out, "%s %s/%s %s\n", kind, printable(namespace), printable(name), what)
+	r.recovered++
+	r.progress.say("%s %s/%s %s", kind, printable(namespace), printable(name), what)
+	r.progress.far("%d objects so far", r.recovered)
 }
 
 func (r *recovery) createOptions() metav1.CreateOptions {
