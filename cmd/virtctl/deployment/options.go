@@ -1,0 +1,133 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deployment
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/vm/validation"
+)
+
+// Replicas are the numbers of them that make sense: of two members of etcd both are needed.
+var Replicas = []int{1, 3}
+
+// Options are what an installation chooses.
+type Options struct {
+	// Image of the server, that of artifacts/deploy if empty.
+	Image string
+	// Replicas of the server, one of Replicas.
+	Replicas int
+	// EtcdServers are those of an etcd of its own; none for the embedded one.
+	EtcdServers []string
+	// EtcdCA, EtcdCert and EtcdKey are how the server and that etcd trust each other, in PEM.
+	EtcdCA, EtcdCert, EtcdKey []byte
+	// ServerArgs are more arguments of the server.
+	ServerArgs []string
+	// VCenter is described when it is not nil.
+	VCenter *VCenter
+}
+
+// VCenter is the one of the VCenter object named default.
+type VCenter struct {
+	// URL of its SDK.
+	URL string
+	// CA are the authorities that are trusted, in PEM, and Thumbprint the certificate that
+	// is. With neither the authorities of the image are.
+	CA         []byte
+	Thumbprint string
+	// Username and Password are those of its account.
+	Username, Password string
+}
+
+// chosen are flags of the server that an installation decides on, with what does.
+var chosen = map[string]string{
+	"--secure-port": "", "--data-dir": "", "--etcd-name": "", "--etcd-peer-address": "", "--tls-cert-file": "", "--tls-private-key-file": "",
+	"--etcd-servers": "use --etcd-servers", "--etcd-cafile": "use --etcd-cafile", "--etcd-certfile": "use --etcd-certfile", "--etcd-keyfile": "use --etcd-keyfile",
+	"--vcenter-url": "use --vcenter-url", "--vcenter-ca-file": "use --vcenter-ca-file", "--vcenter-thumbprint": "use --vcenter-thumbprint",
+	"--vcenter-credentials-secret": "use --vcenter-username", "--vcenter-credentials-file": "use --vcenter-username",
+}
+
+// Validate names every option that is wrong.
+func (o *Options) Validate() error {
+	var errs []error
+	if strings.ContainsAny(o.Image, " \t\r\n\"'") || strings.HasPrefix(o.Image, "-") {
+		errs = append(errs, fmt.Errorf("--image %q: must be the reference of an image, as in registry.example.com/slipway-apiserver:v0.1.0", o.Image))
+	}
+	if !slices.Contains(Replicas, o.Replicas) {
+		errs = append(errs, fmt.Errorf("--replicas %d: must be 1 or 3", o.Replicas))
+	}
+	errs = append(errs, o.validateEtcd()...)
+	for _, arg := range o.ServerArgs {
+		name, _, _ := strings.Cut(arg, "=")
+		use, taken := chosen[name]
+		switch {
+		case !strings.HasPrefix(arg, "--") || name == "--":
+			errs = append(errs, fmt.Errorf("--server-arg %q: must be a flag of slipway-apiserver, as in --server-arg=--vcenter-datastore=vsan", arg))
+		case taken && use != "":
+			errs = append(errs, fmt.Errorf("--server-arg %q: the installation sets %s itself: %s of virtctl install", arg, name, use))
+		case taken:
+			errs = append(errs, fmt.Errorf("--server-arg %q: the installation sets %s itself; other flags of slipway-apiserver are allowed", arg, name))
+		}
+	}
+	if o.VCenter != nil {
+		errs = append(errs, o.VCenter.validate()...)
+	}
+	return utilerrors.NewAggregate(errs)
+}
+
+func (o *Options) validateEtcd() []error {
+	var errs []error
+	for _, server := range o.EtcdServers {
+		if u, err := url.Parse(server); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+			errs = append(errs, fmt.Errorf("--etcd-servers %q: must have the form https://host:port, or http://host:port", server))
+		}
+	}
+	if len(o.EtcdServers) == 0 && len(o.EtcdCA)+len(o.EtcdCert)+len(o.EtcdKey) > 0 {
+		errs = append(errs, errors.New("--etcd-cafile, --etcd-certfile and --etcd-keyfile are for an external etcd: give --etcd-servers, too"))
+	}
+	if (len(o.EtcdCert) > 0) != (len(o.EtcdKey) > 0) {
+		errs = append(errs, errors.New("--etcd-certfile and --etcd-keyfile belong together: give both or none"))
+	}
+	return errs
+}
+
+// flags are those that fill the fields of a VCenter.
+var flags = map[string]string{"spec.url": "--vcenter-url", "spec.caBundle": "--vcenter-ca-file", "spec.thumbprint": "--vcenter-thumbprint"}
+
+func (v *VCenter) validate() []error {
+	var errs []error
+	if v.Username == "" || v.Password == "" {
+		errs = append(errs, errors.New("user name and password of vCenter are needed: use --vcenter-username and --vcenter-password-file, or GOVC_USERNAME and GOVC_PASSWORD"))
+	}
+	object := v.object()
+	for _, err := range validation.ValidateVCenter(object) {
+		flag := flags[err.Field]
+		if flag == "" {
+			flag = err.Field
+		}
+		value := ""
+		if _, omitted := err.BadValue.(field.OmitValueType); !omitted && err.Type == field.ErrorTypeInvalid {
+			value = fmt.Sprintf(" %q", err.BadValue)
+		}
+		errs = append(errs, fmt.Errorf("%s%s: %s", flag, value, err.Detail))
+	}
+	return errs
+}
+
+// object is the VCenter.
+func (v *VCenter) object() *vmv1alpha1.VCenter {
+	object := &vmv1alpha1.VCenter{Spec: vmv1alpha1.VCenterSpec{
+		URL: v.URL, CABundle: v.CA, Thumbprint: v.Thumbprint, CredentialsSecretRef: vmv1alpha1.VCenterSecretReference{Name: credentialsSecret},
+	}}
+	object.APIVersion, object.Kind, object.Name = vmv1alpha1.SchemeGroupVersion.String(), "VCenter", "default"
+	return object
+}
