@@ -199,14 +199,16 @@ var table = []rule{
 		single: []string{
 			"artifacts", "pkg/provider", "pkg/provider/engine/driver", "pkg/provider/record", "pkg/provider/vsphere/configspec", "pkg/provider/vsphere/observe",
 			"pkg/provider/vsphere/storage", "pkg/provider/vsphere/vimfault", "pkg/controller/machine/drain",
+			"pkg/provider/vsphere/access", "pkg/provider/vsphere/datastore", "pkg/provider/vsphere/placement", "pkg/provider/vsphere/session",
 		},
-		neverDirect: []string{govmomi}, why: "the command line is a client, and says by the provider's own comparison what an object would change, and by the drain's own plan what a deletion would",
+		neverDirect: []string{govmomi}, why: "the command line is a client, and says by the provider's own comparison what an object would change, by the drain's own plan what a deletion would, and by the server's own check what an account lacks",
 	},
 	{tree: "cmd/virtctl/imagefile", ours: only, never: []string{govmomi, clientGo}, why: "what an image on the disk is does not depend on where it goes"},
 	{
 		tree: "cmd/virtctl/upload", ours: []string{"cmd/virtctl/imagefile", "cmd/virtctl/login"},
 		why: "images of many GB go to vCenter with the account of who brings them, not through the server",
 	},
+	{tree: "cmd/virtctl/deployment", ours: []string{"pkg/apis", "artifacts"}, never: []string{govmomi}, why: "what is installed follows from what is chosen"},
 	{tree: "cmd/virtctl/dashboard", ours: []string{"pkg/apis"}, never: []string{govmomi}, why: "it passes on what the page asks; what that means is for the page and the server"},
 	{tree: "cmd/virtctl/login", ours: only, never: []string{clientGo}, why: "who goes to vCenter by himself goes with his own account"},
 	{

@@ -76,7 +76,7 @@ func NewCommand(program string, f *Factory) *cobra.Command {
 	f.completeGlobals(cmd)
 	cmd.AddCommand(newPowerCommands(f)...)
 	cmd.AddCommand(newRefreshCommand(f), newExpandCommand(f), newCreateCommand(f), newImportCommand(f), newImageCommand(f), newPublishCommand(f), newRolloutCommand(f), newSnapshotCommand(f), newConsoleCommand(f), newScreenshotCommand(f), newSSHCommand(f), newOrphansCommand(f), newDrainPlanCommand(f), newAdoptCommand(f), newRecoverCommand(f), newDashboardCommand(f), newBackupCommand(f), newUninstallCommand(f), newVersionCommand(f))
-	cmd.AddCommand(newDescribeCommand(f), newEventsCommand(f), newTopCommand(f))
+	cmd.AddCommand(newDescribeCommand(f), newEventsCommand(f), newTopCommand(f), newInstallCommand(f), newCheckCommand(f))
 	cmd.InitDefaultCompletionCmd()
 	if completion, _, err := cmd.Find([]string{"completion"}); err == nil {
 		completion.RunE = helpFor

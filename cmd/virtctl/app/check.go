@@ -1,0 +1,111 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/slipway-dev/slipway/cmd/virtctl/deployment"
+)
+
+// checkTimeout bounds each of the checks, so that they end beside a silent server.
+const checkTimeout = 2 * time.Minute
+
+// errLacking ends check when something is not as it has to be.
+var errLacking = errors.New("something is missing: see above")
+
+// check is one run of the command.
+type check struct {
+	f       *Factory
+	vcenter vcenterFlags
+	args    []string
+	host    kubernetes.Interface
+	cluster *applier
+	// lacking is true when something is not as it has to be.
+	lacking bool
+}
+
+func newCheckCommand(f *Factory) *cobra.Command {
+	c := &check{f: f}
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Tell what an installation of Slipway lacks, before and after",
+		Long: "Tell what an installation of Slipway lacks. Of the cluster: which version it is, whether it serves what the server reads, whether its\n" +
+			"aggregation layer is on, and, before the installation, which of the rights that install takes you do not have; afterwards whether each\n" +
+			"APIService is available. With --vcenter-url also of vCenter: whether it can be reached, its version, and each privilege that the account lacks,\n" +
+			"by object; --server-arg says where virtual machines go, as for install. Nothing is changed. It ends with 0 when nothing is missing.",
+		Example: fmt.Sprintf("  %[1]s check\n  %[1]s check --vcenter-url vcenter.example.com --vcenter-username slipway@vsphere.local --vcenter-password-file - --vcenter-ca-file vcenter-ca.pem \\\n"+
+			"    --server-arg=--vcenter-datastore=vsan", f.program),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.run(cmd.Context())
+		},
+	}
+	c.vcenter.addFlags(cmd.Flags())
+	cmd.Flags().StringArrayVar(&c.args, "server-arg", nil, "A flag of slipway-apiserver: those that say where in vCenter virtual machines go are looked at, others are not; may be given several times")
+	return cmd
+}
+
+func (c *check) run(ctx context.Context) error {
+	described, err := c.f.describeVCenter(&c.vcenter)
+	if err != nil {
+		return err
+	}
+	if err := (&deployment.Options{Replicas: 3, ServerArgs: c.args, VCenter: described}).Validate(); err != nil {
+		return err
+	}
+	if c.cluster, err = c.f.newApplier(false); err != nil {
+		return err
+	}
+	config, err := c.f.flags.ToRESTConfig()
+	if err != nil {
+		return fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	config.QPS, config.Burst = 50, 100
+	if c.host, err = kubernetes.NewForConfig(config); err != nil {
+		return fmt.Errorf("making a client: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	if err := c.checkCluster(ctx); err != nil {
+		return err
+	}
+	if described != nil {
+		if err := c.checkVCenter(ctx, described); err != nil {
+			return err
+		}
+	}
+	if c.lacking {
+		return errLacking
+	}
+	return nil
+}
+
+// ok and lacks print a finding.
+func (c *check) ok(format string, args ...any) {
+	fmt.Fprintf(c.f.streams.Out, "ok       "+format+"\n", args...)
+}
+
+func (c *check) lacks(format string, args ...any) {
+	c.lacking = true
+	fmt.Fprintf(c.f.streams.Out, "MISSING  "+format+"\n", args...)
+}
+
+// may asks whether the user may do something.
+func (c *check) may(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error) {
+	review, err := c.host.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &what},
+	}, createOptions)
+	if err != nil {
+		return false, fmt.Errorf("asking for your rights: %w", err)
+	}
+	return review.Status.Allowed, nil
+}

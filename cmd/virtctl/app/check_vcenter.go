@@ -1,0 +1,61 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/slipway-dev/slipway/cmd/virtctl/deployment"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/access"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/placement"
+	"github.com/slipway-dev/slipway/pkg/provider/vsphere/session"
+)
+
+// checkCalls is how many calls to vCenter are made at the same time.
+const checkCalls = 8
+
+// checkVCenter asks vCenter what the server would, as the server's own --check-vcenter does.
+func (c *check) checkVCenter(ctx context.Context, v *deployment.VCenter) error {
+	s, err := session.New(session.Options{
+		URL: v.URL, CAPEM: v.CA, Thumbprint: v.Thumbprint, MaxCalls: checkCalls,
+		Credentials: func(context.Context) (string, string, error) { return v.Username, v.Password, nil },
+	})
+	if err != nil {
+		return fmt.Errorf("preparing the connection to vCenter: %w", err)
+	}
+	defer s.Close()
+	report, err := access.Check(ctx, s, placement.New(placesOf(c.args, s)))
+	if err != nil {
+		c.lacks("vCenter: %v", err)
+		return nil
+	}
+	report.Print(c.f.streams.Out)
+	c.lacking = c.lacking || !report.OK()
+	return nil
+}
+
+// placesOf are the places that flags of the server name.
+func placesOf(args []string, s *session.Session) placement.Options {
+	places := placement.Options{Session: s}
+	for _, arg := range args {
+		name, value, _ := strings.Cut(arg, "=")
+		switch name {
+		case "--vcenter-datacenter":
+			places.Datacenter = value
+		case "--vcenter-resource-pool":
+			places.ResourcePool = value
+		case "--vcenter-folder":
+			places.Folder = value
+		case "--vcenter-datastore":
+			places.Datastore = value
+		case "--vcenter-network":
+			places.Network = value
+		case "--vcenter-networks":
+			places.Networks = append(places.Networks, strings.Split(value, ",")...)
+		}
+	}
+	return places
+}

@@ -1,0 +1,239 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/yaml"
+
+	"github.com/slipway-dev/slipway/artifacts"
+)
+
+// host is a cluster that keeps what is applied, as a server does that knows no fields.
+type host struct {
+	mu      sync.Mutex
+	objects map[string]map[string]any
+	// order are the paths in the order in which objects came.
+	order    []string
+	versions int
+	// conflict is the path of an object that somebody else has changed.
+	conflict string
+	// unavailable is what the APIServices say that are not, for so many questions.
+	unavailable []string
+}
+
+func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	fail := func(code int, reason string) {
+		w.WriteHeader(code)
+		_, _ = fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d,"message":"it is so"}`, reason, code)
+	}
+	was, there := h.objects[r.URL.Path]
+	switch {
+	case r.Method == http.MethodPatch:
+		body, _ := io.ReadAll(r.Body)
+		var is map[string]any
+		if err := json.Unmarshal(body, &is); err != nil || r.Header.Get("Content-Type") != "application/apply-patch+yaml" {
+			fail(http.StatusBadRequest, "BadRequest")
+			return
+		}
+		if r.URL.Path == h.conflict && r.URL.Query().Get("force") != "true" {
+			fail(http.StatusConflict, "Conflict")
+			return
+		}
+		if !there {
+			h.order = append(h.order, r.URL.Path)
+		}
+		if !there || was["applied"] != string(body) {
+			h.versions++
+			is["applied"] = string(body)
+			is["metadata"].(map[string]any)["resourceVersion"] = strconv.Itoa(h.versions)
+			h.objects[r.URL.Path] = is
+		}
+	case strings.HasSuffix(r.URL.Path, "/pods"):
+		_, _ = io.WriteString(w, `{"kind":"PodList","apiVersion":"v1","items":[]}`)
+		return
+	case !there:
+		fail(http.StatusNotFound, "NotFound")
+		return
+	}
+	_ = json.NewEncoder(w).Encode(h.answer(r.Method, r.URL.Path))
+}
+
+// answer is an object with its status.
+func (h *host) answer(method, path string) map[string]any {
+	object := map[string]any{}
+	for key, value := range h.objects[path] {
+		object[key] = value
+	}
+	condition := map[string]any{"type": "Ready", "status": "True"}
+	if strings.Contains(path, "/apiservices/") {
+		condition = map[string]any{"type": "Available", "status": "True"}
+		if len(h.unavailable) > 0 && method == http.MethodGet {
+			condition["status"], condition["reason"], condition["message"] = "False", "MissingEndpoints", h.unavailable[0]
+			h.unavailable = h.unavailable[1:]
+		}
+	}
+	object["status"] = map[string]any{"conditions": []any{condition}}
+	return object
+}
+
+func newHost() *host { return &host{objects: map[string]map[string]any{}} }
+
+// install runs virtctl install with arguments.
+func (h *host) install(t *testing.T, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	config := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":%q}}],
+"users":[{"name":"u","user":{}}],"contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}]}`, server.URL)
+	if err := os.WriteFile(kubeconfig, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	streams := genericiooptions.IOStreams{In: strings.NewReader("secret\n"), Out: &stdout, ErrOut: &stderr}
+	code = Main(context.Background(), append([]string{"virtctl", "--kubeconfig", kubeconfig, "install"}, args...), streams)
+	return code, stdout.String(), stderr.String()
+}
+
+func TestInstallPrintsWhatItWouldApplyAndTouchesNothing(t *testing.T) {
+	h := newHost()
+	code, out, errOut := h.install(t, "--replicas=1", "--image=registry.example.com/s:v1")
+	if code != 0 || len(h.order) > 0 {
+		t.Fatalf("exit %d, %d objects applied: %s", code, len(h.order), errOut)
+	}
+	printed, err := artifacts.Decode([]byte(out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := artifacts.Objects(func(string) bool { return false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(printed) != len(all) || !strings.Contains(out, "image: registry.example.com/s:v1\n") || !strings.Contains(out, "replicas: 1\n") {
+		t.Errorf("%d objects are printed, want %d with the image and one replica", len(printed), len(all))
+	}
+	if code, _, errOut = h.install(t, "--apply"); code != 0 {
+		t.Fatal(errOut)
+	}
+	if len(h.order) != len(all) {
+		t.Errorf("%d objects are applied, and %d printed", len(h.order), len(all))
+	}
+}
+
+func TestInstallIsIdempotent(t *testing.T) {
+	h := newHost()
+	_, first, _ := h.install(t, "--apply")
+	_, second, _ := h.install(t, "--apply")
+	code, third, errOut := h.install(t, "--apply", "--replicas=1")
+	if code != 0 {
+		t.Fatal(errOut)
+	}
+	want := strings.Count(first, "\n")
+	if n := strings.Count(first, " created\n"); n != want || n == 0 {
+		t.Errorf("the first run:\n%s", first)
+	}
+	if n := strings.Count(second, " unchanged\n"); n != want {
+		t.Errorf("the second run:\n%s", second)
+	}
+	if strings.Count(third, " unchanged\n") != want-2 || !strings.Contains(third, "statefulset/slipway-apiserver configured\n") || !strings.Contains(third, "service/slipway-apiserver configured\n") {
+		t.Errorf("with another number of replicas:\n%s", third)
+	}
+}
+
+const vcenterPath = "/apis/vm.slipway.dev/v1alpha1/vcenters/default"
+
+func TestInstallTellsWhatItWaitsForAndDescribesTheVCenterThen(t *testing.T) {
+	h := newHost()
+	h.unavailable = []string{"no endpoints", "no endpoints", "still none"}
+	code, out, errOut := h.install(t, "--apply", "--wait", "--vcenter-url=vc.example.com", "--vcenter-username=slipway", "--vcenter-password-file=-", "--vcenter-thumbprint="+strings.Repeat("ab", 32))
+	if code != 0 {
+		t.Fatal(errOut)
+	}
+	want := "waiting for the API: v1alpha1.vm.slipway.dev: MissingEndpoints: no endpoints\nwaiting for the API: v1alpha1.vm.slipway.dev: MissingEndpoints: still none\n"
+	if errOut != want {
+		t.Errorf("it says\n%s, want\n%s", errOut, want)
+	}
+	if last := h.order[len(h.order)-1]; last != vcenterPath || !strings.Contains(out, "vcenter/default ready\n") {
+		t.Errorf("the last object is %s:\n%s", last, out)
+	}
+	var object struct{ Spec struct{ URL string } }
+	if err := yaml.Unmarshal([]byte(h.objects[vcenterPath]["applied"].(string)), &object); err != nil {
+		t.Fatal(err)
+	}
+	if object.Spec.URL != "https://vc.example.com/sdk" {
+		t.Errorf("the URL is %q", object.Spec.URL)
+	}
+	if data := h.objects["/api/v1/namespaces/slipway-system/secrets/vcenter-credentials"]["data"].(map[string]any); data["password"] != "c2VjcmV0" {
+		t.Errorf("the Secret has %v, want the password without its end of line", data)
+	}
+}
+
+func TestInstallEndsWhenTheAPIDoesNotComeInTime(t *testing.T) {
+	h := newHost()
+	h.unavailable = slices.Repeat([]string{"no endpoints"}, 1000)
+	code, _, errOut := h.install(t, "--apply", "--wait", "--timeout=50ms")
+	if code != 3 || !strings.Contains(errOut, "the API is not available (--timeout 50ms): waiting for the API: v1alpha1.vm.slipway.dev: MissingEndpoints: no endpoints") {
+		t.Errorf("exit %d: %s", code, errOut)
+	}
+}
+
+func TestInstallTakesFieldsOfOthersOverWhenItIsTold(t *testing.T) {
+	h := newHost()
+	h.conflict = "/apis/apps/v1/namespaces/slipway-system/statefulsets/slipway-apiserver"
+	if code, _, errOut := h.install(t, "--apply"); code != 1 || !strings.Contains(errOut, "applying statefulset/slipway-apiserver") || !strings.Contains(errOut, "--force-conflicts") {
+		t.Errorf("exit %d: %s", code, errOut)
+	}
+	if code, _, errOut := h.install(t, "--apply", "--force-conflicts"); code != 0 {
+		t.Error(errOut)
+	}
+}
+
+func TestInstallRefusesWhatItCannotDoBeforeItDoesAnything(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"--replicas 2: must be 1 or 3", []string{"--replicas=2"}},
+		{"--wait goes with --apply", []string{"--wait"}},
+		{"--force-conflicts goes with --apply", []string{"--force-conflicts"}},
+		{"--timeout 0s: must be more than 0s", []string{"--timeout=0s"}},
+		{`--namespace "prod": the server is installed into slipway-system`, []string{"-n", "prod"}},
+		{"reading --etcd-cafile: open /none", []string{"--etcd-servers=https://a:2379", "--etcd-cafile=/none"}},
+		{"must not be empty", []string{"--etcd-servers=https://a:2379", "--etcd-cafile=" + empty}},
+		{"need --vcenter-url", []string{"--vcenter-username=u"}},
+		{"--vcenter-insecure: the server always checks", []string{"--vcenter-url=vc", "--vcenter-username=u", "--vcenter-password-file=-", "--vcenter-insecure"}},
+	} {
+		h := newHost()
+		args := c.args
+		if !slices.Contains(args, "--wait") && !slices.Contains(args, "--force-conflicts") {
+			args = append(args, "--apply")
+		}
+		if code, out, errOut := h.install(t, args...); code != 1 || !strings.Contains(errOut, c.want) || out != "" || len(h.order) > 0 {
+			t.Errorf("%v: exit %d, %d objects applied: %s, want %q", c.args, code, len(h.order), errOut, c.want)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/slipway-dev/slipway/cmd/virtctl/deployment"
+)
+
+var (
+	apiServiceResource = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
+	podResource        = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+)
+
+// awaitAPI waits until the host cluster serves all that is installed.
+func (i *install) awaitAPI(ctx context.Context) error {
+	names := deployment.APIServices(i.hostObjects)
+	err := i.f.awaitState(ctx, i.timeout, "the API is not available", func(ctx context.Context) (bool, string, error) {
+		for _, name := range names {
+			lacks, err := i.cluster.unavailable(ctx, name)
+			if err != nil {
+				return false, "", err
+			}
+			if lacks != "" {
+				if pods := i.cluster.waitingPods(ctx); pods != "" {
+					lacks = pods
+				}
+				return false, "waiting for the API: " + lacks, nil
+			}
+		}
+		return true, "", nil
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(i.f.streams.Out, "the API is available: %s\n", strings.Join(names, ", "))
+	return err
+}
+
+// unavailable says why an APIService cannot be used, and is empty when it can.
+func (a *applier) unavailable(ctx context.Context, name string) (string, error) {
+	api, err := a.client.Resource(apiServiceResource).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return "", err
+	}
+	status, why := conditionOf(api, "Available")
+	if status == string(metav1.ConditionTrue) {
+		return "", nil
+	}
+	return name + ": " + cmp.Or(why, "the host cluster has not looked for it yet"), nil
+}
+
+// conditionOf is the status of a condition, and what it says. Both are empty when there is none.
+func conditionOf(o *unstructured.Unstructured, kind string) (status, says string) {
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions") // what is no list has none
+	for _, entry := range conditions {
+		c, ok := entry.(map[string]any)
+		if !ok || c["type"] != kind {
+			continue
+		}
+		status, _ = c["status"].(string)
+		reason, _ := c["reason"].(string)
+		message, _ := c["message"].(string)
+		return status, strings.TrimSuffix(reason+": "+message, ": ")
+	}
+	return "", ""
+}
+
+// waitingPods says of the first pod of the server that waits for something why it does. It is
+// only to help: what cannot be read is empty.
+func (a *applier) waitingPods(ctx context.Context) string {
+	pods, err := a.client.Resource(podResource).Namespace(deployment.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=" + deployment.Name})
+	if err != nil {
+		return ""
+	}
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		if why := waiting(pod); why != "" {
+			return "pod " + pod.GetName() + ": " + why
+		}
+	}
+	return ""
+}
+
+// waiting says why a pod does not run.
+func waiting(pod *unstructured.Unstructured) string {
+	if status, why := conditionOf(pod, "PodScheduled"); status == string(metav1.ConditionFalse) {
+		return why
+	}
+	containers, _, _ := unstructured.NestedSlice(pod.Object, "status", "containerStatuses")
+	for _, entry := range containers {
+		c, ok := entry.(map[string]any)
+		if !ok {
+			continue
+		}
+		reason, _, _ := unstructured.NestedString(c, "state", "waiting", "reason")
+		message, _, _ := unstructured.NestedString(c, "state", "waiting", "message")
+		if reason != "" {
+			return strings.TrimSuffix(reason+": "+message, ": ")
+		}
+	}
+	return ""
+}
+
+// awaitReady waits until an object of the server's says that it is.
+func (i *install) awaitReady(ctx context.Context, o *unstructured.Unstructured) error {
+	err := i.f.awaitState(ctx, i.timeout, called(o)+" is not ready", func(ctx context.Context) (bool, string, error) {
+		got, err := i.cluster.resource(o).Get(ctx, o.GetName(), metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return false, "somebody has deleted it", err
+		}
+		if err != nil {
+			return false, "", err
+		}
+		status, why := conditionOf(got, "Ready")
+		return status == string(metav1.ConditionTrue), fmt.Sprintf("waiting for %s: %s", called(o), cmp.Or(why, "the server has not said anything yet")), nil
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(i.f.streams.Out, called(o), "ready")
+	return err
+}
