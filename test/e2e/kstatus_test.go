@@ -10,15 +10,26 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kstatus "sigs.k8s.io/cli-utils/pkg/kstatus/status"
+
+	"github.com/slipway-dev/slipway/test/argocd"
 )
 
-// computed asks the kstatus library about an object as kubectl printed it.
+// computed asks the kstatus library about an object as kubectl printed it. What Argo CD
+// shows of it has to agree.
 func computed(text string) (*kstatus.Result, error) {
 	object := &unstructured.Unstructured{}
 	if err := object.UnmarshalJSON([]byte(text)); err != nil {
 		return nil, fmt.Errorf("reading what kubectl printed: %w", err)
 	}
-	return kstatus.Compute(object)
+	result, err := kstatus.Compute(object)
+	if err != nil {
+		return nil, err
+	}
+	checks, err := argocd.Read("../../artifacts/gitops/argocd/argocd-cm.yaml")
+	if err != nil {
+		return nil, err
+	}
+	return result, checks.Agree(object, result)
 }
 
 // isNow wants kstatus to say so of an object as kubectl printed it.

@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kstatus "sigs.k8s.io/cli-utils/pkg/kstatus/status"
+
+	"github.com/slipway-dev/slipway/test/argocd"
 )
 
 // patch merges into the deployment.
@@ -28,6 +30,9 @@ func (s *scene) status(object string) kstatus.Status {
 	s.Must(is.UnmarshalJSON([]byte(s.kubectl("get", object, "-o", "json"))))
 	got, err := kstatus.Compute(is)
 	s.Must(err)
+	checks, err := argocd.Read("../../../artifacts/gitops/argocd/argocd-cm.yaml")
+	s.Must(err)
+	s.Must(checks.Agree(is, got))
 	return got.Status
 }
 

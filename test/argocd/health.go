@@ -1,0 +1,146 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package argocd
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	lua "github.com/yuin/gopher-lua"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kstatus "sigs.k8s.io/cli-utils/pkg/kstatus/status"
+	"sigs.k8s.io/yaml"
+)
+
+// Health is what Argo CD shows of an object.
+type Health struct {
+	// Status is Healthy, Progressing, Degraded or Suspended.
+	Status string
+	// Message says why.
+	Message string
+}
+
+// Checks are the scripts of a ConfigMap, by the pattern of group and kind.
+type Checks map[string]string
+
+// Read reads the checks of a ConfigMap in a file.
+func Read(file string) (Checks, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading the configuration of Argo CD: %w", err)
+	}
+	var config corev1.ConfigMap
+	if err := yaml.UnmarshalStrict(data, &config); err != nil {
+		return nil, fmt.Errorf("decoding %s: %w", file, err)
+	}
+	var customizations map[string]struct {
+		Health string `json:"health.lua"`
+	}
+	if err := yaml.UnmarshalStrict([]byte(config.Data["resource.customizations"]), &customizations); err != nil {
+		return nil, fmt.Errorf("decoding resource.customizations of %s: %w", file, err)
+	}
+	checks := Checks{}
+	for pattern, c := range customizations {
+		checks[pattern] = c.Health
+	}
+	return checks, nil
+}
+
+// maxRun is how long a script may run, as in Argo CD.
+const maxRun = time.Second
+
+// Of is the health of an object. What is being deleted is Progressing without a script, as
+// in Argo CD.
+func (c Checks) Of(object *unstructured.Unstructured) (Health, error) {
+	if object.GetDeletionTimestamp() != nil {
+		return Health{Status: "Progressing", Message: "Pending deletion"}, nil
+	}
+	kind := object.GroupVersionKind()
+	for pattern, script := range c {
+		// The patterns of ours have one slash, so that no asterisk has to stand for it.
+		if fits, err := path.Match(pattern, kind.Group+"/"+kind.Kind); err != nil {
+			return Health{}, fmt.Errorf("pattern %q: %w", pattern, err)
+		} else if fits {
+			return run(script, object)
+		}
+	}
+	return Health{}, fmt.Errorf("no check of health is for %s/%s", kind.Group, kind.Kind)
+}
+
+// alike is what Argo CD says of an object of which kstatus says what is before.
+var alike = map[kstatus.Status]string{
+	kstatus.CurrentStatus: "Healthy", kstatus.InProgressStatus: "Progressing", kstatus.FailedStatus: "Degraded", kstatus.TerminatingStatus: "Progressing",
+}
+
+// Agree is an error if Argo CD shows another health than kstatus says. What is suspended
+// is something that kstatus does not know.
+func (c Checks) Agree(object *unstructured.Unstructured, said *kstatus.Result) error {
+	health, err := c.Of(object)
+	if err != nil || health.Status == "Suspended" {
+		return err
+	}
+	if want := alike[said.Status]; health.Status != want {
+		return fmt.Errorf("%s %s is %s (%s) to Argo CD, and %s (%s) to kstatus", object.GetKind(), object.GetName(), health.Status, health.Message, said.Status, said.Message)
+	}
+	return nil
+}
+
+// run runs one script with the object as the global obj.
+func run(script string, object *unstructured.Unstructured) (Health, error) {
+	l := lua.NewState(lua.Options{SkipOpenLibs: true})
+	defer l.Close()
+	for name, open := range map[string]lua.LGFunction{lua.BaseLibName: lua.OpenBase, lua.TabLibName: lua.OpenTable} {
+		if err := l.CallByParam(lua.P{Fn: l.NewFunction(open), Protect: true}, lua.LString(name)); err != nil {
+			return Health{}, fmt.Errorf("opening the library %q of Lua: %w", name, err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), maxRun)
+	defer cancel()
+	l.SetContext(ctx)
+	l.SetGlobal("obj", valueOf(l, object.Object))
+	if err := l.DoString(script); err != nil {
+		return Health{}, fmt.Errorf("the check of %s %s: %w", object.GetKind(), object.GetName(), err)
+	}
+	answer, ok := l.Get(-1).(*lua.LTable)
+	if !ok {
+		return Health{}, fmt.Errorf("the check of %s %s returned a %s, want a table", object.GetKind(), object.GetName(), l.Get(-1).Type())
+	}
+	health := Health{Status: lua.LVAsString(answer.RawGetString("status")), Message: lua.LVAsString(answer.RawGetString("message"))}
+	if !strings.Contains(" Healthy Progressing Degraded Suspended ", " "+health.Status+" ") {
+		return Health{}, fmt.Errorf("the check of %s %s says %q, which Argo CD does not know", object.GetKind(), object.GetName(), health.Status)
+	}
+	return health, nil
+}
+
+// valueOf is a value of JSON in Lua, where all numbers are of one type.
+func valueOf(l *lua.LState, value any) lua.LValue {
+	switch v := value.(type) {
+	case map[string]any:
+		table := l.NewTable()
+		for key, item := range v {
+			table.RawSetString(key, valueOf(l, item))
+		}
+		return table
+	case []any:
+		table := l.NewTable()
+		for _, item := range v {
+			table.Append(valueOf(l, item))
+		}
+		return table
+	case string:
+		return lua.LString(v)
+	case bool:
+		return lua.LBool(v)
+	case int64:
+		return lua.LNumber(v)
+	case float64:
+		return lua.LNumber(v)
+	}
+	return lua.LNil
+}
