@@ -89,6 +89,7 @@ generate: ## Write all generated code anew; needed after a change of the API typ
 	@hack/update-codegen.sh
 	@$(GO) run ./hack/imports-table ARCHITECTURE.md
 	@hack/update-api-docs.sh
+	@hack/update-json-schema.sh
 	@$(GO) run ./hack/chart artifacts/chart/slipway/templates
 	@$(GO) run ./hack/grafana artifacts/monitoring/dashboards
 

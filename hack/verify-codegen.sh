@@ -22,14 +22,15 @@ find "${COPY}/pkg/apis" -name 'zz_generated.*.go' -delete
 # Protobuf first: it writes tags into the types that the others read.
 "${COPY}/hack/update-protobuf.sh" >"${COPY}/log" 2>&1 &&
     "${COPY}/hack/update-codegen.sh" >>"${COPY}/log" 2>&1 &&
-    "${COPY}/hack/update-api-docs.sh" >>"${COPY}/log" 2>&1 || {
+    "${COPY}/hack/update-api-docs.sh" >>"${COPY}/log" 2>&1 &&
+    "${COPY}/hack/update-json-schema.sh" >>"${COPY}/log" 2>&1 || {
     cat "${COPY}/log" >&2
     echo "verify-codegen.sh: a generator failed" >&2
     exit 1
 }
 
 failed=0
-for path in pkg/apis pkg/generated hack/openapi-violations.list docs/api.md; do
+for path in pkg/apis pkg/generated hack/openapi-violations.list docs/api.md artifacts/schemas; do
     diff -Nupr "${ROOT}/${path}" "${COPY}/${path}" || failed=1
 done
 if [ "${failed}" -ne 0 ]; then
