@@ -108,6 +108,10 @@ release: ## Make all that is published in dist/: image, programs for PLATFORMS, 
 image-twice: ## Make the image of what is committed twice, the second time elsewhere and with an empty build cache, and compare the digests.
 	@hack/image-twice.sh '$(VERSION)' '$(PLATFORMS)'
 
+.PHONY: docs-site
+docs-site: ## Make a site of the documentation, with a search, in .cache/docs-site; needs npm.
+	@hack/build-docs-site.sh
+
 ##@ Test
 
 .PHONY: test

@@ -1,0 +1,71 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// The site of the documentation. hack/build-docs-site.sh has put the pages into src/.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const src = join(dirname(fileURLToPath(import.meta.url)), '..', 'src')
+const root = join(src, '..', '..', '..')
+const repository = 'https://github.com/slipway-dev/slipway/blob/main/'
+
+// The pages in the order in which they are read; those that are not here come last.
+const sections = {
+  'Use': ['virtualmachines', 'instancetypes', 'images', 'bootstrap', 'snapshots', 'groups', 'adoption', 'access', 'dashboard', 'quota'],
+  'Programs': ['clients', 'gitops', 'editors', 'api'],
+  'Kubernetes nodes': ['machines', 'machine-sets', 'cluster-api', 'workload-clusters'],
+  'vSphere': ['vcenters', 'storage', 'claims', 'networks', 'imagecache'],
+  'Run': ['operations', 'recovery', 'hardening', 'faults', 'benchmarks', 'releasing', 'vm-controller'],
+}
+
+const listed = new Set(Object.values(sections).flat())
+sections['More'] = readdirSync(join(src, 'docs')).filter((f) => f.endsWith('.md')).map((f) => f.slice(0, -3)).filter((page) => !listed.has(page))
+
+const title = (page) => {
+  const heading = /^# +(.+)$/m.exec(readFileSync(join(src, page), 'utf8'))
+  if (!heading) throw new Error(`${page} has no heading`)
+  return heading[1].replaceAll('`', '')
+}
+
+// A link to a page stays one; what else is in the repository is shown where that is.
+function links(md) {
+  md.core.ruler.push('repository-links', (state) => {
+    const walk = (tokens) => tokens.forEach((token) => {
+      if (token.children) walk(token.children)
+      const href = token.type === 'link_open' && token.attrGet('href')
+      if (!href || /^([a-z]+:|#|\/)/.test(href)) return
+      const [path, fragment] = decodeURI(href).split('#')
+      const target = normalize(join(dirname(state.env.relativePath), path))
+      if (!existsSync(join(root, target))) throw new Error(`${state.env.relativePath} has a link to ${href}, which does not exist`)
+      if (target === 'README.md') token.attrSet('href', '/' + (fragment ? `#${fragment}` : ''))
+      else if (!existsSync(join(src, target)) || !target.endsWith('.md')) token.attrSet('href', repository + target)
+    })
+    walk(state.tokens)
+  })
+  // Braces are of templates in the text, not of this site.
+  for (const rule of ['text', 'code_inline']) {
+    const render = md.renderer.rules[rule]
+    md.renderer.rules[rule] = (...args) => render(...args).replaceAll('{{', '&#123;&#123;')
+  }
+}
+
+// Fragments are those of GitHub, so that a link works in both.
+const slugify = (heading) => heading.toLowerCase().replace(/[^\p{L}\p{N}_\- ]/gu, '').replaceAll(' ', '-')
+
+export default {
+  title: 'Slipway',
+  description: 'Virtual machines on vSphere as native Kubernetes API objects',
+  srcDir: 'src',
+  outDir: '../docs-site',
+  cleanUrls: false,
+  markdown: { html: false, config: links, anchor: { slugify } },
+  themeConfig: {
+    search: { provider: 'local' },
+    outline: [2, 3],
+    nav: [{ text: 'Architecture', link: '/ARCHITECTURE' }, { text: 'Contributing', link: '/CONTRIBUTING' }, { text: 'Changes', link: '/CHANGELOG' }],
+    sidebar: Object.entries(sections).filter(([, pages]) => pages.length > 0).map(([text, pages]) => ({
+      text, items: pages.map((page) => ({ text: title(`docs/${page}.md`), link: `/docs/${page}` })),
+    })),
+  },
+}
