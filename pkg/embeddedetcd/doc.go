@@ -10,6 +10,9 @@
 //   - Clients reach it over a unix socket that only the current user may open; a TCP port
 //     is used for the other members of a cluster alone, with certificates on both sides.
 //   - Every acknowledged write is on disk unless Options.UnsafeNoFsync is set.
+//   - In a cluster, what a change of the leader loses on its way is asked for again: reads,
+//     and writes that depend on the revision of the one key that they write. No such write is
+//     done twice, and none that may have been done is said to have failed on its condition.
 //   - Two processes cannot run on one directory at the same time; the second is
 //     refused.
 //   - Its warnings and errors are in the log of the context that it was started with,

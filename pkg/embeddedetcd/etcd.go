@@ -14,6 +14,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
+	"go.etcd.io/etcd/server/v3/storage/mvcc"
 	"go.uber.org/zap"
 )
 
@@ -61,6 +62,7 @@ type Server struct {
 	quorum     quorum
 	failed     chan error
 	leaderless leaderless
+	fence      *fence // nil for a lone member
 	closeOnce  sync.Once
 	// stopUpkeep ends what looks after space, and upkeep waits for it.
 	stopUpkeep context.CancelFunc
@@ -78,6 +80,7 @@ func (s *Server) Client() *clientv3.Client {
 	c := v3client.New(s.etcd.Server)
 	if s.peer != nil {
 		c.Watcher = &ledWatcher{c.Watcher, &s.leaderless}
+		c.KV = &repeatingKV{c.KV, s.fence, s.etcd.Server.LeaderChangedNotify, func() mvcc.ReadView { return s.etcd.Server.KV() }}
 	}
 	return c
 }

@@ -40,6 +40,9 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		return nil, fmt.Errorf("making the etcd data directory: %w", err)
 	}
 	s := &Server{dir: dir, quota: o.QuotaBytes, peer: o.Peer, failed: make(chan error, 1), leaderless: leaderless{lost: make(chan struct{})}}
+	if s.peer != nil {
+		s.fence = newFence(s.peer.Name)
+	}
 	if s.lock, err = lockDir(dir); err != nil {
 		return nil, err
 	}
