@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -178,10 +179,14 @@ func inodeOf(table string, local *net.TCPAddr) string {
 }
 
 // service stands for the Service of the replicas: it goes to one that is ready, by turns.
-// Like a load balancer that looks at them, and unlike kube-proxy, it ends the connections to
-// one that is not ready any more.
+// Like a load balancer that looks at them, it ends the connections to one that is not ready
+// any more, unless it keeps them.
 type service struct {
 	listener net.Listener
+	// keeps makes it leave connections alone, as kube-proxy does.
+	keeps atomic.Bool
+	// blind keeps it from learning who is ready.
+	blind atomic.Bool
 
 	mu    sync.Mutex
 	ready map[string]bool // by address
@@ -222,12 +227,12 @@ func (v *service) port() int { return v.listener.Addr().(*net.TCPAddr).Port }
 func (v *service) set(address string, ready bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.ready[address] == ready {
+	if v.ready[address] == ready || v.blind.Load() {
 		return
 	}
 	v.ready[address] = ready
 	for c, to := range v.open {
-		if !ready && to == address {
+		if !ready && to == address && !v.keeps.Load() {
 			_ = c.Close()
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -20,7 +20,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -88,7 +87,9 @@ func newLoad(t *testing.T, config *rest.Config) *load {
 	for i := range loadClients {
 		l.running.Go(func() {
 			for n := i; ctx.Err() == nil; n++ {
-				l.turn(ctx, i, fmt.Sprintf("load-%d", n%loadObjects))
+				// What is under way when the load stops is waited for: cut off, it might be done
+				// after what was read last.
+				l.turn(t.Context(), i, fmt.Sprintf("load-%d", n%loadObjects))
 				select {
 				case <-ctx.Done():
 				case <-time.After(loadPause):
@@ -127,7 +128,7 @@ func (l *load) turn(ctx context.Context, client int, name string) {
 	called := l.now()
 	class, err := l.classes.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
-		l.failed(ctx, "read: ", err)
+		l.fails(ctx, "read: ", err)
 		return
 	}
 	l.add(client, called, operation{object: name, read: true}, outcome{value: class.Spec.Description}, &l.reads)
@@ -148,7 +149,7 @@ func (l *load) turn(ctx context.Context, client int, name string) {
 	case apierrors.IsConflict(err):
 		l.add(client, called, o, outcome{conflict: true}, nil)
 	default:
-		l.failed(ctx, "write: ", err)
+		l.fails(ctx, "write: ", err)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.history = append(l.history, porcupine.Operation{ClientId: client, Input: o, Call: called, Output: outcome{unknown: true}, Return: math.MaxInt64})
@@ -166,17 +167,19 @@ func (l *load) add(client int, called int64, in operation, out outcome, times *[
 	}
 }
 
-func (l *load) failed(ctx context.Context, what string, err error) {
+func (l *load) fails(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return
 	}
-	reason := "no answer"
+	reason, details := "no answer", (*metav1.StatusDetails)(nil)
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
-		reason = fmt.Sprintf("%d %s", status.Status().Code, status.Status().Reason)
+		reason, details = fmt.Sprintf("%d %s", status.Status().Code, status.Status().Reason), status.Status().Details
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.failures[what+reason]++
+	if l.failures[what+reason]++; l.failures[what+reason] == 1 {
+		l.Logf("%s %v %+v", what, err, details)
+	}
 }
 
 // during measures what f does to service.
@@ -193,6 +196,13 @@ func (l *load) during(what string, f func()) (reads, writes time.Duration) {
 	reads, writes = longest(l.reads, began, ended), longest(l.writes, began, ended)
 	l.Logf("%-34s %5.1f s; longest without a read %5.2f s, without a write %5.2f s; failed %v", what, ended.Sub(began).Seconds(), reads.Seconds(), writes.Seconds(), l.failures)
 	return reads, writes
+}
+
+// failed are the requests that failed during what was measured last.
+func (l *load) failed() map[string]int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.failures)
 }
 
 // longest is the longest time between two moments, of those that touch the time given.
@@ -258,139 +268,4 @@ func (l *load) check() {
 	case porcupine.Illegal:
 		l.Errorf("%d operations are not linearizable", len(l.history))
 	}
-}
-
-// watched is what a client has seen that watches on from where it was.
-type watched struct {
-	mu sync.Mutex
-	// values are those of an object, by its name, in the order in which they came.
-	values   map[string][]string
-	versions []int64
-	streams  int
-	// gone are the versions of which the client was not told, because history was given up:
-	// after the first, up to the second.
-	gone     [][2]int64
-	problems []string
-}
-
-// run watches until ctx is done.
-func (w *watched) run(ctx context.Context, classes vmclient.VirtualMachineClassInterface) {
-	version, before := "", int64(0)
-	for ctx.Err() == nil {
-		if version == "" {
-			list, err := classes.List(ctx, metav1.ListOptions{})
-			if err != nil {
-				w.pause(ctx)
-				continue
-			}
-			version = list.ResourceVersion
-			if before > 0 {
-				at, _ := strconv.ParseInt(version, 10, 64)
-				w.gone = append(w.gone, [2]int64{before, at})
-			}
-			for i := range list.Items {
-				w.saw(&list.Items[i], false)
-			}
-		}
-		stream, err := classes.Watch(ctx, metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true})
-		if err != nil {
-			if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
-				before, _ = strconv.ParseInt(version, 10, 64)
-				version = ""
-			}
-			w.pause(ctx)
-			continue
-		}
-		w.streams++
-		var expired bool
-		if version, expired = w.follow(stream, version); expired {
-			before, _ = strconv.ParseInt(version, 10, 64)
-			version = ""
-		}
-	}
-}
-
-func (*watched) pause(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(loadPause):
-	}
-}
-
-// follow reads a stream to its end, and returns where it was, and whether history from there
-// on is gone.
-func (w *watched) follow(stream watch.Interface, version string) (at string, expired bool) {
-	defer stream.Stop()
-	for event := range stream.ResultChan() {
-		class, ok := event.Object.(*vmv1alpha1.VirtualMachineClass)
-		if !ok {
-			status, ok := event.Object.(*metav1.Status)
-			return version, ok && (status.Reason == metav1.StatusReasonExpired || status.Reason == metav1.StatusReasonGone)
-		}
-		version = class.ResourceVersion
-		if event.Type != watch.Bookmark {
-			w.saw(class, true)
-		}
-	}
-	return version, false
-}
-
-func (w *watched) saw(class *vmv1alpha1.VirtualMachineClass, event bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	version, err := strconv.ParseInt(class.ResourceVersion, 10, 64)
-	if err != nil {
-		w.problems = append(w.problems, err.Error())
-	}
-	if n := len(w.versions); event && n > 0 && version <= w.versions[n-1] {
-		w.problems = append(w.problems, fmt.Sprintf("%s at %d after %d", class.Name, version, w.versions[n-1]))
-	}
-	if event {
-		w.versions = append(w.versions, version)
-	}
-	w.values[class.Name] = append(w.values[class.Name], class.Spec.Description)
-}
-
-// await waits until the last values were seen.
-func (w *watched) await(t *testing.T, last map[string]string) {
-	t.Helper()
-	for began := time.Now(); ; <-time.After(loadPause) {
-		w.mu.Lock()
-		missing := 0
-		for name, value := range last {
-			if values := w.values[name]; len(values) == 0 || values[len(values)-1] != value {
-				missing++
-			}
-		}
-		w.mu.Unlock()
-		if missing == 0 {
-			return
-		}
-		if time.Since(began) > deadline {
-			t.Fatalf("the watch does not tell the last value of %d objects", missing)
-		}
-	}
-}
-
-// check wants every value that was acknowledged to have been seen, but for those of which
-// the client was told that it would not be.
-func (w *watched) check(t *testing.T, name string, acked map[string]int64) {
-	t.Helper()
-	if len(w.problems) > 0 {
-		t.Errorf("the watch is out of order or tells twice: %v", w.problems)
-	}
-	missing, untold := 0, 0
-	for value, version := range acked {
-		switch {
-		case slices.Contains(w.values[name], value):
-		case slices.ContainsFunc(w.gone, func(g [2]int64) bool { return version > g[0] && version <= g[1] }):
-			untold++
-		default:
-			missing++
-		}
-	}
-	if missing > 0 {
-		t.Errorf("the watch has not told of %d of %d writes of %s", missing, len(acked), name)
-	}
-	t.Logf("%s: %d acknowledged writes; the watch has told of %d changes over %d streams, and of %d writes that it would not", name, len(acked), len(w.values[name]), w.streams, untold)
 }

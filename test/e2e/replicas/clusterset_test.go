@@ -59,13 +59,13 @@ type set struct {
 }
 
 // newSet starts one replica, whose member others may join.
-func newSet(t *testing.T) *set {
+func newSet(t *testing.T, slipwayArgs ...string) *set {
 	t.Helper()
-	return newSetWith(t, func(*localcluster.Options) {})
+	return newSetWith(t, func(*localcluster.Options) {}, slipwayArgs...)
 }
 
 // newSetWith changes the options of the environment.
-func newSetWith(t *testing.T, change func(*localcluster.Options)) *set {
+func newSetWith(t *testing.T, change func(*localcluster.Options), slipwayArgs ...string) *set {
 	t.Helper()
 	names := []string{setName + "-0", setName + "-1", setName + "-2"}
 	chosen, err := ports.Load(filepath.Join(t.TempDir(), "ports"), nil, names...)
@@ -76,7 +76,7 @@ func newSetWith(t *testing.T, change func(*localcluster.Options)) *set {
 	s.links.processes = s.processes
 	peer := func(name string) []string {
 		port := portOf(chosen.Address(name))
-		return []string{"--etcd-name=" + name, "--etcd-peer-address=" + net.JoinHostPort(linkHost, port)}
+		return append(slices.Clone(slipwayArgs), "--etcd-name="+name, "--etcd-peer-address="+net.JoinHostPort(linkHost, port))
 	}
 	for _, name := range names {
 		s.links.add(name, portOf(chosen.Address(name)))
