@@ -181,6 +181,20 @@ func (c *Cluster) RestartHost(ctx context.Context) error {
 	return c.waitAvailable(ctx, c.part(partKubeAPIServer))
 }
 
+// RestartControllerManager kills kube-controller-manager, starts it again, and returns when
+// it is healthy.
+func (c *Cluster) RestartControllerManager(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.options.StartTimeout,
+		fmt.Errorf("kube-controller-manager was not healthy again within %s", c.options.StartTimeout))
+	defer cancel()
+	if p := c.part(partKubeControllerManager); p != nil {
+		if err := p.Kill(); err != nil {
+			return err
+		}
+	}
+	return c.startKubeControllerManager(ctx)
+}
+
 // Apply creates or updates the objects of a YAML stream by server-side apply. What
 // cannot succeed yet, for example in a namespace that is still missing, is tried
 // again until ctx is done.
