@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/slipway-dev/slipway/test/documented"
 )
 
 const (
@@ -25,23 +27,9 @@ const (
 // documented are the commands of the section of docs/operations.md below a heading.
 func (s *scene) documented(heading string) []string {
 	s.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "docs/operations.md"))
+	all, err := documented.Commands(root, heading)
 	if err != nil {
 		s.Fatal(err)
-	}
-	_, section, found := strings.Cut(string(text), "\n"+heading+"\n")
-	if !found {
-		s.Fatalf("docs/operations.md has no section %q", heading)
-	}
-	section, _, _ = strings.Cut(section, "\n#")
-	var all []string
-	for line := range strings.Lines(section) {
-		if command, ok := strings.CutPrefix(line, "$ "); ok {
-			all = append(all, strings.TrimSpace(command))
-		}
-	}
-	if len(all) == 0 {
-		s.Fatalf("section %q has no commands", heading)
 	}
 	return all
 }
