@@ -183,7 +183,7 @@ test-faults-short: tools build ## Run a minute of test-faults.
 
 .PHONY: test-replicas
 test-replicas: build tools ## Let every fault meet three replicas with the embedded etcd, for long, and print how long nothing was served.
-	$(GO) test -timeout 1h -count=$(COUNT) -v ./test/e2e/replicas -run TestACluster -long
+	$(GO) test -timeout 1h -count=$(COUNT) -parallel 1 -v ./test/e2e/replicas -run 'TestACluster|AsDocumented|TestTheReplicaWithTheLease|TestNothingOfTheHost' -long
 
 .PHONY: test-race
 test-race: ## Run the unit tests with the race detector.
@@ -220,6 +220,10 @@ bench-sizing: tools build ## Measure what 1,000, 10,000 and 50,000 virtual machi
 .PHONY: bench-system
 bench-system: tools build ## Measure the running system; SYSTEM takes flags, for example SYSTEM="-stable=1000 -tries=3".
 	$(GO) run ./test/performance/system $(SYSTEM)
+
+.PHONY: bench-replicas
+bench-replicas: tools build ## Measure what three replicas cost beside one; REPLICAS takes flags, for example REPLICAS="-rounds=3 -data=/var/tmp".
+	$(GO) run ./test/performance/replicas $(REPLICAS)
 
 .PHONY: bench-machines
 bench-machines: tools build ## Measure Machines from their creation to their Nodes; MACHINES takes flags, for example MACHINES="-machines=100 -manager=cluster-api" after hack/build-cluster-api.sh.
