@@ -99,7 +99,7 @@ func (p *progress) state(doing, told, all string) string {
 	defer p.mu.Unlock()
 	switch {
 	case p.bar != nil:
-		p.line(doing + " (" + all + ")")
+		p.line(doing, " ("+all+")")
 	case doing != told:
 		fmt.Fprintln(p.out, doing)
 	}
@@ -111,7 +111,7 @@ func (p *progress) far(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.bar != nil {
-		p.line(fmt.Sprintf(format, args...))
+		p.line(fmt.Sprintf(format, args...), "")
 	}
 }
 
@@ -131,20 +131,23 @@ func (p *progress) grown(doing string, bytes int64, now time.Time) {
 	}
 	p.grownAt = now
 	if p.bar != nil {
-		p.line(doing + ": " + amount(bytes))
+		p.line(doing, ": "+amount(bytes))
 		return
 	}
 	fmt.Fprintf(p.out, "%s: %s\n", doing, amount(bytes))
 }
 
-// line replaces the line of the terminal. One that is too long would begin another one each time.
-func (p *progress) line(text string) {
-	line := []rune(cell(text))
+// line replaces the line of the terminal. One that is too long would begin another one each time:
+// what something does is cut, and what changes stays.
+func (p *progress) line(doing, changes string) {
+	line, end := []rune(cell(doing)), []rune(cell(changes))
 	if p.columns != nil {
-		if columns := p.columns(); columns > 1 && len(line) >= columns {
-			line = append(line[:columns-2], '…')
+		// The last column is left: a full line makes some terminals begin another one.
+		if room := p.columns() - 1 - len(end); room > 0 && len(line) > room {
+			line = append(line[:room-1], '…')
 		}
 	}
+	line = append(line, end...)
 	fmt.Fprintf(p.bar, "\r%-*s", p.width, string(line))
 	p.shown, p.width = true, len(line)
 }

@@ -9,13 +9,13 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // onTerminal shows progress on a terminal of 20 columns.
@@ -33,7 +33,7 @@ func TestATerminalHasOneLineOfProgressThatFitsInIt(t *testing.T) {
 	p.say("web is there")
 	p.far("%d objects so far", 8)
 	p.end()
-	want := "\rweb: Creating (1 o…" + "\rweb: " + strings.Repeat("é", 13) + "…" + "\rdb: \\u001b[2J (2s) " + "\r7 objects so far  \nweb is there\n\r8 objects so far\n"
+	want := "\rweb: Crea… (1 of 2)" + "\rweb: éééé… (1 of 2)" + "\rdb: \\u001b[2J (2s) " + "\r7 objects so far  \nweb is there\n\r8 objects so far\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -92,21 +92,23 @@ func TestWhatIsAwaitedIsToldOnceForEachStateUntilItIsSoOrGone(t *testing.T) {
 		"gone": {gone, "not seen so (--timeout 1m0s): it is gone: deleted", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out.Reset()
-			asked := 0
-			err := f.awaitState(context.Background(), time.Minute, "not seen so", func(context.Context) (bool, string, error) {
-				asked++
-				switch asked {
-				case 1:
-					return false, "Uploading", nil
-				case 2:
-					return false, "", errors.New("away for a moment")
+			synctest.Test(t, func(t *testing.T) {
+				out.Reset()
+				asked := 0
+				err := f.awaitState(context.Background(), time.Minute, "not seen so", func(context.Context) (bool, string, error) {
+					asked++
+					switch asked {
+					case 1:
+						return false, "Uploading", nil
+					case 2:
+						return false, "", errors.New("away for a moment")
+					}
+					return c.end == nil, "it is gone: deleted", c.end
+				})
+				if (err == nil) != c.succeeded || err != nil && err.Error() != c.want || out.String() != "Uploading\n" {
+					t.Errorf("%v, %q; want %q", err, out.String(), c.want)
 				}
-				return c.end == nil, "it is gone: deleted", c.end
 			})
-			if (err == nil) != c.succeeded || err != nil && err.Error() != c.want || out.String() != "Uploading\n" {
-				t.Errorf("%v, %q; want %q", err, out.String(), c.want)
-			}
 		})
 	}
 }
