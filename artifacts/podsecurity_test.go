@@ -1,0 +1,80 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package artifacts
+
+import (
+	"os"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
+)
+
+// pods are those of a file, by the kind of object that has them.
+func pods(t *testing.T, file string) map[string]corev1.PodTemplateSpec {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := Decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]corev1.PodTemplateSpec{}
+	for _, u := range objects {
+		var set appsv1.StatefulSet
+		var pod corev1.Pod
+		switch u.GetKind() {
+		case "StatefulSet":
+			err = runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &set)
+			found[set.Kind] = set.Spec.Template
+		case "Pod":
+			err = runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &pod)
+			found[pod.Kind] = corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+	}
+	return found
+}
+
+// The namespace says what the host cluster is to hold its pods to, and they keep it.
+func TestPodsKeepWhatTheirNamespaceEnforces(t *testing.T) {
+	objects, err := Objects(func(file string) bool { return file != "deploy/10-namespace.yaml" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := api.LevelVersion{Level: api.LevelPrivileged, Version: api.LatestVersion()}
+	said, errs := api.PolicyToEvaluate(objects[0].GetLabels(), api.Policy{Enforce: none, Warn: none, Audit: none})
+	if len(errs) > 0 {
+		t.Fatal(errs.ToAggregate())
+	}
+	for mode, level := range map[string]api.LevelVersion{"enforce": said.Enforce, "warn": said.Warn, "audit": said.Audit} {
+		if level.Level != api.LevelRestricted {
+			t.Errorf("%s is %q, want %s", mode, level.Level, api.LevelRestricted)
+		}
+	}
+	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"deploy/50-deployment.yaml", "recovery/restore.yaml"} {
+		found := pods(t, file)
+		if len(found) == 0 {
+			t.Errorf("%s has no pod", file)
+		}
+		for kind, pod := range found {
+			results := evaluator.EvaluatePod(said.Enforce, &metav1.ObjectMeta{Labels: pod.Labels}, &pod.Spec)
+			if result := policy.AggregateCheckResults(results); !result.Allowed || len(results) == 0 {
+				t.Errorf("%s, %s: %d checks: %s", file, kind, len(results), result.ForbiddenDetail())
+			}
+		}
+	}
+}
