@@ -135,6 +135,10 @@ func (c *Cluster) PID(part string) int {
 // VCenterOf says how to reach the simulated vCenter of a number, from 1.
 func (c *Cluster) VCenterOf(n int) VCenter { return c.vcenters[n] }
 
+// ServerKubeconfig is the path of the kubeconfig of slipway-apiserver, a user with the name of
+// its service account.
+func (c *Cluster) ServerKubeconfig() string { return c.dir.kubeconfig(partSlipway) }
+
 // Failed delivers an error for every part that ends without being asked to.
 func (c *Cluster) Failed() <-chan error { return c.failed }
 

@@ -30,6 +30,8 @@ type Options struct {
 	// Controllers are run by kube-controller-manager besides those whose work is visible
 	// without nodes, by their names for --controllers.
 	Controllers []string
+	// NotInstalled leaves out slipway-apiserver and artifacts/deploy, for who installs them.
+	NotInstalled bool
 	// ManagedCertificate gives slipway-apiserver no serving certificate: it manages its own.
 	ManagedCertificate bool
 	// UnsafeNoFsync trades the safety of the data on a power failure for speed.

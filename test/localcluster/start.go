@@ -67,7 +67,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	})
 	if !c.options.HostOnly {
 		g.Go(func() error {
-			if err := c.startVCenters(ctx); err != nil {
+			if err := c.startVCenters(ctx); err != nil || c.options.NotInstalled {
 				return err
 			}
 			select {
@@ -125,7 +125,7 @@ func (c *Cluster) startHost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.startKubeAPIServer(ctx); err != nil || c.options.HostOnly {
+	if err := c.startKubeAPIServer(ctx); err != nil || c.options.HostOnly || c.options.NotInstalled {
 		return err
 	}
 	return c.progress.step("rights and API registration", func() error {

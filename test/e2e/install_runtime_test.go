@@ -1,0 +1,282 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
+
+	"github.com/slipway-dev/slipway/test/localcluster"
+	"github.com/slipway-dev/slipway/test/localcluster/process"
+)
+
+const (
+	systemNamespace = "slipway-system"
+	serverName      = "slipway-apiserver"
+	// runtimeInterval is how often the containers are compared with what is wanted.
+	runtimeInterval = 200 * time.Millisecond
+)
+
+// containers stand for StatefulSet controller, nodes and Services: a pod of the server is a
+// process of this machine with the arguments of its template, and the host cluster reaches it
+// by a proxy, as clusters do whose control plane is not in the network of the pods.
+type containers struct {
+	t    *testing.T
+	host kubernetes.Interface
+	dir  string
+
+	mu   sync.Mutex
+	pods map[string]*container
+}
+
+// container is a pod that runs.
+type container struct {
+	process *process.Process
+	address string
+	probe   string
+	image   string
+	ready   bool
+}
+
+// egress lets kube-apiserver reach pods by a proxy at the socket.
+const egress = `apiVersion: apiserver.k8s.io/v1beta1
+kind: EgressSelectorConfiguration
+egressSelections:
+- name: cluster
+  connection:
+    proxyProtocol: HTTPConnect
+    transport: {uds: {udsName: %s}}
+`
+
+// newContainers begins to listen, and changes the options of an environment so that its
+// kube-apiserver knows of it.
+func newContainers(t *testing.T) (*containers, func(*localcluster.Options)) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "slipway-pods-") // the path of a socket is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &containers{t: t, dir: dir, pods: map[string]*container{}}
+	socket := filepath.Join(dir, "proxy.sock")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := &http.Server{Handler: http.HandlerFunc(c.connect), ReadHeaderTimeout: short}
+	go func() { _ = proxy.Serve(listener) }()
+	t.Cleanup(func() {
+		_ = proxy.Close()
+		_ = os.RemoveAll(dir)
+	})
+	config := filepath.Join(dir, "egress.yaml")
+	if err := os.WriteFile(config, fmt.Appendf(nil, egress, socket), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return c, func(o *localcluster.Options) {
+		o.NotInstalled = true
+		o.KubeAPIServerArgs = append(o.KubeAPIServerArgs, "--egress-selector-config-file="+config)
+	}
+}
+
+// connect carries a connection to a pod that is ready.
+func (c *containers) connect(w http.ResponseWriter, r *http.Request) {
+	to := ""
+	c.mu.Lock()
+	for _, pod := range c.pods {
+		if pod.ready {
+			to = pod.address
+		}
+	}
+	c.mu.Unlock()
+	hijacker, ok := w.(http.Hijacker)
+	if r.Method != http.MethodConnect || to == "" || !ok {
+		http.Error(w, "no pod is ready", http.StatusBadGateway)
+		return
+	}
+	pod, err := net.Dial("tcp", to)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	defer func() { _ = pod.Close() }()
+	w.WriteHeader(http.StatusOK)
+	client, _, err := hijacker.Hijack()
+	if err != nil {
+		return
+	}
+	defer func() { _ = client.Close() }()
+	ended := make(chan struct{}, 2)
+	for _, way := range [][2]net.Conn{{pod, client}, {client, pod}} {
+		go func() {
+			_, _ = io.Copy(way[0], way[1])
+			ended <- struct{}{}
+		}()
+	}
+	<-ended
+}
+
+// run does what the StatefulSet asks for, until the test ends.
+func (c *containers) run() {
+	c.t.Helper()
+	var err error
+	if c.host, err = kubernetes.NewForConfig(environment(c.t).RestConfig()); err != nil {
+		c.t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(c.t.Context()))
+	var running sync.WaitGroup
+	running.Go(func() {
+		for ctx.Err() == nil {
+			if err := c.sync(ctx); err != nil && ctx.Err() == nil {
+				c.t.Logf("the containers: %v", err)
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(runtimeInterval):
+			}
+		}
+	})
+	c.t.Cleanup(func() {
+		stop()
+		running.Wait()
+		for _, pod := range c.pods {
+			_ = pod.process.Kill()
+		}
+	})
+}
+
+// sync starts and stops what is to be, and tells which pods are ready.
+func (c *containers) sync(ctx context.Context) error {
+	set, err := c.host.AppsV1().StatefulSets(systemNamespace).Get(ctx, serverName, metav1.GetOptions{})
+	wanted := map[string]bool{}
+	switch {
+	case apierrors.IsNotFound(err):
+	case err != nil:
+		return err
+	case set.DeletionTimestamp == nil:
+		for i := range *set.Spec.Replicas {
+			name := fmt.Sprintf("%s-%d", serverName, i)
+			wanted[name] = true
+			if err := c.start(name, &set.Spec.Template.Spec.Containers[0]); err != nil {
+				return err
+			}
+		}
+	}
+	for name, pod := range c.all() {
+		if !wanted[name] {
+			if err := pod.process.Stop(); err != nil {
+				return err
+			}
+			c.mu.Lock()
+			delete(c.pods, name)
+			c.mu.Unlock()
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	return c.publish(ctx)
+}
+
+func (c *containers) all() map[string]*container {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := map[string]*container{}
+	for name, pod := range c.pods {
+		all[name] = pod
+	}
+	return all
+}
+
+// start starts a pod that does not run. What it would be told by its node is told by flags:
+// where the host cluster is and who it is there.
+func (c *containers) start(name string, template *corev1.Container) error {
+	if c.all()[name] != nil {
+		return nil
+	}
+	kubeconfig, port, peers := environment(c.t).ServerKubeconfig(), freeAddress(c.t), freeAddress(c.t)
+	var args []string
+	for _, arg := range template.Args {
+		flag, _, _ := strings.Cut(arg, "=")
+		switch flag {
+		case "--secure-port", "--etcd-peer-address":
+		case "--data-dir":
+			args = append(args, "--data-dir="+filepath.Join(c.dir, name))
+		default:
+			args = append(args, strings.ReplaceAll(arg, "$(POD_NAME)", name))
+		}
+	}
+	_, number, _ := net.SplitHostPort(port)
+	args = append(args, "--secure-port="+number, "--bind-address=127.0.0.1", "--etcd-peer-address="+peers,
+		"--kubeconfig="+kubeconfig, "--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig)
+	started, err := process.Start(process.Spec{Name: name, Path: filepath.Join(binDir, serverName), Args: args, LogFile: filepath.Join(c.dir, name+".log"), StopTimeout: short})
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pods[name] = &container{process: started, address: port, probe: "https://" + port + template.ReadinessProbe.HTTPGet.Path, image: template.Image}
+	return nil
+}
+
+// publish asks the probes, and writes the endpoints of the Service.
+func (c *containers) publish(ctx context.Context) error {
+	// Nodes do not ask who answers a probe, either.
+	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	slice := &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Name: serverName + "-pods", Labels: map[string]string{discoveryv1.LabelServiceName: serverName}},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Ports:       []discoveryv1.EndpointPort{{Name: ptr.To("https"), Port: ptr.To[int32](8443), Protocol: ptr.To(corev1.ProtocolTCP)}},
+	}
+	for _, pod := range c.all() {
+		ready := false
+		if resp, err := client.Get(pod.probe); err == nil {
+			ready = resp.StatusCode == http.StatusOK
+			_ = resp.Body.Close()
+		}
+		c.mu.Lock()
+		pod.ready = ready
+		c.mu.Unlock()
+		if ready {
+			slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{Addresses: []string{fmt.Sprintf("10.1.0.%d", len(slice.Endpoints)+1)}, Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true)}})
+		}
+	}
+	slices := c.host.DiscoveryV1().EndpointSlices(systemNamespace)
+	was, err := slices.Get(ctx, slice.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		_, err = slices.Create(ctx, slice, metav1.CreateOptions{})
+	case err == nil && len(was.Endpoints) != len(slice.Endpoints):
+		was.Endpoints = slice.Endpoints
+		_, err = slices.Update(ctx, was, metav1.UpdateOptions{})
+	}
+	return err
+}
+
+// freeAddress is one of loopback where nobody listens.
+func freeAddress(t *testing.T) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().String()
+}

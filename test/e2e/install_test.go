@@ -1,0 +1,91 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+)
+
+// installer is a cluster administrator with what install is told of the vCenter.
+type installer struct {
+	user
+	password string
+	vcenter  []string
+}
+
+func newInstaller(t *testing.T, u user) installer {
+	t.Helper()
+	env := environment(t)
+	kubeconfig, err := env.UserKubeconfig("installer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.kubectl("create", "clusterrolebinding", "installer", "--clusterrole=cluster-admin", "--user=installer")
+	v := env.VCenter()
+	return installer{user: user{t: t, kubeconfig: kubeconfig}, password: v.Password, vcenter: []string{
+		"--vcenter-url=" + v.URL, "--vcenter-username=" + v.Username, "--vcenter-password-file=-", "--vcenter-ca-file=" + v.CAFile,
+		"--server-arg=--vcenter-datastore=/DC0/datastore/LocalDS_0", "--server-arg=--vcenter-network=/DC0/network/VM Network",
+		"--server-arg=--vcenter-folder=/DC0/vm/slipway", "--server-arg=--vcenter-resource-pool=/DC0/host/DC0_C0/Resources",
+	}}
+}
+
+// does runs virtctl, which must succeed and say all of these.
+func (i installer) does(args []string, says ...string) string {
+	i.t.Helper()
+	out, errOut, err := run(i.t, i.password+"\n", "virtctl", append([]string{"--kubeconfig", i.kubeconfig}, args...)...)
+	if err != nil {
+		i.t.Fatalf("virtctl %s: %v\n%s%s", args[0], err, out, errOut)
+	}
+	for _, text := range says {
+		if !strings.Contains(out+errOut, text) {
+			i.t.Errorf("virtctl %s does not say %q:\n%s%s", args[0], text, out, errOut)
+		}
+	}
+	return out + errOut
+}
+
+// From a cluster that knows nothing of Slipway to a VM, and back, as a cluster administrator.
+func TestInstalledByOneCommandItMakesAVMAndIsUninstalledByAnother(t *testing.T) {
+	pods, change := newContainers(t)
+	another(t, change)
+	pods.run()
+	u := admin(t)
+	i := newInstaller(t, u)
+	install := append([]string{
+		"install", "--apply", "--wait", "--replicas=1", "--image=registry.example.com/slipway-apiserver:v1",
+		"--server-arg=--vcenter-networks=*", "--server-arg=--etcd-unsafe-no-fsync", "--server-arg=--authorization-webhook-cache-unauthorized-ttl=0s",
+	}, i.vcenter...)
+
+	i.does(append([]string{"check"}, i.vcenter...), "ok       Kubernetes v1.", "ok       the aggregation layer is on\n", "ok       Slipway is not installed yet\n",
+		"ok       you have the rights that the installation takes\n", "datastore /DC0/datastore/LocalDS_0: ok\n", "folder /DC0/vm/slipway: ok\n")
+	i.does(install, "namespace/slipway-system created\n", "statefulset/slipway-apiserver created\n", "waiting for the API: ",
+		"the API is available: v1alpha1.vm.slipway.dev, ", "vcenter/default created\n", "vcenter/default ready\n")
+	i.does([]string{"check"}, "ok       APIService v1alpha1.vm.slipway.dev is available\n")
+	if pod := pods.all()[serverName+"-0"]; pod == nil || pod.image != "registry.example.com/slipway-apiserver:v1" {
+		t.Errorf("the pod is %+v", pod)
+	}
+	u.apply(catalogue + vmManifest("first"))
+	u.kubectl("wait", "--for=condition=Ready", "vm/first", "--timeout=90s")
+
+	// Once more: nothing is changed, not even what the server has written into the APIServices.
+	if again := i.does(install, "apiservice/v1alpha1.vm.slipway.dev unchanged\n"); strings.Contains(again, " created\n") || strings.Contains(again, " configured\n") {
+		t.Errorf("a second run changes something:\n%s", again)
+	}
+
+	u.kubectl("delete", "vm/first")
+	if out, errOut, err := u.try("", "virtctl", "uninstall"); err == nil || !strings.Contains(errOut, "1 vcenters") {
+		t.Errorf("virtctl uninstall: %v %s%s, want a refusal because of the objects that are left", err, out, errOut)
+	}
+	i.does([]string{"uninstall", "--leave-objects"}, "statefulset/slipway-apiserver deleted\n")
+	if left := u.kubectl("get", "clusterroles,clusterrolebindings,apiservices", "-o", "name"); strings.Contains(left, "slipway") {
+		t.Errorf("something is left:\n%s", left)
+	}
+	eventually(t, long, "the server ends", func() error {
+		if n := len(pods.all()); n > 0 {
+			return errorf("%d pods run", n)
+		}
+		return nil
+	})
+}
