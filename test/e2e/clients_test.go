@@ -25,6 +25,7 @@ func lifeOf(t *testing.T, name, readyWith, program string, args ...string) {
 	u.applyExamples("../../artifacts/examples/quickstart.yaml")
 	args = append(args, "--kubeconfig", u.kubeconfig, "--namespace", u.namespace, "--name", name)
 	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Env = append(os.Environ(), "KUBE_CACHE_MUTATION_DETECTOR=") // says that it is on
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", program, err, out)
