@@ -182,7 +182,12 @@ func (k *keeper) pod(i int) {
 	_, err := k.host().CoreV1().Pods(systemNamespace).Create(k.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: systemNamespace, Labels: map[string]string{"app.kubernetes.io/name": setName}},
 		Spec: corev1.PodSpec{
-			Containers: []corev1.Container{{Name: setName, Image: setName}},
+			SecurityContext: &corev1.PodSecurityContext{
+				RunAsNonRoot: ptr.To(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+			},
+			Containers: []corev1.Container{{Name: setName, Image: setName, SecurityContext: &corev1.SecurityContext{
+				AllowPrivilegeEscalation: ptr.To(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+			}}},
 			Volumes: []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
 				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data-" + name},
 			}}},
