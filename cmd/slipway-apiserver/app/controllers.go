@@ -104,6 +104,10 @@ func (r *runner) hook(
 	return errors.Join(
 		atStart("start-"+controllersHook, func(hook genericapiserver.PostStartHookContext) error {
 			r.running.Go(func() {
+				// A context that ends with another ends a moment later, in which a Lease could be won.
+				if stopping.Err() != nil {
+					return
+				}
 				ctx, cancel := context.WithCancel(klog.NewContext(hook, klog.LoggerWithName(klog.FromContext(hook), controllersHook)))
 				defer cancel()
 				defer context.AfterFunc(stopping, cancel)()
