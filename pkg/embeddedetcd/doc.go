@@ -12,7 +12,8 @@
 //   - Every acknowledged write is on disk unless Options.UnsafeNoFsync is set.
 //   - In a cluster, what a change of the leader loses on its way is asked for again: reads,
 //     and writes that depend on the revision of the one key that they write. No such write is
-//     done twice, and none that may have been done is said to have failed on its condition.
+//     done twice, or said to have failed on its condition when it may have been done; that it
+//     was done is said by etcd alone.
 //   - Two processes cannot run on one directory at the same time; the second is
 //     refused.
 //   - Its warnings and errors are in the log of the context that it was started with,

@@ -67,8 +67,9 @@ func (f *fence) move(ctx context.Context, kv clientv3.KV, from int64, changed fu
 		case a := <-done:
 			switch {
 			case a.err == nil:
-				f.at.Store(a.at)
-				return a.at, nil
+				// Unless it was found behind that already, where an earlier try has moved it.
+				f.at.CompareAndSwap(from, a.at)
+				return f.at.Load(), nil
 			case !dropped(a.err) || !pause(ctx):
 				return 0, a.err
 			}

@@ -34,8 +34,9 @@ const (
 // hears of that after seven seconds, and cannot tell whether they were done.
 //
 // A conditional write depends also on a fence. When the leader has changed, and a write has
-// no answer, the fence moves, and then the write was done by then or never will be: the
-// history of its key, which this member has, tells which.
+// no answer, the fence moves, and then the write was done by then or never will be. If the
+// history of its key, which this member has, shows that it was not, it is asked for again;
+// in all other cases etcd's own answer is what is told.
 type repeatingKV struct {
 	clientv3.KV
 	fence *fence
@@ -97,17 +98,10 @@ func (t *repeatingTxn) run(ctx context.Context) (*clientv3.TxnResponse, error) {
 		return t.kv.KV.Txn(ctx).If(t.when...).Then(t.then...).Else(t.otherwise...).Commit()
 	}
 	for {
-		at, since := t.kv.fence.at.Load(), t.kv.history().Rev()
-		resp, err := t.try(ctx, at)
+		at := t.kv.fence.at.Load()
+		resp, err := t.try(ctx, expected, at)
 		switch {
 		case errors.Is(err, errLost):
-			done, revision, err := t.outcome(ctx, expected, since, t.kv.fence.at.Load())
-			switch {
-			case err != nil:
-				return nil, rpctypes.ErrTimeoutDueToLeaderFail
-			case done:
-				return &clientv3.TxnResponse{Header: &etcdserverpb.ResponseHeader{Revision: revision}, Succeeded: true}, nil
-			}
 		case dropped(err):
 			if !pause(ctx) {
 				return nil, err
@@ -125,9 +119,13 @@ func (t *repeatingTxn) run(ctx context.Context) (*clientv3.TxnResponse, error) {
 	}
 }
 
-// expected is the revision on which a write of one key depends. Others are not known here.
+// expected is the revision on which a write of one key depends. Others are not known here,
+// nor are those without a value, which may keep the one that is there.
 func (t *repeatingTxn) expected() (int64, bool) {
-	if len(t.when) != 1 || len(t.then) != 1 || !t.then[0].IsPut() && !t.then[0].IsDelete() || len(t.then[0].RangeBytes()) > 0 {
+	if len(t.when) != 1 || len(t.then) != 1 || len(t.then[0].RangeBytes()) > 0 {
+		return 0, false
+	}
+	if op := t.then[0]; !op.IsDelete() && (!op.IsPut() || len(op.ValueBytes()) == 0) {
 		return 0, false
 	}
 	for _, op := range t.otherwise {
@@ -140,18 +138,18 @@ func (t *repeatingTxn) expected() (int64, bool) {
 		len(c.RangeEnd) == 0 && bytes.Equal(c.Key, t.then[0].KeyBytes())
 }
 
-// errLost is of a write that was not done before the fence moved, or was and lost its answer.
-var errLost = errors.New("the write has no answer")
+// errLost is of a write that was not done, and never will be.
+var errLost = errors.New("the write was lost")
 
 // try asks once, while the fence is where it is thought to be.
-func (t *repeatingTxn) try(outer context.Context, at int64) (*clientv3.TxnResponse, error) {
+func (t *repeatingTxn) try(outer context.Context, expected, at int64) (*clientv3.TxnResponse, error) {
 	type answer struct {
 		resp *clientv3.TxnResponse
 		err  error
 	}
 	ctx, cancel := context.WithCancel(outer)
 	defer cancel()
-	changed, done := t.kv.changed(), make(chan answer, 1)
+	since, changed, done := t.kv.history().Rev(), t.kv.changed(), make(chan answer, 1)
 	go func() {
 		otherwise := append(t.otherwise[:len(t.otherwise):len(t.otherwise)], clientv3.OpGet(t.kv.fence.key))
 		resp, err := t.kv.KV.Txn(ctx).If(t.when[0], t.kv.fence.is(at)).Then(t.then...).Else(otherwise...).Commit()
@@ -165,25 +163,32 @@ func (t *repeatingTxn) try(outer context.Context, at int64) (*clientv3.TxnRespon
 	case <-changed:
 	case <-late.C:
 	}
-	moved := make(chan error, 1)
+	lost := make(chan bool, 1)
 	go func() {
-		_, err := t.kv.fence.move(ctx, t.kv.KV, at, t.kv.changed)
-		moved <- err
+		until, err := t.kv.fence.move(ctx, t.kv.KV, at, t.kv.changed)
+		lost <- err == nil && !t.mayBeDone(ctx, expected, since, until)
 	}()
 	select {
 	case a := <-done:
 		return a.resp, a.err
-	case err := <-moved:
-		if err == nil {
-			err = errLost
+	case surely := <-lost:
+		if surely {
+			return nil, errLost
 		}
-		return nil, err
 	}
+	// If it was done, the answer is on its way, for this member has done it, too, before it
+	// moved its fence.
+	a := <-done
+	return a.resp, a.err
 }
 
-// outcome tells whether the write was done after one revision and up to another. Another one
-// by whom the same was written at the same revision cannot be told from it, nor need to be.
-func (t *repeatingTxn) outcome(ctx context.Context, expected, since, until int64) (done bool, revision int64, err error) {
+// mayBeDone tells whether the write may have been done after one revision and up to another.
+// Who writes the same at the same revision cannot be told from it here.
+func (t *repeatingTxn) mayBeDone(ctx context.Context, expected, since, until int64) bool {
+	since = max(since, expected)
+	if since >= until {
+		return false
+	}
 	key := t.then[0].KeyBytes()
 	at := func(revision int64) (*mvccpb.KeyValue, error) {
 		found, err := t.kv.history().Range(ctx, key, nil, mvcc.RangeOptions{Rev: revision})
@@ -193,25 +198,24 @@ func (t *repeatingTxn) outcome(ctx context.Context, expected, since, until int64
 		return found.KVs[0], nil
 	}
 	last, err := at(until)
-	if err != nil || expected > 0 && last.GetModRevision() == expected {
-		return false, 0, err
+	if err == nil && expected > 0 && last.GetModRevision() == expected {
+		return false
 	}
-	since = max(since, expected)
 	if until-since > mostHistory {
-		return false, 0, errors.New("too much was written since")
+		return true
 	}
 	before, err := at(since)
 	for since++; err == nil && since <= until; since++ {
 		var now *mvccpb.KeyValue
 		if now, err = at(since); err == nil && before.GetModRevision() == expected && t.made(now, before, since) {
-			return true, since, nil
+			return true
 		}
 		before = now
 	}
-	return false, 0, err
+	return err != nil
 }
 
-// made tells whether it is the write that has made a key what it is at a revision.
+// made tells whether a write like this one has made a key what it is at a revision.
 func (t *repeatingTxn) made(now, before *mvccpb.KeyValue, revision int64) bool {
 	if t.then[0].IsDelete() {
 		return now == nil && before != nil

@@ -11,69 +11,14 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/server/v3/storage/mvcc"
 )
 
-// wayKV is the way to a leader that changes: what becomes of the first transaction is up to
-// the test.
-type wayKV struct {
-	clientv3.KV
-	first   func(commit func() (*clientv3.TxnResponse, error)) (*clientv3.TxnResponse, error)
-	changed chan struct{}
-	tries   int
-}
-
-// over makes what repeats over it, on a store.
-func (k *wayKV) over(t *testing.T, s *Server) *repeatingKV {
-	asked := false
-	changed := func() <-chan struct{} {
-		if asked {
-			return nil
-		}
-		asked = true
-		return k.changed
-	}
-	return &repeatingKV{k, newFence(t.Name()), changed, func() mvcc.ReadView { return s.etcd.Server.KV() }}
-}
-
-func (k *wayKV) Txn(ctx context.Context) clientv3.Txn {
-	k.tries++
-	txn := k.KV.Txn(context.WithoutCancel(ctx))
-	if k.tries > 1 {
-		return txn
-	}
-	return &wayTxn{Txn: txn, left: ctx.Done(), way: k}
-}
-
-type wayTxn struct {
-	clientv3.Txn
-	// left is closed when nobody waits any more.
-	left <-chan struct{}
-	way  *wayKV
-}
-
-func (t *wayTxn) If(cs ...clientv3.Cmp) clientv3.Txn   { t.Txn = t.Txn.If(cs...); return t }
-func (t *wayTxn) Then(ops ...clientv3.Op) clientv3.Txn { t.Txn = t.Txn.Then(ops...); return t }
-func (t *wayTxn) Else(ops ...clientv3.Op) clientv3.Txn { t.Txn = t.Txn.Else(ops...); return t }
-
-func (t *wayTxn) Commit() (*clientv3.TxnResponse, error) {
-	resp, err := t.way.first(t.Txn.Commit)
-	if resp == nil && err == nil {
-		close(t.way.changed)
-		<-t.left
-		return nil, context.Canceled
-	}
-	return resp, err
-}
-
-// commit is a transaction that is on its way.
-type commit = func() (*clientv3.TxnResponse, error)
-
-// loss is what becomes of a write that gets no answer.
+// loss is what becomes of a write whose answer is late.
 type loss struct {
 	// old and new are empty for none, which makes it a creation or a deletion.
 	old, new string
-	becomes  func(*store, commit)
+	// becomes returns the answer, nil for none.
+	becomes func(*store, commit) *clientv3.TxnResponse
 	// conflict is what the caller is told, and want what the key has then.
 	conflict bool
 	want     string
@@ -106,20 +51,22 @@ func (s *store) remove() {
 	}
 }
 
-func (s *store) done(first commit) {
+func (s *store) done(first commit) *clientv3.TxnResponse {
 	s.Helper()
-	if resp, err := first(); err != nil || !resp.Succeeded {
+	resp, err := first()
+	if err != nil || !resp.Succeeded {
 		s.Errorf("the first try: %v (error %v)", resp, err)
 	}
+	return resp
 }
 
-func TestAWriteWithoutAnAnswerIsDoneOnce(t *testing.T) {
+func TestAWriteWithALateAnswerIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	s := start(t, t.TempDir())
 	plain := s.Client()
 	t.Cleanup(func() { _ = plain.Close() })
-	lost := func(*store, commit) {}
-	other := func(s *store, _ commit) { s.put("other") }
+	lost := func(*store, commit) *clientv3.TxnResponse { return nil }
+	other := func(s *store, _ commit) *clientv3.TxnResponse { s.put("other"); return nil }
 	for name, tc := range map[string]loss{
 		"lost":             {"old", "new", lost, false, "new", 2},
 		"a creation, lost": {"", "new", lost, false, "new", 2},
@@ -127,20 +74,29 @@ func TestAWriteWithoutAnAnswerIsDoneOnce(t *testing.T) {
 		"done":             {"old", "new", (*store).done, false, "new", 1},
 		"a creation, done": {"", "new", (*store).done, false, "new", 1},
 		"a deletion, done": {"old", "", (*store).done, false, "", 1},
-		"done, and overwritten": {"old", "new", func(s *store, first commit) {
-			s.done(first)
-			s.put("later")
+		"done, and overwritten": {"old", "new", func(s *store, first commit) *clientv3.TxnResponse {
+			defer s.put("later")
+			return s.done(first)
 		}, false, "later", 1},
-		"a creation, done and deleted": {"", "new", func(s *store, first commit) {
-			s.done(first)
-			s.remove()
+		"a creation, done and deleted": {"", "new", func(s *store, first commit) *clientv3.TxnResponse {
+			defer s.remove()
+			return s.done(first)
 		}, false, "", 1},
 		"lost, and another one came first":                             {"old", "new", other, true, "other", 2},
 		"a creation, lost, and another one came first":                 {"", "new", other, true, "other", 2},
-		"a creation that comes after all, when its object was deleted": {"", "new", func(s *store, first commit) { s.late = first }, false, "", 2},
+		"a creation that comes after all, when its object was deleted": {"", "new", func(s *store, first commit) *clientv3.TxnResponse { s.late = first; return nil }, false, "", 2},
 	} {
 		t.Run(name, func(t *testing.T) { tc.meets(&store{T: t, client: plain, key: t.Name()}, s) })
 	}
+}
+
+// write is that of a new value, or a deletion, on condition of a revision.
+func (s *store) write(over *repeatingKV, expected int64, value string) (*clientv3.TxnResponse, error) {
+	op := clientv3.OpPut(s.key, value)
+	if value == "" {
+		op = clientv3.OpDelete(s.key)
+	}
+	return over.Txn(s.Context()).If(clientv3.Compare(clientv3.ModRevision(s.key), "=", expected)).Then(op).Else(clientv3.OpGet(s.key)).Commit()
 }
 
 // meets lets a write meet the loss.
@@ -150,16 +106,11 @@ func (tc *loss) meets(s *store, server *Server) {
 	if tc.old != "" {
 		expected = s.put(tc.old)
 	}
-	way := &wayKV{KV: s.client.KV, changed: make(chan struct{})}
-	way.first = func(first commit) (*clientv3.TxnResponse, error) {
-		tc.becomes(s, first)
-		return nil, nil
+	way := newWay(s.client.KV)
+	way.first = func(first commit, left <-chan struct{}) (*clientv3.TxnResponse, error) {
+		return way.late(tc.becomes(s, first), nil, left)
 	}
-	op := clientv3.OpPut(s.key, tc.new)
-	if tc.new == "" {
-		op = clientv3.OpDelete(s.key)
-	}
-	resp, err := way.over(s.T, server).Txn(s.Context()).If(clientv3.Compare(clientv3.ModRevision(s.key), "=", expected)).Then(op).Else(clientv3.OpGet(s.key)).Commit()
+	resp, err := s.write(way.over(s.T, server), expected, tc.new)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -191,48 +142,66 @@ func (tc *loss) meets(s *store, server *Server) {
 	}
 }
 
-func TestAWriteGoesOnByTheFenceThatItFinds(t *testing.T) {
+func TestAWriteOfWhichNobodyKnowsGetsTheAnswerOfEtcd(t *testing.T) {
 	t.Parallel()
 	s := start(t, t.TempDir())
 	plain := s.Client()
 	t.Cleanup(func() { _ = plain.Close() })
-	fence := newFence("a")
-	if _, err := plain.Put(t.Context(), fence.key, ""); err != nil { // by the process before
-		t.Fatal(err)
-	}
-	kv := &repeatingKV{plain.KV, fence, func() <-chan struct{} { return nil }, func() mvcc.ReadView { return s.etcd.Server.KV() }}
-	for _, value := range []string{"1", "2"} {
-		got, err := kv.Get(t.Context(), "/k")
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := kv.Txn(t.Context()).If(clientv3.Compare(clientv3.ModRevision("/k"), "=", revisionOf(got.Kvs))).Then(clientv3.OpPut("/k", value)).Commit()
-		if err != nil || !resp.Succeeded {
-			t.Errorf("writing %s: %v (error %v)", value, resp, err)
-		}
+	for name, tc := range map[string]loss{
+		"another one has written the same":       {old: "old", new: "new", becomes: func(s *store, _ commit) *clientv3.TxnResponse { s.put("new"); return nil }},
+		"a creation, another one made the same":  {new: "new", becomes: func(s *store, _ commit) *clientv3.TxnResponse { s.put("new"); return nil }},
+		"a deletion, another one has deleted it": {old: "old", becomes: func(s *store, _ commit) *clientv3.TxnResponse { s.remove(); return nil }},
+		"what was between is forgotten": {new: "new", becomes: func(s *store, first commit) *clientv3.TxnResponse {
+			s.done(first)
+			if _, err := s.client.Compact(s.Context(), s.put("later")); err != nil {
+				s.Error(err)
+			}
+			return nil
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mine := &store{T: t, client: plain, key: t.Name()}
+			expected := int64(0)
+			if tc.old != "" {
+				expected = mine.put(tc.old)
+			}
+			way := newWay(plain.KV)
+			way.first = func(first commit, left <-chan struct{}) (*clientv3.TxnResponse, error) {
+				return way.late(tc.becomes(mine, first), rpctypes.ErrTimeout, left)
+			}
+			resp, err := mine.write(way.over(t, s), expected, tc.new)
+			if !errors.Is(err, rpctypes.ErrTimeout) || way.tries != 1 {
+				t.Errorf("Commit = %v after %d tries (error %v), want %v after 1", resp, way.tries, err, rpctypes.ErrTimeout)
+			}
+		})
 	}
 }
 
-func TestAWriteThatNobodyCanTellOfFailsHonestly(t *testing.T) {
+func TestOnlyWritesThatDependOnTheirKeyAreRepeated(t *testing.T) {
 	t.Parallel()
-	s := start(t, t.TempDir())
-	plain := s.Client()
-	t.Cleanup(func() { _ = plain.Close() })
-	way := &wayKV{KV: plain.KV, changed: make(chan struct{})}
-	way.first = func(commit func() (*clientv3.TxnResponse, error)) (*clientv3.TxnResponse, error) {
-		resp, err := commit()
-		if err == nil {
-			_, err = plain.Put(t.Context(), "/k", "later")
+	at := clientv3.Compare(clientv3.ModRevision("/k"), "=", 7)
+	put, get := clientv3.OpPut("/k", "v"), clientv3.OpGet("/k")
+	for name, tc := range map[string]struct {
+		txn  repeatingTxn
+		want bool
+	}{
+		"a write":                       {repeatingTxn{when: []clientv3.Cmp{at}, then: []clientv3.Op{put}, otherwise: []clientv3.Op{get}}, true},
+		"a deletion":                    {repeatingTxn{when: []clientv3.Cmp{at}, then: []clientv3.Op{clientv3.OpDelete("/k")}}, true},
+		"without a condition":           {repeatingTxn{then: []clientv3.Op{put}}, false},
+		"with two conditions":           {repeatingTxn{when: []clientv3.Cmp{at, at}, then: []clientv3.Op{put}}, false},
+		"of two keys":                   {repeatingTxn{when: []clientv3.Cmp{at}, then: []clientv3.Op{put, clientv3.OpPut("/l", "v")}}, false},
+		"of another key":                {repeatingTxn{when: []clientv3.Cmp{at}, then: []clientv3.Op{clientv3.OpPut("/l", "v")}}, false},
+		"of all keys below":             {repeatingTxn{when: []clientv3.Cmp{at}, then: []clientv3.Op{clientv3.OpDelete("/k", clientv3.WithPrefix())}}, false},
+		"on condition of all below":     {repeatingTxn{when: []clientv3.Cmp{at.WithPrefix()}, then: []clientv3.Op{put}}, false},
+		"on condition of a version":     {repeatingTxn{when: []clientv3.Cmp{clientv3.Compare(clientv3.Version("/k"), "=", 7)}, then: []clientv3.Op{put}}, false},
+		"when it is older":              {repeatingTxn{when: []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision("/k"), "<", 7)}, then: []clientv3.Op{put}}, false},
+		"that keeps the value":          {repeatingTxn{when: []clientv3.Cmp{at}, then: []clientv3.Op{clientv3.OpPut("/k", "", clientv3.WithIgnoreValue())}}, false},
+		"a read":                        {repeatingTxn{when: []clientv3.Cmp{at}, then: []clientv3.Op{get}}, false},
+		"a write or else another write": {repeatingTxn{when: []clientv3.Cmp{at}, then: []clientv3.Op{put}, otherwise: []clientv3.Op{put}}, false},
+	} {
+		if revision, got := tc.txn.expected(); got != tc.want || got && revision != 7 {
+			t.Errorf("%s: expected = %d, %t, want %t", name, revision, got, tc.want)
 		}
-		if err == nil { // and nobody knows any more what was between
-			_, err = plain.Compact(t.Context(), resp.Header.Revision+1)
-		}
-		return nil, err
-	}
-	kv := way.over(t, s)
-	_, err := kv.Txn(t.Context()).If(clientv3.Compare(clientv3.ModRevision("/k"), "=", 0)).Then(clientv3.OpPut("/k", "v")).Commit()
-	if !errors.Is(err, rpctypes.ErrTimeoutDueToLeaderFail) {
-		t.Errorf("Commit = %v, want that nobody can tell", err)
 	}
 }
 
@@ -241,14 +210,13 @@ func TestWhatTheLeaderDropsIsAskedForAgain(t *testing.T) {
 	s := start(t, t.TempDir())
 	plain := s.Client()
 	t.Cleanup(func() { _ = plain.Close() })
-	way := &wayKV{KV: plain.KV, changed: make(chan struct{})}
-	way.first = func(func() (*clientv3.TxnResponse, error)) (*clientv3.TxnResponse, error) {
+	way := newWay(plain.KV)
+	way.first = func(commit, <-chan struct{}) (*clientv3.TxnResponse, error) {
 		return nil, errors.New("rpc error: code = Unknown desc = raft proposal dropped")
 	}
-	kv := way.over(t, s)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	resp, err := kv.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision("/k"), "=", 0)).Then(clientv3.OpPut("/k", "v")).Commit()
+	resp, err := way.over(t, s).Txn(ctx).If(clientv3.Compare(clientv3.ModRevision("/k"), "=", 0)).Then(clientv3.OpPut("/k", "v")).Commit()
 	if err != nil || !resp.Succeeded || way.tries != 2 {
 		t.Errorf("Commit = %v after %d tries (error %v)", resp, way.tries, err)
 	}
