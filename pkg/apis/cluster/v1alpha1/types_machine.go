@@ -113,6 +113,10 @@ type MachineReadinessGate struct {
 	Polarity ConditionPolarity `json:"polarity,omitempty" protobuf:"bytes,2,opt,name=polarity,casttype=ConditionPolarity"`
 }
 
+// DefaultNodeDeletionTimeoutSeconds is how long deleting a Node is tried when that is not given
+// (Cluster API's webhook).
+const DefaultNodeDeletionTimeoutSeconds int32 = 10
+
 // MachineDeletionSpec says how long the stages of a deletion may take. Unset and 0 are for
 // ever, but for the Node, whose default is 10 seconds.
 type MachineDeletionSpec struct {

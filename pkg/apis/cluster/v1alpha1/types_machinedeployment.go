@@ -53,8 +53,9 @@ type MachineDeploymentSpec struct {
 	// rollout says how machines are replaced.
 	// +optional
 	Rollout MachineDeploymentRolloutSpec `json:"rollout,omitempty,omitzero" protobuf:"bytes,3,opt,name=rollout"`
-	// selector says which machines count. It must match the labels of the template. Immutable.
-	// +required
+	// selector says which machines count. It must match the labels of the template. Unset, the
+	// server fills it, and gives the template its labels. Immutable.
+	// +optional
 	Selector metav1.LabelSelector `json:"selector,omitempty,omitzero" protobuf:"bytes,4,opt,name=selector"`
 	// template is what machines are made from.
 	// +required

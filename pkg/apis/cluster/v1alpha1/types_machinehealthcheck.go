@@ -55,6 +55,10 @@ type MachineHealthCheckSpec struct {
 	Remediation MachineHealthCheckRemediation `json:"remediation,omitempty,omitzero" protobuf:"bytes,4,opt,name=remediation"`
 }
 
+// DefaultNodeStartupTimeoutSeconds is how long a machine may take to have a Node when that is
+// not given (Cluster API's webhook).
+const DefaultNodeStartupTimeoutSeconds int32 = 600
+
 // MachineHealthCheckChecks say when a machine is not well.
 type MachineHealthCheckChecks struct {
 	// nodeStartupTimeoutSeconds is how long a machine may take to have a Node, in seconds; 0

@@ -49,8 +49,9 @@ type MachineSetSpec struct {
 	// the autoscaler.
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty" protobuf:"varint,2,opt,name=replicas"`
-	// selector says which machines count. It must match the labels of the template.
-	// +required
+	// selector says which machines count. It must match the labels of the template. Unset, the
+	// server fills it, and gives the template its labels.
+	// +optional
 	Selector metav1.LabelSelector `json:"selector,omitempty,omitzero" protobuf:"bytes,3,opt,name=selector"`
 	// template is what machines are made from.
 	// +required

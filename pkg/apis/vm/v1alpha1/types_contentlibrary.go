@@ -117,6 +117,9 @@ type ContentLibraryStatus struct {
 	// +patchMergeKey=type
 	// +patchStrategy=merge
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,5,rep,name=conditions"`
+	// observedGeneration is the generation of spec that this is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,6,opt,name=observedGeneration"`
 	// items is the number of items that vSphere has in it.
 	// +optional
 	Items int32 `json:"items,omitempty" protobuf:"varint,1,opt,name=items"`

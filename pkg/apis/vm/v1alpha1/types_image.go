@@ -127,6 +127,9 @@ type VirtualMachineImageStatus struct {
 	// +patchMergeKey=type
 	// +patchStrategy=merge
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,1,rep,name=conditions"`
+	// observedGeneration is the generation of spec that this is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,14,opt,name=observedGeneration"`
 	// type is OVF, VMTX, ISO or Template.
 	// +optional
 	Type ImageType `json:"type,omitempty" protobuf:"bytes,2,opt,name=type,casttype=ImageType"`

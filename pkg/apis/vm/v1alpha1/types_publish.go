@@ -88,6 +88,9 @@ type VirtualMachinePublishRequestStatus struct {
 	// +patchMergeKey=type
 	// +patchStrategy=merge
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,1,rep,name=conditions"`
+	// observedGeneration is the generation of spec that this is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,9,opt,name=observedGeneration"`
 	// attempts is how often it was begun.
 	// +optional
 	Attempts int32 `json:"attempts,omitempty" protobuf:"varint,2,opt,name=attempts"`

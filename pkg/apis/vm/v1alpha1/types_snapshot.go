@@ -85,6 +85,9 @@ type VirtualMachineSnapshotStatus struct {
 	// +patchMergeKey=type
 	// +patchStrategy=merge
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,1,rep,name=conditions"`
+	// observedGeneration is the generation of spec that this is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,11,opt,name=observedGeneration"`
 	// uniqueID is the managed object ID of the snapshot, for example snapshot-42.
 	// +optional
 	UniqueID string `json:"uniqueID,omitempty" protobuf:"bytes,2,opt,name=uniqueID"`

@@ -84,6 +84,9 @@ type VCenterStatus struct {
 	// +patchMergeKey=type
 	// +patchStrategy=merge
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,6,rep,name=conditions"`
+	// observedGeneration is the generation of spec that this is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,7,opt,name=observedGeneration"`
 	// version of the product, for example 8.0.3.
 	// +optional
 	Version string `json:"version,omitempty" protobuf:"bytes,1,opt,name=version"`

@@ -161,6 +161,9 @@ type ZoneStatus struct {
 	// +patchMergeKey=type
 	// +patchStrategy=merge
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,5,rep,name=conditions"`
+	// observedGeneration is the generation of spec that this is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,6,opt,name=observedGeneration"`
 	// capacity is what the hosts and datastores of the zone have.
 	// +optional
 	Capacity *ZoneResources `json:"capacity,omitempty" protobuf:"bytes,1,opt,name=capacity"`
