@@ -1293,7 +1293,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineDeploymentSpec(ref common.Reference
 					},
 					"selector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector says which machines count. It must match the labels of the template. Immutable.",
+							Description: "selector says which machines count. It must match the labels of the template. Unset, the server fills it, and gives the template its labels. Immutable.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
@@ -1341,7 +1341,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineDeploymentSpec(ref common.Reference
 						},
 					},
 				},
-				Required: []string{"clusterName", "selector", "template"},
+				Required: []string{"clusterName", "template"},
 			},
 		},
 		Dependencies: []string{
@@ -2380,7 +2380,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineSetSpec(ref common.ReferenceCallbac
 					},
 					"selector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector says which machines count. It must match the labels of the template.",
+							Description: "selector says which machines count. It must match the labels of the template. Unset, the server fills it, and gives the template its labels.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
@@ -2407,7 +2407,7 @@ func schema_pkg_apis_cluster_v1alpha1_MachineSetSpec(ref common.ReferenceCallbac
 						},
 					},
 				},
-				Required: []string{"clusterName", "selector", "template"},
+				Required: []string{"clusterName", "template"},
 			},
 		},
 		Dependencies: []string{
@@ -6204,6 +6204,13 @@ func schema_pkg_apis_vm_v1alpha1_ContentLibraryStatus(ref common.ReferenceCallba
 							},
 						},
 					},
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation of spec that this is about.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
 					"items": {
 						SchemaProps: spec.SchemaProps{
 							Description: "items is the number of items that vSphere has in it.",
@@ -8037,6 +8044,13 @@ func schema_pkg_apis_vm_v1alpha1_VCenterStatus(ref common.ReferenceCallback) com
 							},
 						},
 					},
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation of spec that this is about.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
 					"version": {
 						SchemaProps: spec.SchemaProps{
 							Description: "version of the product, for example 8.0.3.",
@@ -9819,6 +9833,13 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageCacheStatus(ref common.Refer
 							},
 						},
 					},
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation of spec that this is about.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
 					"locations": {
 						VendorExtensible: spec.VendorExtensible{
 							Extensions: spec.Extensions{
@@ -10078,6 +10099,13 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineImageStatus(ref common.ReferenceC
 									},
 								},
 							},
+						},
+					},
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation of spec that this is about.",
+							Type:        []string{"integer"},
+							Format:      "int64",
 						},
 					},
 					"type": {
@@ -11235,6 +11263,13 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachinePublishRequestStatus(ref common.R
 							},
 						},
 					},
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation of spec that this is about.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
 					"attempts": {
 						SchemaProps: spec.SchemaProps{
 							Description: "attempts is how often it was begun.",
@@ -11691,6 +11726,13 @@ func schema_pkg_apis_vm_v1alpha1_VirtualMachineSnapshotStatus(ref common.Referen
 									},
 								},
 							},
+						},
+					},
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation of spec that this is about.",
+							Type:        []string{"integer"},
+							Format:      "int64",
 						},
 					},
 					"uniqueID": {
@@ -13107,6 +13149,13 @@ func schema_pkg_apis_vm_v1alpha1_ZoneStatus(ref common.ReferenceCallback) common
 									},
 								},
 							},
+						},
+					},
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation of spec that this is about.",
+							Type:        []string{"integer"},
+							Format:      "int64",
 						},
 					},
 					"capacity": {

@@ -21,7 +21,8 @@ type MachineDeploymentSpecApplyConfiguration struct {
 	Replicas *int32 `json:"replicas,omitempty"`
 	// rollout says how machines are replaced.
 	Rollout *MachineDeploymentRolloutSpecApplyConfiguration `json:"rollout,omitempty"`
-	// selector says which machines count. It must match the labels of the template. Immutable.
+	// selector says which machines count. It must match the labels of the template. Unset, the
+	// server fills it, and gives the template its labels. Immutable.
 	Selector *v1.LabelSelectorApplyConfiguration `json:"selector,omitempty"`
 	// template is what machines are made from.
 	Template *MachineTemplateSpecApplyConfiguration `json:"template,omitempty"`

@@ -19,7 +19,8 @@ type MachineSetSpecApplyConfiguration struct {
 	// replicas is how many machines are wanted. Defaults to 1, or to the minimum for
 	// the autoscaler.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// selector says which machines count. It must match the labels of the template.
+	// selector says which machines count. It must match the labels of the template. Unset, the
+	// server fills it, and gives the template its labels.
 	Selector *v1.LabelSelectorApplyConfiguration `json:"selector,omitempty"`
 	// template is what machines are made from.
 	Template *MachineTemplateSpecApplyConfiguration `json:"template,omitempty"`

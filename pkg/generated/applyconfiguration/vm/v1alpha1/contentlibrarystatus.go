@@ -16,6 +16,8 @@ import (
 type ContentLibraryStatusApplyConfiguration struct {
 	// conditions are the observations in detail: Ready and Deleting.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// observedGeneration is the generation of spec that this is about.
+	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// items is the number of items that vSphere has in it.
 	Items *int32 `json:"items,omitempty"`
 	// images is the number of images that there are for it.
@@ -44,6 +46,14 @@ func (b *ContentLibraryStatusApplyConfiguration) WithConditions(values ...*v1.Co
 		}
 		b.Conditions = append(b.Conditions, *values[i])
 	}
+	return b
+}
+
+// WithObservedGeneration sets the ObservedGeneration field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ObservedGeneration field is set to the value of the last call.
+func (b *ContentLibraryStatusApplyConfiguration) WithObservedGeneration(value int64) *ContentLibraryStatusApplyConfiguration {
+	b.ObservedGeneration = &value
 	return b
 }
 

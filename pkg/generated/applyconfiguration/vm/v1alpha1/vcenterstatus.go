@@ -16,6 +16,8 @@ import (
 type VCenterStatusApplyConfiguration struct {
 	// conditions are the observations in detail: Ready, Connected and Deleting.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// observedGeneration is the generation of spec that this is about.
+	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// version of the product, for example 8.0.3.
 	Version *string `json:"version,omitempty"`
 	// apiVersion is that of its API, for example 8.0.3.0.
@@ -45,6 +47,14 @@ func (b *VCenterStatusApplyConfiguration) WithConditions(values ...*v1.Condition
 		}
 		b.Conditions = append(b.Conditions, *values[i])
 	}
+	return b
+}
+
+// WithObservedGeneration sets the ObservedGeneration field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ObservedGeneration field is set to the value of the last call.
+func (b *VCenterStatusApplyConfiguration) WithObservedGeneration(value int64) *VCenterStatusApplyConfiguration {
+	b.ObservedGeneration = &value
 	return b
 }
 

@@ -17,6 +17,8 @@ type VirtualMachineImageCacheStatusApplyConfiguration struct {
 	// conditions are the observations in detail: Ready, and before it ProviderReady,
 	// OVFReady and FilesReady.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// observedGeneration is the generation of spec that this is about.
+	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// locations are what is known of each place that has copies, or is to have them.
 	Locations []VirtualMachineImageCacheLocationStatusApplyConfiguration `json:"locations,omitempty"`
 }
@@ -37,6 +39,14 @@ func (b *VirtualMachineImageCacheStatusApplyConfiguration) WithConditions(values
 		}
 		b.Conditions = append(b.Conditions, *values[i])
 	}
+	return b
+}
+
+// WithObservedGeneration sets the ObservedGeneration field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ObservedGeneration field is set to the value of the last call.
+func (b *VirtualMachineImageCacheStatusApplyConfiguration) WithObservedGeneration(value int64) *VirtualMachineImageCacheStatusApplyConfiguration {
+	b.ObservedGeneration = &value
 	return b
 }
 

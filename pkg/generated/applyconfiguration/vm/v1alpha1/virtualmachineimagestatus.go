@@ -20,6 +20,8 @@ import (
 type VirtualMachineImageStatusApplyConfiguration struct {
 	// conditions are the observations in detail: Ready and OVFReady.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// observedGeneration is the generation of spec that this is about.
+	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// type is OVF, VMTX, ISO or Template.
 	Type *vmv1alpha1.ImageType `json:"type,omitempty"`
 	// contentVersion is the version of what status describes, as vSphere counts it: the
@@ -69,6 +71,14 @@ func (b *VirtualMachineImageStatusApplyConfiguration) WithConditions(values ...*
 		}
 		b.Conditions = append(b.Conditions, *values[i])
 	}
+	return b
+}
+
+// WithObservedGeneration sets the ObservedGeneration field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ObservedGeneration field is set to the value of the last call.
+func (b *VirtualMachineImageStatusApplyConfiguration) WithObservedGeneration(value int64) *VirtualMachineImageStatusApplyConfiguration {
+	b.ObservedGeneration = &value
 	return b
 }
 

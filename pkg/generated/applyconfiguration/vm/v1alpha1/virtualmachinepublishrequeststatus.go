@@ -18,6 +18,8 @@ type VirtualMachinePublishRequestStatusApplyConfiguration struct {
 	// conditions are the observations in detail: Complete, and before it SourceValid,
 	// TargetValid, Uploaded and ImageAvailable.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// observedGeneration is the generation of spec that this is about.
+	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// attempts is how often it was begun.
 	Attempts *int32 `json:"attempts,omitempty"`
 	// startTime is when the first was begun.
@@ -50,6 +52,14 @@ func (b *VirtualMachinePublishRequestStatusApplyConfiguration) WithConditions(va
 		}
 		b.Conditions = append(b.Conditions, *values[i])
 	}
+	return b
+}
+
+// WithObservedGeneration sets the ObservedGeneration field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ObservedGeneration field is set to the value of the last call.
+func (b *VirtualMachinePublishRequestStatusApplyConfiguration) WithObservedGeneration(value int64) *VirtualMachinePublishRequestStatusApplyConfiguration {
+	b.ObservedGeneration = &value
 	return b
 }
 

@@ -19,6 +19,8 @@ import (
 type VirtualMachineSnapshotStatusApplyConfiguration struct {
 	// conditions are Created and Ready.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// observedGeneration is the generation of spec that this is about.
+	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// uniqueID is the managed object ID of the snapshot, for example snapshot-42.
 	UniqueID *string `json:"uniqueID,omitempty"`
 	// creationTime is when vSphere made it.
@@ -57,6 +59,14 @@ func (b *VirtualMachineSnapshotStatusApplyConfiguration) WithConditions(values .
 		}
 		b.Conditions = append(b.Conditions, *values[i])
 	}
+	return b
+}
+
+// WithObservedGeneration sets the ObservedGeneration field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ObservedGeneration field is set to the value of the last call.
+func (b *VirtualMachineSnapshotStatusApplyConfiguration) WithObservedGeneration(value int64) *VirtualMachineSnapshotStatusApplyConfiguration {
+	b.ObservedGeneration = &value
 	return b
 }
 

@@ -16,6 +16,8 @@ import (
 type ZoneStatusApplyConfiguration struct {
 	// conditions are the observations in detail: Ready and Deleting.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// observedGeneration is the generation of spec that this is about.
+	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// capacity is what the hosts and datastores of the zone have.
 	Capacity *ZoneResourcesApplyConfiguration `json:"capacity,omitempty"`
 	// free is what is not in use of it.
@@ -42,6 +44,14 @@ func (b *ZoneStatusApplyConfiguration) WithConditions(values ...*v1.ConditionApp
 		}
 		b.Conditions = append(b.Conditions, *values[i])
 	}
+	return b
+}
+
+// WithObservedGeneration sets the ObservedGeneration field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ObservedGeneration field is set to the value of the last call.
+func (b *ZoneStatusApplyConfiguration) WithObservedGeneration(value int64) *ZoneStatusApplyConfiguration {
+	b.ObservedGeneration = &value
 	return b
 }
 
