@@ -136,8 +136,8 @@ func TestObjectsThatEarlierVersionsHaveStoredAreReadAsTheyWere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !bytes.Equal(data, again) {
-				t.Errorf("it is stored otherwise than it was: %d bytes, %d before. The version of before reads it: is all there?", len(again), len(data))
+			if err := adds(message(t, data).Raw, message(t, again).Raw); err != nil {
+				t.Errorf("it is stored otherwise than it was: %v. The version of before reads it: is all there?", err)
 			}
 		})
 	}
@@ -167,18 +167,13 @@ func TestFieldOfALaterVersionIsReadOverAndEndsWithTheNextWrite(t *testing.T) {
 // withField adds a field that no version has to the message of a stored object.
 func withField(t *testing.T, data []byte) []byte {
 	t.Helper()
-	prefix := []byte{'k', '8', 's', 0}
-	var unknown runtime.Unknown
-	if err := unknown.Unmarshal(bytes.TrimPrefix(data, prefix)); err != nil {
-		t.Fatal(err)
-	}
-	const number, text = 9999, 2 // the kind of a field whose length is said
-	value := "of a later version"
-	unknown.Raw = binary.AppendUvarint(binary.AppendUvarint(unknown.Raw, number<<3|text), uint64(len(value)))
-	unknown.Raw = append(unknown.Raw, value...)
-	message, err := unknown.Marshal()
+	const unknown = 9999
+	m, value := message(t, data), "of a later version"
+	m.Raw = binary.AppendUvarint(binary.AppendUvarint(m.Raw, unknown<<3|text), uint64(len(value)))
+	m.Raw = append(m.Raw, value...)
+	changed, err := m.Marshal()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(prefix, message...)
+	return append(bytes.Clone(prefix), changed...)
 }
