@@ -7,11 +7,9 @@
 package rest
 
 import (
-	"errors"
 	"maps"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -54,46 +52,28 @@ type Dependencies struct {
 	Admission admission.Interface
 }
 
-// storages are those of a group, by resource, and the first error of making them.
-type storages struct {
-	opts generic.RESTOptionsGetter
-	of   map[string]rest.Storage
-	err  error
-}
-
-// add makes the storages of a kind, and returns that of its objects.
-func add[T runtime.Object](s *storages, kind standard.Kind[T]) *standard.REST {
-	main, status, err := standard.NewREST(s.opts, scheme.Scheme, kind)
-	s.err = errors.Join(s.err, err)
-	s.of[kind.Plural.Resource] = main
-	if status != nil {
-		s.of[kind.Plural.Resource+"/status"] = status
-	}
-	return main
-}
-
 // NewAPIGroupInfo makes the storages of the group: first the kinds that stand alone,
 // then virtual machines, which refer to them. The readers read all of them.
 func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericapiserver.APIGroupInfo, *references.Readers, error) {
-	s := &storages{opts: opts, of: map[string]rest.Storage{}}
+	g := standard.NewGroup(opts)
 	readers := &references.Readers{
 		Instancetypes: d.Instancetypes, Host: d.Host, Decoder: instancetype.NewDecoder(),
-		Instances:     add(s, virtualmachineinstance.Kind()),
-		Classes:       add(s, virtualmachineclass.Kind()),
-		Images:        add(s, virtualmachineimage.Namespaced()),
-		ClusterImages: add(s, virtualmachineimage.Cluster()),
+		Instances:     standard.Add(g, virtualmachineinstance.Kind()),
+		Classes:       standard.Add(g, virtualmachineclass.Kind()),
+		Images:        standard.Add(g, virtualmachineimage.Namespaced()),
+		ClusterImages: standard.Add(g, virtualmachineimage.Cluster()),
 	}
-	add(s, vcenter.Kind())
-	add(s, zone.Kind())
-	add(s, contentlibrary.Kind())
-	add(s, virtualmachineimagecache.Kind())
-	add(s, virtualmachinepublishrequest.Kind())
-	add(s, virtualmachinegroup.Kind())
-	add(s, virtualmachinesnapshot.Kind())
-	add(s, virtualmachinetemplate.Kind())
-	add(s, slipwaycluster.Kind())
-	if s.err != nil {
-		return nil, nil, s.err
+	standard.Add(g, vcenter.Kind())
+	standard.Add(g, zone.Kind())
+	standard.Add(g, contentlibrary.Kind())
+	standard.Add(g, virtualmachineimagecache.Kind())
+	standard.Add(g, virtualmachinepublishrequest.Kind())
+	standard.Add(g, virtualmachinegroup.Kind())
+	standard.Add(g, virtualmachinesnapshot.Kind())
+	standard.Add(g, virtualmachinetemplate.Kind())
+	standard.Add(g, slipwaycluster.Kind())
+	if err := g.Err(); err != nil {
+		return nil, nil, err
 	}
 	cached := readers.Cached()
 	machines, err := storage.New(opts, storage.Dependencies{
@@ -103,7 +83,7 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 		return nil, nil, err
 	}
 	readers.Machines, cached.Machines = machines.VirtualMachine.REST, machines.VirtualMachine.REST
-	maps.Copy(s.of, map[string]rest.Storage{
+	maps.Copy(g.Storages, map[string]rest.Storage{
 		"virtualmachines":                      machines.VirtualMachine,
 		"virtualmachines/status":               machines.Status,
 		"virtualmachines/start":                machines.Start,
@@ -116,8 +96,6 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 		"virtualmachines/console":              machines.Console,
 		"virtualmachines/screenshot":           machines.Screenshot,
 	})
-	info := genericapiserver.NewDefaultAPIGroupInfo(vmv1alpha1.GroupName, scheme.Scheme, scheme.ParameterCodec, scheme.Codecs)
-	info.NegotiatedSerializer = scheme.Requests
-	info.VersionedResourcesStorageMap["v1alpha1"] = s.of
-	return &info, readers, nil
+	info, err := g.Info(vmv1alpha1.SchemeGroupVersion)
+	return info, readers, err
 }
