@@ -6,20 +6,12 @@ package contract
 import (
 	"fmt"
 	"maps"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-)
 
-// Annotations of an object that say what template it was made of.
-const (
-	ClonedFromName      = "cluster.x-k8s.io/cloned-from-name"
-	ClonedFromGroupKind = "cluster.x-k8s.io/cloned-from-groupkind"
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
-
-// templateSuffix is what the kind of a template has more than that of its objects.
-const templateSuffix = "Template"
 
 // Identity says what an object of a template is to be called, and what it is given besides what
 // the template gives it.
@@ -33,9 +25,9 @@ type Identity struct {
 // Clone makes an object of template, which it does not change. Of the metadata of the template's
 // objects labels and annotations are taken; those of n come before them.
 func Clone(template *object, n Identity) (*object, error) {
-	kind, isTemplate := strings.CutSuffix(template.GetKind(), templateSuffix)
-	if !isTemplate || kind == "" {
-		return nil, fmt.Errorf("%s %s/%s is no template: its kind does not end in %s", template.GetKind(), template.GetNamespace(), template.GetName(), templateSuffix)
+	kind := clusterv1alpha1.MadeKind(template.GetKind())
+	if kind == template.GetKind() || kind == "" {
+		return nil, fmt.Errorf("%s %s/%s is no template: its kind does not end in %s", template.GetKind(), template.GetNamespace(), template.GetName(), clusterv1alpha1.TemplateSuffix)
 	}
 	path := []string{"spec", "template"}
 	from, _, err := unstructured.NestedMap(template.Object, path...)
@@ -58,8 +50,8 @@ func Clone(template *object, n Identity) (*object, error) {
 	made.SetName(n.Name)
 	maps.Copy(labels, n.Labels)
 	maps.Copy(annotations, n.Annotations)
-	annotations[ClonedFromName] = template.GetName()
-	annotations[ClonedFromGroupKind] = template.GroupVersionKind().GroupKind().String()
+	annotations[clusterv1alpha1.TemplateClonedFromNameAnnotation] = template.GetName()
+	annotations[clusterv1alpha1.TemplateClonedFromGroupKindAnnotation] = template.GroupVersionKind().GroupKind().String()
 	if len(labels) > 0 {
 		made.SetLabels(labels)
 	}

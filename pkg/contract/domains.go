@@ -4,29 +4,21 @@
 package contract
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/slipway-dev/slipway/pkg/apis/bounds"
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
 // maxDomains bounds the failure domains of a cluster.
 const maxDomains = 100
 
-// Domain is a place that the machines of a cluster can be in and that can fail as a whole.
-type Domain struct {
-	Name string
-	// ControlPlane, if it is said, is true where machines of the control plane may be.
-	ControlPlane *bool
-	// Attributes are what the provider tells of it.
-	Attributes map[string]string
-}
-
 // FailureDomains are those that an infrastructure of a cluster offers, sorted by name: a list
 // by the contract of v1beta2, a map by that of v1beta1.
-func FailureDomains(o *object) ([]Domain, error) {
+func FailureDomains(o *object) ([]clusterv1alpha1.FailureDomain, error) {
 	path := []string{"status", "failureDomains"}
 	value, found, err := unstructured.NestedFieldNoCopy(o.Object, path...)
 	if err != nil {
@@ -60,7 +52,7 @@ func FailureDomains(o *object) ([]Domain, error) {
 			entries[name] = of
 		}
 	}
-	var all []Domain
+	var all []clusterv1alpha1.FailureDomain
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		d, err := domain(name, entries[name])
 		if err != nil {
@@ -71,11 +63,8 @@ func FailureDomains(o *object) ([]Domain, error) {
 	return all, nil
 }
 
-func domain(name string, from map[string]any) (Domain, error) {
-	d := Domain{Name: name}
-	if len(name) > maxText {
-		return d, fmt.Errorf("a name of %d characters is longer than %d", len(name), maxText)
-	}
+func domain(name string, from map[string]any) (clusterv1alpha1.FailureDomain, error) {
+	d := clusterv1alpha1.FailureDomain{Name: name}
 	if is, found, err := unstructured.NestedBool(from, "controlPlane"); err != nil {
 		return d, err
 	} else if found {
@@ -85,9 +74,7 @@ func domain(name string, from map[string]any) (Domain, error) {
 	if err != nil {
 		return d, err
 	}
-	if len(attributes) > maxDomains || len(strings.Join(slices.Collect(maps.Values(attributes)), "")) > maxDomains*maxText {
-		return d, fmt.Errorf("its attributes are too many or too long")
-	}
 	d.Attributes = attributes
-	return d, nil
+	// Our own API would refuse all of a status with one that it cannot have.
+	return d, bounds.Spec(&d, nil).ToAggregate()
 }

@@ -9,14 +9,20 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/slipway-dev/slipway/pkg/apis/bounds"
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
 type object = unstructured.Unstructured
 
-// Bounds of what is taken over from objects that others write.
+// Bounds of what is taken over from objects that others write: those of our own API, which
+// would refuse all that is written with what it cannot have.
 const (
-	maxAddresses  = 256
-	maxText       = 512
+	maxAddresses = 256
+	maxText      = 512
+	// maxName is the longest name of a failure domain, reason of a failure, or address.
+	maxName       = 256
 	maxConditions = 100
 )
 
@@ -44,81 +50,71 @@ func ExternallyManaged(o *object) (bool, error) {
 func Interruptible(o *object) (bool, error) { return boolean(o, "status", "interruptible") }
 
 // DataSecretName is the name of the Secret with the bootstrap data.
-func DataSecretName(o *object) (string, error) { return text(o, "status", "dataSecretName") }
+func DataSecretName(o *object) (string, error) { return text(o, maxText, "status", "dataSecretName") }
 
 // ProviderID is by what a Node is found.
-func ProviderID(o *object) (string, error) { return text(o, "spec", "providerID") }
+func ProviderID(o *object) (string, error) { return text(o, maxText, "spec", "providerID") }
 
 // FailureDomain is where the machine is.
-func FailureDomain(o *object) (string, error) { return text(o, "status", "failureDomain") }
+func FailureDomain(o *object) (string, error) { return text(o, maxName, "status", "failureDomain") }
 
 // OldFailureDomain is where the machine is by the contract of v1beta1, which has the provider
 // decide what the spec of the Machine says. It is honoured under v1beta2 too.
-func OldFailureDomain(o *object) (string, error) { return text(o, "spec", "failureDomain") }
+func OldFailureDomain(o *object) (string, error) { return text(o, maxName, "spec", "failureDomain") }
 
 // Failure are the reason and the message of a failure that the provider calls final.
 func Failure(o *object) (reason, message string, err error) {
-	if reason, err = text(o, "status", "failureReason"); err != nil {
+	if reason, err = text(o, maxName, "status", "failureReason"); err != nil {
 		return "", "", err
 	}
 	message, err = anyText(o, "status", "failureMessage")
 	return reason, message, err
 }
 
-// Address is one of a machine.
-type Address struct {
-	// Type is one of AddressTypes.
-	Type    string
-	Address string
+// addressTypes are the types of addresses that the contract has.
+var addressTypes = []clusterv1alpha1.MachineAddressType{
+	clusterv1alpha1.MachineHostName, clusterv1alpha1.MachineExternalIP, clusterv1alpha1.MachineInternalIP,
+	clusterv1alpha1.MachineExternalDNS, clusterv1alpha1.MachineInternalDNS,
 }
 
-// AddressTypes are the types of addresses that the contract has.
-var AddressTypes = []string{"Hostname", "ExternalIP", "InternalIP", "ExternalDNS", "InternalDNS"}
-
 // Addresses are those of a machine.
-func Addresses(o *object) ([]Address, error) {
+func Addresses(o *object) ([]clusterv1alpha1.MachineAddress, error) {
 	path := []string{"status", "addresses"}
 	list, err := objects(o, maxAddresses, path...)
 	if err != nil {
 		return nil, err
 	}
-	var all []Address
+	var all []clusterv1alpha1.MachineAddress
 	for i, entry := range list {
 		kind, _ := entry["type"].(string)
 		value, _ := entry["address"].(string)
-		if !slices.Contains(AddressTypes, kind) {
-			return nil, fault(o, path, "entry %d has type %.40q; allowed are %s", i, kind, strings.Join(AddressTypes, ", "))
+		if !slices.Contains(addressTypes, clusterv1alpha1.MachineAddressType(kind)) {
+			return nil, fault(o, path, "entry %d has type %.40q; allowed are %v", i, kind, addressTypes)
 		}
-		if value == "" || len(value) > maxText/2 {
-			return nil, fault(o, path, "entry %d has no address of at most %d characters", i, maxText/2)
+		if value == "" || len(value) > maxName {
+			return nil, fault(o, path, "entry %d has no address of at most %d characters", i, maxName)
 		}
-		all = append(all, Address{Type: kind, Address: value})
+		all = append(all, clusterv1alpha1.MachineAddress{Type: clusterv1alpha1.MachineAddressType(kind), Address: value})
 	}
 	return all, nil
 }
 
-// Endpoint is where the API of a cluster is reached.
-type Endpoint struct {
-	Host string
-	Port int32
-}
-
 // ControlPlaneEndpoint is what an infrastructure of a cluster, or a control plane, offers;
 // the zero value is none.
-func ControlPlaneEndpoint(o *object) (Endpoint, error) {
-	host, err := text(o, "spec", "controlPlaneEndpoint", "host")
+func ControlPlaneEndpoint(o *object) (clusterv1alpha1.APIEndpoint, error) {
+	host, err := text(o, maxText, "spec", "controlPlaneEndpoint", "host")
 	if err != nil {
-		return Endpoint{}, err
+		return clusterv1alpha1.APIEndpoint{}, err
 	}
 	path := []string{"spec", "controlPlaneEndpoint", "port"}
 	port, _, err := unstructured.NestedInt64(o.Object, path...)
 	if err != nil {
-		return Endpoint{}, fault(o, path, "%v", err)
+		return clusterv1alpha1.APIEndpoint{}, fault(o, path, "%v", err)
 	}
 	if port < 0 || port > 65535 {
-		return Endpoint{}, fault(o, path, "%d is no port", port)
+		return clusterv1alpha1.APIEndpoint{}, fault(o, path, "%d is no port", port)
 	}
-	return Endpoint{Host: host, Port: int32(port)}, nil
+	return clusterv1alpha1.APIEndpoint{Host: host, Port: int32(port)}, nil
 }
 
 // initialized is field of status.initialization, or old of status by the paths of v1beta1.
@@ -156,12 +152,18 @@ func boolean(o *object, path ...string) (bool, error) {
 }
 
 // text is a string that is taken over, and so bounded.
-func text(o *object, path ...string) (string, error) {
+func text(o *object, most int, path ...string) (string, error) {
 	value, err := anyText(o, path...)
-	if err == nil && len(value) > maxText {
-		return "", fault(o, path, "%d characters are more than %d", len(value), maxText)
+	if err != nil {
+		return "", err
 	}
-	return value, err
+	if len(value) > most {
+		return "", fault(o, path, "%d characters are more than %d", len(value), most)
+	}
+	if wrong := bounds.Text(value, false); wrong != "" {
+		return "", fault(o, path, "it %s", wrong)
+	}
+	return value, nil
 }
 
 func anyText(o *object, path ...string) (string, error) {

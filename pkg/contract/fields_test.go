@@ -4,6 +4,7 @@
 package contract
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
 func parse(t *testing.T, text string) *unstructured.Unstructured {
@@ -89,11 +92,11 @@ status:
 		t.Errorf("failure %q %q, error %v", reason, message, err)
 	}
 	addresses, err := Addresses(o)
-	if diff := cmp.Diff([]Address{{"InternalIP", "10.0.0.1"}, {"Hostname", "a"}}, addresses); diff != "" || err != nil {
+	if diff := cmp.Diff([]clusterv1alpha1.MachineAddress{{Type: "InternalIP", Address: "10.0.0.1"}, {Type: "Hostname", Address: "a"}}, addresses); diff != "" || err != nil {
 		t.Errorf("addresses, error %v (-want +got):\n%s", err, diff)
 	}
 	endpoint, err := ControlPlaneEndpoint(o)
-	if diff := cmp.Diff(Endpoint{"h", 6443}, endpoint); diff != "" || err != nil {
+	if diff := cmp.Diff(clusterv1alpha1.APIEndpoint{Host: "h", Port: 6443}, endpoint); diff != "" || err != nil {
 		t.Errorf("endpoint, error %v (-want +got):\n%s", err, diff)
 	}
 }
@@ -104,7 +107,7 @@ func TestFieldsThatAreNotThereAreEmpty(t *testing.T) {
 	addresses, err2 := Addresses(o)
 	endpoint, err3 := ControlPlaneEndpoint(o)
 	ready, err4 := Ready(o)
-	if provider != "" || addresses != nil || endpoint != (Endpoint{}) || ready != nil || err1 != nil || err2 != nil || err3 != nil || err4 != nil {
+	if provider != "" || addresses != nil || endpoint != (clusterv1alpha1.APIEndpoint{}) || ready != nil || err1 != nil || err2 != nil || err3 != nil || err4 != nil {
 		t.Errorf("got %q %v %v %v, errors %v %v %v %v", provider, addresses, endpoint, ready, err1, err2, err3, err4)
 	}
 }
@@ -135,8 +138,12 @@ func TestAWrongTypeIsAnErrorThatNamesThePath(t *testing.T) {
 		{"status.externalManagedControlPlane", "status: {externalManagedControlPlane: 0}", plain(ExternallyManaged)},
 		{"spec.providerID", "spec: {providerID: [a]}", str(ProviderID)},
 		{"spec.providerID", "spec: {providerID: " + strings.Repeat("x", maxText+1) + "}", str(ProviderID)},
+		{"status.failureDomain", "status: {failureDomain: " + strings.Repeat("x", maxName+1) + "}", str(FailureDomain)},
+		{"spec.failureDomain", "spec: {failureDomain: " + strings.Repeat("x", maxName+1) + "}", str(OldFailureDomain)},
+		{"status.failureDomain", `status: {failureDomain: "a\x1bb"}`, str(FailureDomain)},
 		{"status.dataSecretName", "status: {dataSecretName: true}", str(DataSecretName)},
 		{"status.failureReason", "status: {failureReason: true}", failure},
+		{"status.failureReason", "status: {failureReason: " + strings.Repeat("x", maxName+1) + "}", failure},
 		{"status.failureMessage", "status: {failureMessage: true}", failure},
 		{"status.addresses", "status: {addresses: x}", list},
 		{"status.addresses", "status: {addresses: [x]}", list},
@@ -154,6 +161,25 @@ func TestAWrongTypeIsAnErrorThatNamesThePath(t *testing.T) {
 		err := test.read(parse(t, test.text))
 		if err == nil || !strings.HasPrefix(err.Error(), test.path+" of ExampleMachine ns/a: ") {
 			t.Errorf("%.60s: error %v", test.text, err)
+		}
+	}
+}
+
+// One that our own conditions could not have would keep a whole status from being written.
+func TestAReasonThatIsNoWordIsSaidInTheMessage(t *testing.T) {
+	for reason, want := range map[string][2]string{
+		"Fine":                         {"Fine", "m"},
+		"not at all":                   {"", "not at all: m"},
+		"Ends:":                        {"", "Ends:: m"},
+		strings.Repeat("x", maxName):   {strings.Repeat("x", maxName), "m"},
+		strings.Repeat("x", maxName+1): {"", strings.Repeat("x", maxName+1) + ": m"},
+	} {
+		got, err := Ready(parse(t, fmt.Sprintf("status: {conditions: [{type: Ready, status: 'False', reason: %q, message: m}]}", reason)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Status != metav1.ConditionFalse || got.Reason != want[0] || got.Message != want[1] {
+			t.Errorf("%s: %s, reason %q, message %q, want %q and %q", reason, got.Status, got.Reason, got.Message, want[0], want[1])
 		}
 	}
 }

@@ -13,10 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
-)
 
-// clusterLabel is on every object of a cluster: who takes one over sets it.
-const clusterLabel = "cluster.x-k8s.io/cluster-name"
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+)
 
 // Objects reads objects of external kinds from one informer for each kind, which begins with
 // the first object of the kind that is read. It has those that carry the label of a cluster.
@@ -100,8 +99,9 @@ func (o *Objects) watch(k Kind) (cache.SharedIndexInformer, error) {
 	return informer, nil
 }
 
-// ofClusters leaves out what is of no cluster: of our virtual machines that may be most.
-func ofClusters(o *metav1.ListOptions) { o.LabelSelector = clusterLabel }
+// ofClusters leaves out what is of no cluster: of our virtual machines that may be most. The
+// label is on every object of a cluster: who takes one over sets it.
+func ofClusters(o *metav1.ListOptions) { o.LabelSelector = clusterv1alpha1.ClusterNameLabel }
 
 func withoutManagedFields(obj any) (any, error) {
 	if accessor, err := meta.Accessor(obj); err == nil {

@@ -18,6 +18,8 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
 var vms = schema.GroupVersionResource{Group: "vm.slipway.dev", Version: "v1alpha1", Resource: "virtualmachines"}
@@ -28,7 +30,7 @@ func vm(name string) *unstructured.Unstructured {
 	o.SetKind("VirtualMachine")
 	o.SetNamespace("ns")
 	o.SetName(name)
-	o.SetLabels(map[string]string{clusterLabel: "c"})
+	o.SetLabels(map[string]string{clusterv1alpha1.ClusterNameLabel: "c"})
 	return o
 }
 

@@ -10,11 +10,13 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // Ready is the condition Ready of an object, nil if it has none. Conditions of Cluster API's
 // v1beta2 come first where an object has both; reason and message may be empty in those of
-// the older shape.
+// the older shape. A reason that conditions of our own cannot have is said in the message.
 func Ready(o *object) (*metav1.Condition, error) {
 	path := []string{"status", "v1beta2", "conditions"}
 	if _, found, err := unstructured.NestedFieldNoCopy(o.Object, path...); err != nil || !found {
@@ -33,6 +35,12 @@ func Ready(o *object) (*metav1.Condition, error) {
 		return nil, fault(o, path, "Ready: %v", err)
 	}
 	return c, nil
+}
+
+// isReason is true for a reason that our own API takes, and for none.
+func isReason(reason string) bool {
+	c := metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse, Reason: reason, LastTransitionTime: metav1.Now()}
+	return reason == "" || len(reason) <= maxName && len(validation.ValidateCondition(c, field.NewPath("status"))) == 0
 }
 
 func condition(from map[string]any) (*metav1.Condition, error) {
@@ -55,6 +63,9 @@ func condition(from map[string]any) (*metav1.Condition, error) {
 	c.Status = metav1.ConditionStatus(status)
 	if !slices.Contains([]metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown}, c.Status) {
 		return nil, fmt.Errorf("status is %.40q, not True, False or Unknown", status)
+	}
+	if !isReason(c.Reason) {
+		c.Reason, c.Message = "", c.Reason+": "+c.Message
 	}
 	if at != "" {
 		t, err := time.Parse(time.RFC3339, at)

@@ -94,7 +94,7 @@ type right struct {
 
 // rights are those that the user needs to name it.
 func (r reference) rights() []right {
-	made := schema.GroupKind{Group: r.kind.Group, Kind: strings.TrimSuffix(r.kind.Kind, "Template")}
+	made := schema.GroupKind{Group: r.kind.Group, Kind: clusterv1alpha1.MadeKind(r.kind.Kind)}
 	switch r.use {
 	case owns:
 		return []right{{"update", r.kind, r.name}, {"delete", r.kind, r.name}}

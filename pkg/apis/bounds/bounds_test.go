@@ -125,3 +125,18 @@ func TestS4QuantitiesOfAnySizeAreRefusedAtOnce(t *testing.T) {
 		}
 	}
 }
+
+func TestCleanTextIsKeptAndOtherTextBecomesOne(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "Photon OS 5 – é": "Photon OS 5 – é", "a\x1b[2Jb\n\u202ec": "a[2Jbc", "a\xffb\ufffd": "ab",
+		strings.Repeat("é", MaxText): strings.Repeat("é", MaxText/2), "1" + strings.Repeat("é", MaxText): "1" + strings.Repeat("é", MaxText/2-1),
+	} {
+		got := Clean(text)
+		if got != want {
+			t.Errorf("%.40q is %.40q of %d bytes, want %.40q of %d", text, got, len(got), want, len(want))
+		}
+		if errs := Spec(got, field.NewPath("text")); len(errs) > 0 {
+			t.Errorf("%.40q is refused: %v", got, errs)
+		}
+	}
+}

@@ -5,6 +5,7 @@ package bounds
 
 import (
 	"fmt"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -23,6 +24,21 @@ func Text(text string, lines bool) string {
 		return fmt.Sprintf("must not have control characters or characters that change the direction of text: there is %U at byte %d", r, at)
 	}
 	return ""
+}
+
+// Clean is text as one that the table does not name can have it: without the characters that no
+// text has, and cut to MaxText bytes.
+func Clean(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if printable(r) {
+			return r
+		}
+		return -1
+	}, text)
+	if len(text) > MaxText {
+		text = strings.ToValidUTF8(text[:MaxText], "")
+	}
+	return text
 }
 
 // printable is false for what XML 1.0 cannot carry (its production Char), for what

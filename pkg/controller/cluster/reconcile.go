@@ -183,7 +183,7 @@ func (p *pass) endpoint(ctx context.Context) error {
 		if told.Host == "" || told.Port == 0 {
 			continue
 		}
-		p.cluster.Spec.ControlPlaneEndpoint = clusterv1alpha1.APIEndpoint{Host: told.Host, Port: told.Port}
+		p.cluster.Spec.ControlPlaneEndpoint = told
 		return p.update(ctx)
 	}
 	return nil

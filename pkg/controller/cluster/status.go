@@ -90,7 +90,7 @@ func initialized(c *cluster, f *facts) error {
 			return err
 		}
 		if ptr.Deref(reached.InfrastructureProvisioned, false) {
-			c.Status.FailureDomains = domainsOf(domains)
+			c.Status.FailureDomains = domains
 		}
 	}
 	switch p := &f.controlPlane; {
@@ -108,14 +108,6 @@ func initialized(c *cluster, f *facts) error {
 		}
 	}
 	return nil
-}
-
-func domainsOf(all []contract.Domain) []clusterv1alpha1.FailureDomain {
-	var out []clusterv1alpha1.FailureDomain
-	for _, d := range all {
-		out = append(out, clusterv1alpha1.FailureDomain{Name: d.Name, ControlPlane: d.ControlPlane, Attributes: d.Attributes})
-	}
-	return out
 }
 
 // infrastructureReady is the Ready of the infrastructure, or what can be said without it.

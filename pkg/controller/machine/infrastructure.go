@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/contract"
 )
 
@@ -81,10 +80,7 @@ func (s *scope) copyInfrastructure(e *external) error {
 	yes := true
 	m.Spec.ProviderID, m.Status.Initialization.InfrastructureProvisioned = provider, &yes
 	if addresses != nil {
-		m.Status.Addresses = make([]clusterv1alpha1.MachineAddress, len(addresses))
-		for i, a := range addresses {
-			m.Status.Addresses[i] = clusterv1alpha1.MachineAddress{Type: clusterv1alpha1.MachineAddressType(a.Type), Address: a.Address}
-		}
+		m.Status.Addresses = addresses
 	}
 	if old != "" {
 		m.Spec.FailureDomain = old

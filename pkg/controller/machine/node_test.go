@@ -5,6 +5,7 @@ package machine
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/slipway-dev/slipway/pkg/apis/bounds"
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/workload"
 )
@@ -99,6 +101,21 @@ func TestTheNodeGetsWhatItIsToHaveOnce(t *testing.T) {
 	}
 	if got := w.happened(); len(got) != 0 {
 		t.Errorf("events %v though nothing changed", got)
+	}
+}
+
+// The server refuses a status with such a text, and with it all else that the Machine has to say.
+func TestWhatANodeSaysOfItselfIsTakenAsFarAsAStatusCanHaveIt(t *testing.T) {
+	n := newNode()
+	n.Status.NodeInfo = corev1.NodeSystemInfo{OSImage: "Photon\x1b[2J OS", KernelVersion: strings.Repeat("6é", bounds.MaxText), KubeletVersion: "v1.36.3"}
+	w := newWorld(t, newMachine(), newCluster(), infraThere(), n)
+	w.pass()
+	is := w.machine().Status.NodeInfo
+	if errs := bounds.Spec(is, nil); len(errs) > 0 {
+		t.Errorf("the server refuses %v", errs)
+	}
+	if is.OSImage != "Photon[2J OS" || is.KubeletVersion != "v1.36.3" || !strings.HasPrefix(is.KernelVersion, "6é6é") {
+		t.Errorf("the Machine has %+v", is)
 	}
 }
 

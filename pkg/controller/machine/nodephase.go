@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/slipway-dev/slipway/pkg/apis/bounds"
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/contract"
 	"github.com/slipway-dev/slipway/pkg/controller/machine/node"
@@ -80,11 +81,14 @@ func (s *scope) withoutNode() error {
 	return nil
 }
 
+// nodeInfo is what a Node says of itself, as a status can have it: one text that it cannot have
+// would keep all of the status from being written.
 func nodeInfo(i *corev1.NodeSystemInfo) *clusterv1alpha1.NodeSystemInfo {
 	return &clusterv1alpha1.NodeSystemInfo{
-		MachineID: i.MachineID, SystemUUID: i.SystemUUID, BootID: i.BootID, KernelVersion: i.KernelVersion, OSImage: i.OSImage,
-		ContainerRuntimeVersion: i.ContainerRuntimeVersion, KubeletVersion: i.KubeletVersion,
-		OperatingSystem: i.OperatingSystem, Architecture: i.Architecture,
+		MachineID: bounds.Clean(i.MachineID), SystemUUID: bounds.Clean(i.SystemUUID), BootID: bounds.Clean(i.BootID),
+		KernelVersion: bounds.Clean(i.KernelVersion), OSImage: bounds.Clean(i.OSImage),
+		ContainerRuntimeVersion: bounds.Clean(i.ContainerRuntimeVersion), KubeletVersion: bounds.Clean(i.KubeletVersion),
+		OperatingSystem: bounds.Clean(i.OperatingSystem), Architecture: bounds.Clean(i.Architecture),
 	}
 }
 

@@ -6,7 +6,6 @@ package machinehealthcheck
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,13 +16,10 @@ import (
 	"github.com/slipway-dev/slipway/pkg/contract"
 )
 
-// templateSuffix is what the kind of a template has more than that of its objects.
-const templateSuffix = "Template"
-
 // requests are where those for remediation are.
 func (p *pass) requests(ctx context.Context) (dynamic.ResourceInterface, contract.Kind, error) {
 	ref := p.check.Spec.Remediation.TemplateRef
-	kind, err := p.external.Resolve(ctx, groupOf(ref.APIVersion), strings.TrimSuffix(ref.Kind, templateSuffix))
+	kind, err := p.external.Resolve(ctx, groupOf(ref.APIVersion), clusterv1alpha1.MadeKind(ref.Kind))
 	if err != nil {
 		return nil, kind, fmt.Errorf("resolving the requests of %s: %w", ref.Kind, err)
 	}

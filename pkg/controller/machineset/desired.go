@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,14 +18,9 @@ import (
 const (
 	setKind     = "MachineSet"
 	machineKind = "Machine"
-	// templateSuffix is what the kind of a template has more than that of its objects.
-	templateSuffix = "Template"
 	// FromSetAnnotation of a Machine lists the labels and annotations that came from its set,
 	// so that what leaves the template leaves the Machine, and nothing else does.
 	FromSetAnnotation = "cluster.slipway.dev/from-machine-set"
-	// defaultNodeDeletionTimeout is that of a Machine whose template does not say, in seconds,
-	// as the API has it.
-	defaultNodeDeletionTimeout = 10
 )
 
 // fromSet is the value of FromSetAnnotation.
@@ -65,7 +59,7 @@ func refOf(template clusterv1alpha1.ContractVersionedObjectReference, name strin
 	if !template.IsDefined() {
 		return template
 	}
-	template.Kind, template.Name = strings.TrimSuffix(template.Kind, templateSuffix), name
+	template.Kind, template.Name = clusterv1alpha1.MadeKind(template.Kind), name
 	return template
 }
 
@@ -80,7 +74,7 @@ func propagate(s *set, m *machine) bool {
 	m.Spec.Taints = slices.Clone(from.Taints)
 	m.Spec.Deletion = *from.Deletion.DeepCopy()
 	if m.Spec.Deletion.NodeDeletionTimeoutSeconds == nil {
-		m.Spec.Deletion.NodeDeletionTimeoutSeconds = ptr.To[int32](defaultNodeDeletionTimeout)
+		m.Spec.Deletion.NodeDeletionTimeoutSeconds = ptr.To(clusterv1alpha1.DefaultNodeDeletionTimeoutSeconds) // as the API has it
 	}
 	if m.DeletionTimestamp == nil {
 		propagateMetadata(s, m)

@@ -6,7 +6,6 @@ package members
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,23 +29,18 @@ func Outdated(is, wanted *clusterv1alpha1.MachineTemplateSpec) []string {
 	switch {
 	case equality.Semantic.DeepEqual(a.Bootstrap, b.Bootstrap):
 	case a.Bootstrap.ConfigRef.IsDefined():
-		why = append(why, made(a.Bootstrap.ConfigRef)+" is not up-to-date")
+		why = append(why, clusterv1alpha1.MadeKind(a.Bootstrap.ConfigRef.Kind)+" is not up-to-date")
 	default:
 		why = append(why, fmt.Sprintf("spec.bootstrap.dataSecretName %s, %s required",
 			ptr.Deref(a.Bootstrap.DataSecretName, "nil"), ptr.Deref(b.Bootstrap.DataSecretName, "nil")))
 	}
 	if a.InfrastructureRef != b.InfrastructureRef {
-		why = append(why, made(a.InfrastructureRef)+" is not up-to-date")
+		why = append(why, clusterv1alpha1.MadeKind(a.InfrastructureRef.Kind)+" is not up-to-date")
 	}
 	if a.FailureDomain != b.FailureDomain {
 		why = append(why, fmt.Sprintf("Failure domain %s, %s required", a.FailureDomain, b.FailureDomain))
 	}
 	return why
-}
-
-// made is the kind of what a template of a kind makes.
-func made(ref clusterv1alpha1.ContractVersionedObjectReference) string {
-	return strings.TrimSuffix(ref.Kind, "Template")
 }
 
 // rolled is what of a template cannot be changed in place.

@@ -15,10 +15,6 @@ import (
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 )
 
-// templateSuffix is what the kinds of templates end in; what is made of one has its kind
-// without it (Cluster API, contracts of providers).
-const templateSuffix = "Template"
-
 // maxKind is the longest name of a kind (Cluster API's v1beta2).
 const maxKind = 63
 
@@ -51,8 +47,8 @@ func validateKind(kind string, ofTemplate bool, path *field.Path) field.ErrorLis
 		return field.ErrorList{field.TooLong(path, kind, maxKind)}
 	case !kindFormat.MatchString(kind):
 		return field.ErrorList{field.Invalid(path, kind, "must be letters, digits and -, begin with a letter and not end with -")}
-	case ofTemplate && (!strings.HasSuffix(kind, templateSuffix) || kind == templateSuffix):
-		return field.ErrorList{field.Invalid(path, kind, "must be the kind of a template, which ends in "+templateSuffix+", for example VirtualMachineTemplate")}
+	case ofTemplate && (!strings.HasSuffix(kind, clusterv1alpha1.TemplateSuffix) || kind == clusterv1alpha1.TemplateSuffix):
+		return field.ErrorList{field.Invalid(path, kind, "must be the kind of a template, which ends in "+clusterv1alpha1.TemplateSuffix+", for example VirtualMachineTemplate")}
 	}
 	return nil
 }

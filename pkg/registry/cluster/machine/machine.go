@@ -18,10 +18,6 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/standard"
 )
 
-// nodeDeletionSeconds is how long the Node may take to be deleted when that is not given
-// (Cluster API's webhook).
-const nodeDeletionSeconds = 10
-
 // Kind describes machines.
 func Kind() standard.Kind[*clusterv1alpha1.Machine] {
 	type machine = *clusterv1alpha1.Machine
@@ -59,5 +55,5 @@ func Kind() standard.Kind[*clusterv1alpha1.Machine] {
 func fill(m *clusterv1alpha1.Machine) {
 	filling.Cluster(&m.ObjectMeta, m.Spec.ClusterName)
 	filling.Version(&m.Spec.Version)
-	filling.Number(&m.Spec.Deletion.NodeDeletionTimeoutSeconds, nodeDeletionSeconds)
+	filling.Number(&m.Spec.Deletion.NodeDeletionTimeoutSeconds, clusterv1alpha1.DefaultNodeDeletionTimeoutSeconds)
 }

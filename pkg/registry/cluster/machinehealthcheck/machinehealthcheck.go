@@ -14,17 +14,13 @@ import (
 	"github.com/slipway-dev/slipway/pkg/registry/table"
 )
 
-// startupSeconds is how long a machine may take to have a Node when that is not given (Cluster
-// API's webhook).
-const startupSeconds = 600
-
 // Kind describes health checks of machines.
 func Kind() standard.Kind[*clusterv1alpha1.MachineHealthCheck] {
 	type check = *clusterv1alpha1.MachineHealthCheck
 	type column = table.Column[check]
 	fill := func(c check) {
 		filling.Cluster(&c.ObjectMeta, c.Spec.ClusterName)
-		filling.Number(&c.Spec.Checks.NodeStartupTimeoutSeconds, startupSeconds)
+		filling.Number(&c.Spec.Checks.NodeStartupTimeoutSeconds, clusterv1alpha1.DefaultNodeStartupTimeoutSeconds)
 	}
 	return standard.Kind[check]{
 		Plural:     clusterv1alpha1.Resource("machinehealthchecks"),
