@@ -6,6 +6,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/tools/cache"
@@ -34,6 +35,11 @@ func (l Loop[K]) Queue() priorityqueue.Snapshotter { return l.Keys }
 // Collectors expose what queue and loop count.
 func (l Loop[K]) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{exposition.Collector(l.Keys), l.controller.Collector()}
+}
+
+// Look has a key looked at after a time, for something that happened elsewhere.
+func (l Loop[K]) Look(key K, after time.Duration) {
+	l.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: PriorityDefaultGeneric, After: after}, key)
 }
 
 // Run reconciles as Controller does.

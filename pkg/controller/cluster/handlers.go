@@ -15,7 +15,6 @@ import (
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
-	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
 )
 
 const (
@@ -46,10 +45,6 @@ func clusterOf(obj any) (types.NamespacedName, bool) {
 	return types.NamespacedName{}, false
 }
 
-func (c *Controller) look(key types.NamespacedName, after time.Duration) {
-	c.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: controller.PriorityDefaultGeneric, After: after}, key)
-}
-
 // clusterChanged queues a Cluster of which more changed than its status, which is written
 // here.
 func (c *Controller) clusterChanged(was, now *cluster) {
@@ -58,7 +53,7 @@ func (c *Controller) clusterChanged(was, now *cluster) {
 	}
 	if was == nil || was.UID != now.UID || was.Generation != now.Generation || was.DeletionTimestamp == nil && now.DeletionTimestamp != nil ||
 		!equality.Semantic.DeepEqual(was.Annotations, now.Annotations) || !equality.Semantic.DeepEqual(was.Finalizers, now.Finalizers) {
-		c.look(controller.KeyOf(now), 0)
+		c.Look(controller.KeyOf(now), 0)
 	}
 }
 
@@ -74,7 +69,7 @@ func (c *Controller) memberHandler() cache.ResourceEventHandler {
 		}
 		found, err := c.reconcile.clusters.Get(in)
 		if err == nil && found != nil && found.DeletionTimestamp != nil {
-			c.look(in, settle)
+			c.Look(in, settle)
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{AddFunc: wake, DeleteFunc: wake}
@@ -89,7 +84,7 @@ func (c *Controller) externalChanged(was, now *unstructured.Unstructured) {
 		}
 		for _, ref := range o.GetOwnerReferences() {
 			if ref.Kind == clusterKind && strings.HasPrefix(ref.APIVersion, clusterv1alpha1.GroupName+"/") {
-				c.look(types.NamespacedName{Namespace: o.GetNamespace(), Name: ref.Name}, 0)
+				c.Look(types.NamespacedName{Namespace: o.GetNamespace(), Name: ref.Name}, 0)
 			}
 		}
 		if now == nil || was == nil {
@@ -113,13 +108,13 @@ func (c *Controller) referring(o metav1.Object) {
 	for _, obj := range c.clusters.GetIndexer().List() {
 		in, ok := obj.(*cluster)
 		if ok && in.Namespace == o.GetNamespace() && (in.Spec.InfrastructureRef.Name == o.GetName() || in.Spec.ControlPlaneRef.Name == o.GetName()) {
-			c.look(controller.KeyOf(in), 0)
+			c.Look(controller.KeyOf(in), 0)
 		}
 	}
 }
 
 func (c *Controller) connectionChanged(in types.NamespacedName) {
 	if found, err := c.reconcile.clusters.Get(in); err == nil && found != nil {
-		c.look(in, 0)
+		c.Look(in, 0)
 	}
 }

@@ -4,11 +4,15 @@
 package clusterapi
 
 import (
+	"errors"
+	"fmt"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
 // Group is that of Cluster API's kinds, in the host cluster; that of ours is
@@ -53,6 +57,23 @@ type Cluster struct {
 	Host string
 	Port int32
 }
+
+// PausedBy says by what infrastructure is paused that belongs to a Cluster, which is nil as long
+// as it is not known; empty for nothing. Any value of an annotation counts.
+func PausedBy(infrastructure metav1.Object, c *Cluster) string {
+	for _, annotation := range []string{vmv1alpha1.AnnotationPaused, clusterv1alpha1.PausedAnnotation} {
+		if _, ok := infrastructure.GetAnnotations()[annotation]; ok {
+			return "by annotation " + annotation
+		}
+	}
+	if c != nil && c.Paused {
+		return fmt.Sprintf("by spec.paused of Cluster %q", c.Name)
+	}
+	return ""
+}
+
+// Unread is true for an error of Reader after which it is not known what there is.
+func Unread(err error) bool { return err != nil && !errors.Is(err, ErrNotServed) }
 
 // Reference names an object of the same namespace.
 type Reference struct {

@@ -14,7 +14,6 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
-	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/pkg/provider"
@@ -105,7 +104,7 @@ func (c *Controller) Run(ctx context.Context) error {
 }
 
 func (c *Controller) look(name string, after time.Duration) {
-	c.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: controller.PriorityDefaultGeneric, After: after}, types.NamespacedName{Name: name})
+	c.Look(types.NamespacedName{Name: name}, after)
 }
 
 // changed handles the events of ContentLibraries. What only status says was written here.

@@ -7,13 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/slipway-dev/slipway/pkg/controller"
-	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	itlisters "github.com/slipway-dev/slipway/pkg/generated/listers/instancetype/v1alpha1"
@@ -85,8 +83,4 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	c.loop.Run(ctx)
 	return nil
-}
-
-func (c *Controller) look(key types.NamespacedName, after time.Duration) {
-	c.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: controller.PriorityDefaultGeneric, After: after}, key)
 }

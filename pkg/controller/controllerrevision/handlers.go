@@ -59,7 +59,7 @@ func (c *Controller) users() cache.ResourceEventHandler {
 			now := namedKeys(obj)
 			for _, key := range namedKeys(old) {
 				if !slices.Contains(now, key) {
-					c.look(key, 0)
+					c.Look(key, 0)
 				}
 			}
 			c.captured(old, obj)
@@ -70,7 +70,7 @@ func (c *Controller) users() cache.ResourceEventHandler {
 				return
 			}
 			for _, key := range namedKeys(gone) {
-				c.look(key, 0)
+				c.Look(key, 0)
 			}
 		},
 	}
@@ -88,7 +88,7 @@ func (c *Controller) captured(oldObj, obj any) {
 		return
 	}
 	_ = cache.ListAllByNamespace(c.revisions.GetIndexer(), vm.Namespace, labels.Everything(), func(o any) {
-		c.look(controller.KeyOf(o.(*itv1alpha1.ControllerRevision)), 0)
+		c.Look(controller.KeyOf(o.(*itv1alpha1.ControllerRevision)), 0)
 	})
 }
 
@@ -98,10 +98,10 @@ func (c *Controller) made() cache.ResourceEventHandler {
 		AddFunc: func(obj any, isInInitialList bool) {
 			key := controller.KeyOf(obj.(*itv1alpha1.ControllerRevision))
 			if isInInitialList {
-				c.look(key, 0)
+				c.Look(key, 0)
 				return
 			}
-			c.look(key, lookAgainDelay)
+			c.Look(key, lookAgainDelay)
 		},
 	}
 }

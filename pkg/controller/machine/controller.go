@@ -123,7 +123,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		controller.Source{Informer: v1.Clusters().Informer(), Handler: c.clusterHandler()},
 		controller.Source{Informer: v1.MachineSets().Informer(), Handler: c.setHandler()},
 		controller.Source{Informer: v1.MachineDeployments().Informer(), Handler: c.deploymentHandler()},
-		controller.Source{Informer: v1.MachineDrainRules().Informer(), Handler: handle(func(_, _ *clusterv1alpha1.MachineDrainRule) {})},
+		controller.Source{Informer: v1.MachineDrainRules().Informer(), Handler: controller.Changes(false, func(_, _ *clusterv1alpha1.MachineDrainRule) {})},
 	)
 	if err != nil {
 		return err

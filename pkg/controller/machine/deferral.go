@@ -8,7 +8,10 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-dev/slipway/pkg/controller/members"
 )
 
 // deferrals know which Machines are not looked at before a time, whatever happens to their
@@ -36,7 +39,8 @@ type asked struct {
 func askedOf(m *machine, c *cluster) asked {
 	return asked{
 		uid: m.UID, generation: m.Generation, annotations: m.Annotations, deleting: m.DeletionTimestamp != nil,
-		clusterDeleting: c == nil || c.DeletionTimestamp != nil, paused: isPaused(c, m),
+		clusterDeleting: c == nil || c.DeletionTimestamp != nil,
+		paused:          members.Paused(c, m, machineKind).Status == metav1.ConditionTrue,
 	}
 }
 

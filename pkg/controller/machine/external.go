@@ -17,6 +17,7 @@ import (
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/contract"
+	"github.com/slipway-dev/slipway/pkg/controller/members"
 )
 
 // Objects reads objects of kinds that are not ours.
@@ -149,7 +150,7 @@ func (s *scope) fail(reason, message string) {
 	if reason == "" && message == "" {
 		return
 	}
-	old := oldStatus(s.machine)
+	old := members.Deprecated(&s.machine.Status.Deprecated)
 	if reason != "" {
 		old.FailureReason = &reason
 	}

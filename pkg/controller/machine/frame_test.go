@@ -48,12 +48,16 @@ func TestTheClusterOwnsAMachineThatNothingElseMade(t *testing.T) {
 	controlled := func(m *machine) {
 		m.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.org/v1", Kind: "Other", Name: "o", UID: "o", Controller: pointer(true)}}
 	}
+	ofBefore := func(m *machine) { // as after a restore: the garbage collector deletes what only that owns
+		m.OwnerReferences = []metav1.OwnerReference{{APIVersion: "cluster.slipway.dev/v1alpha1", Kind: "Cluster", Name: "c", UID: "before"}}
+	}
 	label := func(key string) func(*machine) { return func(m *machine) { m.Labels[key] = "x" } }
 	tests := map[string]struct {
 		change func(*machine)
 		want   bool
 	}{
 		"stands alone":           {func(*machine) {}, true},
+		"of a Cluster of before": {ofBefore, true},
 		"controlled":             {controlled, false},
 		"made by a set":          {label(clusterv1alpha1.MachineSetNameLabel), false},
 		"made by a pool":         {label(clusterv1alpha1.MachinePoolNameLabel), false},
@@ -173,12 +177,12 @@ func TestPausingAndResumingAClusterQueuesItsMachinesAtOnce(t *testing.T) {
 	w := newWorld(t, newMachine(), newMachine(named("n2")), newMachine(named("elsewhere"), func(m *machine) { m.Spec.ClusterName = "other" }), newCluster())
 	paused := newCluster(func(c *cluster) { c.Spec.Paused = pointer(true) })
 	for _, change := range [][2]*cluster{{newCluster(), paused}, {paused, newCluster()}} {
-		w.c.clusterHandler().OnUpdate(change[0], change[1])
+		updates(w.c.clusterHandler(), change[0], change[1])
 		if diff := cmp.Diff([]string{"m", "n2"}, w.queued()); diff != "" {
 			t.Errorf("queued (-want +got):\n%s", diff)
 		}
 	}
-	w.c.clusterHandler().OnUpdate(newCluster(), newCluster(func(c *cluster) { c.Status.Phase = clusterv1alpha1.ClusterPhaseProvisioned }))
+	updates(w.c.clusterHandler(), newCluster(), newCluster(func(c *cluster) { c.Status.Phase = clusterv1alpha1.ClusterPhaseProvisioned }))
 	if got := w.queued(); len(got) != 0 {
 		t.Errorf("queued %v for what no Machine looks at", got)
 	}

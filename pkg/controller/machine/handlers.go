@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
@@ -52,38 +53,19 @@ func (c *Controller) OnNode(key types.NamespacedName, node *corev1.Node) {
 	}
 }
 
-// handle makes a handler of the events of a kind: look is called with what changed, both nil for none. The
-// initial list is left out: every Machine is queued by its own.
-func handle[T controller.Object](look func(old, now T)) cache.ResourceEventHandler {
+// either is a, or b where there is no a.
+func either[T controller.Object](a, b T) T {
 	var none T
-	return cache.ResourceEventHandlerDetailedFuncs{
-		AddFunc: func(obj any, isInInitialList bool) {
-			if !isInInitialList {
-				look(none, obj.(T))
-			}
-		},
-		UpdateFunc: func(old, obj any) { look(old.(T), obj.(T)) },
-		DeleteFunc: func(obj any) {
-			if gone, ok := controller.WithoutTombstone[T](obj); ok {
-				look(gone, none)
-			}
-		},
+	if a == none {
+		return b
 	}
-}
-
-// either is old, or now where there is no old.
-func either[T controller.Object](old, now T) T {
-	var none T
-	if old == none {
-		return now
-	}
-	return old
+	return a
 }
 
 // clusterHandler queues the Machines of a Cluster when something of it changed that they look
 // at; that it is paused or goes on is such a thing.
 func (c *Controller) clusterHandler() cache.ResourceEventHandler {
-	return handle(func(old, now *cluster) {
+	return controller.Changes(false, func(old, now *cluster) {
 		if old == nil || now == nil || shows(old) != shows(now) || !equality.Semantic.DeepEqual(old.Labels, now.Labels) {
 			c.OnCluster(controller.KeyOf(either(old, now)))
 		}
@@ -102,7 +84,7 @@ func shows(c *cluster) [5]any {
 // setHandler queues the Machines of a MachineSet when its template, its place among those of
 // its MachineDeployment, or it itself came, changed or went.
 func (c *Controller) setHandler() cache.ResourceEventHandler {
-	return handle(func(old, now *machineSet) {
+	return controller.Changes(false, func(old, now *machineSet) {
 		if old != nil && now != nil && old.UID == now.UID && old.Generation == now.Generation && sameRevision(old, now) {
 			return
 		}
@@ -112,7 +94,7 @@ func (c *Controller) setHandler() cache.ResourceEventHandler {
 
 // deploymentHandler does so for a MachineDeployment.
 func (c *Controller) deploymentHandler() cache.ResourceEventHandler {
-	return handle(func(old, now *deployment) {
+	return controller.Changes(false, func(old, now *deployment) {
 		if old != nil && now != nil && old.UID == now.UID && old.Generation == now.Generation && sameRevision(old, now) {
 			return
 		}
@@ -128,9 +110,9 @@ func sameRevision(old, now metav1.Object) bool {
 // externalHandler queues the Machines that own an object of a kind that is not ours. One that is
 // paused tells nothing.
 func (c *Controller) externalHandler() cache.ResourceEventHandler {
-	wake := func(obj any) {
-		o, ok := controller.WithoutTombstone[metav1.Object](obj)
-		if !ok {
+	return controller.Changes(true, func(old, now *unstructured.Unstructured) {
+		o := either(now, old)
+		if _, paused := o.GetAnnotations()[clusterv1alpha1.PausedAnnotation]; paused && old != nil && now != nil {
 			return
 		}
 		for _, owner := range o.GetOwnerReferences() {
@@ -138,15 +120,5 @@ func (c *Controller) externalHandler() cache.ResourceEventHandler {
 				c.enqueuer.Generic(types.NamespacedName{Namespace: o.GetNamespace(), Name: owner.Name})
 			}
 		}
-	}
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) { wake(obj) },
-		UpdateFunc: func(oldObj, obj any) {
-			old, now := oldObj.(metav1.Object), obj.(metav1.Object)
-			if _, paused := now.GetAnnotations()[clusterv1alpha1.PausedAnnotation]; !paused && old.GetResourceVersion() != now.GetResourceVersion() {
-				wake(obj)
-			}
-		},
-		DeleteFunc: wake,
-	}
+	})
 }

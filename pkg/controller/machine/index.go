@@ -7,6 +7,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller"
 )
 
 // Indexes of Machines by what they belong to, each value with its namespace.
@@ -38,11 +39,10 @@ func inCluster(cluster, value string) string {
 }
 
 func by(value func(*machine) string) cache.IndexFunc {
-	return func(obj any) ([]string, error) {
-		m, ok := obj.(*machine)
-		if !ok || value(m) == "" {
-			return nil, nil
+	return controller.IndexBy(func(m *machine) []string {
+		if value(m) == "" {
+			return nil
 		}
-		return []string{m.Namespace + "/" + value(m)}, nil
-	}
+		return []string{m.Namespace + "/" + value(m)}
+	})
 }

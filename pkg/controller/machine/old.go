@@ -13,20 +13,10 @@ import (
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/contract"
+	"github.com/slipway-dev/slipway/pkg/controller/members"
 )
 
 type oldCondition = clusterv1alpha1.DeprecatedCondition
-
-// oldStatus is the part of the status that readers of Cluster API's v1beta1 look for.
-func oldStatus(m *machine) *clusterv1alpha1.V1Beta1DeprecatedStatus {
-	if m.Status.Deprecated == nil {
-		m.Status.Deprecated = &clusterv1alpha1.DeprecatedStatus{}
-	}
-	if m.Status.Deprecated.V1Beta1 == nil {
-		m.Status.Deprecated.V1Beta1 = &clusterv1alpha1.V1Beta1DeprecatedStatus{}
-	}
-	return m.Status.Deprecated.V1Beta1
-}
 
 func (s *scope) markTrue(kind string) {
 	s.marks = append(s.marks, oldCondition{Type: kind, Status: metav1.ConditionTrue})
@@ -43,7 +33,7 @@ func (s *scope) markUnknown(kind, reason, message string) {
 // updateOld writes the conditions of the older form: what this pass has to say of them, over
 // what was there, and their summary.
 func (s *scope) updateOld() {
-	old := oldStatus(s.machine)
+	old := members.Deprecated(&s.machine.Status.Deprecated)
 	mirrors := []oldCondition{}
 	if s.machine.Spec.Bootstrap.ConfigRef.IsDefined() {
 		mirrors = append(mirrors, s.oldMirror(&s.bootstrap, clusterv1alpha1.BootstrapReadyV1Beta1Condition, clusterv1alpha1.WaitingForDataSecretV1Beta1Reason,

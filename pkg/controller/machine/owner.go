@@ -11,11 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/controller/members"
 )
 
 // Kinds of owners.
 const (
-	clusterKind    = "Cluster"
 	machineKind    = "Machine"
 	machineSetKind = "MachineSet"
 )
@@ -23,18 +23,10 @@ const (
 // reconcileOwner makes the Cluster an owner of a Machine that nobody made for it, and gives
 // every Machine the label of its Cluster.
 func (s *scope) reconcileOwner(context.Context) error {
-	m := s.machine
-	if s.cluster != nil && standsAlone(m) && !isOwnedBy(m, clusterKind) {
-		m.OwnerReferences = append(m.OwnerReferences, metav1.OwnerReference{
-			APIVersion: clusterv1alpha1.SchemeGroupVersion.String(), Kind: clusterKind, Name: s.cluster.Name, UID: s.cluster.UID,
-		})
+	if s.cluster != nil && standsAlone(s.machine) {
+		members.Own(s.machine, s.cluster)
 	}
-	if m.Labels[clusterv1alpha1.ClusterNameLabel] != m.Spec.ClusterName {
-		if m.Labels == nil {
-			m.Labels = map[string]string{}
-		}
-		m.Labels[clusterv1alpha1.ClusterNameLabel] = m.Spec.ClusterName
-	}
+	members.Label(s.machine, s.machine.Spec.ClusterName)
 	return nil
 }
 
@@ -57,8 +49,6 @@ func isOurs(o metav1.OwnerReference, kind string) bool {
 	gv, err := schema.ParseGroupVersion(o.APIVersion)
 	return err == nil && gv.Group == clusterv1alpha1.GroupName && o.Kind == kind
 }
-
-func isOwnedBy(o metav1.Object, kind string) bool { return ownerName(o, kind) != "" }
 
 // ownerName is the name of an owner of a kind, whether it controls the object or not.
 func ownerName(o metav1.Object, kind string) string {

@@ -22,6 +22,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller/machine/detach"
 	"github.com/slipway-dev/slipway/pkg/controller/machine/drain"
 	"github.com/slipway-dev/slipway/pkg/controller/machine/node"
+	"github.com/slipway-dev/slipway/pkg/controller/members"
 	clusterclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/cluster/v1alpha1"
 	clusterlisters "github.com/slipway-dev/slipway/pkg/generated/listers/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/workload"
@@ -99,8 +100,8 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	if !hasFinalizer(stored) {
 		return s.addFinalizer(ctx)
 	}
-	if isPaused(s.cluster, stored) {
-		s.set(pausedCondition(s.cluster, stored))
+	if paused := members.Paused(s.cluster, stored, machineKind); paused.Status == metav1.ConditionTrue {
+		s.set(paused)
 		return s.finish(s.persistStatus(ctx, stored))
 	}
 	if err := s.readOwners(); err != nil {
@@ -172,10 +173,7 @@ func (s *scope) addFinalizer(ctx context.Context) (controller.Result, error) {
 
 // clusterOf is the Cluster of a Machine, nil when there is none.
 func (r *reconciler) clusterOf(m *machine) (*cluster, error) {
-	c, err := r.clusters.Clusters(m.Namespace).Get(m.Spec.ClusterName)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
+	c, err := controller.Found(r.clusters.Clusters(m.Namespace).Get(m.Spec.ClusterName))
 	if err != nil {
 		return nil, fmt.Errorf("reading Cluster %s: %w", clusterKey(m), err)
 	}

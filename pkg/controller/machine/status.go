@@ -8,12 +8,13 @@ import (
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
+	"github.com/slipway-dev/slipway/pkg/controller/members"
 )
 
 // updateStatus makes conditions and phase of what the pass knows, whatever failed in it.
 func (s *scope) updateStatus() {
 	m := s.machine
-	s.set(pausedCondition(s.cluster, m))
+	s.set(members.Paused(s.cluster, m, machineKind))
 	s.set(s.bootstrapCondition())
 	s.set(s.infrastructureCondition())
 	for _, c := range s.nodeConditions() {

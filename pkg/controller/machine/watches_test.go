@@ -94,6 +94,13 @@ func TestEventsOfOtherKindsBringTheirMachine(t *testing.T) {
 	}
 }
 
+// updates tells h of an update, by which an object has another version.
+func updates(h cache.ResourceEventHandler, old, now metav1.Object) {
+	old.SetResourceVersion("1")
+	now.SetResourceVersion("2")
+	h.OnUpdate(old, now)
+}
+
 // MC21-22
 func TestChangesOfOwnersBringTheirMachines(t *testing.T) {
 	w := newWorld(t, ownedMachine(func(m *machine) { m.Labels[clusterv1alpha1.MachineDeploymentNameLabel] = "d" }), newMachine(named("alone")))
@@ -103,24 +110,24 @@ func TestChangesOfOwnersBringTheirMachines(t *testing.T) {
 		happen func()
 		want   []string
 	}{
-		"a status of a set":          {func() { sets.OnUpdate(newSet(), newSet(func(s *machineSet) { s.Status.ObservedGeneration = 9 })) }, nil},
-		"a template of a set":        {func() { sets.OnUpdate(newSet(), newSet(func(s *machineSet) { s.Generation = 9 })) }, []string{"m"}},
-		"a revision of a set":        {func() { sets.OnUpdate(newSet(), newSet(revision)) }, []string{"m"}},
+		"a status of a set":          {func() { updates(sets, newSet(), newSet(func(s *machineSet) { s.Status.ObservedGeneration = 9 })) }, nil},
+		"a template of a set":        {func() { updates(sets, newSet(), newSet(func(s *machineSet) { s.Generation = 9 })) }, []string{"m"}},
+		"a revision of a set":        {func() { updates(sets, newSet(), newSet(revision)) }, []string{"m"}},
 		"a set that appears":         {func() { sets.OnAdd(newSet(), false) }, []string{"m"}},
 		"a set of the initial list":  {func() { sets.OnAdd(newSet(), true) }, nil},
 		"a set that goes":            {func() { sets.OnDelete(newSet()) }, []string{"m"}},
-		"a template of a deployment": {func() { deployments.OnUpdate(newDeployment(), newDeployment(func(d *deployment) { d.Generation = 9 })) }, []string{"m"}},
+		"a template of a deployment": {func() { updates(deployments, newDeployment(), newDeployment(func(d *deployment) { d.Generation = 9 })) }, []string{"m"}},
 		"a deployment that goes":     {func() { deployments.OnDelete(newDeployment()) }, []string{"m"}},
 		"a status of a deployment": {func() {
-			deployments.OnUpdate(newDeployment(), newDeployment(func(d *deployment) { d.Status.ObservedGeneration = 9 }))
+			updates(deployments, newDeployment(), newDeployment(func(d *deployment) { d.Status.ObservedGeneration = 9 }))
 		}, nil},
 		"a Cluster that appears": {func() { w.c.clusterHandler().OnAdd(newCluster(), false) }, []string{"alone", "m"}},
 		"a Cluster that goes":    {func() { w.c.clusterHandler().OnDelete(newCluster()) }, []string{"alone", "m"}},
 		"a Cluster that is deleted": {func() {
-			w.c.clusterHandler().OnUpdate(newCluster(), newCluster(func(c *cluster) { c.DeletionTimestamp = &metav1.Time{} }))
+			updates(w.c.clusterHandler(), newCluster(), newCluster(func(c *cluster) { c.DeletionTimestamp = &metav1.Time{} }))
 		}, []string{"alone", "m"}},
 		"a control plane that answers": {func() {
-			w.c.clusterHandler().OnUpdate(newCluster(func(c *cluster) { c.Status.Conditions = nil }), newCluster())
+			updates(w.c.clusterHandler(), newCluster(func(c *cluster) { c.Status.Conditions = nil }), newCluster())
 		}, []string{"alone", "m"}},
 	} {
 		step.happen()

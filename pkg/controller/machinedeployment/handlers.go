@@ -8,12 +8,12 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/members"
-	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
 )
 
 // settle is how long news of sets and Machines are gathered before their deployment is looked
@@ -45,10 +45,6 @@ var deploymentIndexers = cache.Indexers{
 	byNamespace: controller.IndexBy(func(d *deployment) []string { return []string{d.Namespace} }),
 }
 
-func (c *Controller) look(o metav1.Object, after time.Duration) {
-	c.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: controller.PriorityDefaultGeneric, After: after}, controller.KeyOf(o))
-}
-
 // deploymentChanged queues a deployment of which more changed than its status, which is
 // written here.
 func (c *Controller) deploymentChanged(was, now *deployment) {
@@ -56,7 +52,7 @@ func (c *Controller) deploymentChanged(was, now *deployment) {
 		return
 	}
 	if was == nil || members.Edited(was, now) {
-		c.look(now, 0)
+		c.Look(controller.KeyOf(now), 0)
 	}
 }
 
@@ -69,7 +65,7 @@ func (c *Controller) setChanged(was, now *set) {
 		}
 		if ref := metav1.GetControllerOfNoCopy(s); ref != nil {
 			if ref.Kind == deploymentKind {
-				c.look(&metav1.ObjectMeta{Namespace: s.Namespace, Name: ref.Name}, settle)
+				c.Look(types.NamespacedName{Namespace: s.Namespace, Name: ref.Name}, settle)
 			}
 			continue
 		}
@@ -108,7 +104,7 @@ func (c *Controller) indexed(name, value string, wanted func(*deployment) bool) 
 	}
 	for _, d := range found {
 		if wanted == nil || wanted(d) {
-			c.look(d, settle)
+			c.Look(controller.KeyOf(d), settle)
 		}
 	}
 }

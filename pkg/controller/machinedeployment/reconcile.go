@@ -56,12 +56,8 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		return controller.Result{}, nil
 	}
 	p := &pass{reconciler: r, deployment: stored.DeepCopy()}
-	cluster, err := r.clusters.Clusters(key.Namespace).Get(stored.Spec.ClusterName)
-	if err != nil && !apierrors.IsNotFound(err) {
+	if p.cluster, err = controller.Found(r.clusters.Clusters(key.Namespace).Get(stored.Spec.ClusterName)); err != nil {
 		return controller.Result{}, fmt.Errorf("reading Cluster %s: %w", stored.Spec.ClusterName, err)
-	}
-	if err == nil {
-		p.cluster = cluster
 	}
 	paused := members.Paused(p.cluster, p.deployment, deploymentKind)
 	failed := error(nil)

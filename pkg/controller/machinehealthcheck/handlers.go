@@ -7,13 +7,11 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/members"
-	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
 )
 
 // settle is how long news of Machines and Nodes are gathered before a check is made.
@@ -26,10 +24,6 @@ var checkIndexers = cache.Indexers{byCluster: controller.IndexBy(func(c *check) 
 
 var machineIndexers = cache.Indexers{byCluster: controller.IndexBy(func(m *machine) []string { return []string{m.Namespace + "/" + m.Spec.ClusterName} })}
 
-func (c *Controller) look(o metav1.Object, after time.Duration) {
-	c.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: controller.PriorityDefaultGeneric, After: after}, controller.KeyOf(o))
-}
-
 // indexed queues the checks of a Cluster, if they are wanted.
 func (c *Controller) indexed(in string, wanted func(*check) bool) {
 	found, err := c.reconcile.checks.ByIndex(byCluster, in)
@@ -38,7 +32,7 @@ func (c *Controller) indexed(in string, wanted func(*check) bool) {
 	}
 	for _, h := range found {
 		if wanted == nil || wanted(h) {
-			c.look(h, settle)
+			c.Look(controller.KeyOf(h), settle)
 		}
 	}
 }
@@ -50,7 +44,7 @@ func (c *Controller) checkChanged(was, now *check) {
 	}
 	if was == nil || was.UID != now.UID || was.Generation != now.Generation ||
 		!equality.Semantic.DeepEqual(was.Labels, now.Labels) || !equality.Semantic.DeepEqual(was.Annotations, now.Annotations) {
-		c.look(now, 0)
+		c.Look(controller.KeyOf(now), 0)
 	}
 }
 

@@ -22,10 +22,6 @@ type (
 	machine = clusterv1alpha1.Machine
 )
 
-// defaultNodeStartup is how long a Machine may take to have a Node where the check does not
-// say, as the API has it.
-const defaultNodeStartup = 10 * time.Minute
-
 // target is a Machine that is looked after.
 type target struct {
 	machine *machine
@@ -136,10 +132,7 @@ func (w *watch) node(c *check, in *cluster, t target) {
 // startup gives a Machine its time to have a Node, from when the last thing that it waits for
 // was there.
 func (w *watch) startup(c *check, in *cluster, m *machine) {
-	allowed := defaultNodeStartup
-	if seconds := c.Spec.Checks.NodeStartupTimeoutSeconds; seconds != nil {
-		allowed = time.Duration(*seconds) * time.Second
-	}
+	allowed := time.Duration(ptr.Deref(c.Spec.Checks.NodeStartupTimeoutSeconds, clusterv1alpha1.DefaultNodeStartupTimeoutSeconds)) * time.Second
 	if allowed == 0 {
 		return
 	}

@@ -57,11 +57,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		return controller.Result{}, nil
 	}
 	p := &pass{reconciler: r, check: stored.DeepCopy(), at: r.now()}
-	p.cluster, err = r.clusters.Clusters(key.Namespace).Get(stored.Spec.ClusterName)
-	if apierrors.IsNotFound(err) {
-		p.cluster, err = nil, nil
-	}
-	if err != nil {
+	if p.cluster, err = controller.Found(r.clusters.Clusters(key.Namespace).Get(stored.Spec.ClusterName)); err != nil {
 		return controller.Result{}, fmt.Errorf("reading Cluster %s: %w", stored.Spec.ClusterName, err)
 	}
 	paused := members.Paused(p.cluster, p.check, "MachineHealthCheck")

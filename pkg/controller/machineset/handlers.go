@@ -8,12 +8,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/members"
-	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
 )
 
 // settle is how long news of Machines are gathered before their set is looked at: of each
@@ -44,10 +44,6 @@ var setIndexers = cache.Indexers{
 	byNamespace:  controller.IndexBy(func(s *set) []string { return []string{s.Namespace} }),
 }
 
-func (c *Controller) look(o metav1.Object, after time.Duration) {
-	c.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: controller.PriorityDefaultGeneric, After: after}, controller.KeyOf(o))
-}
-
 // indexed queues the sets that an index has under value, if they are wanted.
 func (c *Controller) indexed(name, value string, wanted func(*set) bool) {
 	found, err := c.reconcile.sets.ByIndex(name, value)
@@ -56,7 +52,7 @@ func (c *Controller) indexed(name, value string, wanted func(*set) bool) {
 	}
 	for _, s := range found {
 		if wanted == nil || wanted(s) {
-			c.look(s, settle)
+			c.Look(controller.KeyOf(s), settle)
 		}
 	}
 }
@@ -68,7 +64,7 @@ func (c *Controller) setChanged(was, now *set) {
 		return
 	}
 	if was == nil || members.Edited(was, now) {
-		c.look(now, 0)
+		c.Look(controller.KeyOf(now), 0)
 	}
 }
 
@@ -84,7 +80,7 @@ func (c *Controller) machineChanged(was, now *machine) {
 		}
 		if ref := metav1.GetControllerOfNoCopy(m); ref != nil {
 			if ref.Kind == setKind {
-				c.look(&metav1.ObjectMeta{Namespace: m.Namespace, Name: ref.Name}, settle)
+				c.Look(types.NamespacedName{Namespace: m.Namespace, Name: ref.Name}, settle)
 			}
 			continue
 		}

@@ -117,22 +117,19 @@ func (p *pass) release(ctx context.Context) error {
 
 // readOwners finds the Cluster of the set, and the MachineDeployment that controls it.
 func (p *pass) readOwners() error {
-	found, err := p.clusters.Clusters(p.set.Namespace).Get(p.set.Spec.ClusterName)
-	if err != nil && !apierrors.IsNotFound(err) {
+	var err error
+	if p.cluster, err = controller.Found(p.clusters.Clusters(p.set.Namespace).Get(p.set.Spec.ClusterName)); err != nil {
 		return fmt.Errorf("reading Cluster %s: %w", p.set.Spec.ClusterName, err)
-	}
-	if err == nil {
-		p.cluster = found
 	}
 	ref := metav1.GetControllerOf(p.set)
 	if ref == nil || ref.Kind != "MachineDeployment" {
 		return nil
 	}
-	deployment, err := p.deployments.MachineDeployments(p.set.Namespace).Get(ref.Name)
-	if err != nil && !apierrors.IsNotFound(err) {
+	deployment, err := controller.Found(p.deployments.MachineDeployments(p.set.Namespace).Get(ref.Name))
+	if err != nil {
 		return fmt.Errorf("reading MachineDeployment %s: %w", ref.Name, err)
 	}
-	if err == nil && deployment.UID == ref.UID {
+	if deployment != nil && deployment.UID == ref.UID {
 		p.deployment = deployment
 	}
 	return nil

@@ -16,8 +16,8 @@ import (
 
 type cluster = clusterv1alpha1.Cluster
 
-// Paused is the condition that says whether the controllers keep from o, which is of c; c is
-// nil if there is none.
+// Paused is the condition that says whether the controllers keep from o, its deletion included.
+// o is of c, which is nil if there is none. Any value of the annotation counts.
 func Paused(c *cluster, o metav1.Object, kind string) metav1.Condition {
 	var why []string
 	if c != nil && ptr.Deref(c.Spec.Paused, false) {

@@ -19,7 +19,6 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
-	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/pkg/quota"
 )
@@ -101,7 +100,7 @@ func (c *Controller) quotaHandler() cache.ResourceEventHandler {
 					after = 0
 				}
 			}
-			c.add(q, after)
+			c.Look(controller.KeyOf(q), after)
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{AddFunc: add, UpdateFunc: func(_, obj any) { add(obj) }, DeleteFunc: add}
@@ -132,10 +131,6 @@ func (c *Controller) addAll(namespace string, after time.Duration) {
 		return // only for an index that does not exist
 	}
 	for _, q := range all {
-		c.add(q, after)
+		c.Look(controller.KeyOf(q), after)
 	}
-}
-
-func (c *Controller) add(q *corev1.ResourceQuota, after time.Duration) {
-	c.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: controller.PriorityDefaultGeneric, After: after}, controller.KeyOf(q))
 }

@@ -16,7 +16,6 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/clusterapi"
-	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 )
@@ -109,7 +108,7 @@ func (c *Controller) Run(ctx context.Context) error {
 }
 
 func (c *Controller) look(obj any) {
-	c.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: controller.PriorityDefaultGeneric}, controller.KeyOf(obj.(*vmv1alpha1.SlipwayCluster)))
+	c.Look(controller.KeyOf(obj.(*vmv1alpha1.SlipwayCluster)), 0)
 }
 
 // lookAt looks at those that the index finds.
@@ -129,7 +128,7 @@ func (c *Controller) changed() cache.ResourceEventHandler {
 		AddFunc: c.look,
 		UpdateFunc: func(oldObj, obj any) {
 			old, s := oldObj.(*vmv1alpha1.SlipwayCluster), obj.(*vmv1alpha1.SlipwayCluster)
-			if old.UID != s.UID || old.Generation != s.Generation || pausedBy(old, nil) != pausedBy(s, nil) || ownerOf(old) != ownerOf(s) {
+			if old.UID != s.UID || old.Generation != s.Generation || clusterapi.PausedBy(old, nil) != clusterapi.PausedBy(s, nil) || ownerOf(old) != ownerOf(s) {
 				c.look(s)
 			}
 		},

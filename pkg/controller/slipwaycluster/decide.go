@@ -5,7 +5,6 @@ package slipwaycluster
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller/clusterapi"
@@ -65,19 +63,6 @@ func owning(c *clusterapi.Cluster, s *vmv1alpha1.SlipwayCluster, by owner) *clus
 	return c
 }
 
-// pausedBy says by what s is paused; empty for nothing.
-func pausedBy(s *vmv1alpha1.SlipwayCluster, c *clusterapi.Cluster) string {
-	for _, annotation := range []string{vmv1alpha1.AnnotationPaused, clusterv1alpha1.PausedAnnotation} {
-		if _, ok := s.Annotations[annotation]; ok {
-			return "by annotation " + annotation
-		}
-	}
-	if c != nil && c.Paused {
-		return fmt.Sprintf("by spec.paused of Cluster %q", c.Name)
-	}
-	return ""
-}
-
 // decide returns the status that s has by now, and whether it has to be looked at again because
 // something could not be read.
 func decide(s *vmv1alpha1.SlipwayCluster, w world, now time.Time) (st vmv1alpha1.SlipwayClusterStatus, again bool) {
@@ -85,8 +70,8 @@ func decide(s *vmv1alpha1.SlipwayCluster, w world, now time.Time) (st vmv1alpha1
 	set := func(kind string, status metav1.ConditionStatus, reason, message string) {
 		conditions.Set(&st.Conditions, now, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: s.Generation})
 	}
-	unread := w.clusterErr != nil && !errors.Is(w.clusterErr, clusterapi.ErrNotServed)
-	if why := pausedBy(s, w.cluster); why != "" {
+	unread := clusterapi.Unread(w.clusterErr)
+	if why := clusterapi.PausedBy(s, w.cluster); why != "" {
 		set(vmv1alpha1.ConditionPaused, metav1.ConditionTrue, vmv1alpha1.ReasonPaused, "reconciling is paused "+why)
 		return st, false
 	}

@@ -14,7 +14,6 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
-	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 )
@@ -112,33 +111,29 @@ func (c *Controller) Run(ctx context.Context) error {
 		return err
 	}
 	// Without an object too something is to be used, or it is to be known that there is none.
-	c.look(types.NamespacedName{Name: vmv1alpha1.DefaultVCenter})
+	c.Look(types.NamespacedName{Name: vmv1alpha1.DefaultVCenter}, 0)
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	watching.Go(func() {
-		c.deps.VCenters.Watch(ctx, func(name string) { c.look(types.NamespacedName{Name: name}) })
+		c.deps.VCenters.Watch(ctx, func(name string) { c.Look(types.NamespacedName{Name: name}, 0) })
 	})
 	c.loop.Run(ctx)
 	return nil
 }
 
-func (c *Controller) look(key types.NamespacedName) {
-	c.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: controller.PriorityDefaultGeneric}, key)
-}
-
 // changed handles the events of VCenters. What only status says was written here.
 func (c *Controller) changed() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) { c.look(controller.KeyOf(obj.(*vmv1alpha1.VCenter))) },
+		AddFunc: func(obj any) { c.Look(controller.KeyOf(obj.(*vmv1alpha1.VCenter)), 0) },
 		UpdateFunc: func(oldObj, obj any) {
 			old, vc := oldObj.(*vmv1alpha1.VCenter), obj.(*vmv1alpha1.VCenter)
 			if old.UID != vc.UID || old.Generation != vc.Generation || vc.DeletionTimestamp != nil || len(old.Finalizers) != len(vc.Finalizers) {
-				c.look(controller.KeyOf(vc))
+				c.Look(controller.KeyOf(vc), 0)
 			}
 		},
 		DeleteFunc: func(obj any) {
 			if gone, ok := controller.WithoutTombstone[*vmv1alpha1.VCenter](obj); ok {
-				c.look(controller.KeyOf(gone))
+				c.Look(controller.KeyOf(gone), 0)
 			}
 		},
 	}

@@ -5,7 +5,6 @@ package virtualmachine
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -68,18 +67,19 @@ func infrastructure(vm *vmv1alpha1.VirtualMachine) clusterapi.Reference {
 	return clusterapi.Reference{Group: vmv1alpha1.GroupName, Kind: "VirtualMachine", Name: vm.Name}
 }
 
-// unread is true as long as it is not known what there is.
-func unread(err error) bool { return err != nil && !errors.Is(err, clusterapi.ErrNotServed) }
-
 // unread is true as long as it is not known what Machine and Cluster there are.
 func (f *machineFacts) unread() bool {
-	return f != nil && (unread(f.machineErr) || unread(f.clusterErr))
+	return f != nil && (clusterapi.Unread(f.machineErr) || clusterapi.Unread(f.clusterErr))
 }
 
 // paused is true while nothing is to be done, and shows why. As long as the Cluster cannot be
 // read, what is paused stays it.
 func (p *pass) paused(doing string) bool {
-	why := pausedBy(p.vm, p.machine)
+	var in *clusterapi.Cluster
+	if p.machine != nil {
+		in = p.machine.cluster
+	}
+	why := clusterapi.PausedBy(p.vm, in)
 	switch {
 	case why != "":
 		markPaused(p.vm, p.now, doing+" is paused "+why)
@@ -88,19 +88,6 @@ func (p *pass) paused(doing string) bool {
 	}
 	summarize(p.vm)
 	return true
-}
-
-// pausedBy says why nothing is to be done for vm; empty for nothing.
-func pausedBy(vm *vmv1alpha1.VirtualMachine, f *machineFacts) string {
-	for _, annotation := range []string{vmv1alpha1.AnnotationPaused, clusterv1alpha1.PausedAnnotation} {
-		if _, ok := vm.Annotations[annotation]; ok {
-			return "by annotation " + annotation
-		}
-	}
-	if f != nil && f.cluster != nil && f.cluster.Paused {
-		return fmt.Sprintf("by spec.paused of Cluster %q", f.cluster.Name)
-	}
-	return ""
 }
 
 // waitsFor says why vm must not be created yet; the reason is empty if it may be.

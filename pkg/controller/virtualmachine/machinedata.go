@@ -14,13 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
-)
-
-// Keys of a Secret with the bootstrap data of a Machine, by the contract of Cluster API.
-const (
-	machineDataKey   = "value"
-	machineFormatKey = "format"
 )
 
 // Formats of the bootstrap data of a Machine. Data of a Secret that names none is the first.
@@ -122,13 +117,13 @@ func (r *reconciler) readData(ctx context.Context, p *pass) (bool, error) {
 
 // formatOf is the format of the data of a Secret, which has some.
 func formatOf(secret *corev1.Secret) (string, error) {
-	if _, ok := secret.Data[machineDataKey]; !ok {
-		return "", &dataError{vmv1alpha1.ReasonNotFound, fmt.Sprintf("Secret %q in namespace %q has no key %q", secret.Name, secret.Namespace, machineDataKey)}
+	if _, ok := secret.Data[clusterv1alpha1.SecretDataKey]; !ok {
+		return "", &dataError{vmv1alpha1.ReasonNotFound, fmt.Sprintf("Secret %q in namespace %q has no key %q", secret.Name, secret.Namespace, clusterv1alpha1.SecretDataKey)}
 	}
-	format := cmp.Or(string(secret.Data[machineFormatKey]), formatCloudConfig)
+	format := cmp.Or(string(secret.Data[clusterv1alpha1.SecretFormatKey]), formatCloudConfig)
 	if !slices.Contains([]string{formatCloudConfig, formatIgnition}, format) {
 		return "", &dataError{vmv1alpha1.ReasonInvalid, fmt.Sprintf("key %q of Secret %q in namespace %q names no known format; allowed are %s and %s",
-			machineFormatKey, secret.Name, secret.Namespace, formatCloudConfig, formatIgnition)}
+			clusterv1alpha1.SecretFormatKey, secret.Name, secret.Namespace, formatCloudConfig, formatIgnition)}
 	}
 	return format, nil
 }
@@ -140,7 +135,7 @@ func withData(spec *vmv1alpha1.VirtualMachineBootstrap, secret, format string) (
 	if out == nil {
 		out = &vmv1alpha1.VirtualMachineBootstrap{}
 	}
-	data := &vmv1alpha1.SecretKeySelector{Name: secret, Key: machineDataKey}
+	data := &vmv1alpha1.SecretKeySelector{Name: secret, Key: clusterv1alpha1.SecretDataKey}
 	excludes := func(field string) error {
 		return &dataError{vmv1alpha1.ReasonInvalid, fmt.Sprintf("spec.bootstrap.%s of the virtual machine excludes data in the format %s", field, format)}
 	}

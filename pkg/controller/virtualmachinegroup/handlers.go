@@ -8,13 +8,11 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
-	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
 )
 
 // settle is how long news of members are gathered before a group is looked at: one of
@@ -45,10 +43,6 @@ var indexers = cache.Indexers{
 
 func memberKey(kind, namespace, name string) string { return kind + "/" + namespace + "/" + name }
 
-func (c *Controller) look(key types.NamespacedName, after time.Duration) {
-	c.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: controller.PriorityDefaultGeneric, After: after}, key)
-}
-
 // indexed are the groups that an index has under value.
 func (c *Controller) indexed(index, value string) []*group {
 	found, err := c.groups.GetIndexer().ByIndex(index, value)
@@ -65,7 +59,7 @@ func (c *Controller) indexed(index, value string) []*group {
 // above queues the groups that name a member, of which there is news.
 func (c *Controller) above(kind string, o metav1.Object) {
 	for _, g := range c.indexed(indexByMember, memberKey(kind, o.GetNamespace(), o.GetName())) {
-		c.look(controller.KeyOf(g), settle)
+		c.Look(controller.KeyOf(g), settle)
 	}
 }
 
@@ -79,7 +73,7 @@ func (c *Controller) below(g *group) {
 				if !known[child.Name] {
 					known[child.Name] = true
 					next = append(next, child)
-					c.look(controller.KeyOf(child), 0)
+					c.Look(controller.KeyOf(child), 0)
 				}
 			}
 		}
@@ -98,7 +92,7 @@ func (c *Controller) groupHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, isInInitialList bool) {
 			g := obj.(*group)
-			c.look(controller.KeyOf(g), 0)
+			c.Look(controller.KeyOf(g), 0)
 			if !isInInitialList {
 				all(g)
 			}
@@ -106,7 +100,7 @@ func (c *Controller) groupHandler() cache.ResourceEventHandler {
 		UpdateFunc: func(oldObj, obj any) {
 			old, g := oldObj.(*group), obj.(*group)
 			if old.UID != g.UID || old.Generation != g.Generation {
-				c.look(controller.KeyOf(g), 0)
+				c.Look(controller.KeyOf(g), 0)
 				all(g)
 				return
 			}
@@ -115,7 +109,7 @@ func (c *Controller) groupHandler() cache.ResourceEventHandler {
 			}
 			for _, child := range c.indexed(indexByParent, g.Namespace+"/"+g.Name) {
 				if asks(old, child.Name) != asks(g, child.Name) {
-					c.look(controller.KeyOf(child), 0)
+					c.Look(controller.KeyOf(child), 0)
 				}
 			}
 		},

@@ -145,7 +145,7 @@ func (c *Controller) lookAt(wanted func(*vmv1alpha1.VirtualMachineImage) bool) {
 	for _, informer := range c.images {
 		for _, obj := range informer.GetStore().List() {
 			if i, ok := imageOf(obj); ok && wanted(i) {
-				c.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: controller.PriorityDefaultGeneric}, placeOf(&i.Spec))
+				c.Look(placeOf(&i.Spec), 0)
 			}
 		}
 	}

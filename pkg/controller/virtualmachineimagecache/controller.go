@@ -89,7 +89,7 @@ func New(d Deps) (*Controller, error) {
 	c.reconcile = &reconciler{
 		client: d.Client.VmV1alpha1().VirtualMachineImageCaches(), vcenters: d.VCenters, recorder: d.Recorder, now: d.Now,
 		caches:     controller.NewStore[*vmv1alpha1.VirtualMachineImageCache](c.caches, false),
-		operations: newOperations(func(p part) { c.look(p, 0) }), due: newSchedule(), sweeps: newSweeps(), policy: d.Policy,
+		operations: newOperations(func(p part) { c.Look(p, 0) }), due: newSchedule(), sweeps: newSweeps(), policy: d.Policy,
 		names: c.caches.GetStore().ListKeys, machines: vm.VirtualMachines().Lister(),
 	}
 	parts := priorityqueue.New(Name, priorityqueue.WithMetrics[part](), priorityqueue.WithRateLimiter(controller.NewRateLimiter[part]()))
@@ -116,7 +116,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	watching.Go(func() {
 		c.deps.VCenters.Watch(ctx, func(vcenter string) {
 			if vcenter != "" {
-				c.look(sweepOf(vcenter), 0) // there may be directories that no cache is left of
+				c.Look(sweepOf(vcenter), 0) // there may be directories that no cache is left of
 			}
 			for _, obj := range c.caches.GetStore().List() {
 				c.lookAll(obj.(*vmv1alpha1.VirtualMachineImageCache))
@@ -127,15 +127,11 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
-func (c *Controller) look(p part, after time.Duration) {
-	c.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: controller.PriorityDefaultGeneric, After: after}, p)
-}
-
 func (c *Controller) lookAll(obj *vmv1alpha1.VirtualMachineImageCache) {
 	for _, p := range partsOf(obj) {
-		c.look(p, 0)
+		c.Look(p, 0)
 		if p.vcenter != "" {
-			c.look(sweepOf(p.vcenter), 0)
+			c.Look(sweepOf(p.vcenter), 0)
 		}
 	}
 }
@@ -167,7 +163,7 @@ func (c *Controller) waits() cache.ResourceEventHandler {
 			if place, ok := provider.ParseCachePlace(vm.Annotations[vmv1alpha1.AnnotationImageCacheLocation]); ok {
 				p := part{cache: name, vcenter: place.VCenter}
 				c.reconcile.due.doubt(p)
-				c.look(p, 0)
+				c.Look(p, 0)
 			}
 		}
 	}

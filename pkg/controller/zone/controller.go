@@ -14,7 +14,6 @@ import (
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
-	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 	"github.com/slipway-dev/slipway/pkg/provider"
@@ -60,6 +59,7 @@ type Controller struct {
 	deps     Deps
 	zones    controller.Store[*vmv1alpha1.Zone]
 	informer cache.SharedIndexInformer
+	machines cache.SharedIndexInformer
 }
 
 // New makes a controller that does nothing until Run, and registers the informers that it
@@ -71,7 +71,8 @@ func New(d Deps) (*Controller, error) {
 	if d.Now == nil {
 		d.Now = time.Now
 	}
-	c := &Controller{deps: d, informer: d.Informers.Vm().V1alpha1().Zones().Informer()}
+	vm := d.Informers.Vm().V1alpha1()
+	c := &Controller{deps: d, informer: vm.Zones().Informer(), machines: vm.VirtualMachines().Informer()}
 	c.zones = controller.NewStore[*vmv1alpha1.Zone](c.informer, false)
 	c.loop = controller.NewLoop(controller.NewQueue(Name, controller.QueueOptions{}), controller.Options[types.NamespacedName]{
 		Name: Name, Workers: workers, Reconciler: &reconciler{client: d.Client.VmV1alpha1().Zones(), zones: c.zones, seen: d.Zones, now: d.Now},
@@ -86,6 +87,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	err := controller.Fill(ctx, Name, c.deps.Informers,
 		controller.Source{Informer: c.informer, Handler: c.zones.Handler()},
 		controller.Source{Informer: c.informer, Handler: c.changed()},
+		controller.Source{Informer: c.machines, Handler: c.counted()},
 	)
 	if err != nil {
 		return err
@@ -104,7 +106,7 @@ func (c *Controller) Run(ctx context.Context) error {
 }
 
 func (c *Controller) look(obj any) {
-	c.Keys.AddWithOpts(priorityqueue.AddOpts{Priority: controller.PriorityDefaultGeneric}, controller.KeyOf(obj.(*vmv1alpha1.Zone)))
+	c.Look(controller.KeyOf(obj.(*vmv1alpha1.Zone)), 0)
 }
 
 // changed handles the events of Zones. What only status says was written here.
@@ -118,4 +120,26 @@ func (c *Controller) changed() cache.ResourceEventHandler {
 			}
 		},
 	}
+}
+
+// counted handles the events of virtual machines: a zone that has more or fewer is looked at soon,
+// once for all that come and go until then. Those that were there are counted by the first look.
+func (c *Controller) counted() cache.ResourceEventHandler {
+	zoneOf := func(vm *vmv1alpha1.VirtualMachine) string {
+		if vm == nil {
+			return ""
+		}
+		return provider.ZoneOf(vm)
+	}
+	return controller.Changes(false, func(was, now *vmv1alpha1.VirtualMachine) {
+		from, to := zoneOf(was), zoneOf(now)
+		if from == to {
+			return
+		}
+		for _, name := range []string{from, to} {
+			if name != "" {
+				c.Look(types.NamespacedName{Name: name}, countSoon)
+			}
+		}
+	})
 }

@@ -8,7 +8,8 @@
 //
 //  1. Status is written by the process that takes care of the vCenter of the zone, at most
 //     every few seconds, and only when it says something else: an amount that is free counts
-//     from a share of the capacity on.
+//     from a share of the capacity on, and a virtual machine that comes or goes counts within
+//     seconds.
 //  2. A Zone that is deleted stays as long as there are virtual machines in it. No new ones
 //     are made in it then.
 package zone

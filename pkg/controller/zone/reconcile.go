@@ -21,11 +21,14 @@ import (
 )
 
 const (
-	// lookAgain is how often a zone is looked at: no event tells.
+	// lookAgain is how often a zone is looked at: no event tells what is free.
 	lookAgain = 30 * time.Second
 	// lookSoon is how soon while it is not as it should be, or is to go; later and later the
 	// longer that lasts.
 	lookSoon = 2 * time.Second
+	// countSoon is how soon after virtual machines have come or gone: a burst is one look in so
+	// long, and people who have just made one see it counted.
+	countSoon = 2 * time.Second
 	// stateTimeout bounds one look.
 	stateTimeout = 20 * time.Second
 )
@@ -101,6 +104,7 @@ func (r *reconciler) observe(ctx context.Context, z *vmv1alpha1.Zone) (controlle
 	if state.Read {
 		*st = statusOf(&state, st)
 	}
+	st.ObservedGeneration = z.Generation
 	if n, err := r.seen.Machines(z.Name); err == nil {
 		st.VirtualMachines = int32(n)
 	}

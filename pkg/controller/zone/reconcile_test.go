@@ -130,8 +130,8 @@ func TestTheStatusOfAZoneSaysWhatIsSeen(t *testing.T) {
 		st.Capacity.Memory.String() != "1000Gi" || st.Free.Storage.String() != "500Ti" || st.Free.CPU.String() != "50G" {
 		t.Errorf("the zone is %+v with status %+v", z.ObjectMeta, st)
 	}
-	if got := says(z, "Ready"); got != "True Succeeded " || result.RequeueAfter != lookAgain {
-		t.Errorf("Ready is %s, looked at again after %s", got, result.RequeueAfter)
+	if got := says(z, "Ready"); got != "True Succeeded " || result.RequeueAfter != lookAgain || st.ObservedGeneration != 2 {
+		t.Errorf("Ready is %s of generation %d, looked at again after %s", got, st.ObservedGeneration, result.RequeueAfter)
 	}
 	before := w.writes()
 	w.pass()
@@ -147,6 +147,23 @@ func TestTheStatusOfAZoneSaysWhatIsSeen(t *testing.T) {
 	w.state.Free.CPU = 0
 	if z, _ = w.pass(); !z.Status.Free.CPU.IsZero() {
 		t.Errorf("%s of CPU are free, want none: that is news", z.Status.Free.CPU)
+	}
+}
+
+func TestAZoneThatAnEarlierVersionHasStoredIsWrittenOnce(t *testing.T) {
+	w := newWorld(t, nil)
+	z, _ := w.pass()
+	z = z.DeepCopy()
+	z.Status.ObservedGeneration = 0
+	if _, err := w.client.UpdateStatus(t.Context(), z, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.inform()
+	before := w.writes()
+	for range 2 {
+		if z, _ = w.pass(); z.Status.ObservedGeneration != 2 || w.writes()-before != 1 {
+			t.Errorf("generation %d was looked at, with %d writes; want 2 with one", z.Status.ObservedGeneration, w.writes()-before)
+		}
 	}
 }
 
