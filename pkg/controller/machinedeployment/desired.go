@@ -34,7 +34,8 @@ func newSet(d *deployment, taken func(string) bool) *set {
 	hash, called := "", ""
 	for try := range maxTries {
 		hash = members.Hash(&d.Spec.Template, try)
-		called = d.Name[:min(len(d.Name), maxSetName-len(hash)-1)] + "-" + hash
+		cut := d.Name[:min(len(d.Name), maxSetName-len(hash)-1)]
+		called = strings.TrimRight(cut, ".-") + "-" + hash // no part of a name begins with a dash
 		if !taken(called) {
 			break
 		}

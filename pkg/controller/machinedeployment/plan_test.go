@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
@@ -365,5 +366,11 @@ func TestNamesOfSetsFollowFromTheTemplate(t *testing.T) {
 	other := newSet(d, func(name string) bool { return name == first.Name })
 	if other.Name == first.Name {
 		t.Errorf("the name %s is taken", other.Name)
+	}
+	for length := range maxSetName {
+		d.Name = strings.Repeat("a", length+1) + ".of.a-group"
+		if name := newSet(d, free).Name; len(validation.IsDNS1123Subdomain(name)) > 0 {
+			t.Errorf("the set of %s has the name %s, which no object can have", d.Name, name)
+		}
 	}
 }
