@@ -142,7 +142,7 @@ func withoutFinalizer(old, now *vmv1alpha1.VirtualMachine) []event {
 }
 
 // failures returns a warning for every condition that turned False for a reason
-// that it did not have before.
+// that it did not have before, or because of another holder.
 func failures(old, now *vmv1alpha1.VirtualMachine) []event {
 	var events []event
 	for _, c := range now.Status.Conditions {
@@ -152,7 +152,7 @@ func failures(old, now *vmv1alpha1.VirtualMachine) []event {
 		if c.Type == vmv1alpha1.ConditionSynchronized && sizeFailed(now) {
 			continue // the condition of the size says it better
 		}
-		if was := findCondition(old, c.Type); was != nil && was.Status == c.Status && was.Reason == c.Reason {
+		if sameFailure(findCondition(old, c.Type), &c) {
 			continue
 		}
 		action := actionReconcile
@@ -162,6 +162,16 @@ func failures(old, now *vmv1alpha1.VirtualMachine) []event {
 		events = append(events, event{corev1.EventTypeWarning, failureName(c.Type), action, c.Message})
 	}
 	return events
+}
+
+// sameFailure says whether a failure has been told. Its words alone make no other one,
+// but for what somebody holds: a claim can go from one holder to the next between two
+// looks, and who waits wants to know whom for.
+func sameFailure(was, is *metav1.Condition) bool {
+	if was == nil || was.Status != is.Status || was.Reason != is.Reason {
+		return false
+	}
+	return is.Reason != vmv1alpha1.ReasonInUse || was.Message == is.Message
 }
 
 // failed says whether a condition is False for a reason that is worth a warning.

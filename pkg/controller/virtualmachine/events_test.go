@@ -27,6 +27,11 @@ func TestEventsAreTransitions(t *testing.T) {
 			setFalse(vm, time.Unix(0, 0), vmv1alpha1.ConditionImageReady, vmv1alpha1.ReasonNotFound, text)
 		}
 	}
+	inUse := func(by string) func(*vmv1alpha1.VirtualMachine) {
+		return func(vm *vmv1alpha1.VirtualMachine) {
+			setFalse(vm, time.Unix(0, 0), vmv1alpha1.ConditionVolumesReady, vmv1alpha1.ReasonInUse, "held by "+by)
+		}
+	}
 	probes := func(status metav1.ConditionStatus, reason, message string) func(*vmv1alpha1.VirtualMachine) {
 		return func(vm *vmv1alpha1.VirtualMachine) {
 			setCondition(vm, time.Unix(0, 0), vmv1alpha1.ConditionProbeSucceeded, status, reason, message)
@@ -55,6 +60,8 @@ func TestEventsAreTransitions(t *testing.T) {
 		"create failed":             {nil, []change{failing(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonError)}, []string{"CreateFailed"}},
 		"missing image":             {nil, []change{message("a")}, []string{"ImageNotReady"}},
 		"same failure, other words": {[]change{message("a")}, []change{message("b")}, nil},
+		"another holder":            {[]change{inUse("a")}, []change{inUse("b")}, []string{"VolumesNotReady"}},
+		"the same holder":           {[]change{inUse("a")}, []change{inUse("a")}, nil},
 		"waiting is no failure":     {nil, []change{failing(vmv1alpha1.ConditionCreated, vmv1alpha1.ReasonCreating)}, nil},
 		"synchronizer":              {nil, []change{failing(vmv1alpha1.ConditionSynchronized, vmv1alpha1.ReasonError)}, []string{"SynchronizeFailed"}},
 		"copied, not linked": {nil, []change{func(vm *vmv1alpha1.VirtualMachine) {
