@@ -39,15 +39,6 @@ func object(group, kind string, observed int64, conditions ...string) *unstructu
 	}}
 }
 
-// zoneSeenAt is of a kind that says in its conditions which generation they are of.
-func zoneSeenAt(generation int64) *unstructured.Unstructured {
-	zone := object("vm.slipway.dev", "Zone", 0, "Ready=True")
-	status := zone.Object["status"].(map[string]any)
-	delete(status, "observedGeneration")
-	status["conditions"].([]any)[0].(map[string]any)["observedGeneration"] = generation
-	return zone
-}
-
 func TestHealthFollowsTheConditions(t *testing.T) {
 	const vm, cluster = "vm.slipway.dev", "cluster.slipway.dev"
 	for name, tc := range map[string]struct {
@@ -74,10 +65,10 @@ func TestHealthFollowsTheConditions(t *testing.T) {
 		"set":                  {object(cluster, "MachineSet", 2, "ScalingUp=False", "ScalingDown=False"), Health{"Healthy", ""}},
 		"too many sick":        {object(cluster, "MachineHealthCheck", 2, "RemediationAllowed=False"), Health{"Degraded", "RemediationAllowedReason: as it is"}},
 		"without any status":   {&unstructured.Unstructured{Object: map[string]any{"apiVersion": "instancetype.slipway.dev/v1alpha1", "kind": "VirtualMachineInstancetype"}}, Health{"Healthy", ""}},
-		"without conditions":   {&unstructured.Unstructured{Object: map[string]any{"apiVersion": vm + "/v1alpha1", "kind": "Zone", "status": map[string]any{}}}, Health{"Progressing", "Nobody has looked at it yet"}},
 		"instance":             {&unstructured.Unstructured{Object: map[string]any{"apiVersion": vm + "/v1alpha1", "kind": "VirtualMachineInstance", "status": map[string]any{}}}, Health{"Healthy", ""}},
-		"zone that is changed": {zoneSeenAt(1), Health{"Progressing", "The last change was not looked at yet"}},
-		"zone":                 {zoneSeenAt(2), Health{"Healthy", "as it is"}},
+		"new zone":             {object(vm, "Zone", -1), Health{"Progressing", "The last change was not looked at yet"}},
+		"zone that is changed": {object(vm, "Zone", 1, "Ready=True"), Health{"Progressing", "The last change was not looked at yet"}},
+		"zone":                 {object(vm, "Zone", 2, "Ready=True"), Health{"Healthy", "as it is"}},
 		"without any messages": {&unstructured.Unstructured{Object: map[string]any{"apiVersion": vm + "/v1alpha1", "kind": "Zone", "status": map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "False"}}}}}, Health{"Progressing", "Ready"}},
 	} {
 		t.Run(name, func(t *testing.T) {

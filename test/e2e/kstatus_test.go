@@ -40,15 +40,21 @@ func (u user) isNow(text, what string, want kstatus.Status) {
 		u.t.Fatal(err)
 	}
 	if got.Status != want {
-		u.t.Errorf("kstatus says %s (%s) of a VM that is %s, want %s", got.Status, got.Message, what, want)
+		u.t.Errorf("kstatus says %s (%s) of one that is %s, want %s", got.Status, got.Message, what, want)
 	}
 }
 
 // becomes waits until kstatus says so of a VM, with a message that holds text.
 func (u user) becomes(name, what string, want kstatus.Status, text string) {
 	u.t.Helper()
-	eventually(u.t, long, "kstatus of a VM that is "+what, func() error {
-		got, err := computed(u.kubectl("get", "vm/"+name, "-o", "json"))
+	u.is("vm/"+name, what, want, text)
+}
+
+// is waits until kstatus says so of an object, with a message that holds text.
+func (u user) is(object, what string, want kstatus.Status, text string) {
+	u.t.Helper()
+	eventually(u.t, long, "kstatus of "+object+" that is "+what, func() error {
+		got, err := computed(u.kubectl("get", object, "-o", "json"))
 		if err == nil && (got.Status != want || !strings.Contains(got.Message, text)) {
 			err = fmt.Errorf("%s (%s), want %s (%s)", got.Status, got.Message, want, text)
 		}
@@ -88,6 +94,39 @@ func TestKstatusFollowsAVirtualMachineFromApplyToDelete(t *testing.T) {
 	u.becomes("web", "being deleted", kstatus.TerminatingStatus, "")
 	u.kubectl("annotate", "vm/web", "vm.slipway.dev/paused-")
 	u.kubectl("wait", "--for=delete", "vm/web", "--timeout=90s")
+}
+
+func TestKstatusOfWhatVMsNeed(t *testing.T) {
+	t.Parallel()
+	u := admin(t)
+	of := u.namespace // in the names of objects that are of no namespace
+	made := func(kind, name, spec string) string {
+		return fmt.Sprintf(`{"apiVersion":"vm.slipway.dev/v1alpha1","kind":%q,"metadata":{"name":%q},"spec":%s}`, kind, name, spec)
+	}
+	for _, tc := range []struct {
+		object, manifest string
+		want             kstatus.Status
+		text             string
+	}{
+		{"vmimage/photon", made("VirtualMachineImage", "photon", `{"contentLibrary":{"library":"slipway","item":"photon-5"}}`), kstatus.CurrentStatus, ""},
+		{"vmimage/none", made("VirtualMachineImage", "none", `{"contentLibrary":{"library":"slipway","item":"none"}}`), kstatus.InProgressStatus, "has no item"},
+		{"cvmimage/photon-" + of, made("ClusterVirtualMachineImage", "photon-"+of, `{"contentLibrary":{"library":"slipway","item":"photon-5"}}`), kstatus.CurrentStatus, ""},
+		{"contentlibrary/none-" + of, made("ContentLibrary", "none-"+of, `{"library":"none"}`), kstatus.InProgressStatus, "none"},
+		{"vmimagecache/none-" + of, made("VirtualMachineImageCache", "none-"+of, `{"contentLibrary":{"library":"none","item":"none"}}`), kstatus.CurrentStatus, ""},
+		{"vmpub/none", made("VirtualMachinePublishRequest", "none", `{"source":{"name":"none"},"target":{"contentLibrary":"none"}}`), "", ""}, // it says Complete instead of Ready, which kstatus does not know
+		{"vmsnap/none", made("VirtualMachineSnapshot", "none", `{"vmName":"none"}`), kstatus.InProgressStatus, "does not exist"},
+	} {
+		out, errOut, err := u.try(tc.manifest, "kubectl", "create", "-f", "-", "-o", "json")
+		if err != nil {
+			t.Fatalf("kubectl create: %v\n%s", err, errOut)
+		}
+		defer u.kubectl("delete", tc.object, "--wait=false")
+		u.isNow(out, "new", kstatus.InProgressStatus)
+		u.wants(tc.object, ".status.observedGeneration", "1")
+		if tc.want != "" {
+			u.is(tc.object, "looked at", tc.want, tc.text)
+		}
+	}
 }
 
 func TestKstatusTellsWhatWaitsFromWhatFailed(t *testing.T) {

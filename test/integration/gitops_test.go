@@ -4,7 +4,6 @@
 package integration
 
 import (
-	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -52,10 +51,7 @@ func TestNoKindIsTakenForReadyBeforeAnybodyHasLookedAtIt(t *testing.T) {
 	client := restClient(t, framework.StartStandalone(t).Config())
 	for _, kind := range schema.Kinds {
 		theirs, ours := kstatus.CurrentStatus, "Healthy" // there is nothing to wait for
-		switch {
-		case slices.Contains(unobserved, kind.Name):
-			ours = "Progressing"
-		case kind.Status && kind.Name != "VirtualMachineInstance":
+		if kind.Status && kind.Name != "VirtualMachineInstance" {
 			theirs, ours = kstatus.InProgressStatus, "Progressing"
 		}
 		object := applied(t, client, kind)
@@ -74,10 +70,4 @@ func TestNoKindIsTakenForReadyBeforeAnybodyHasLookedAtIt(t *testing.T) {
 			t.Errorf("Argo CD says %s (%s) of a new %s, want %s", health.Status, health.Message, kind.Name, ours)
 		}
 	}
-}
-
-// unobserved are kinds without status.observedGeneration, whose new objects kstatus takes
-// for current: docs/gitops.md has what to tell Flux about them.
-var unobserved = []string{
-	"VirtualMachineImage", "ClusterVirtualMachineImage", "VCenter", "Zone", "ContentLibrary", "VirtualMachineImageCache", "VirtualMachinePublishRequest", "VirtualMachineSnapshot",
 }

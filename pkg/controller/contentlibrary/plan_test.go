@@ -18,7 +18,7 @@ import (
 // golden is a ContentLibrary that change makes another.
 func golden(change func(*vmv1alpha1.ContentLibrarySpec)) *vmv1alpha1.ContentLibrary {
 	l := &vmv1alpha1.ContentLibrary{Spec: vmv1alpha1.ContentLibrarySpec{Library: "Golden Images"}}
-	l.Name = "golden"
+	l.Name, l.Generation = "golden", 1
 	if change != nil {
 		change(&l.Spec)
 	}

@@ -254,7 +254,8 @@ func (r *reconciler) users(library *vmv1alpha1.ContentLibrary) func(image string
 	}
 }
 
+// set sets a condition of a library that was looked at.
 func (r *reconciler) set(library *vmv1alpha1.ContentLibrary, c metav1.Condition) {
-	c.ObservedGeneration = library.Generation
+	library.Status.ObservedGeneration, c.ObservedGeneration = library.Generation, library.Generation
 	conditions.Set(&library.Status.Conditions, r.now(), c)
 }

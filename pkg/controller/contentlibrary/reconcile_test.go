@@ -151,8 +151,8 @@ func TestImagesAreOfTheClusterOrOfANamespace(t *testing.T) {
 	}
 	w.wants("/photon", "/ubuntu")
 	w.wantsReady(metav1.ConditionTrue, vmv1alpha1.ReasonSucceeded)
-	if st := w.library().Status; st.Items != 2 || st.Images != 2 {
-		t.Errorf("status has %d items and %d images, want 2 and 2", st.Items, st.Images)
+	if st := w.library().Status; st.Items != 2 || st.Images != 2 || st.ObservedGeneration != 1 {
+		t.Errorf("status has %d items and %d images of generation %d, want 2 and 2 of 1", st.Items, st.Images, st.ObservedGeneration)
 	}
 	w = newWorld(t, golden(func(s *vmv1alpha1.ContentLibrarySpec) { s.Namespace = "dev" }))
 	if err := w.pass(); err != nil {

@@ -103,7 +103,7 @@ func (r *reconciler) observe(ctx context.Context, vc *vmv1alpha1.VCenter, wrong 
 	st := &next.Status
 	installation := st.InstanceUUID
 	*st = o.Status
-	st.Conditions = slices.Clone(vc.Status.Conditions)
+	st.Conditions, st.ObservedGeneration = slices.Clone(vc.Status.Conditions), vc.Generation
 	if installation != "" {
 		st.InstanceUUID = installation
 	}

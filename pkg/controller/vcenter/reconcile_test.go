@@ -179,7 +179,7 @@ func TestAVCenterIsUsedAndItsStatusSaysWhatIsSeen(t *testing.T) {
 	w := newWorld(t, described(nil))
 	w.uses.seen = Observation{Status: vmv1alpha1.VCenterStatus{Version: "8.0.3", InstanceUUID: "one"}, Ready: errors.New("not read yet")}
 	vc, result := w.pass()
-	if !slices.Contains(vc.Finalizers, vmv1alpha1.VCenterFinalizer) || vc.Status.Version != "8.0.3" || vc.Status.InstanceUUID != "one" {
+	if !slices.Contains(vc.Finalizers, vmv1alpha1.VCenterFinalizer) || vc.Status.Version != "8.0.3" || vc.Status.InstanceUUID != "one" || vc.Status.ObservedGeneration != 3 {
 		t.Errorf("the object is %+v", vc)
 	}
 	if got := condition(vc, "Connected"); got != "True Succeeded " {

@@ -240,8 +240,9 @@ func (r *reconciler) list(ctx context.Context, p place) (known *list, fresh bool
 	return known, true, nil
 }
 
-// write writes the status of an image where it differs.
+// write writes the status of an image that was looked at, where it differs.
 func (r *reconciler) write(ctx context.Context, image *vmv1alpha1.VirtualMachineImage, status vmv1alpha1.VirtualMachineImageStatus) error {
+	status.ObservedGeneration = image.Generation
 	if equality.Semantic.DeepEqual(image.Status, status) {
 		return nil
 	}

@@ -27,7 +27,7 @@ func TestOneListAndOneDescriptorServeAllImagesOfAnItem(t *testing.T) {
 	}
 	for _, s := range []*vmv1alpha1.VirtualMachineImageStatus{w.status("a", "photon"), w.status("b", "other"), w.status("", "photon")} {
 		wantConditions(t, s, good)
-		if s.GuestID != "guest-of-id-1" || s.ContentVersion != "1" || s.ProviderItemID != "id-1" {
+		if s.GuestID != "guest-of-id-1" || s.ContentVersion != "1" || s.ProviderItemID != "id-1" || s.ObservedGeneration != 1 {
 			t.Errorf("status %+v, want that of the item", s)
 		}
 	}

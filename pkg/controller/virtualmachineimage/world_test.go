@@ -167,11 +167,11 @@ func ofItem(item string) vmv1alpha1.VirtualMachineImageSpec {
 }
 
 func image(namespace, name string, spec vmv1alpha1.VirtualMachineImageSpec) *vmv1alpha1.VirtualMachineImage {
-	return &vmv1alpha1.VirtualMachineImage{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: spec}
+	return &vmv1alpha1.VirtualMachineImage{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Generation: 1}, Spec: spec}
 }
 
 func clusterImage(name string, spec vmv1alpha1.VirtualMachineImageSpec) *vmv1alpha1.ClusterVirtualMachineImage {
-	return &vmv1alpha1.ClusterVirtualMachineImage{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
+	return &vmv1alpha1.ClusterVirtualMachineImage{ObjectMeta: metav1.ObjectMeta{Name: name, Generation: 1}, Spec: spec}
 }
 
 func (w *world) add(i *vmv1alpha1.VirtualMachineImage) {

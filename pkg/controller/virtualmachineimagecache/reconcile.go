@@ -100,6 +100,7 @@ func (r *reconciler) Reconcile(ctx context.Context, p part) (controller.Result, 
 func (p *pass) persist(ctx context.Context, stored *cacheObject) (controller.Result, error) {
 	order(p.cache)
 	summarize(p.cache, p.now())
+	p.cache.Status.ObservedGeneration = p.cache.Generation
 	if err := p.caches.UpdateStatus(ctx, p.client, p.cache); err != nil {
 		return controller.Overtaken(err)
 	}

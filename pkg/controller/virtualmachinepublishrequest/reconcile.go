@@ -91,11 +91,17 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	}
 	failed := p.advance(ctx)
 	conditions.KeepTimes(stored.Status.Conditions, p.request.Status.Conditions)
-	if err := r.requests.UpdateStatus(ctx, r.client.VirtualMachinePublishRequests(key.Namespace), p.request); err != nil {
+	if err := p.persist(ctx); err != nil {
 		return controller.Overtaken(err)
 	}
 	r.emit(stored, p.request)
 	return p.result, failed
+}
+
+// persist is the one place that writes status.
+func (p *pass) persist(ctx context.Context) error {
+	p.request.Status.ObservedGeneration = p.request.Generation
+	return p.requests.UpdateStatus(ctx, p.client.VirtualMachinePublishRequests(p.request.Namespace), p.request)
 }
 
 // vcenter is the name of the VCenter of the library; while that is not there, of what status
@@ -194,13 +200,17 @@ func (p *pass) notYet(err error) error {
 	return fmt.Errorf("publishing VirtualMachine %s/%s: %w", p.request.Namespace, p.request.SourceName(), err)
 }
 
-// expire deletes a request whose time is over.
+// expire deletes a request whose time is over. How long it stays may have changed.
 func (p *pass) expire(ctx context.Context) (controller.Result, error) {
+	var rest time.Duration
 	ttl := p.request.Spec.TTLSecondsAfterFinished
-	if ttl == nil {
-		return controller.Result{}, nil
+	if ttl != nil {
+		rest = p.request.Status.CompletionTime.Add(time.Duration(*ttl) * time.Second).Sub(p.now())
 	}
-	if rest := p.request.Status.CompletionTime.Add(time.Duration(*ttl) * time.Second).Sub(p.now()); rest > 0 {
+	if ttl == nil || rest > 0 {
+		if err := p.persist(ctx); err != nil {
+			return controller.Overtaken(err)
+		}
 		return controller.Result{RequeueAfter: rest}, nil
 	}
 	err := p.client.VirtualMachinePublishRequests(p.request.Namespace).Delete(ctx, p.request.Name,
@@ -238,7 +248,7 @@ func (p *pass) stillThere(ctx context.Context, err error) (controller.Result, er
 	default:
 		p.set(vmv1alpha1.ConditionDeleting, metav1.ConditionTrue, vmv1alpha1.ReasonError, err.Error())
 	}
-	written := p.requests.UpdateStatus(ctx, p.client.VirtualMachinePublishRequests(p.request.Namespace), p.request)
+	written := p.persist(ctx)
 	switch {
 	case written != nil && !apierrors.IsNotFound(written):
 		return controller.Overtaken(written)

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/utils/ptr"
 
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -155,7 +154,7 @@ func (w *world) wants(kind, want, message string) {
 
 func publish(change ...func(*request)) *request {
 	r := &request{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "now", UID: "request-uid", Finalizers: []string{vmv1alpha1.PublishRequestFinalizer}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "now", UID: "request-uid", Generation: 1, Finalizers: []string{vmv1alpha1.PublishRequestFinalizer}},
 		Spec: vmv1alpha1.VirtualMachinePublishRequestSpec{
 			Source: vmv1alpha1.VirtualMachinePublishSource{Name: "web"},
 			Target: vmv1alpha1.VirtualMachinePublishTarget{ContentLibrary: "golden", Item: "web-1", Description: "for people"},
@@ -236,6 +235,9 @@ func TestStatusSaysThatARequestIsBegunBeforeItIs(t *testing.T) {
 	w.refresh()
 	w.pass()
 	w.wants(vmv1alpha1.ConditionUploaded, "False/Publishing", "")
+	if seen := w.request().Status.ObservedGeneration; seen != 1 {
+		t.Errorf("generation %d was looked at, want 1", seen)
+	}
 	pub := w.p.asked[0]
 	if pub.VCenter != "west" || pub.Library != "Golden Images" || pub.Item != "web-1" || pub.UID != "request-uid" || pub.VM.UID != "web-uid" || pub.Description != "for people" {
 		t.Errorf("asked for %+v", pub)
@@ -312,21 +314,6 @@ func TestARequestIsCompleteWhenAnImageStandsForItsItem(t *testing.T) {
 	w.pass()
 	if n := len(w.p.asked); n != 2 {
 		t.Error("what is complete was published again")
-	}
-}
-
-func TestACompleteRequestGoesWhenItsTimeIsOver(t *testing.T) {
-	done := metav1.NewTime(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
-	w := newWorld(t, publish(func(r *request) {
-		r.Spec.TTLSecondsAfterFinished, r.Status.CompletionTime, r.Status.ItemID = ptr.To[int64](60), &done, "item-1"
-	}))
-	if result := w.pass(); result.RequeueAfter != time.Minute {
-		t.Errorf("result %+v, want a look in a minute", result)
-	}
-	w.clock = w.clock.Add(time.Minute)
-	w.pass()
-	if _, err := w.api.VmV1alpha1().VirtualMachinePublishRequests("team-a").Get(t.Context(), "now", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("the request is there: %v", err)
 	}
 }
 

@@ -58,12 +58,8 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 		return controller.Result{}, err
 	}
 	p := &pass{reconciler: r, snapshot: stored.DeepCopy()}
-	p.vm, err = r.machines.VirtualMachines(key.Namespace).Get(stored.Spec.VMName)
-	if err != nil && !apierrors.IsNotFound(err) {
+	if p.vm, err = controller.Found(r.machines.VirtualMachines(key.Namespace).Get(stored.Spec.VMName)); err != nil {
 		return controller.Result{}, fmt.Errorf("reading virtual machine %s/%s: %w", key.Namespace, stored.Spec.VMName, err)
-	}
-	if err != nil {
-		p.vm = nil
 	}
 	bound, err := r.shares.Bind(ctx, r.shares.Of(p.machine()))
 	if err != nil {
@@ -78,11 +74,17 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	}
 	failed := p.advance(ctx)
 	conditions.KeepTimes(stored.Status.Conditions, p.snapshot.Status.Conditions)
-	if err := r.snapshots.UpdateStatus(ctx, r.client.VirtualMachineSnapshots(key.Namespace), p.snapshot); err != nil {
+	if err := p.persist(ctx); err != nil {
 		return controller.Overtaken(err)
 	}
 	r.emit(stored, p.snapshot)
 	return p.result, failed
+}
+
+// persist is the one place that writes status.
+func (p *pass) persist(ctx context.Context) error {
+	p.snapshot.Status.ObservedGeneration = p.snapshot.Generation
+	return p.snapshots.UpdateStatus(ctx, p.client.VirtualMachineSnapshots(p.snapshot.Namespace), p.snapshot)
 }
 
 // machine is the virtual machine, or one of the name that is nowhere.
@@ -144,7 +146,7 @@ func (p *pass) remove(ctx context.Context) (controller.Result, error) {
 // stillThere says why a snapshot that is deleted does not go yet.
 func (p *pass) stillThere(ctx context.Context, err error) (controller.Result, error) {
 	failed := p.notYet(err, vmv1alpha1.ReasonDeleting, "the snapshot is removed")
-	written := p.snapshots.UpdateStatus(ctx, p.client.VirtualMachineSnapshots(p.snapshot.Namespace), p.snapshot)
+	written := p.persist(ctx)
 	if written != nil && !apierrors.IsNotFound(written) {
 		return controller.Overtaken(written)
 	}

@@ -171,7 +171,7 @@ func revision() *itv1alpha1.ControllerRevision {
 }
 
 func of(name string, age time.Duration, change ...func(*snapshot)) *snapshot {
-	s := &snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name), CreationTimestamp: metav1.NewTime(began.Add(-age))}}
+	s := &snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name), Generation: 1, CreationTimestamp: metav1.NewTime(began.Add(-age))}}
 	s.Spec.VMName = "web"
 	for _, f := range change {
 		f(s)
@@ -186,8 +186,8 @@ func TestASnapshotIsAskedForWithWhatARevertNeedsAndThenReady(t *testing.T) {
 	if len(s.Finalizers) != 1 || len(s.OwnerReferences) != 1 || s.OwnerReferences[0].UID != "uid-web" {
 		t.Errorf("finalizers %v, owners %v", s.Finalizers, s.OwnerReferences)
 	}
-	if s.Status.InstancetypeRevision != "small-1" || w.says("now") != "False/Creating, False/Creating" {
-		t.Errorf("revision %q, %s", s.Status.InstancetypeRevision, w.says("now"))
+	if s.Status.InstancetypeRevision != "small-1" || w.says("now") != "False/Creating, False/Creating" || s.Status.ObservedGeneration != 1 {
+		t.Errorf("revision %q, generation %d, %s", s.Status.InstancetypeRevision, s.Status.ObservedGeneration, w.says("now"))
 	}
 	if len(w.p.asked) != 1 {
 		t.Fatalf("asked %d times, want once, after status names the revision", len(w.p.asked))

@@ -73,8 +73,8 @@ func (s *scene) says(kind, reason string) *vmv1alpha1.VCenter {
 		if vc, err = s.vcenters().Get(s.Context(), "default", metav1.GetOptions{}); err != nil {
 			return err
 		}
-		if c := meta.FindStatusCondition(vc.Status.Conditions, kind); c == nil || c.Reason != reason || c.ObservedGeneration != vc.Generation {
-			return fmt.Errorf("generation %d, conditions %+v", vc.Generation, vc.Status.Conditions)
+		if c := meta.FindStatusCondition(vc.Status.Conditions, kind); c == nil || c.Reason != reason || c.ObservedGeneration != vc.Generation || vc.Status.ObservedGeneration != vc.Generation {
+			return fmt.Errorf("generation %d, observed %d, conditions %+v", vc.Generation, vc.Status.ObservedGeneration, vc.Status.Conditions)
 		}
 		return nil
 	})

@@ -30,6 +30,9 @@ func TestAnImageIsCopiedAndGoesWithItsCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := w.until(example.Name, "is ready", ready)
+	if c.Status.ObservedGeneration != 1 {
+		t.Errorf("generation %d was looked at, want 1", c.Status.ObservedGeneration)
+	}
 	l := c.Status.Locations[0]
 	if l.Progress != 100 || len(l.Files) != 1 || l.DatastoreID == "" || l.ItemID == "" || l.ContentVersion == "" || l.ContentSize == nil {
 		t.Errorf("location %+v is not complete", l)

@@ -28,7 +28,9 @@ func Kind() standard.Kind[*vmv1alpha1.ContentLibrary] {
 		NewList:    func() runtime.Object { return &vmv1alpha1.ContentLibraryList{} },
 		Spec:       func(l library) any { return l.Spec },
 		Status: &standard.Status[library]{
-			Drop:     func(l library) { l.Status = vmv1alpha1.ContentLibraryStatus{} },
+			Drop: func(l library) {
+				l.Status = vmv1alpha1.ContentLibraryStatus{ObservedGeneration: standard.Unobserved}
+			},
 			Keep:     func(l, stored library) { l.Status = stored.Status },
 			KeepSpec: func(l, stored library) { l.Spec = stored.Spec },
 			Validate: validation.ValidateContentLibraryStatusUpdate,

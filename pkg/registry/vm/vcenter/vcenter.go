@@ -27,7 +27,9 @@ func Kind() standard.Kind[*vmv1alpha1.VCenter] {
 		NewList:    func() runtime.Object { return &vmv1alpha1.VCenterList{} },
 		Spec:       func(v *vmv1alpha1.VCenter) any { return v.Spec },
 		Status: &standard.Status[*vmv1alpha1.VCenter]{
-			Drop:     func(v *vmv1alpha1.VCenter) { v.Status = vmv1alpha1.VCenterStatus{} },
+			Drop: func(v *vmv1alpha1.VCenter) {
+				v.Status = vmv1alpha1.VCenterStatus{ObservedGeneration: standard.Unobserved}
+			},
 			Keep:     func(v, stored *vmv1alpha1.VCenter) { v.Status = stored.Status },
 			KeepSpec: func(v, stored *vmv1alpha1.VCenter) { v.Spec = stored.Spec },
 			Validate: validation.ValidateVCenterStatusUpdate,

@@ -32,7 +32,9 @@ func Namespaced() standard.Kind[*vmv1alpha1.VirtualMachineImage] {
 		NewList:    func() runtime.Object { return &vmv1alpha1.VirtualMachineImageList{} },
 		Spec:       func(i *vmv1alpha1.VirtualMachineImage) any { return i.Spec },
 		Status: &standard.Status[*vmv1alpha1.VirtualMachineImage]{
-			Drop:     func(i *vmv1alpha1.VirtualMachineImage) { i.Status = vmv1alpha1.VirtualMachineImageStatus{} },
+			Drop: func(i *vmv1alpha1.VirtualMachineImage) {
+				i.Status = vmv1alpha1.VirtualMachineImageStatus{ObservedGeneration: standard.Unobserved}
+			},
 			Keep:     func(i, stored *vmv1alpha1.VirtualMachineImage) { i.Status = stored.Status },
 			KeepSpec: func(i, stored *vmv1alpha1.VirtualMachineImage) { i.Spec = stored.Spec },
 			Validate: validation.ValidateVirtualMachineImageStatusUpdate,
@@ -56,7 +58,9 @@ func Cluster() standard.Kind[*vmv1alpha1.ClusterVirtualMachineImage] {
 		NewList:    func() runtime.Object { return &vmv1alpha1.ClusterVirtualMachineImageList{} },
 		Spec:       func(i *vmv1alpha1.ClusterVirtualMachineImage) any { return i.Spec },
 		Status: &standard.Status[*vmv1alpha1.ClusterVirtualMachineImage]{
-			Drop:     func(i *vmv1alpha1.ClusterVirtualMachineImage) { i.Status = vmv1alpha1.VirtualMachineImageStatus{} },
+			Drop: func(i *vmv1alpha1.ClusterVirtualMachineImage) {
+				i.Status = vmv1alpha1.VirtualMachineImageStatus{ObservedGeneration: standard.Unobserved}
+			},
 			Keep:     func(i, stored *vmv1alpha1.ClusterVirtualMachineImage) { i.Status = stored.Status },
 			KeepSpec: func(i, stored *vmv1alpha1.ClusterVirtualMachineImage) { i.Spec = stored.Spec },
 			Validate: validation.ValidateClusterVirtualMachineImageStatusUpdate,

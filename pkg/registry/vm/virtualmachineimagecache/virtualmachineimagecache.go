@@ -28,7 +28,9 @@ func Kind() standard.Kind[*vmv1alpha1.VirtualMachineImageCache] {
 		NewList:    func() runtime.Object { return &vmv1alpha1.VirtualMachineImageCacheList{} },
 		Spec:       func(c cache) any { return c.Spec },
 		Status: &standard.Status[cache]{
-			Drop:     func(c cache) { c.Status = vmv1alpha1.VirtualMachineImageCacheStatus{} },
+			Drop: func(c cache) {
+				c.Status = vmv1alpha1.VirtualMachineImageCacheStatus{ObservedGeneration: standard.Unobserved}
+			},
 			Keep:     func(c, stored cache) { c.Status = stored.Status },
 			KeepSpec: func(c, stored cache) { c.Spec = stored.Spec },
 			Validate: validation.ValidateVirtualMachineImageCacheStatusUpdate,

@@ -30,7 +30,9 @@ func Kind() standard.Kind[*vmv1alpha1.VirtualMachinePublishRequest] {
 		NewList:    func() runtime.Object { return &vmv1alpha1.VirtualMachinePublishRequestList{} },
 		Spec:       func(r request) any { return r.Spec },
 		Status: &standard.Status[request]{
-			Drop:     func(r request) { r.Status = vmv1alpha1.VirtualMachinePublishRequestStatus{} },
+			Drop: func(r request) {
+				r.Status = vmv1alpha1.VirtualMachinePublishRequestStatus{ObservedGeneration: standard.Unobserved}
+			},
 			Keep:     func(r, stored request) { r.Status = stored.Status },
 			KeepSpec: func(r, stored request) { r.Spec = stored.Spec },
 			Validate: validation.ValidateVirtualMachinePublishRequestStatusUpdate,

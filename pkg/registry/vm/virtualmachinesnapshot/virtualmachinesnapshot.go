@@ -40,7 +40,9 @@ func Kind() standard.Kind[snapshot] {
 		NewList:    func() runtime.Object { return &vmv1alpha1.VirtualMachineSnapshotList{} },
 		Spec:       func(s snapshot) any { return s.Spec },
 		Status: &standard.Status[snapshot]{
-			Drop:     func(s snapshot) { s.Status = vmv1alpha1.VirtualMachineSnapshotStatus{} },
+			Drop: func(s snapshot) {
+				s.Status = vmv1alpha1.VirtualMachineSnapshotStatus{ObservedGeneration: standard.Unobserved}
+			},
 			Keep:     func(s, stored snapshot) { s.Status = stored.Status },
 			KeepSpec: func(s, stored snapshot) { s.Spec = stored.Spec },
 			Validate: vmvalidation.ValidateVirtualMachineSnapshotStatusUpdate,

@@ -29,7 +29,9 @@ func Kind() standard.Kind[*vmv1alpha1.Zone] {
 		NewList:    func() runtime.Object { return &vmv1alpha1.ZoneList{} },
 		Spec:       func(z *vmv1alpha1.Zone) any { return z.Spec },
 		Status: &standard.Status[*vmv1alpha1.Zone]{
-			Drop:     func(z *vmv1alpha1.Zone) { z.Status = vmv1alpha1.ZoneStatus{} },
+			Drop: func(z *vmv1alpha1.Zone) {
+				z.Status = vmv1alpha1.ZoneStatus{ObservedGeneration: standard.Unobserved}
+			},
 			Keep:     func(z, stored *vmv1alpha1.Zone) { z.Status = stored.Status },
 			KeepSpec: func(z, stored *vmv1alpha1.Zone) { z.Spec = stored.Spec },
 			Validate: validation.ValidateZoneStatusUpdate,
