@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/slipway-dev/slipway/pkg/apiservices"
 	"github.com/slipway-dev/slipway/pkg/authority"
 )
 
@@ -47,7 +48,7 @@ func newHost(t *testing.T, change func(map[string]any)) *host {
 		"spec": map[string]any{"service": map[string]any{"namespace": namespace, "name": service}},
 	}
 	change(api)
-	kinds := map[schema.GroupVersionResource]string{apiServices: "APIServiceList"}
+	kinds := map[schema.GroupVersionResource]string{apiservices.Resource: "APIServiceList"}
 	return &host{
 		T: t, kube: fake.NewClientset(), clock: clocktesting.NewFakeClock(begin),
 		dynamic: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, &unstructured.Unstructured{Object: api}),
@@ -71,7 +72,7 @@ func (h *host) reconcile(m *Manager) {
 // bundle is what the APIService trusts.
 func (h *host) bundle() []byte {
 	h.Helper()
-	api, err := h.dynamic.Resource(apiServices).Get(h.Context(), ours, metav1.GetOptions{})
+	api, err := h.dynamic.Resource(apiservices.Resource).Get(h.Context(), ours, metav1.GetOptions{})
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -186,7 +187,7 @@ func TestWhatSomebodyElseWritesIntoTheBundleIsSetRight(t *testing.T) {
 			h := newHost(t, unchanged)
 			m := h.replica()
 			h.reconcile(m)
-			client := h.dynamic.Resource(apiServices)
+			client := h.dynamic.Resource(apiservices.Resource)
 			api, err := client.Get(t.Context(), ours, metav1.GetOptions{})
 			if err != nil {
 				t.Fatal(err)

@@ -15,6 +15,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
+
+	"github.com/slipway-dev/slipway/pkg/apiservices"
 )
 
 const (
@@ -71,7 +73,7 @@ func (m *Manager) watch(ctx context.Context, changed func(any)) {
 	secrets := informers.NewSharedInformerFactoryWithOptions(o.Host, 0, informers.WithNamespace(o.Namespace), informers.WithTweakListOptions(named(SecretName)))
 	all := []cache.SharedIndexInformer{secrets.Core().V1().Secrets().Informer()}
 	for _, name := range o.APIServices {
-		all = append(all, dynamicinformer.NewFilteredDynamicInformer(o.Dynamic, apiServices, "", 0, cache.Indexers{}, named(name)).Informer())
+		all = append(all, dynamicinformer.NewFilteredDynamicInformer(o.Dynamic, apiservices.Resource, "", 0, cache.Indexers{}, named(name)).Informer())
 	}
 	for _, informer := range all {
 		// It fails for an informer that has stopped, which these have not.

@@ -1,0 +1,103 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiservices
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+const name = "v1alpha1.vm.slipway.dev"
+
+// newHost has an APIService with a condition of which the server does not know all.
+func newHost() *dynamicfake.FakeDynamicClient {
+	kinds := map[schema.GroupVersionResource]string{Resource: "APIServiceList"}
+	return dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": map[string]any{"name": name, "resourceVersion": "7"},
+		"spec":   map[string]any{"service": map[string]any{"namespace": "ns", "name": "server"}, "versionPriority": int64(15)},
+		"status": map[string]any{"conditions": []any{map[string]any{"type": "Available", "status": "True", "of-a-later-version": "x"}}},
+	}})
+}
+
+func read(t *testing.T, host *dynamicfake.FakeDynamicClient) *APIService {
+	t.Helper()
+	is, err := Read(t.Context(), host, name)
+	if err != nil || is == nil {
+		t.Fatal(is, err)
+	}
+	return is
+}
+
+func TestAConditionIsWrittenBesideThoseOfOthersWithTheTimeOfItsStatus(t *testing.T) {
+	host := newHost()
+	first := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	say := func(status metav1.ConditionStatus, reason string, after time.Duration) {
+		t.Helper()
+		c := metav1.Condition{Type: "StorageSpace", Status: status, Reason: reason, Message: "why"}
+		if err := read(t, host).Say(t.Context(), c, metav1.NewTime(first.Add(after))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wants := func(status, reason, since string) {
+		t.Helper()
+		stored, err := host.Resource(Resource).Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _, _ := unstructured.NestedSlice(stored.Object, "status", "conditions")
+		want := []any{
+			map[string]any{"type": "Available", "status": "True", "of-a-later-version": "x"},
+			map[string]any{"type": "StorageSpace", "status": status, "reason": reason, "message": "why", "lastTransitionTime": since},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("conditions (-want +got):\n%s", diff)
+		}
+	}
+	say("False", "SpaceScarce", 0)
+	wants("False", "SpaceScarce", "2026-01-01T00:00:00Z")
+	say("False", "SpaceFull", time.Hour)
+	wants("False", "SpaceFull", "2026-01-01T00:00:00Z")
+	say("True", "SpaceEnough", 2*time.Hour)
+	wants("True", "SpaceEnough", "2026-01-01T02:00:00Z")
+}
+
+func TestAPatchNamesTheVersionThatWasRead(t *testing.T) {
+	host := newHost()
+	is := read(t, host)
+	if !is.LeadsTo("ns", "server") || is.LeadsTo("ns", "another") || is.LeadsTo("other", "server") {
+		t.Errorf("it leads to %+v", is.Spec.Service)
+	}
+	var patch string
+	var answer error
+	host.PrependReactor("patch", "apiservices", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		patch = string(a.(clienttesting.PatchAction).GetPatch())
+		return true, &unstructured.Unstructured{}, answer
+	})
+	gone := apierrors.NewNotFound(Resource.GroupResource(), name)
+	conflict := apierrors.NewConflict(Resource.GroupResource(), name, nil)
+	for _, answer = range []error{nil, gone, conflict} {
+		err := is.Patch(t.Context(), map[string]any{"spec": map[string]any{"caBundle": "x"}})
+		if want := `{"metadata":{"resourceVersion":"7"},"spec":{"caBundle":"x"}}`; patch != want {
+			t.Errorf("the patch is %s, want %s", patch, want)
+		}
+		if apierrors.IsConflict(answer) != apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+			t.Errorf("the error is %v after %v", err, answer)
+		}
+	}
+}
+
+func TestAnAPIServiceThatIsNotThereIsNone(t *testing.T) {
+	if is, err := Read(t.Context(), newHost(), "v1.gone"); is != nil || err != nil {
+		t.Errorf("%+v, %v", is, err)
+	}
+}
