@@ -23,20 +23,28 @@ import (
 // cluster that answers with errors.
 const rangesTimeout = 30 * time.Second
 
-// newProber makes what connects to guests for their readiness probes.
-func newProber(ctx context.Context, o *ProbeOptions, host kubernetes.Interface) (*prober.Prober, error) {
+// newProber makes what connects to guests for their readiness probes. ranges are those of
+// Services.
+func newProber(ctx context.Context, o *ProbeOptions, ranges func() ([]netip.Prefix, error)) (*prober.Prober, error) {
 	allowed, err := o.networks()
 	if err != nil {
 		return nil, err
 	}
-	to := networks.Networks{Allowed: allowed}
-	if len(allowed) == 0 {
-		to.Denied, to.Unknown = serviceRanges(ctx, host)
+	to := reachable(ctx, allowed, ranges, "No readiness probe connects to a guest")
+	return prober.New(prober.Options{Connections: o.Connections, Networks: to}), nil
+}
+
+// reachable are the networks that are named, or if none are, all but those of Services. lost is
+// what the log says when these are not known.
+func reachable(ctx context.Context, named []netip.Prefix, ranges func() ([]netip.Prefix, error), lost string) networks.Networks {
+	to := networks.Networks{Allowed: named}
+	if len(named) == 0 {
+		to.Denied, to.Unknown = ranges()
 		if to.Unknown != nil {
-			klog.FromContext(ctx).Error(to.Unknown, "No readiness probe connects to a guest")
+			klog.FromContext(ctx).Error(to.Unknown, lost)
 		}
 	}
-	return prober.New(prober.Options{Connections: o.Connections, Networks: to}), nil
+	return to
 }
 
 // serviceRanges are the addresses that Services of the host cluster may have: a guest that

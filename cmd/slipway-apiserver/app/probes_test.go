@@ -9,12 +9,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/slipway-dev/slipway/pkg/networks"
 )
 
 func TestProbesLeaveServicesOfTheHostClusterAlone(t *testing.T) {
@@ -47,5 +50,17 @@ func TestNetworksOfProbesAreParsed(t *testing.T) {
 	got, err := o.networks()
 	if err != nil || len(got) != 2 || got[0] != netip.MustParsePrefix("10.0.0.0/8") || got[1] != netip.MustParsePrefix("fd00::/8") {
 		t.Errorf("networks %v, %v", got, err)
+	}
+}
+
+func TestNetworksThatAreNamedCountInsteadOfThoseOfServices(t *testing.T) {
+	services, named := []netip.Prefix{netip.MustParsePrefix("10.96.0.0/12")}, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
+	asked := 0
+	ranges := func() ([]netip.Prefix, error) { asked++; return services, nil }
+	if diff := cmp.Diff(networks.Networks{Allowed: named}, reachable(t.Context(), named, ranges, ""), cmpopts.EquateComparable(netip.Prefix{})); diff != "" || asked != 0 {
+		t.Errorf("named (-want +got), asked %d times for the others:\n%s", asked, diff)
+	}
+	if diff := cmp.Diff(networks.Networks{Denied: services}, reachable(t.Context(), nil, ranges, ""), cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
+		t.Errorf("not named (-want +got):\n%s", diff)
 	}
 }

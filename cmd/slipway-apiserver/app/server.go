@@ -101,8 +101,8 @@ type Server struct {
 	store *storeidentity.Gate
 	// snapshots are taken of etcd.
 	snapshots SnapshotOptions
-	// space tells of etcd's; nil without a host cluster.
-	space *spaceEvents
+	// space tell the host cluster of the room that etcd has; nobody does without a host cluster.
+	space []spaceTeller
 	// certificate is the serving one, nil when flags give it.
 	certificate *servingcert.Manager
 }
@@ -191,8 +191,10 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 	if err := (&backups{s.etcd}).install(s.generic); err != nil {
 		return err
 	}
-	if s.etcd != nil && c.hostConfig != nil {
-		s.space = &spaceEvents{space: s.etcd.Space, host: c.host, namespace: o.Controllers.LeaderElectNamespace}
+	if c.hostConfig != nil {
+		if s.space, err = spaceTellers(o, s.etcd, c); err != nil {
+			return err
+		}
 	}
 	// Before it listens: what comes at once needs not come again. The gate keeps the error.
 	s.store = c.store
@@ -215,13 +217,14 @@ func (s *Server) LoopbackClientConfig() *rest.Config {
 	return rest.CopyConfig(s.generic.LoopbackClientConfig)
 }
 
-// Run serves until ctx is done or a part fails, and returns when everything has
+// Run serves until told is done or a part fails, and returns when everything has
 // stopped. Being told to stop is no error.
-func (s *Server) Run(ctx context.Context) error {
+func (s *Server) Run(told context.Context) error {
 	defer s.close()
-	ctx, cancel := context.WithCancelCause(ctx)
+	// What is to be known of a stop is written before it begins: only watch begins one.
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(told))
 	defer cancel(nil)
-	go s.watch(ctx, cancel)
+	go s.watch(ctx, told, cancel)
 	var beside sync.WaitGroup
 	beside.Go(func() {
 		if err := s.store.Run(ctx); err != nil {
@@ -231,8 +234,8 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.certificate != nil {
 		beside.Go(func() { s.certificate.Run(ctx) })
 	}
-	if s.space != nil {
-		beside.Go(func() { s.space.Run(ctx) })
+	if len(s.space) > 0 {
+		beside.Go(func() { tellSpace(ctx, s.room, s.space) })
 	}
 	if schedule, ok := s.snapshots.schedule(); ok && s.etcd != nil {
 		beside.Go(func() { s.etcd.KeepSnapshots(ctx, schedule) })
@@ -254,20 +257,31 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
+// room is that of the embedded etcd, nil without one.
+func (s *Server) room() (*embeddedetcd.Space, error) {
+	if s.etcd == nil {
+		return nil, nil
+	}
+	space, err := s.etcd.Space()
+	return &space, err
+}
+
 // partError says which part made the server stop.
 type partError struct{ error }
 
 // Unwrap returns the cause.
 func (e *partError) Unwrap() error { return e.error }
 
-// watch ends Run when a part fails.
-func (s *Server) watch(ctx context.Context, cancel context.CancelCauseFunc) {
+// watch ends Run when it is told to or a part fails.
+func (s *Server) watch(ctx, told context.Context, cancel context.CancelCauseFunc) {
 	var etcd <-chan error
 	if s.etcd != nil {
 		etcd = s.etcd.Failed()
 	}
 	select {
 	case <-ctx.Done():
+	case <-told.Done():
+		cancel(nil)
 	case err := <-s.failed:
 		s.generic.ShutdownDelayDuration = 0 // nobody is to be served on by what has failed
 		cancel(&partError{err})

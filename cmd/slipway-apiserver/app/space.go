@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 
@@ -31,7 +32,6 @@ const (
 // spaceEvents tells by Events of the host cluster that the embedded etcd runs out of room, and
 // that it has some again. They are about the ConfigMap that stands for the store.
 type spaceEvents struct {
-	space     func() (embeddedetcd.Space, error)
 	host      kubernetes.Interface
 	namespace string
 	// told is the level that was told last, and when.
@@ -39,12 +39,48 @@ type spaceEvents struct {
 	toldAt time.Time
 }
 
-// Run tells until ctx is done.
-func (e *spaceEvents) Run(ctx context.Context) {
+// spaceTeller tells the host cluster of the room of the store, which is nil if that is no
+// embedded one.
+type spaceTeller interface {
+	look(ctx context.Context, space *embeddedetcd.Space)
+}
+
+// spaceTellers are those who tell the host cluster of the room of the store. Without an
+// embedded one, when etcd is nil, there is only something to take back.
+func spaceTellers(o *Options, etcd *embeddedetcd.Server, c *config) ([]spaceTeller, error) {
+	objects, err := dynamic.NewForConfig(c.hostConfig)
+	if err != nil {
+		return nil, fmt.Errorf("making the client of the host cluster for APIServices: %w", err)
+	}
+	replica, err := o.Members.name()
+	if err != nil {
+		return nil, err
+	}
+	namespace := o.Controllers.LeaderElectNamespace
+	condition := &spaceCondition{objects: objects, namespace: namespace, replica: replica}
+	if etcd == nil {
+		return []spaceTeller{condition}, nil
+	}
+	condition.members = func() []string {
+		var names []string
+		for _, m := range etcd.Members() {
+			names = append(names, m.Name)
+		}
+		return names
+	}
+	return []spaceTeller{&spaceEvents{host: c.host, namespace: namespace, told: levelEnough}, condition}, nil
+}
+
+// tellSpace lets all tell until ctx is done.
+func tellSpace(ctx context.Context, space func() (*embeddedetcd.Space, error), tellers []spaceTeller) {
 	ticker := time.NewTicker(spaceInterval)
 	defer ticker.Stop()
-	for e.told = levelEnough; ; {
-		e.look(ctx)
+	for {
+		if is, err := space(); err == nil { // else the upkeep of the store says so
+			for _, t := range tellers {
+				t.look(ctx, is)
+			}
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -54,11 +90,7 @@ func (e *spaceEvents) Run(ctx context.Context) {
 }
 
 // look tells what is new. What could not be told is told the next time.
-func (e *spaceEvents) look(ctx context.Context) {
-	space, err := e.space()
-	if err != nil {
-		return // the upkeep of the store says so
-	}
+func (e *spaceEvents) look(ctx context.Context, space *embeddedetcd.Space) {
 	level := space.Level()
 	if level == e.told && (level == levelEnough || time.Since(e.toldAt) < spaceRepeat) {
 		return

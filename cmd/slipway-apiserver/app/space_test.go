@@ -15,8 +15,6 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	eventsv1 "k8s.io/api/events/v1"
-
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 )
 
 func TestScarceRoomIsToldByEventsWhenItChangesAndFromTimeToTime(t *testing.T) {
@@ -31,8 +29,7 @@ func TestScarceRoomIsToldByEventsWhenItChangesAndFromTimeToTime(t *testing.T) {
 			}
 			return refuse != nil, nil, refuse
 		})
-		var space embeddedetcd.Space
-		e := &spaceEvents{host: host, namespace: defaultNamespace, told: levelEnough, space: func() (embeddedetcd.Space, error) { return space, nil }}
+		e := &spaceEvents{host: host, namespace: defaultNamespace, told: levelEnough}
 		for i, tc := range []struct {
 			size    int64
 			after   time.Duration
@@ -53,8 +50,7 @@ func TestScarceRoomIsToldByEventsWhenItChangesAndFromTimeToTime(t *testing.T) {
 				refuse = errors.New("the host cluster is away")
 			}
 			time.Sleep(tc.after + time.Second)
-			space = embeddedetcd.Space{Size: tc.size << 20, InUse: tc.size << 20, Quota: 100 << 20, DiskFree: 1 << 30}
-			e.look(t.Context())
+			e.look(t.Context(), taken(tc.size))
 			if diff := cmp.Diff(tc.want, told); diff != "" {
 				t.Errorf("step %d (-want +got):\n%s", i, diff)
 			}

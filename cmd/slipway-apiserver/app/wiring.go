@@ -203,7 +203,7 @@ func newVirtualMachines(s *shared) (runnable, error) {
 // or one of them fails. It returns when all of it has ended.
 func runControllers(ctx context.Context, d *controllerDeps) error {
 	d.leases.Contend(ctx, controllersLease, false)
-	c, err := newClients(d)
+	c, err := newClients(ctx, d)
 	if err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
 		return fmt.Errorf("starting to record events: %w", err)
 	}
-	probes, err := newProber(ctx, &d.options.Probes, host)
+	probes, err := newProber(ctx, &d.options.Probes, c.ranges)
 	if err != nil {
 		return err
 	}

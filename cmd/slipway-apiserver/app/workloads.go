@@ -9,15 +9,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
-	"k8s.io/klog/v2"
 
 	"github.com/slipway-dev/slipway/pkg/contract"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/machine"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
-	"github.com/slipway-dev/slipway/pkg/networks"
 	"github.com/slipway-dev/slipway/pkg/workload"
 )
 
@@ -39,10 +36,11 @@ func newReach(ctx context.Context, d *controllerDeps, c *clients, informers exte
 	if err != nil {
 		return nil, fmt.Errorf("making the client of metadata of the host cluster: %w", err)
 	}
-	to, err := workloadNetworks(ctx, &d.options.Workloads, c.host)
+	allowed, err := d.options.Workloads.networks()
 	if err != nil {
 		return nil, err
 	}
+	to := reachable(ctx, allowed, c.ranges, "No workload cluster is connected to")
 	clusters := informers.Cluster().V1alpha1().Clusters().Lister()
 	return &reach{
 		kinds: contract.New(contract.Options{Own: ours, Host: c.dynamic, Kinds: contract.Kinds{Discovery: c.host.Discovery().RESTClient(), Metadata: labels}}),
@@ -54,19 +52,6 @@ func newReach(ctx context.Context, d *controllerDeps, c *clients, informers exte
 			},
 		}),
 	}, nil
-}
-
-// workloadNetworks are those that a kubeconfig may lead to.
-func workloadNetworks(ctx context.Context, o *WorkloadOptions, host kubernetes.Interface) (networks.Networks, error) {
-	allowed, err := o.networks()
-	to := networks.Networks{Allowed: allowed}
-	if err == nil && len(allowed) == 0 {
-		to.Denied, to.Unknown = serviceRanges(ctx, host)
-		if to.Unknown != nil {
-			klog.FromContext(ctx).Error(to.Unknown, "No workload cluster is connected to")
-		}
-	}
-	return to, err
 }
 
 func newMachines(s *shared) (runnable, error) {
