@@ -21,8 +21,9 @@ import (
 
 func TestMain(m *testing.M) { simulated.Main(m) }
 
-func TestEveryMissingPrivilegeIsReportedWithItsObject(t *testing.T) {
-	ready := simulated.Start(t)
+// newSession is one of the administrator of a simulated vCenter.
+func newSession(t *testing.T, ready vcenter.Ready) *session.Session {
+	t.Helper()
 	s, err := session.New(session.Options{
 		URL: ready.URL, CAFile: ready.CAFile,
 		Credentials: func(context.Context) (string, string, error) {
@@ -33,6 +34,12 @@ func TestEveryMissingPrivilegeIsReportedWithItsObject(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
+	return s
+}
+
+func TestEveryMissingPrivilegeIsReportedWithItsObject(t *testing.T) {
+	ready := simulated.Start(t)
+	s := newSession(t, ready)
 	check := func(o placement.Options) (*Report, string) {
 		t.Helper()
 		o.Session = s
@@ -93,16 +100,7 @@ screenshots: ok
 // What only some installations use is reported, and does not fail the check.
 func TestWhatFeaturesOfStorageLackIsReportedByTheirNames(t *testing.T) {
 	ready := simulated.Start(t)
-	s, err := session.New(session.Options{
-		URL: ready.URL, CAFile: ready.CAFile,
-		Credentials: func(context.Context) (string, string, error) {
-			return vcenter.DefaultUsername, vcenter.DefaultPassword, nil
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
+	s := newSession(t, ready)
 	order := func(path string, values url.Values) {
 		t.Helper()
 		simulated.Control(t, ready, http.MethodPut, path+"?"+values.Encode())

@@ -1,7 +1,7 @@
 // Copyright The Slipway Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package datastore makes, lists and removes directories of datastores, and copies disks
+// Package datastore lists datastores, makes, lists and removes their directories, and copies disks
 // between them.
 //
 // Guarantees: what is not there is removed already; "could not be read" is never "is not

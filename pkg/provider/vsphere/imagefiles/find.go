@@ -11,7 +11,6 @@ import (
 
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/property"
-	"github.com/vmware/govmomi/view"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -83,16 +82,7 @@ func (f *Files) allDatastores(ctx context.Context) ([]mo.Datastore, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := view.NewManager(c).CreateContainerView(ctx, c.ServiceContent.RootFolder, []string{"Datastore"}, true)
-	if err != nil {
-		return nil, fmt.Errorf("listing the datastores: %w", err)
-	}
-	defer func() { _ = v.Destroy(context.WithoutCancel(ctx)) }()
-	var all []mo.Datastore
-	if err := v.Retrieve(ctx, []string{"Datastore"}, []string{"name", "summary.accessible", "summary.capacity", "summary.freeSpace"}, &all); err != nil {
-		return nil, fmt.Errorf("listing the datastores: %w", err)
-	}
-	return all, nil
+	return datastore.All(ctx, c)
 }
 
 // datacenterOf is the datacenter that an object is in.
