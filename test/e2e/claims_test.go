@@ -147,9 +147,7 @@ func TestServerKilledWhileADiskIsAttached(t *testing.T) {
 				c.lives("web")
 			}
 			orderVCenter(t, http.MethodDelete, hold)
-			if err := environment(t).RestartSlipway(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			u.restartSlipway()
 			u.kubectl("wait", "--for=condition=Ready", "vm/web", "--timeout=90s")
 			c.lives("web")
 			u.wants("vm/web", volumeStatus("data", "attached"), "true")

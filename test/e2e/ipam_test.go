@@ -104,9 +104,7 @@ func TestAddressesComeFromPoolsAndGoBackToThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	pool.set(func(p *ipamProvider) { p.away, p.free = false, append(p.free, "192.0.2.12") })
-	if err := environment(t).RestartSlipway(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	u.restartSlipway()
 	u.runsWith("fourth", "192.0.2.12")
 	u.count("ipaddressclaims", 3)
 

@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -24,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	"github.com/slipway-dev/slipway/test/localcluster/process"
 )
 
 // policies are for the namespace and under the name that it is formatted with.
@@ -286,10 +286,10 @@ func TestWithoutTheHostClusterOnlyWhatItHasToDecideIsRefused(t *testing.T) {
 	}
 
 	pid := environment(t).PID("kube-apiserver")
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+	if err := process.Freeze(pid); err != nil {
 		t.Fatal(err)
 	}
-	goOn := sync.OnceFunc(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
+	goOn := sync.OnceFunc(func() { _ = process.Thaw(pid) })
 	t.Cleanup(goOn)
 	_, err = vms.Create(t.Context(), oneVCPU("charged"), metav1.CreateOptions{})
 	if !apierrors.IsServiceUnavailable(err) || !strings.Contains(err.Error(), "cannot charge the ResourceQuotas of namespace "+u.namespace) {

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/slipway-dev/slipway/test/localcluster/process"
 )
 
 // fault is one thing that goes wrong.
@@ -50,19 +52,19 @@ var faults = []fault{
 	{
 		name: "stop", says: "SIGSTOP of the server until its Lease has run out, and SIGCONT", goesOn: true, again: never,
 		begin: func(ctx context.Context, e *environment) error {
-			if err := syscall.Kill(e.PID(slipway), syscall.SIGSTOP); err != nil {
+			if err := process.Freeze(e.PID(slipway)); err != nil {
 				return err
 			}
 			return e.leaseRunsOut(ctx)
 		},
-		end: func(_ context.Context, e *environment) error { return syscall.Kill(e.PID(slipway), syscall.SIGCONT) },
+		end: func(_ context.Context, e *environment) error { return process.Thaw(e.PID(slipway)) },
 	},
 	{
 		name: "host", says: "kube-apiserver stopped until the controllers pause, and continued", goesOn: true, again: never,
 		begin: func(ctx context.Context, e *environment) error {
 			const says = "The Lease could not be renewed"
 			before := strings.Count(e.log(), says)
-			if err := syscall.Kill(e.PID(kubeAPIServer), syscall.SIGSTOP); err != nil {
+			if err := process.Freeze(e.PID(kubeAPIServer)); err != nil {
 				return err
 			}
 			return until(ctx, "the controllers pause", func(context.Context) error {
@@ -73,7 +75,7 @@ var faults = []fault{
 			})
 		},
 		end: func(_ context.Context, e *environment) error {
-			return syscall.Kill(e.PID(kubeAPIServer), syscall.SIGCONT)
+			return process.Thaw(e.PID(kubeAPIServer))
 		},
 	},
 	{

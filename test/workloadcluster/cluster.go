@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"sync"
-	"syscall"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-dev/slipway/test/localcluster"
+	"github.com/slipway-dev/slipway/test/localcluster/process"
 )
 
 // Options say where a workload cluster runs.
@@ -112,18 +112,18 @@ func (c *Cluster) Secret(namespace, cluster string) *corev1.Secret {
 }
 
 // Freeze stops kube-apiserver where it is: connections stay open, and nothing is answered.
-func (c *Cluster) Freeze() error { return c.signal(syscall.SIGSTOP) }
+func (c *Cluster) Freeze() error { return c.tell(process.Freeze) }
 
 // Thaw lets it go on.
-func (c *Cluster) Thaw() error { return c.signal(syscall.SIGCONT) }
+func (c *Cluster) Thaw() error { return c.tell(process.Thaw) }
 
-func (c *Cluster) signal(s syscall.Signal) error {
+func (c *Cluster) tell(f func(pid int) error) error {
 	pid := c.inner.PID("kube-apiserver")
 	if pid == 0 {
 		return nil
 	}
-	if err := syscall.Kill(pid, s); err != nil {
-		return fmt.Errorf("sending %s to kube-apiserver of the workload cluster: %w", s, err)
+	if err := f(pid); err != nil {
+		return fmt.Errorf("kube-apiserver of the workload cluster: %w", err)
 	}
 	return nil
 }

@@ -4,17 +4,15 @@
 package drain
 
 import (
-	"context"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-dev/slipway/pkg/controller/machine/detach"
+	"github.com/slipway-dev/slipway/test/workloadcluster"
 )
 
 // eventually waits until what has come true.
@@ -33,36 +31,6 @@ func eventually(t *testing.T, come func() bool, what string) {
 	}
 }
 
-// volume makes a PersistentVolume with the claim of its name, attached to the Node by a
-// VolumeAttachment.
-func (s *scene) volume(name string) {
-	s.Helper()
-	name = s.namespace + "-" + name
-	_, err := s.client.CoreV1().PersistentVolumes().Create(s.Context(), &corev1.PersistentVolume{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: corev1.PersistentVolumeSpec{
-			Capacity: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			ClaimRef:               &corev1.ObjectReference{Kind: "PersistentVolumeClaim", Namespace: s.namespace, Name: name},
-			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.vsphere.vmware.com", VolumeHandle: name}},
-		},
-	}, metav1.CreateOptions{})
-	s.must(err)
-	s.Cleanup(func() {
-		_ = s.client.CoreV1().PersistentVolumes().Delete(context.Background(), name, metav1.DeleteOptions{})
-	})
-	va, err := s.client.StorageV1().VolumeAttachments().Create(s.Context(), &storagev1.VolumeAttachment{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       storagev1.VolumeAttachmentSpec{Attacher: "csi.vsphere.vmware.com", NodeName: s.node, Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &name}},
-	}, metav1.CreateOptions{})
-	s.must(err)
-	va.Status.Attached = true
-	_, err = s.client.StorageV1().VolumeAttachments().UpdateStatus(s.Context(), va, metav1.UpdateOptions{})
-	s.must(err)
-	s.Cleanup(func() {
-		_ = s.client.StorageV1().VolumeAttachments().Delete(context.Background(), name, metav1.DeleteOptions{})
-	})
-}
-
 // claiming makes a Pod use the claim of a volume.
 func (s *scene) claiming(name string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
@@ -77,8 +45,9 @@ func TestVolumesAreWaitedFor(t *testing.T) {
 	s := newScene(t, ready(corev1.ConditionTrue), func(n *corev1.Node) {
 		n.Status.VolumesAttached = []corev1.AttachedVolume{{Name: "kubernetes.io/csi/x^1"}}
 	})
-	s.volume("web")
-	s.volume("agent")
+	for _, name := range []string{"web", "agent"} {
+		workloadcluster.AttachVolume(t, s.client, s.namespace, s.namespace+"-"+name, s.node)
+	}
 	s.pod("agent", s.daemonSet(), s.claiming("agent"))
 	s.pod("web", s.claiming("web"))
 	check := func(want ...string) {

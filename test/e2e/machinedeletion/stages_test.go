@@ -4,7 +4,6 @@
 package machinedeletion
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -12,14 +11,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/test/workloadcluster"
 )
 
 const (
@@ -83,31 +81,10 @@ func (s *scene) daemonSet(name, node string) {
 	})
 }
 
-// attached makes a PersistentVolume with a claim of its name, attached to node.
+// attached makes a volume with a claim of its name, attached to node.
 func (s *scene) attached(name, node string) {
 	s.Helper()
-	name = s.Namespace + "-" + name
-	_, err := s.nodes.CoreV1().PersistentVolumes().Create(s.Context(), &corev1.PersistentVolume{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: corev1.PersistentVolumeSpec{
-			Capacity: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			ClaimRef:               &corev1.ObjectReference{Kind: "PersistentVolumeClaim", Namespace: s.Namespace, Name: name},
-			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.vsphere.vmware.com", VolumeHandle: name}},
-		},
-	}, metav1.CreateOptions{})
-	s.Must(err)
-	va, err := s.nodes.StorageV1().VolumeAttachments().Create(s.Context(), &storagev1.VolumeAttachment{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       storagev1.VolumeAttachmentSpec{Attacher: "csi.vsphere.vmware.com", NodeName: node, Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &name}},
-	}, metav1.CreateOptions{})
-	s.Must(err)
-	va.Status.Attached = true
-	_, err = s.nodes.StorageV1().VolumeAttachments().UpdateStatus(s.Context(), va, metav1.UpdateOptions{})
-	s.Must(err)
-	s.Cleanup(func() {
-		_ = s.nodes.StorageV1().VolumeAttachments().Delete(context.Background(), name, metav1.DeleteOptions{})
-		_ = s.nodes.CoreV1().PersistentVolumes().Delete(context.Background(), name, metav1.DeleteOptions{})
-	})
+	workloadcluster.AttachVolume(s.T, s.nodes, s.Namespace, s.Namespace+"-"+name, node)
 }
 
 // TestAServerThatIsKilledAtEveryStageGoesOnWhereItWas is MT14 and MT16-27: the whole way of a Machine

@@ -10,11 +10,12 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-dev/slipway/test/localcluster/process"
 )
 
 var long = flag.Bool("long", false, "let every fault meet the cluster of etcd, and last, instead of a minute's worth")
@@ -59,10 +60,10 @@ func (s *set) hasNoQuorum(i int, missing []int) {
 func (s *set) stalls(i int, d time.Duration) {
 	s.Helper()
 	pid := s.pid(i)
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+	if err := process.Freeze(pid); err != nil {
 		s.Fatal(err)
 	}
-	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
+	defer func() { _ = process.Thaw(pid) }()
 	<-time.After(d)
 }
 

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
+	"github.com/slipway-dev/slipway/test/localcluster/process"
 )
 
 // holderOf waits until one of these replicas says that it holds the Lease of the vCenter.
@@ -39,11 +39,11 @@ func (s *set) leaderApart(i int) {
 		return
 	}
 	pid := s.pid(i)
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+	if err := process.Freeze(pid); err != nil {
 		s.Fatal(err)
 	}
 	s.leaderAmong(slices.Delete([]int{0, 1, 2}, i, i+1))
-	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+	if err := process.Thaw(pid); err != nil {
 		s.Fatal(err)
 	}
 	s.ready(i)
@@ -120,18 +120,23 @@ func TestTheReplicaWithTheLeaseThatIsStoppedIsReplacedAndDoesNothingWhenItWakes(
 	s.order(http.MethodPut, "/taskdelay?method=CreateVm&ms=3000", nil)
 	making := []string{"making-1", "making-2", "making-3"}
 	s.apply(making...)
-	s.eventually("they are being made", func() error {
-		if n := s.made(); cmp.Equal(n, before) {
-			return fmt.Errorf("calls %v", n)
+	// Not sooner: a call that was on its way to the wire when its process was stopped is sent
+	// when that wakes. No check before it can keep it back; vCenter refuses it by its name.
+	s.eventually("all are being made", func() error {
+		n := s.made()
+		for call, was := range before {
+			if strings.Contains(call, "ovf/library-item") && n[call] != was/len(kept)*(len(kept)+len(making)) {
+				return fmt.Errorf("calls %v", n)
+			}
 		}
 		return nil
 	})
 	began := time.Now()
 	pid := s.pid(stopped)
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+	if err := process.Freeze(pid); err != nil {
 		t.Fatal(err)
 	}
-	wake := func() { _ = syscall.Kill(pid, syscall.SIGCONT) }
+	wake := func() { _ = process.Thaw(pid) }
 	t.Cleanup(wake)
 	heir := s.holderOf(others...)
 	t.Logf("%s was stopped, and %s has the Lease %s later; %s leads", s.pods[stopped].name, s.pods[heir].name, time.Since(began).Round(time.Millisecond), s.pods[s.leaderAmong(others)].name)

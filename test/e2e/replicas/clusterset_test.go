@@ -196,7 +196,7 @@ func (s *set) scaled(n int32) {
 // deployed is the StatefulSet of the deployment.
 func (s *set) deployed() *appsv1.StatefulSet {
 	s.Helper()
-	data, err := artifacts.Deploy.ReadFile("deploy/50-deployment.yaml")
+	data, err := artifacts.Deploy.ReadFile("deploy/base/50-deployment.yaml")
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -31,6 +30,7 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned"
 	"github.com/slipway-dev/slipway/test/localcluster"
+	"github.com/slipway-dev/slipway/test/localcluster/process"
 	"github.com/slipway-dev/slipway/test/vsphereclient"
 )
 
@@ -102,9 +102,9 @@ func (s *scene) pause(part string) (resume func()) {
 	if pid == 0 {
 		s.Fatalf("%s does not run", part)
 	}
-	resume = func() { _ = syscall.Kill(pid, syscall.SIGCONT) }
+	resume = func() { _ = process.Thaw(pid) }
 	s.Cleanup(resume)
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+	if err := process.Freeze(pid); err != nil {
 		s.Fatal(err)
 	}
 	return resume

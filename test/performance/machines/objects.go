@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,17 +26,17 @@ var (
 	infraCluster = infra.GroupVersion().WithResource("benchclusters")
 )
 
-// provider is what a provider of infrastructure installs: its kind, with the label of the contract, and the
-// rights of both managers to it.
-var provider = `
+// definition is that of a kind of a provider, with the label of the contract.
+func definition(kind, resource string) string {
+	return fmt.Sprintf(`
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata:
-  name: benchmachines.infrastructure.example.org
+  name: %[2]s.infrastructure.example.org
   labels: {cluster.x-k8s.io/v1beta2: v1}
 spec:
   group: infrastructure.example.org
-  names: {kind: BenchMachine, listKind: BenchMachineList, plural: benchmachines, singular: benchmachine}
+  names: {kind: %[1]s, listKind: %[1]sList, plural: %[2]s, singular: %[3]s}
   scope: Namespaced
   versions:
   - name: v1
@@ -48,26 +49,12 @@ spec:
           spec: {type: object, x-kubernetes-preserve-unknown-fields: true}
           status: {type: object, x-kubernetes-preserve-unknown-fields: true}
 ---
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata:
-  name: benchclusters.infrastructure.example.org
-  labels: {cluster.x-k8s.io/v1beta2: v1}
-spec:
-  group: infrastructure.example.org
-  names: {kind: BenchCluster, listKind: BenchClusterList, plural: benchclusters, singular: benchcluster}
-  scope: Namespaced
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec: {type: object, x-kubernetes-preserve-unknown-fields: true}
-          status: {type: object, x-kubernetes-preserve-unknown-fields: true}
----
+`, kind, resource, strings.ToLower(kind))
+}
+
+// provider is what a provider of infrastructure installs: its kinds, and the rights of both
+// managers to them.
+var provider = definition("BenchMachine", infra.Resource) + definition("BenchCluster", infraCluster.Resource) + `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata:

@@ -144,11 +144,7 @@ func run(ctx context.Context, s settings) (err error) {
 	if s.profile == "" {
 		return nil
 	}
-	data, err := server.Read(ctx, "/debug/pprof/heap?gc=1")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(s.profile, data, 0o600)
+	return server.KeepProfile(ctx, "heap?gc=1", s.profile)
 }
 
 // measure prints what the process holds now. The resident memory is read first: the

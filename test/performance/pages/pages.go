@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
@@ -55,6 +56,16 @@ func (s Source) Read(ctx context.Context, path string) ([]byte, error) {
 		return nil, fmt.Errorf("GET %s: %s: %.300s", url, resp.Status, body)
 	}
 	return body, nil
+}
+
+// KeepProfile writes a profile of the server's into a file: its name below /debug/pprof, with what
+// is asked of it.
+func (s Source) KeepProfile(ctx context.Context, profile, file string) error {
+	data, err := s.Read(ctx, "/debug/pprof/"+profile)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, data, 0o600)
 }
 
 // Metrics reads the metrics of the server by their names.

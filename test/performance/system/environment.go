@@ -102,17 +102,8 @@ func (e *environment) record(ctx context.Context, name string, length time.Durat
 	done := make(chan error, 1)
 	go func() {
 		done <- until(ctx, func() error {
-			return e.keepProfile(ctx, fmt.Sprintf("profile?seconds=%d", int(length.Seconds())), e.settings.profile+name)
+			return e.slipway.KeepProfile(ctx, fmt.Sprintf("profile?seconds=%d", int(length.Seconds())), e.settings.profile+name)
 		})
 	}()
 	return func() error { return <-done }
-}
-
-// keepProfile writes one of the profiles of slipway-apiserver into a file.
-func (e *environment) keepProfile(ctx context.Context, profile, file string) error {
-	data, err := e.slipway.Read(ctx, "/debug/pprof/"+profile)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, data, 0o600)
 }

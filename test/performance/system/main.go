@@ -190,7 +190,7 @@ func (e *environment) settled(ctx context.Context, passes []steady, memories []m
 	}
 	m, err := e.memory(ctx)
 	if err == nil && e.settings.profile != "" {
-		err = e.keepProfile(ctx, "heap?gc=1", e.settings.profile+"heap.pprof")
+		err = e.slipway.KeepProfile(ctx, "heap?gc=1", e.settings.profile+"heap.pprof")
 	}
 	return append(passes, pass), append(memories, m), err
 }
