@@ -98,7 +98,7 @@ var suite = map[string]conformance{
 }
 
 func plain(f func(context.Context, *testing.T, storage.Interface)) conformance {
-	return func(ctx context.Context, t *testing.T, s storage.Interface, _ *world) { f(ctx, t, s) }
+	return func(ctx context.Context, t *testing.T, s storage.Interface, _ *world) { f(ctx, t, resuming{s}) }
 }
 
 // examples is the codec of the objects of the suite.
