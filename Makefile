@@ -92,6 +92,7 @@ generate: ## Write all generated code anew; needed after a change of the API typ
 	@hack/update-json-schema.sh
 	@$(GO) run ./hack/chart artifacts/chart/slipway/templates
 	@$(GO) run ./hack/grafana artifacts/monitoring/dashboards
+	@$(GO) run ./hack/prometheus-rule artifacts/monitoring/alerts.yaml artifacts/monitoring/prometheusrule.yaml
 
 ##@ Release
 
@@ -122,7 +123,7 @@ test-unit: ## Run the tests that need no other program.
 	$(GOTEST) -parallel=8 $(UNIT)
 
 .PHONY: test-release
-test-release: ## Run the tests of what makes images and releases, and of the Helm chart by Helm itself.
+test-release: ## Run the tests of what makes images and releases, of the Helm chart by Helm itself, and of overlays by the types of others.
 	cd hack/release && $(GOTEST) ./...
 	cd hack/tools-chart && $(GOTEST) ./...
 

@@ -24,7 +24,7 @@ import (
 func roles(t *testing.T) map[string][]rbacv1.PolicyRule {
 	t.Helper()
 	all := map[string][]rbacv1.PolicyRule{}
-	for _, name := range []string{"deploy/20-rbac-server.yaml", "deploy/30-rbac-users.yaml", "deploy/cluster-api/rbac.yaml"} {
+	for _, name := range []string{"deploy/base/20-rbac-server.yaml", "deploy/base/30-rbac-users.yaml", "deploy/cluster-api/rbac.yaml", "deploy/components/monitoring/servicemonitor.yaml"} {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -124,7 +124,7 @@ func objectsOf(t *testing.T, file string) map[string]workload {
 }
 
 func TestBudgetIsForThePodsOfTheServer(t *testing.T) {
-	server, budget := objectsOf(t, "deploy/50-deployment.yaml")["StatefulSet"], objectsOf(t, "deploy/60-availability.yaml")["PodDisruptionBudget"]
+	server, budget := objectsOf(t, "deploy/base/50-deployment.yaml")["StatefulSet"], objectsOf(t, "deploy/base/60-availability.yaml")["PodDisruptionBudget"]
 	if diff := cmp.Diff(server.Spec.Template.Metadata.Labels, budget.Spec.Selector.MatchLabels); diff != "" || len(budget.Spec.Selector.MatchLabels) == 0 {
 		t.Errorf("the budget is for other pods (-server +budget):\n%s", diff)
 	}
@@ -134,7 +134,7 @@ func TestBudgetIsForThePodsOfTheServer(t *testing.T) {
 }
 
 func TestStoreIsRestoredByTheImageOfTheServer(t *testing.T) {
-	server, pod := objectsOf(t, "deploy/50-deployment.yaml")["StatefulSet"], objectsOf(t, "recovery/restore.yaml")["Pod"]
+	server, pod := objectsOf(t, "deploy/base/50-deployment.yaml")["StatefulSet"], objectsOf(t, "recovery/restore.yaml")["Pod"]
 	if want, got := server.Spec.Template.Spec.Containers[0].Image, pod.Spec.Containers[0].Image; got != want {
 		t.Errorf("the pod has the image %s, the server %s", got, want)
 	}
@@ -142,7 +142,7 @@ func TestStoreIsRestoredByTheImageOfTheServer(t *testing.T) {
 
 // A replica that is told to stop serves on until users are sent elsewhere, by the probe at the latest.
 func TestServerServesOnUntilItsProbeHasFailed(t *testing.T) {
-	spec := objectsOf(t, "deploy/50-deployment.yaml")["StatefulSet"].Spec.Template.Spec
+	spec := objectsOf(t, "deploy/base/50-deployment.yaml")["StatefulSet"].Spec.Template.Spec
 	c := spec.Containers[0]
 	i := slices.IndexFunc(c.Args, func(arg string) bool { return strings.HasPrefix(arg, "--shutdown-delay-duration=") })
 	if i < 0 {

@@ -17,9 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// Deploy holds deploy/*.yaml in the order in which they are to be applied.
+// Deploy holds the manifests of deploy/base in the order in which they are to be applied.
 //
-//go:embed deploy/*.yaml
+//go:embed deploy/base/[0-9]*.yaml
 var Deploy embed.FS
 
 // Quickstart is examples/quickstart.yaml.
@@ -30,7 +30,7 @@ var Quickstart []byte
 // Objects are those of Deploy, in the order in which they are to be applied, but for the
 // files for which without is true.
 func Objects(without func(file string) bool) ([]*unstructured.Unstructured, error) {
-	names, err := fs.Glob(Deploy, "deploy/*.yaml")
+	names, err := fs.Glob(Deploy, "deploy/base/*.yaml")
 	if err != nil {
 		return nil, fmt.Errorf("listing the deployment: %w", err)
 	}

@@ -4,28 +4,37 @@
 package artifacts
 
 import (
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 )
 
-// pods are those of a file, by the kind of object that has them.
+// pods are those of a file or of an overlay, by the kind of object that has them.
 func pods(t *testing.T, file string) map[string]corev1.PodTemplateSpec {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
+	var objects []*unstructured.Unstructured
+	if strings.HasPrefix(file, overlays) {
+		objects = slices.Collect(maps.Values(built(t, file)))
+	} else {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if objects, err = Decode(data); err != nil {
+			t.Fatal(err)
+		}
 	}
-	objects, err := Decode(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	var err error
 	found := map[string]corev1.PodTemplateSpec{}
 	for _, u := range objects {
 		var set appsv1.StatefulSet
@@ -47,7 +56,7 @@ func pods(t *testing.T, file string) map[string]corev1.PodTemplateSpec {
 
 // The namespace says what the host cluster is to hold its pods to, and they keep it.
 func TestPodsKeepWhatTheirNamespaceEnforces(t *testing.T) {
-	objects, err := Objects(func(file string) bool { return file != "deploy/10-namespace.yaml" })
+	objects, err := Objects(func(file string) bool { return file != "deploy/base/10-namespace.yaml" })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +74,7 @@ func TestPodsKeepWhatTheirNamespaceEnforces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range []string{"deploy/50-deployment.yaml", "recovery/restore.yaml"} {
+	for _, file := range []string{"deploy/base/50-deployment.yaml", "recovery/restore.yaml", overlays + "single", overlays + "external-etcd", overlays + "cert-manager"} {
 		found := pods(t, file)
 		if len(found) == 0 {
 			t.Errorf("%s has no pod", file)

@@ -104,6 +104,21 @@ func TestTheSchemaForEditorsNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
+func TestTheSchemaForEditorsWantsNoSelectorThatTheServerFills(t *testing.T) {
+	judge := judge(t)
+	for _, kind := range []string{"MachineSet", "MachineDeployment"} {
+		of := func(template string) string {
+			return `{"apiVersion":"cluster.slipway.dev/v1alpha1","kind":"` + kind + `","metadata":{"name":"a"},"spec":{"clusterName":"c"` + template + `}}`
+		}
+		if err := judge.Validate(decoded(t, of(`,"template":{"spec":{"clusterName":"c","bootstrap":{},"infrastructureRef":{"apiGroup":"g","kind":"k","name":"n"}}}`))); err != nil {
+			t.Errorf("a %s without a selector: %v", kind, err)
+		}
+		if err := judge.Validate(decoded(t, of(""))); err == nil || !strings.Contains(err.Error(), "missing property 'template'") {
+			t.Errorf("a %s without a template: %v, want an error that names it", kind, err)
+		}
+	}
+}
+
 func decoded(t *testing.T, document string) any {
 	t.Helper()
 	var value any

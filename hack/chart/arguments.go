@@ -9,18 +9,8 @@ import (
 	"strings"
 )
 
-// argument is one of the server that depends on values: under a condition, and with a value
-// of its own if value is not empty.
-type argument struct{ name, condition, value string }
-
-var ofValues = []argument{
-	{"--data-dir", embedded, ""},
-	{"--etcd-name", embedded, ""},
-	{"--etcd-peer-address", embedded, ""},
-	{"--vcenter-url", ".Values.vcenter.url", ".Values.vcenter.url"},
-	{"--vcenter-credentials-secret", ".Values.vcenter.url", `printf "%s/%s" .Release.Namespace .Values.vcenter.credentialsSecret`},
-	{"--vcenter-ca-file", ".Values.vcenter.caConfigMap", ""},
-}
+// ofEmbedded are the arguments of the server that an external etcd takes the place of.
+var ofEmbedded = []string{"--data-dir", "--etcd-name", "--etcd-peer-address"}
 
 // arguments puts the values of the chart into those of the server.
 func arguments(container map[string]any) error {
@@ -36,25 +26,26 @@ func arguments(container map[string]any) error {
 			return fmt.Errorf("an argument is a %T", arg)
 		}
 		name, _, _ := strings.Cut(text, "=")
-		i := slices.IndexFunc(ofValues, func(a argument) bool { return a.name == name })
-		if i < 0 {
-			all = append(all, arg)
-			continue
+		if slices.Contains(ofEmbedded, name) {
+			found[name] = true
+			arg = guarded{embedded, []any{arg}}
 		}
-		found[name] = true
-		if a := ofValues[i]; a.value != "" {
-			arg = expression(fmt.Sprintf(`printf "%s=%%s" (%s) | quote`, a.name, a.value))
-		}
-		all = append(all, guarded{ofValues[i].condition, []any{arg}})
+		all = append(all, arg)
 	}
-	for _, a := range ofValues {
-		if !found[a.name] {
-			return fmt.Errorf("the server has no argument %s, for which the chart has a value", a.name)
+	for _, name := range ofEmbedded {
+		if !found[name] {
+			return fmt.Errorf("the server has no argument %s, for which the chart has a value", name)
 		}
+	}
+	vcenter := []any{
+		expression(`printf "--vcenter-url=%s" .Values.vcenter.url | quote`),
+		expression(`printf "--vcenter-credentials-secret=%s/%s" .Release.Namespace .Values.vcenter.credentialsSecret | quote`),
 	}
 	certificate := []any{"--tls-cert-file=/tls/tls.crt", "--tls-private-key-file=/tls/tls.key"}
 	ofEtcd := []any{"--etcd-cafile=/etcd-tls/ca.crt", "--etcd-certfile=/etcd-tls/tls.crt", "--etcd-keyfile=/etcd-tls/tls.key"}
 	container["args"] = append(all,
+		guarded{withVCenter, vcenter},
+		guarded{withVCenterCA, []any{"--vcenter-ca-file=/vcenter-ca/ca.crt"}},
 		guarded{withCertificate, certificate},
 		guarded{external, []any{expression(`printf "--etcd-servers=%s" (join "," ` + external + `) | quote`)}},
 		guarded{withEtcdCertificates, ofEtcd},
@@ -90,8 +81,8 @@ func replace(object map[string]any, key string, value any) error {
 	return nil
 }
 
-// guardItem puts the item with a name under a condition, after it was changed.
-func guardItem(object map[string]any, list, name, condition string, change func(map[string]any) error) error {
+// guardItem puts the item with a name under a condition.
+func guardItem(object map[string]any, list, name, condition string) error {
 	items, err := field[[]any](object, list)
 	if err != nil {
 		return err
@@ -100,11 +91,6 @@ func guardItem(object map[string]any, list, name, condition string, change func(
 		m, ok := item.(map[string]any)
 		if !ok || m["name"] != name {
 			continue
-		}
-		if change != nil {
-			if err := change(m); err != nil {
-				return fmt.Errorf("%s %s: %w", list, name, err)
-			}
 		}
 		items[i] = guarded{condition, []any{m}}
 		return nil

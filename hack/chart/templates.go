@@ -14,6 +14,8 @@ const (
 	external = ".Values.etcd.servers"
 	embedded = "not " + external
 
+	withVCenter          = ".Values.vcenter.url"
+	withVCenterCA        = ".Values.vcenter.caConfigMap"
 	withCertificate      = ".Values.tls.secret"
 	withEtcdCertificates = "and " + external + " .Values.etcd.tlsSecret"
 )
@@ -82,18 +84,13 @@ func server(set map[string]any) error {
 		func() error { return replace(container, "image", expression(`include "slipway.image" . | quote`)) },
 		func() error { return replace(container, "resources", block(".Values.resources")) },
 		func() error { return arguments(container) },
+		func() error { return guardItem(container, "volumeMounts", "data", embedded) },
 		func() error {
-			return guardItem(container, "volumeMounts", "vcenter-ca", ".Values.vcenter.caConfigMap", nil)
+			return mounted(container, pod, "vcenter-ca", withVCenterCA, map[string]any{"configMap": map[string]any{"name": expression(withVCenterCA)}})
 		},
-		func() error { return guardItem(container, "volumeMounts", "data", embedded, nil) },
+		func() error { return mounted(container, pod, "tls", withCertificate, secret(withCertificate)) },
 		func() error {
-			return guardItem(pod, "volumes", "vcenter-ca", ".Values.vcenter.caConfigMap", func(volume map[string]any) error {
-				source, err := field[map[string]any](volume, "configMap")
-				if err != nil {
-					return err
-				}
-				return replace(source, "name", expression(".Values.vcenter.caConfigMap"))
-			})
+			return mounted(container, pod, "etcd-tls", withEtcdCertificates, secret(".Values.etcd.tlsSecret"))
 		},
 	} {
 		if err := change(); err != nil {
@@ -104,10 +101,7 @@ func server(set map[string]any) error {
 	pod["imagePullSecrets"] = block(".Values.image.pullSecrets")
 	pod["nodeSelector"] = block(".Values.nodeSelector")
 	pod["tolerations"] = block(".Values.tolerations")
-	if err := secret(container, pod, "tls", withCertificate, withCertificate); err != nil {
-		return err
-	}
-	return secret(container, pod, "etcd-tls", withEtcdCertificates, ".Values.etcd.tlsSecret")
+	return nil
 }
 
 // storage is the size and the class of the volumes, which an external etcd needs none of.
@@ -136,18 +130,25 @@ func storage(spec map[string]any) error {
 	return replace(requests, "storage", expression(".Values.persistence.size"))
 }
 
-// secret mounts one whose name is a value, under a condition.
-func secret(container, pod map[string]any, name, condition, value string) error {
+// secret is what a volume is of: the Secret whose name is a value.
+func secret(value string) map[string]any {
+	return map[string]any{"secret": map[string]any{"secretName": expression(value)}}
+}
+
+// mounted adds a volume of its own, under a condition.
+func mounted(container, pod map[string]any, name, condition string, volume map[string]any) error {
 	mounts, err := field[[]any](container, "volumeMounts")
 	if err != nil {
 		return err
 	}
-	volumes, err := field[[]any](pod, "volumes")
-	if err != nil {
-		return err
+	volumes := []any{}
+	if pod["volumes"] != nil {
+		if volumes, err = field[[]any](pod, "volumes"); err != nil {
+			return err
+		}
 	}
+	volume["name"] = name
 	mount := map[string]any{"name": name, "mountPath": "/" + name, "readOnly": true}
-	volume := map[string]any{"name": name, "secret": map[string]any{"secretName": expression(value)}}
 	container["volumeMounts"] = append(mounts, guarded{condition, []any{mount}})
 	pod["volumes"] = append(volumes, guarded{condition, []any{volume}})
 	return nil

@@ -132,7 +132,7 @@ func (r *release) manifests(image string) error {
 	if err := r.write(fmt.Sprintf("slipway_%s_manifests.tar.gz", r.version), data); err != nil {
 		return err
 	}
-	joined, err := manifests.Joined(files, "deploy")
+	joined, err := manifests.Joined(files, "deploy/base")
 	if err != nil {
 		return err
 	}

@@ -62,11 +62,11 @@ func decode(text []byte, into map[string]object) error {
 	}
 }
 
-// deployed are the objects of artifacts/deploy, but for the namespace, which is there before
+// deployed are the objects of artifacts/deploy/base, but for the namespace, which is there before
 // anything is installed by Helm.
 func deployed(t *testing.T) map[string]object {
 	t.Helper()
-	files, err := filepath.Glob("../../artifacts/deploy/*.yaml")
+	files, err := filepath.Glob("../../artifacts/deploy/base/[0-9]*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("manifests: %v, %v", files, err)
 	}
@@ -97,8 +97,8 @@ func containerOf(objects map[string]object) object {
 	return podOf(objects)["containers"].([]any)[0].(object)
 }
 
-func TestTheChartWithAVCenterIsWhatArtifactsDeployHas(t *testing.T) {
-	got, err := rendered("slipway-system", object{"vcenter": object{"url": "https://vcenter.example.com/sdk", "caConfigMap": "vcenter-ca"}})
+func TestTheChartAsItIsIsWhatArtifactsDeployHas(t *testing.T) {
+	got, err := rendered("slipway-system", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,17 +107,17 @@ func TestTheChartWithAVCenterIsWhatArtifactsDeployHas(t *testing.T) {
 	}
 }
 
-func TestTheChartAsItIsNamesNoVCenter(t *testing.T) {
-	got, err := rendered("slipway-system", nil)
+func TestAVCenterOfTheChartIsNamedByFlags(t *testing.T) {
+	got, err := rendered("slipway-system", object{"vcenter": object{"url": "https://vcenter.example.com/sdk", "caConfigMap": "authority"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := deployed(t)
-	drop(containerOf(want), "args", func(arg any) bool { return strings.HasPrefix(arg.(string), "--vcenter-") })
-	drop(containerOf(want), "volumeMounts", named("vcenter-ca"))
-	drop(podOf(want), "volumes", named("vcenter-ca"))
+	add(containerOf(want), "args", "--vcenter-url=https://vcenter.example.com/sdk", "--vcenter-credentials-secret=slipway-system/vcenter-credentials", "--vcenter-ca-file=/vcenter-ca/ca.crt")
+	add(containerOf(want), "volumeMounts", object{"name": "vcenter-ca", "mountPath": "/vcenter-ca", "readOnly": true})
+	add(podOf(want), "volumes", object{"name": "vcenter-ca", "configMap": object{"name": "authority"}})
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-artifacts/deploy +chart):\n%s", diff)
+		t.Errorf("(-artifacts/deploy with flags +chart):\n%s", diff)
 	}
 }
 
@@ -145,10 +145,7 @@ func TestEveryValueOfTheChartIsWhereItBelongs(t *testing.T) {
 	spec["replicas"] = float64(5)
 	claim := spec["volumeClaimTemplates"].([]any)[0].(object)["spec"].(object)
 	claim["storageClassName"], claim["resources"] = "fast", object{"requests": object{"storage": "5Gi"}}
-	drop(container, "volumeMounts", named("vcenter-ca"))
-	drop(pod, "volumes", named("vcenter-ca"))
-	drop(container, "args", func(arg any) bool { return strings.HasPrefix(arg.(string), "--vcenter-") })
-	container["args"] = append(container["args"].([]any), "--vcenter-url=https://vc/sdk", "--vcenter-credentials-secret=slipway-system/other", "--v=4", "--x=a: #b")
+	add(container, "args", "--vcenter-url=https://vc/sdk", "--vcenter-credentials-secret=slipway-system/other", "--v=4", "--x=a: #b")
 	if diff := cmp.Diff(want, got, cmp.Transformer("numbers", func(n int64) float64 { return float64(n) })); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -156,16 +153,15 @@ func TestEveryValueOfTheChartIsWhereItBelongs(t *testing.T) {
 
 func TestACertificateOfYourOwnIsMountedAndTrusted(t *testing.T) {
 	annotations := object{"cert-manager.io/inject-ca-from": "slipway-system/slipway-apiserver"}
-	got, err := rendered("slipway-system", object{"vcenter": object{"url": "https://vcenter.example.com/sdk", "caConfigMap": "vcenter-ca"},
-		"tls": object{"secret": "own", "caBundle": "Y2E=", "annotations": annotations}})
+	got, err := rendered("slipway-system", object{"tls": object{"secret": "own", "caBundle": "Y2E=", "annotations": annotations}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := deployed(t)
 	container, pod := containerOf(want), podOf(want)
-	container["args"] = append(container["args"].([]any), "--tls-cert-file=/tls/tls.crt", "--tls-private-key-file=/tls/tls.key")
-	container["volumeMounts"] = append(container["volumeMounts"].([]any), object{"name": "tls", "mountPath": "/tls", "readOnly": true})
-	pod["volumes"] = append(pod["volumes"].([]any), object{"name": "tls", "secret": object{"secretName": "own"}})
+	add(container, "args", "--tls-cert-file=/tls/tls.crt", "--tls-private-key-file=/tls/tls.key")
+	add(container, "volumeMounts", object{"name": "tls", "mountPath": "/tls", "readOnly": true})
+	add(pod, "volumes", object{"name": "tls", "secret": object{"secretName": "own"}})
 	services := 0
 	for name, o := range want {
 		if strings.HasPrefix(name, "APIService ") {
@@ -185,7 +181,7 @@ func TestAnExternalEtcdTakesThePlaceOfTheEmbeddedOneAndItsVolumes(t *testing.T) 
 	}
 	want := deployed(t)
 	drop(containerOf(want), "args", func(arg any) bool {
-		return slices.ContainsFunc([]string{"--vcenter-", "--data-dir=", "--etcd-"}, func(p string) bool { return strings.HasPrefix(arg.(string), p) })
+		return slices.ContainsFunc([]string{"--data-dir=", "--etcd-"}, func(p string) bool { return strings.HasPrefix(arg.(string), p) })
 	})
 	args := append(containerOf(want)["args"].([]any), "--etcd-servers=https://a:2379,https://b:2379",
 		"--etcd-cafile=/etcd-tls/ca.crt", "--etcd-certfile=/etcd-tls/tls.crt", "--etcd-keyfile=/etcd-tls/tls.key")
@@ -227,6 +223,12 @@ func TestValuesThatCannotWorkAreRefusedByName(t *testing.T) {
 
 func named(name string) func(any) bool {
 	return func(item any) bool { return item.(object)["name"] == name }
+}
+
+// add appends to a list that may be missing.
+func add(o object, list string, items ...any) {
+	all, _ := o[list].([]any)
+	o[list] = append(all, items...)
 }
 
 func drop(o object, list string, gone func(any) bool) {

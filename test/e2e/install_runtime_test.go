@@ -17,14 +17,17 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 
 	"github.com/slipway-dev/slipway/test/localcluster"
+	"github.com/slipway-dev/slipway/test/localcluster/ports"
 	"github.com/slipway-dev/slipway/test/localcluster/process"
 )
 
@@ -192,7 +195,25 @@ func (c *containers) sync(ctx context.Context) error {
 	if len(wanted) == 0 {
 		return nil
 	}
-	return c.publish(ctx)
+	ready, err := c.publish(ctx)
+	if err != nil {
+		return err
+	}
+	return c.report(ctx, set, int32(len(wanted)), int32(ready))
+}
+
+// report writes the status of the StatefulSet, for who waits for its rollout.
+func (c *containers) report(ctx context.Context, set *appsv1.StatefulSet, pods, ready int32) error {
+	status := set.Status
+	status.ObservedGeneration = set.Generation
+	status.Replicas, status.CurrentReplicas, status.UpdatedReplicas = pods, pods, pods
+	status.ReadyReplicas, status.AvailableReplicas = ready, ready
+	if equality.Semantic.DeepEqual(status, set.Status) {
+		return nil
+	}
+	set.Status = status
+	_, err := c.host.AppsV1().StatefulSets(systemNamespace).UpdateStatus(ctx, set, metav1.UpdateOptions{})
+	return err
 }
 
 func (c *containers) all() map[string]*container {
@@ -206,12 +227,16 @@ func (c *containers) all() map[string]*container {
 }
 
 // start starts a pod that does not run. What it would be told by its node is told by flags:
-// where the host cluster is and who it is there.
+// where the host cluster is and who it is there. Power failures are not what its disk is for.
 func (c *containers) start(name string, template *corev1.Container) error {
 	if c.all()[name] != nil {
 		return nil
 	}
-	kubeconfig, port, peers := environment(c.t).ServerKubeconfig(), freeAddress(c.t), freeAddress(c.t)
+	given, err := ports.Load(filepath.Join(c.dir, name+".ports"), nil, "https", "peers")
+	if err != nil {
+		return err
+	}
+	kubeconfig, address := environment(c.t).ServerKubeconfig(), given.Address("https")
 	var args []string
 	for _, arg := range template.Args {
 		flag, _, _ := strings.Cut(arg, "=")
@@ -223,8 +248,7 @@ func (c *containers) start(name string, template *corev1.Container) error {
 			args = append(args, strings.ReplaceAll(arg, "$(POD_NAME)", name))
 		}
 	}
-	_, number, _ := net.SplitHostPort(port)
-	args = append(args, "--secure-port="+number, "--bind-address=127.0.0.1", "--etcd-peer-address="+peers,
+	args = append(args, fmt.Sprintf("--secure-port=%d", given["https"]), "--bind-address=127.0.0.1", "--etcd-peer-address="+given.Address("peers"), "--etcd-unsafe-no-fsync",
 		"--kubeconfig="+kubeconfig, "--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig)
 	started, err := process.Start(process.Spec{Name: name, Path: filepath.Join(binDir, serverName), Args: args, LogFile: filepath.Join(c.dir, name+".log"), StopTimeout: short})
 	if err != nil {
@@ -232,12 +256,12 @@ func (c *containers) start(name string, template *corev1.Container) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.pods[name] = &container{process: started, address: port, probe: "https://" + port + template.ReadinessProbe.HTTPGet.Path, image: template.Image}
+	c.pods[name] = &container{process: started, address: address, probe: "https://" + address + template.ReadinessProbe.HTTPGet.Path, image: template.Image}
 	return nil
 }
 
-// publish asks the probes, and writes the endpoints of the Service.
-func (c *containers) publish(ctx context.Context) error {
+// publish asks the probes, writes the endpoints of the Service, and says how many are ready.
+func (c *containers) publish(ctx context.Context) (int, error) {
 	// Nodes do not ask who answers a probe, either.
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	slice := &discoveryv1.EndpointSlice{
@@ -267,16 +291,5 @@ func (c *containers) publish(ctx context.Context) error {
 		was.Endpoints = slice.Endpoints
 		_, err = slices.Update(ctx, was, metav1.UpdateOptions{})
 	}
-	return err
-}
-
-// freeAddress is one of loopback where nobody listens.
-func freeAddress(t *testing.T) string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Error(err)
-		return ""
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
+	return len(slice.Endpoints), err
 }

@@ -31,7 +31,7 @@ const (
 	// retryInterval is the pause between two tries of what is not possible yet.
 	retryInterval = 50 * time.Millisecond
 	// inClusterManifest runs the server in Pods, which this environment has none of.
-	inClusterManifest = "deploy/50-deployment.yaml"
+	inClusterManifest = "deploy/base/50-deployment.yaml"
 )
 
 // deployment returns artifacts/deploy as it holds on loopback: the APIServices trust

@@ -10,11 +10,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	"github.com/slipway-dev/slipway/artifacts"
+	"github.com/slipway-dev/slipway/test/kustomized"
 )
 
 func objects(t *testing.T, o Options) (host, served []*unstructured.Unstructured) {
@@ -58,7 +60,7 @@ func texts(t *testing.T, objects []*unstructured.Unstructured) []string {
 	return all
 }
 
-// What is not chosen is what kubectl apply would make of artifacts/deploy, without a vCenter.
+// What is not chosen is what kubectl apply would make of artifacts/deploy.
 func TestWithoutChoicesItIsTheDeployment(t *testing.T) {
 	got, served := objects(t, Options{Replicas: 3})
 	want, err := artifacts.Objects(func(string) bool { return false })
@@ -67,20 +69,6 @@ func TestWithoutChoicesItIsTheDeployment(t *testing.T) {
 	}
 	if len(served) > 0 {
 		t.Errorf("%d objects of the server's kinds", len(served))
-	}
-	for _, u := range want {
-		if u.GetKind() != "StatefulSet" {
-			continue
-		}
-		pod := []string{"spec", "template", "spec"}
-		containers, _, _ := unstructured.NestedSlice(u.Object, append(pod, "containers")...)
-		c := containers[0].(map[string]any)
-		c["args"] = slices.DeleteFunc(c["args"].([]any), func(arg any) bool { return strings.HasPrefix(arg.(string), "--vcenter-") })
-		c["volumeMounts"] = slices.DeleteFunc(c["volumeMounts"].([]any), func(m any) bool { return m.(map[string]any)["name"] == "vcenter-ca" })
-		if err := unstructured.SetNestedSlice(u.Object, containers, append(pod, "containers")...); err != nil {
-			t.Fatal(err)
-		}
-		unstructured.RemoveNestedField(u.Object, append(pod, "volumes")...)
 	}
 	if diff := cmp.Diff(texts(t, want), texts(t, got)); diff != "" {
 		t.Errorf("(-artifacts/deploy +installation):\n%s", diff)
@@ -127,6 +115,37 @@ func TestAnExternalEtcdTakesThePlaceOfTheVolume(t *testing.T) {
 	data, _, _ := unstructured.NestedStringMap(find(t, host, "Secret", "slipway-etcd-client").Object, "data")
 	if diff := cmp.Diff(map[string]string{"ca.crt": "Q0E=", "tls.crt": "Q0VSVA==", "tls.key": "S0VZ"}, data); diff != "" {
 		t.Errorf("the Secret (-want +got):\n%s", diff)
+	}
+}
+
+// What flags choose is what overlays of artifacts/deploy have, so that the two cannot drift.
+func TestFlagsMakeWhatOverlaysAre(t *testing.T) {
+	const servers = "https://etcd.example.com:2379"
+	for overlay, o := range map[string]Options{
+		"single":        {Replicas: 1},
+		"external-etcd": {Replicas: 3, EtcdServers: []string{servers}, EtcdCA: []byte("CA"), EtcdCert: []byte("CERT"), EtcdKey: []byte("KEY")},
+	} {
+		host, _ := objects(t, o)
+		host = slices.DeleteFunc(host, func(u *unstructured.Unstructured) bool { return u.GetKind() == "Secret" }) // it is made beforehand
+		all, err := kustomized.Build("../../../artifacts/deploy/overlays/" + overlay)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := server(t, all)
+		c := &set.Spec.Template.Spec.Containers[0]
+		c.Args = replaced(c.Args, "--etcd-servers", servers)
+		c.Env = slices.DeleteFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == "ETCD_SERVERS" })
+		if diff := cmp.Diff(set, server(t, host)); diff != "" {
+			t.Errorf("the server (-overlay %s +installation):\n%s", overlay, diff)
+		}
+		others := func(objects []*unstructured.Unstructured) []string {
+			rest := texts(t, slices.DeleteFunc(objects, func(u *unstructured.Unstructured) bool { return u.GetKind() == "StatefulSet" }))
+			slices.Sort(rest)
+			return rest
+		}
+		if diff := cmp.Diff(others(all), others(host)); diff != "" {
+			t.Errorf("(-overlay %s +installation):\n%s", overlay, diff)
+		}
 	}
 }
 

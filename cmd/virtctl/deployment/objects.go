@@ -113,8 +113,6 @@ func (o *Options) adaptServer(set *appsv1.StatefulSet) {
 	if o.Image != "" {
 		c.Image = o.Image
 	}
-	c.Args = slices.DeleteFunc(c.Args, func(arg string) bool { return strings.HasPrefix(arg, "--vcenter-") })
-	drop(pod, c, "vcenter-ca") // the object VCenter says what is trusted
 	if o.Replicas == 1 {
 		// Nobody could be sent to another one meanwhile.
 		c.Args = replaced(c.Args, "--shutdown-delay-duration", "0s")

@@ -1,0 +1,203 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package artifacts
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+)
+
+// typed is an object in a type.
+func typed[T any](t *testing.T, u *unstructured.Unstructured) *T {
+	t.Helper()
+	if u == nil {
+		t.Fatal("the object is not there")
+	}
+	object := new(T)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, object); err != nil {
+		t.Fatalf("%s %s: %v", u.GetKind(), u.GetName(), err)
+	}
+	return object
+}
+
+// monitor is what of a ServiceMonitor others depend on.
+type monitor struct {
+	Spec struct {
+		Selector  metav1.LabelSelector `json:"selector"`
+		Endpoints []struct {
+			Port          string `json:"port"`
+			Scheme        string `json:"scheme"`
+			HonorLabels   bool   `json:"honorLabels"`
+			Authorization struct {
+				Credentials corev1.SecretKeySelector `json:"credentials"`
+			} `json:"authorization"`
+			TLSConfig struct {
+				ServerName string `json:"serverName"`
+				CA         struct {
+					Secret corev1.SecretKeySelector `json:"secret"`
+				} `json:"ca"`
+			} `json:"tlsConfig"`
+		} `json:"endpoints"`
+	} `json:"spec"`
+}
+
+// host is the name of the server in the host cluster, which its certificate is for.
+const host = "slipway-apiserver.slipway-system.svc"
+
+func TestPrometheusReadsTheServerAsAnAccountThatMayReadMetrics(t *testing.T) {
+	all := built(t, overlays+"monitoring")
+	service := typed[corev1.Service](t, all["Service slipway-apiserver"])
+	m := typed[monitor](t, all["ServiceMonitor slipway-apiserver"]).Spec
+	if diff := cmp.Diff(service.Labels, m.Selector.MatchLabels); diff != "" || len(service.Labels) == 0 {
+		t.Errorf("it is for another Service (-Service +selector):\n%s", diff)
+	}
+	if len(m.Endpoints) != 1 {
+		t.Fatalf("%d endpoints, want one", len(m.Endpoints))
+	}
+	e := m.Endpoints[0]
+	if e.Port != service.Spec.Ports[0].Name || e.Scheme != "https" || e.TLSConfig.ServerName != host {
+		t.Errorf("it reads port %q by %q from %q", e.Port, e.Scheme, e.TLSConfig.ServerName)
+	}
+	if !e.HonorLabels {
+		t.Error("the namespace of a virtual machine is not in its label namespace, for which dashboards and alerts ask")
+	}
+	if ca := e.TLSConfig.CA.Secret; ca.Name != "slipway-serving-ca" || ca.Key != "ca.crt" {
+		t.Errorf("it trusts %s of %s, want what the server writes", ca.Key, ca.Name)
+	}
+	token := typed[corev1.Secret](t, all["Secret "+e.Authorization.Credentials.Name])
+	account := typed[corev1.ServiceAccount](t, all["ServiceAccount "+token.Annotations[corev1.ServiceAccountNameKey]])
+	if token.Type != corev1.SecretTypeServiceAccountToken || e.Authorization.Credentials.Key != corev1.ServiceAccountTokenKey || account.Namespace != token.Namespace {
+		t.Errorf("it shows %s of a Secret of type %s", e.Authorization.Credentials.Key, token.Type)
+	}
+}
+
+func TestRulesAndDashboardsOfTheOverlayAreThoseOfTheFiles(t *testing.T) {
+	all := built(t, overlays+"monitoring")
+	text, err := os.ReadFile("monitoring/alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want struct{ Groups []any }
+	if err := yaml.Unmarshal(text, &want); err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := unstructured.NestedSlice(all["PrometheusRule slipway"].Object, "spec", "groups")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want.Groups, got); diff != "" || len(got) == 0 {
+		t.Errorf("run make generate (-alerts.yaml +PrometheusRule):\n%s", diff)
+	}
+	dashboards := typed[corev1.ConfigMap](t, all["ConfigMap slipway-dashboards"])
+	if dashboards.Labels["grafana_dashboard"] == "" {
+		t.Errorf("Grafana does not see a ConfigMap with the labels %v", dashboards.Labels)
+	}
+	files, err := filepath.Glob("monitoring/dashboards/*.json")
+	if err != nil || len(files) != len(dashboards.Data) {
+		t.Errorf("%d dashboards of %d files, %v", len(dashboards.Data), len(files), err)
+	}
+	for _, file := range files {
+		if text, err := os.ReadFile(file); err != nil || string(text) != dashboards.Data["slipway-"+filepath.Base(file)] {
+			t.Errorf("%s is not in the ConfigMap as it is: %v", file, err)
+		}
+	}
+}
+
+func TestTheCertificateOfCertManagerIsForTheServerAndTrustedByTheAPIServices(t *testing.T) {
+	type certificate struct {
+		Metadata metav1.ObjectMeta `json:"metadata"`
+		Spec     struct {
+			SecretName string   `json:"secretName"`
+			DNSNames   []string `json:"dnsNames"`
+			IsCA       bool     `json:"isCA"`
+			IssuerRef  struct {
+				Name string `json:"name"`
+			} `json:"issuerRef"`
+		} `json:"spec"`
+	}
+	type issuer struct {
+		Spec struct {
+			CA struct {
+				SecretName string `json:"secretName"`
+			} `json:"ca"`
+		} `json:"spec"`
+	}
+	all := built(t, overlays+"cert-manager")
+	c := typed[certificate](t, all["Certificate slipway-apiserver"])
+	if !slices.Contains(c.Spec.DNSNames, host) {
+		t.Errorf("it is for %v, want %s", c.Spec.DNSNames, host)
+	}
+	ca := typed[certificate](t, all["Certificate "+c.Spec.IssuerRef.Name])
+	if by := typed[issuer](t, all["Issuer "+c.Spec.IssuerRef.Name]).Spec.CA.SecretName; by != ca.Spec.SecretName || !ca.Spec.IsCA {
+		t.Errorf("it is issued by the Secret %s, and the authority (%t) is in %s", by, ca.Spec.IsCA, ca.Spec.SecretName)
+	}
+	volumes := typed[appsv1.StatefulSet](t, all["StatefulSet slipway-apiserver"]).Spec.Template.Spec.Volumes
+	if len(volumes) != 1 || volumes[0].Secret == nil || volumes[0].Secret.SecretName != c.Spec.SecretName {
+		t.Errorf("the server has the volumes %v, want the Secret %s", volumes, c.Spec.SecretName)
+	}
+	services := 0
+	for name, o := range all {
+		if strings.HasPrefix(name, "APIService ") {
+			services++
+			if from := o.GetAnnotations()["cert-manager.io/inject-ca-from"]; from != c.Metadata.Namespace+"/"+c.Metadata.Name {
+				t.Errorf("%s trusts %q", name, from)
+			}
+		}
+	}
+	if services != 3 {
+		t.Errorf("%d APIServices, want 3", services)
+	}
+}
+
+// The name of a port is all that a policy has of it: without that the rule would hold for none.
+func TestPoliciesOfTheNetworkLetInWhatThePortsOfTheServerAreFor(t *testing.T) {
+	all := built(t, "deploy/base")
+	everybody := typed[networkingv1.NetworkPolicy](t, all["NetworkPolicy slipway-default-deny"]).Spec
+	if len(everybody.PodSelector.MatchLabels)+len(everybody.PodSelector.MatchExpressions)+len(everybody.Ingress) > 0 || !slices.Equal(everybody.PolicyTypes, []networkingv1.PolicyType{"Ingress"}) {
+		t.Errorf("it lets somebody in: %+v", everybody)
+	}
+	template := typed[appsv1.StatefulSet](t, all["StatefulSet slipway-apiserver"]).Spec.Template
+	policy := typed[networkingv1.NetworkPolicy](t, all["NetworkPolicy slipway-apiserver"]).Spec
+	if !maps.Equal(policy.PodSelector.MatchLabels, template.Labels) {
+		t.Errorf("it is for other pods: %v", policy.PodSelector.MatchLabels)
+	}
+	var allowed, ports []string
+	for _, rule := range policy.Ingress {
+		from := "everybody"
+		for _, peer := range rule.From {
+			if peer.PodSelector == nil || peer.NamespaceSelector != nil || !maps.Equal(peer.PodSelector.MatchLabels, template.Labels) {
+				t.Errorf("a rule is for %+v", peer)
+			}
+			from = "replicas"
+		}
+		for _, port := range rule.Ports {
+			allowed = append(allowed, port.Port.String()+" "+from)
+			ports = append(ports, port.Port.String())
+		}
+	}
+	if diff := cmp.Diff([]string{"https everybody", "etcd-peers replicas"}, allowed); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, port := range template.Spec.Containers[0].Ports {
+		if !slices.Contains(ports, port.Name) {
+			t.Errorf("nobody reaches port %s", port.Name)
+		}
+	}
+	if policyOf := typed[networkingv1.NetworkPolicy](t, built(t, overlays+"egress")["NetworkPolicy slipway-egress"]).Spec; !slices.Equal(policyOf.PolicyTypes, []networkingv1.PolicyType{"Egress"}) || len(policyOf.PodSelector.MatchLabels) > 0 {
+		t.Errorf("the policy of egress: %+v", policyOf)
+	}
+}

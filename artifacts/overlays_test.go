@@ -1,0 +1,250 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package artifacts
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/slipway-dev/slipway/test/kustomized"
+)
+
+const overlays = "deploy/overlays/"
+
+// built are the objects of a directory, by kind and name.
+func built(t *testing.T, dir string) map[string]*unstructured.Unstructured {
+	t.Helper()
+	all, err := kustomized.Build(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return named(t, all)
+}
+
+// together are the objects of the base with components.
+func together(t *testing.T, components ...string) map[string]*unstructured.Unstructured {
+	t.Helper()
+	lines := "kind: Kustomization\nresources: [../deploy/base]\ncomponents:\n"
+	for _, c := range components {
+		lines += "- ../deploy/components/" + c + "\n"
+	}
+	return built(t, beside(t, lines))
+}
+
+// beside is a directory with a kustomization.yaml beside deploy, as a user makes it.
+func beside(t *testing.T, kustomization string) string {
+	t.Helper()
+	root := t.TempDir()
+	for _, dir := range []string{"deploy", "monitoring"} {
+		if err := os.CopyFS(filepath.Join(root, dir), os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own := filepath.Join(root, "slipway")
+	err := os.Mkdir(own, 0o755)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(own, "kustomization.yaml"), []byte(kustomization), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return own
+}
+
+func named(t *testing.T, all []*unstructured.Unstructured) map[string]*unstructured.Unstructured {
+	t.Helper()
+	objects := map[string]*unstructured.Unstructured{}
+	for _, o := range all {
+		name := o.GetKind() + " " + o.GetName()
+		if objects[name] != nil {
+			t.Errorf("%s is there twice", name)
+		}
+		objects[name] = o
+	}
+	return objects
+}
+
+// facts are the fields of an object, one a line, so that those of two can be compared. What has a
+// name stands by it; other lists are their items, in any order.
+func facts(path string, value any) []string {
+	switch v := value.(type) {
+	case map[string]any:
+		var all []string
+		for key, inner := range v {
+			all = append(all, facts(path+"."+key, inner)...)
+		}
+		if len(v) == 0 {
+			return []string{path + ": {}"}
+		}
+		return all
+	case []any:
+		var all []string
+		for _, item := range v {
+			at := path + "[]"
+			if m, ok := item.(map[string]any); ok && m["name"] != nil {
+				at = fmt.Sprintf("%s[%v]", path, m["name"])
+			}
+			all = append(all, facts(at, item)...)
+		}
+		return all
+	}
+	text, _ := json.Marshal(value) // of what was JSON before
+	return []string{path + ": " + string(text)}
+}
+
+// differences are the facts that base alone, and that other alone has. An object that only other
+// has is one fact.
+func differences(base, other map[string]*unstructured.Unstructured) []string {
+	var all []string
+	for name, o := range other {
+		if base[name] == nil {
+			all = append(all, "+ "+name)
+			continue
+		}
+		was, is := facts("", base[name].Object), facts("", o.Object)
+		for _, fact := range is {
+			if !slices.Contains(was, fact) {
+				all = append(all, "+ "+name+" "+fact)
+			}
+		}
+		for _, fact := range was {
+			if !slices.Contains(is, fact) {
+				all = append(all, "- "+name+" "+fact)
+			}
+		}
+	}
+	for name := range base {
+		if other[name] == nil {
+			all = append(all, "- "+name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+func TestTheBaseIsWhatProgramsHaveAndWhatIsInstalledByDefault(t *testing.T) {
+	objects, err := Objects(func(string) bool { return false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := named(t, objects)
+	for _, dir := range []string{"deploy", "deploy/base"} {
+		got := built(t, dir)
+		if diff := differences(want, got); len(diff) > 0 || len(got) != len(objects) {
+			t.Errorf("kubectl apply -k artifacts/%s applies %d objects, want %d; (-files +kustomization):\n%s", dir, len(got), len(objects), strings.Join(diff, "\n"))
+		}
+	}
+}
+
+func TestOverlaysDifferFromTheBaseWhereTheyMust(t *testing.T) {
+	const (
+		pod       = "StatefulSet slipway-apiserver .spec.template.spec."
+		container = pod + "containers[slipway-apiserver]."
+	)
+	base := built(t, "deploy/base")
+	for name, want := range map[string][]string{
+		"single": {
+			"- StatefulSet slipway-apiserver .spec.replicas: 3", "+ StatefulSet slipway-apiserver .spec.replicas: 1",
+			"- " + container + `args[]: "--shutdown-delay-duration=10s"`, "+ " + container + `args[]: "--shutdown-delay-duration=0s"`,
+			"+ Service slipway-apiserver .spec.publishNotReadyAddresses: true",
+		},
+		"external-etcd": {
+			"- " + container + `args[]: "--data-dir=/data"`,
+			"- " + container + `args[]: "--etcd-name=$(POD_NAME)"`,
+			"- " + container + `args[]: "--etcd-peer-address=$(POD_NAME).slipway-etcd.slipway-system.svc:2380"`,
+			"+ " + container + `args[]: "--etcd-servers=$(ETCD_SERVERS)"`,
+			"+ " + container + `args[]: "--etcd-cafile=/etcd/ca.crt"`,
+			"+ " + container + `args[]: "--etcd-certfile=/etcd/tls.crt"`,
+			"+ " + container + `args[]: "--etcd-keyfile=/etcd/tls.key"`,
+			"+ " + container + `env[ETCD_SERVERS].name: "ETCD_SERVERS"`,
+			"+ " + container + `env[ETCD_SERVERS].valueFrom.secretKeyRef.key: "servers"`,
+			"+ " + container + `env[ETCD_SERVERS].valueFrom.secretKeyRef.name: "slipway-etcd-client"`,
+			"- " + container + `ports[etcd-peers].containerPort: 2380`, "- " + container + `ports[etcd-peers].name: "etcd-peers"`,
+			"- " + container + `volumeMounts[data].mountPath: "/data"`, "- " + container + `volumeMounts[data].name: "data"`,
+			"+ " + container + `volumeMounts[etcd].mountPath: "/etcd"`, "+ " + container + `volumeMounts[etcd].name: "etcd"`, "+ " + container + "volumeMounts[etcd].readOnly: true",
+			"+ " + pod + `volumes[etcd].name: "etcd"`, "+ " + pod + `volumes[etcd].secret.secretName: "slipway-etcd-client"`,
+			`- StatefulSet slipway-apiserver .spec.volumeClaimTemplates[].metadata.name: "data"`,
+			`- StatefulSet slipway-apiserver .spec.volumeClaimTemplates[].spec.accessModes[]: "ReadWriteOnce"`,
+			`- StatefulSet slipway-apiserver .spec.volumeClaimTemplates[].spec.resources.requests.storage: "20Gi"`,
+		},
+		"cert-manager": {
+			"+ Certificate slipway-apiserver", "+ Certificate slipway-ca", "+ Issuer slipway-ca", "+ Issuer slipway-self-signed",
+			`+ APIService v1alpha1.cluster.slipway.dev .metadata.annotations.cert-manager.io/inject-ca-from: "slipway-system/slipway-apiserver"`,
+			`+ APIService v1alpha1.instancetype.slipway.dev .metadata.annotations.cert-manager.io/inject-ca-from: "slipway-system/slipway-apiserver"`,
+			`+ APIService v1alpha1.vm.slipway.dev .metadata.annotations.cert-manager.io/inject-ca-from: "slipway-system/slipway-apiserver"`,
+			"+ " + container + `args[]: "--tls-cert-file=/tls/tls.crt"`, "+ " + container + `args[]: "--tls-private-key-file=/tls/tls.key"`,
+			"+ " + container + `volumeMounts[tls].mountPath: "/tls"`, "+ " + container + `volumeMounts[tls].name: "tls"`, "+ " + container + "volumeMounts[tls].readOnly: true",
+			"+ " + pod + `volumes[tls].name: "tls"`, "+ " + pod + `volumes[tls].secret.secretName: "slipway-apiserver-tls"`,
+		},
+		"monitoring": {
+			"+ ClusterRole slipway-metrics", "+ ClusterRoleBinding slipway-metrics", "+ ConfigMap slipway-dashboards", "+ PrometheusRule slipway",
+			"+ Secret slipway-metrics", "+ ServiceAccount slipway-metrics", "+ ServiceMonitor slipway-apiserver",
+		},
+		"egress": {"+ NetworkPolicy slipway-egress"},
+	} {
+		slices.Sort(want)
+		if diff := cmp.Diff(want, differences(base, built(t, overlays+name))); diff != "" {
+			t.Errorf("overlay %s (-want +got):\n%s", name, diff)
+		}
+	}
+	all, err := os.ReadDir(overlays)
+	if err != nil || len(all) != 5 {
+		t.Errorf("%d overlays, %v: each belongs into this test", len(all), err)
+	}
+}
+
+// A component must not lose what another one has put into the same list.
+func TestComponentsGoTogether(t *testing.T) {
+	base := built(t, "deploy/base")
+	got := together(t, "single", "external-etcd", "monitoring", "cert-manager", "egress")
+	var want []string
+	for _, name := range []string{"single", "external-etcd", "monitoring", "cert-manager", "egress"} {
+		want = append(want, differences(base, built(t, overlays+name))...)
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, differences(base, got)); diff != "" {
+		t.Errorf("all of them (-each +together):\n%s", diff)
+	}
+	if ca := typed[monitor](t, got["ServiceMonitor slipway-apiserver"]).Spec.Endpoints[0].TLSConfig.CA.Secret.Name; ca != "slipway-apiserver-tls" {
+		t.Errorf("Prometheus trusts the authority in the Secret %q, want that of cert-manager", ca)
+	}
+}
+
+// documentedKustomization is the one of docs/operations.md.
+func documentedKustomization(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range strings.Split(string(text), "```yaml\n")[1:] {
+		block, _, _ = strings.Cut(block, "```")
+		if strings.Contains(block, "kind: Kustomization\n") {
+			return strings.ReplaceAll(block, "../artifacts/", "../")
+		}
+	}
+	t.Fatal("docs/operations.md has no kustomization")
+	return ""
+}
+
+func TestTheDocumentedKustomizationChangesWhatItSays(t *testing.T) {
+	base, got := built(t, "deploy/base"), built(t, beside(t, documentedKustomization(t)))
+	single := built(t, overlays+"single")
+	const container = " StatefulSet slipway-apiserver .spec.template.spec.containers[slipway-apiserver]."
+	want := append(differences(base, single),
+		"+"+container+`image: "registry.example.com/slipway-apiserver:v0.1.0"`, "-"+container+`image: "slipway-apiserver:v0.1.0"`,
+		"+"+container+`args[]: "--vcenter-datastore=vsan"`)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, differences(base, got)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,139 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"encoding/base64"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/slipway-dev/slipway/test/documented"
+	"github.com/slipway-dev/slipway/test/kustomized"
+)
+
+// project is the directory in which documented commands are typed.
+const project = "../.."
+
+// types runs a command line of the documentation as it is written there.
+func (u user) types(command string) string {
+	u.t.Helper()
+	u.t.Logf("$ %s", command)
+	cmd := exec.CommandContext(u.t.Context(), "bash", "-o", "pipefail", "-ec", command)
+	cmd.Dir = project
+	cmd.Env = append(os.Environ(), "HOME="+u.t.TempDir(), "KUBECONFIG="+u.kubeconfig, "PATH="+binDir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		u.t.Fatalf("%v\n%s", err, out)
+	}
+	return string(out)
+}
+
+// From a cluster that knows nothing of Slipway to a VM, by the commands of the documentation:
+// three replicas found their etcd.
+func TestInstalledByTheManifestsAsDocumentedThreeReplicasMakeAVM(t *testing.T) {
+	pods, change := newContainers(t)
+	another(t, change)
+	pods.run()
+	u := admin(t)
+	i := newInstaller(t, u)
+	commands, err := documented.Commands(project, "### By the manifests")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := ""
+	for _, command := range commands {
+		said += i.types(command)
+	}
+	for _, text := range []string{
+		"namespace/slipway-system created\n", "networkpolicy.networking.k8s.io/slipway-default-deny created\n", "statefulset.apps/slipway-apiserver created\n", " 3 new pods have been updated",
+		"apiservice.apiregistration.k8s.io/v1alpha1.vm.slipway.dev condition met\n", "apiservice.apiregistration.k8s.io/v1alpha1.cluster.slipway.dev condition met\n",
+	} {
+		if !strings.Contains(said, text) {
+			t.Errorf("they do not say %q:\n%s", text, said)
+		}
+	}
+	if n := len(pods.all()); n != 3 {
+		t.Errorf("%d pods run, want 3", n)
+	}
+	if members := u.kubectl("get", "configmap", "-n", systemNamespace, "slipway-etcd", "-o", "jsonpath={.data.members}"); strings.Count(members, serverName+"-") != 3 || strings.Contains(members, "learner") {
+		t.Errorf("the members of the etcd are\n%s", members)
+	}
+
+	i.describesVCenter()
+	zones, err := os.ReadFile(filepath.Join(project, "artifacts/examples/zones.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.apply(string(zones))
+	u.kubectl("wait", "--for=condition=Ready", "vcenter/default", "zone/zone-a", "--timeout=90s")
+	u.apply(catalogue + vmManifest("first"))
+	u.kubectl("wait", "--for=condition=Ready", "vm/first", "--timeout=90s")
+}
+
+// describesVCenter applies the example of a vCenter with what it is here.
+func (i installer) describesVCenter() {
+	i.t.Helper()
+	example, err := os.ReadFile(filepath.Join(project, "artifacts/examples/vcenter.yaml"))
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	v := environment(i.t).VCenter()
+	ca, err := os.ReadFile(v.CAFile)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	text := string(example)
+	for what, is := range map[string]string{
+		"url: https://vcenter.example.com/sdk": "url: " + v.URL,
+		"username: slipway@vsphere.local":      "username: " + v.Username,
+		"password: change-me":                  "password: " + v.Password,
+		`thumbprint: "00:11:22:33:44:55:66:77:88:99:AA:BB:CC:DD:EE:FF:00:11:22:33"`: "caBundle: " + base64.StdEncoding.EncodeToString(ca),
+	} {
+		if !strings.Contains(text, what) {
+			i.t.Fatalf("the example has no %q", what)
+		}
+		text = strings.ReplaceAll(text, what, is)
+	}
+	user{t: i.t, kubeconfig: i.kubeconfig}.apply(text) // its objects say themselves where they are
+}
+
+// What overlays make is judged by a real kube-apiserver: each field is known, and valid.
+func TestEveryOverlayIsAcceptedByTheHostCluster(t *testing.T) {
+	t.Parallel()
+	u := user{t: t, kubeconfig: environment(t).AdminKubeconfig} // the objects say where they are
+	overlays, err := filepath.Glob(filepath.Join(project, "artifacts/deploy/overlays/*"))
+	if err != nil || len(overlays) == 0 {
+		t.Fatalf("overlays %v, %v", overlays, err)
+	}
+	for _, dir := range append(overlays, filepath.Join(project, "artifacts/deploy")) {
+		objects, err := kustomized.Build(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var known strings.Builder
+		n := 0
+		for _, o := range objects {
+			if group := o.GroupVersionKind().Group; group == "monitoring.coreos.com" || group == "cert-manager.io" {
+				continue // their kinds are not here
+			}
+			text, err := yaml.Marshal(o.Object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = fmt.Fprintf(&known, "---\n%s", text)
+			n++
+		}
+		// The environment owns some of them.
+		said := u.apply(known.String(), "--server-side", "--force-conflicts", "--dry-run=server", "--validate=strict")
+		if got := strings.Count(said, " serverside-applied (server dry run)\n"); got != n {
+			t.Errorf("%s: %d of %d objects are accepted:\n%s", dir, got, n, said)
+		}
+	}
+}
