@@ -33,7 +33,7 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	r := release{written: map[string][]byte{}}
+	r := release{programs: map[string]built{}, written: map[string][]byte{}}
 	var platforms string
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	flags.StringVar(&r.root, "root", "../..", "Directory of the repository.")

@@ -35,6 +35,9 @@ type release struct {
 	platforms                     []build.Platform
 	// flags of go build.
 	flags []string
+	// programs are those that were built, by their names and platforms: the server is in the
+	// image, and in archives.
+	programs map[string]built
 	// written are the names of all files that are to be published, with what is in them.
 	written map[string][]byte
 }
@@ -43,8 +46,21 @@ type release struct {
 // made of.
 type built struct{ data, bill, notices []byte }
 
-// program builds one, and writes its bill of materials.
-func (r *release) program(ctx context.Context, p build.Platform, what program) (b built, err error) {
+// program builds one, unless it was built before.
+func (r *release) program(ctx context.Context, p build.Platform, what program) (built, error) {
+	key := what.name + " " + p.Name()
+	if b, ok := r.programs[key]; ok {
+		return b, nil
+	}
+	b, err := r.build(ctx, p, what)
+	if err == nil {
+		r.programs[key] = b
+	}
+	return b, err
+}
+
+// build builds a program, and writes its bill of materials.
+func (r *release) build(ctx context.Context, p build.Platform, what program) (b built, err error) {
 	dir := filepath.Join(r.out, "build", p.Name())
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return b, fmt.Errorf("making the directory of programs: %w", err)

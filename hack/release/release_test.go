@@ -56,6 +56,30 @@ func released(t *testing.T, dir string, args ...string) map[string][]byte {
 	return files
 }
 
+func TestAProgramOfAPlatformIsBuiltOnce(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("testdata/tree")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SOURCE_DATE_EPOCH", "1770091506")
+	r := release{root: dir, version: "v1.2.3", flags: []string{"-ldflags=-X main.version=v1.2.3"}, programs: map[string]built{}, written: map[string][]byte{}}
+	if err := r.complete(t.Context(), "linux/amd64"); err != nil {
+		t.Fatal(err)
+	}
+	first, err := r.program(t.Context(), r.platforms[0], server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := filepath.Join(r.out, "build")
+	if err := os.RemoveAll(place); err != nil {
+		t.Fatal(err)
+	}
+	again, err := r.program(t.Context(), r.platforms[0], server)
+	if _, statErr := os.Stat(place); err != nil || !bytes.Equal(first.data, again.data) || !errors.Is(statErr, os.ErrNotExist) {
+		t.Errorf("the second time: error %v, the same %t, built again %t", err, bytes.Equal(first.data, again.data), statErr == nil)
+	}
+}
+
 func TestAReleaseHasTheServerForLinuxAndVirtctlForAllAndTheirSums(t *testing.T) {
 	dir := t.TempDir()
 	files := released(t, dir)
@@ -131,10 +155,10 @@ func TestManifestsNameTheImageThatWasPushedByItsDigest(t *testing.T) {
 	}
 	all := untar(t, files["slipway_v1.2.3_manifests.tar.gz"])
 	for name, want := range map[string]string{
-		"deploy/50-server.yaml":     "kind: Pod\nspec:\n  containers:\n  - image: " + image + "\n    name: server\n",
-		"deploy/more/service.yaml":  "kind: Service\n",
-		"deploy/kustomization.yaml": "resources: []\n",
-		"recovery/restore.yaml":     "image: " + image + "\n",
+		"deploy/base/50-server.yaml":     "kind: Pod\nspec:\n  containers:\n  - image: " + image + "\n    name: server\n",
+		"deploy/more/service.yaml":       "kind: Service\n",
+		"deploy/base/kustomization.yaml": "resources: []\n",
+		"recovery/restore.yaml":          "image: " + image + "\n",
 	} {
 		if diff := cmp.Diff(want, string(all[name].data)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
