@@ -49,6 +49,12 @@ func TestVirtctlDescribeShowsWhyNotAndWhatRuns(t *testing.T) {
 	if strings.Contains(screen, "lost") {
 		t.Errorf("it shows what is of another one:\n%s", screen)
 	}
+	for _, form := range [][]string{{"vm/web"}, {"vm", "web"}, {strings.TrimSpace(u.kubectl("get", "vm", "web", "-o", "name"))}} {
+		holds(t, "virtctl describe "+strings.Join(form, " "), u.virtctl(append([]string{"describe"}, form...)...), "Name:            web\n")
+	}
+	if _, errOut, err := u.try("", "virtctl", "describe", "pod/web"); err == nil || !strings.Contains(errOut, "want NAME, vm/NAME or vm NAME") {
+		t.Errorf("virtctl describe pod/web: %v %s", err, errOut)
+	}
 }
 
 func TestVirtctlEventsGoOnWithWhatHappens(t *testing.T) {

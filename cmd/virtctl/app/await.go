@@ -22,6 +22,8 @@ func (f *Factory) awaitState(ctx context.Context, timeout time.Duration, unmet s
 	err := wait.PollUntilContextTimeout(ctx, waitInterval, timeout, true, func(ctx context.Context) (bool, error) {
 		done, state, err := ask(ctx)
 		switch {
+		case err != nil && ctx.Err() != nil:
+			return false, nil // the end of the wait, not an answer
 		case apierrors.IsNotFound(err):
 			last = cmp.Or(state, "it is gone")
 			return false, err
@@ -36,7 +38,11 @@ func (f *Factory) awaitState(ctx context.Context, timeout time.Duration, unmet s
 	})
 	p.end()
 	if err != nil {
-		return &exitError{code: 3, err: fmt.Errorf("%s (--timeout %s): %s", unmet, timeout, last)}
+		ended := fmt.Sprintf("--timeout %s", timeout)
+		if ctx.Err() != nil {
+			ended = "interrupted"
+		}
+		return &exitError{code: 3, err: fmt.Errorf("%s (%s): %s", unmet, ended, last)}
 	}
 	return nil
 }

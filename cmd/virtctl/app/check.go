@@ -27,10 +27,12 @@ type check struct {
 	f       *Factory
 	vcenter vcenterFlags
 	args    []string
+	try     tryFlags
 	host    kubernetes.Interface
 	cluster *applier
-	// lacking is true when something is not as it has to be.
-	lacking bool
+	// lacking is true when something is not as it has to be, served when all APIServices are
+	// available.
+	lacking, served bool
 }
 
 func newCheckCommand(f *Factory) *cobra.Command {
@@ -41,15 +43,22 @@ func newCheckCommand(f *Factory) *cobra.Command {
 		Long: "Tell what an installation of Slipway lacks. Of the cluster: which version it is, whether it serves what the server reads, whether its\n" +
 			"aggregation layer is on, and, before the installation, which of the rights that install takes you do not have; afterwards whether each\n" +
 			"APIService is available. With --vcenter-url also of vCenter: whether it can be reached, its version, and each privilege that the account lacks,\n" +
-			"by object; --server-arg says where virtual machines go, as for install. Nothing is changed. It ends with 0 when nothing is missing.",
-		Example: fmt.Sprintf("  %[1]s check\n  %[1]s check --vcenter-url vcenter.example.com --vcenter-username slipway@vsphere.local --vcenter-password-file - --vcenter-ca-file vcenter-ca.pem \\\n"+
+			"by object, and which datastores and content libraries the account sees; --server-arg says where virtual machines go, as for install.\n" +
+			"Nothing is changed, but with --try: then a virtual machine is made in the namespace (-n), with a name of its own and the label\n" +
+			tryLabel + "=" + tryValue + ", and removed, also when it does not become what it should, and when this is interrupted. How long each step\n" +
+			"took is told, and of a failure the conditions and events that say why. It ends with 0 when nothing is missing.",
+		Example: fmt.Sprintf("  %[1]s check\n  %[1]s check --try -n default\n  %[1]s check --try --image photon-5 --instancetype u1.small --power-on\n  %[1]s check --vcenter-url vcenter.example.com --vcenter-username slipway@vsphere.local --vcenter-password-file - --vcenter-ca-file vcenter-ca.pem \\\n"+
 			"    --server-arg=--vcenter-datastore=vsan", f.program),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := c.try.validate(cmd.Flags()); err != nil {
+				return err
+			}
 			return c.run(cmd.Context())
 		},
 	}
 	c.vcenter.addFlags(cmd.Flags())
+	c.try.addFlags(cmd.Flags())
 	cmd.Flags().StringArrayVar(&c.args, "server-arg", nil, "A flag of slipway-apiserver: those that say where in vCenter virtual machines go are looked at, others are not; may be given several times")
 	return cmd
 }
@@ -73,13 +82,11 @@ func (c *check) run(ctx context.Context) error {
 	if c.host, err = kubernetes.NewForConfig(config); err != nil {
 		return fmt.Errorf("making a client: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-	defer cancel()
-	if err := c.checkCluster(ctx); err != nil {
+	if err := c.look(ctx, described); err != nil {
 		return err
 	}
-	if described != nil {
-		if err := c.checkVCenter(ctx, described); err != nil {
+	if c.try.on {
+		if err := c.tryMachine(ctx); err != nil {
 			return err
 		}
 	}
@@ -87,6 +94,16 @@ func (c *check) run(ctx context.Context) error {
 		return errLacking
 	}
 	return nil
+}
+
+// look makes the checks that change nothing.
+func (c *check) look(ctx context.Context, described *deployment.VCenter) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	if err := c.checkCluster(ctx); err != nil || described == nil {
+		return err
+	}
+	return c.checkVCenter(ctx, described)
 }
 
 // ok and lacks print a finding.

@@ -93,7 +93,7 @@ func (c *check) checkAggregation(ctx context.Context) error {
 
 // checkAPIs looks whether what is installed is available. Without any of them nothing is.
 func (c *check) checkAPIs(ctx context.Context, names []string) (installed bool, err error) {
-	absent := map[string]bool{}
+	absent, served := map[string]bool{}, 0
 	for _, name := range names {
 		why, err := c.cluster.unavailable(ctx, name)
 		switch {
@@ -104,9 +104,11 @@ func (c *check) checkAPIs(ctx context.Context, names []string) (installed bool, 
 		case why != "":
 			c.lacks("APIService %s", why)
 		default:
+			served++
 			c.ok("APIService %s is available", name)
 		}
 	}
+	c.served = served == len(names)
 	if len(absent) == len(names) {
 		c.ok("Slipway is not installed yet")
 		return false, nil

@@ -4,21 +4,16 @@
 package app
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 )
 
@@ -70,6 +65,10 @@ func (c *checkedCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprintf(w, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":%q,"resources":[%s]}`, version, strings.Join(kinds, ","))
 		return
 	}
+	if strings.HasSuffix(version, ".slipway.dev/v1alpha1") {
+		_, _ = fmt.Fprintf(w, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":%q,"resources":[]}`, version)
+		return
+	}
 	if waits, there := c.apis[name]; there {
 		status := "True"
 		if waits != "" {
@@ -84,18 +83,7 @@ func (c *checkedCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (c *checkedCluster) check(t *testing.T, args ...string) (code int, out, errOut string) {
 	t.Helper()
-	server := httptest.NewServer(c)
-	t.Cleanup(server.Close)
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	config := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":%q}}],
-"users":[{"name":"u","user":{}}],"contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}]}`, server.URL)
-	if err := os.WriteFile(kubeconfig, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var stdout, stderr bytes.Buffer
-	streams := genericiooptions.IOStreams{In: strings.NewReader("secret\n"), Out: &stdout, ErrOut: &stderr}
-	code = Main(context.Background(), append([]string{"virtctl", "--kubeconfig", kubeconfig, "check"}, args...), streams)
-	return code, stdout.String(), stderr.String()
+	return runAs(t, "virtctl", "secret\n", c, append([]string{"check"}, args...)...)
 }
 
 const (

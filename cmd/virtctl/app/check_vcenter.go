@@ -17,7 +17,8 @@ import (
 // checkCalls is how many calls to vCenter are made at the same time.
 const checkCalls = 8
 
-// checkVCenter asks vCenter what the server would, as the server's own --check-vcenter does.
+// checkVCenter asks vCenter what the server would, as the server's own --check-vcenter does, and
+// what else there is to choose from.
 func (c *check) checkVCenter(ctx context.Context, v *deployment.VCenter) error {
 	s, err := session.New(session.Options{
 		URL: v.URL, CAPEM: v.CA, Thumbprint: v.Thumbprint, MaxCalls: checkCalls,
@@ -33,6 +34,8 @@ func (c *check) checkVCenter(ctx context.Context, v *deployment.VCenter) error {
 		return nil
 	}
 	report.Print(c.f.streams.Out)
+	seen := access.See(ctx, s)
+	seen.Print(c.f.streams.Out)
 	c.lacking = c.lacking || !report.OK()
 	return nil
 }

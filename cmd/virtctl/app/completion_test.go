@@ -4,9 +4,13 @@
 package app
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
@@ -42,11 +46,15 @@ func TestCompletionOffersWhatMayCome(t *testing.T) {
 }
 
 func TestUnknownCommandsFailAtEveryDepth(t *testing.T) {
-	for _, parent := range []string{"", "refresh", "create", "completion"} {
-		args := []string{"bogus"}
-		program := "virtctl"
-		if parent != "" {
-			args, program = []string{parent, "bogus"}, program+" "+parent
+	root := NewCommand("virtctl", newFactory(genericclioptions.NewConfigFlags(true), genericiooptions.NewTestIOStreamsDiscard()))
+	parents := slices.DeleteFunc(append([]*cobra.Command{root}, root.Commands()...), func(c *cobra.Command) bool { return !c.HasSubCommands() })
+	if len(parents) < 5 {
+		t.Errorf("%d commands have others below them, want more", len(parents))
+	}
+	for _, parent := range parents {
+		args, program := []string{"bogus"}, "virtctl"
+		if parent != root {
+			args, program = []string{parent.Name(), "bogus"}, program+" "+parent.Name()
 		}
 		code, out, errOut := run(t, &apiServer{}, args...)
 		if diff := cmp.Diff([]any{1, "", "error: unknown command \"bogus\" for \"" + program + "\"\n"}, []any{code, out, errOut}); diff != "" {

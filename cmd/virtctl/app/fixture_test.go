@@ -208,7 +208,7 @@ func run(t *testing.T, s *apiServer, args ...string) (code int, out, errOut stri
 }
 
 // runAs is run under another name of the program, with standard input.
-func runAs(t *testing.T, program, stdin string, s *apiServer, args ...string) (code int, out, errOut string) {
+func runAs(t *testing.T, program, stdin string, s http.Handler, args ...string) (code int, out, errOut string) {
 	t.Helper()
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)

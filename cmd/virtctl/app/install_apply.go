@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 )
 
@@ -22,9 +23,10 @@ const installManager = "virtctl-install"
 
 // applier applies manifests on the server's side.
 type applier struct {
-	f      *Factory
-	client dynamic.Interface
-	force  bool
+	f         *Factory
+	client    dynamic.Interface
+	discovery discovery.ServerResourcesInterface
+	force     bool
 }
 
 func (f *Factory) newApplier(force bool) (*applier, error) {
@@ -37,7 +39,11 @@ func (f *Factory) newApplier(force bool) (*applier, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
-	return &applier{f: f, client: client, force: force}, nil
+	served, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making a client for discovery: %w", err)
+	}
+	return &applier{f: f, client: client, discovery: served, force: force}, nil
 }
 
 // resource is where an object of the installation is.

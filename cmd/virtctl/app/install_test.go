@@ -4,13 +4,10 @@
 package app
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,7 +16,6 @@ import (
 	"sync"
 	"testing"
 
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/yaml"
 
 	"github.com/slipway-dev/slipway/artifacts"
@@ -36,6 +32,8 @@ type host struct {
 	conflict string
 	// unavailable is what the APIServices say that are not, for so many questions.
 	unavailable []string
+	// early is how many requests to them are not passed on although they say that they are available.
+	early int
 }
 
 func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -71,6 +69,14 @@ func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasSuffix(r.URL.Path, "/pods"):
 		_, _ = io.WriteString(w, `{"kind":"PodList","apiVersion":"v1","items":[]}`)
 		return
+	case strings.HasSuffix(r.URL.Path, ".slipway.dev/v1alpha1"):
+		if h.early > 0 {
+			h.early--
+			fail(http.StatusServiceUnavailable, "ServiceUnavailable")
+			return
+		}
+		_, _ = fmt.Fprintf(w, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":%q,"resources":[]}`, strings.TrimPrefix(r.URL.Path, "/apis/"))
+		return
 	case !there:
 		fail(http.StatusNotFound, "NotFound")
 		return
@@ -101,18 +107,7 @@ func newHost() *host { return &host{objects: map[string]map[string]any{}} }
 // install runs virtctl install with arguments.
 func (h *host) install(t *testing.T, args ...string) (code int, out, errOut string) {
 	t.Helper()
-	server := httptest.NewServer(h)
-	t.Cleanup(server.Close)
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	config := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":%q}}],
-"users":[{"name":"u","user":{}}],"contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}]}`, server.URL)
-	if err := os.WriteFile(kubeconfig, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var stdout, stderr bytes.Buffer
-	streams := genericiooptions.IOStreams{In: strings.NewReader("secret\n"), Out: &stdout, ErrOut: &stderr}
-	code = Main(context.Background(), append([]string{"virtctl", "--kubeconfig", kubeconfig, "install"}, args...), streams)
-	return code, stdout.String(), stderr.String()
+	return runAs(t, "virtctl", "secret\n", h, append([]string{"install"}, args...)...)
 }
 
 func TestInstallPrintsWhatItWouldApplyAndTouchesNothing(t *testing.T) {
@@ -164,12 +159,13 @@ const vcenterPath = "/apis/vm.slipway.dev/v1alpha1/vcenters/default"
 
 func TestInstallTellsWhatItWaitsForAndDescribesTheVCenterThen(t *testing.T) {
 	h := newHost()
-	h.unavailable = []string{"no endpoints", "no endpoints", "still none"}
+	h.unavailable, h.early = []string{"no endpoints", "no endpoints", "still none"}, 2
 	code, out, errOut := h.install(t, "--apply", "--wait", "--vcenter-url=vc.example.com", "--vcenter-username=slipway", "--vcenter-password-file=-", "--vcenter-thumbprint="+strings.Repeat("ab", 32))
 	if code != 0 {
 		t.Fatal(errOut)
 	}
-	want := "waiting for the API: v1alpha1.vm.slipway.dev: MissingEndpoints: no endpoints\nwaiting for the API: v1alpha1.vm.slipway.dev: MissingEndpoints: still none\n"
+	want := "waiting for the API: v1alpha1.vm.slipway.dev: MissingEndpoints: no endpoints\nwaiting for the API: v1alpha1.vm.slipway.dev: MissingEndpoints: still none\n" +
+		"waiting for the API: v1alpha1.vm.slipway.dev: it is so\n"
 	if errOut != want {
 		t.Errorf("it says\n%s, want\n%s", errOut, want)
 	}

@@ -54,10 +54,15 @@ func (a *applier) unavailable(ctx context.Context, name string) (string, error) 
 		return "", err
 	}
 	status, why := conditionOf(api, "Available")
-	if status == string(metav1.ConditionTrue) {
-		return "", nil
+	if status != string(metav1.ConditionTrue) {
+		return name + ": " + cmp.Or(why, "the host cluster has not looked for it yet"), nil
 	}
-	return name + ": " + cmp.Or(why, "the host cluster has not looked for it yet"), nil
+	// The condition can be read a moment before requests are passed on.
+	version, group, _ := strings.Cut(name, ".")
+	if _, err := a.discovery.ServerResourcesForGroupVersion(schema.GroupVersion{Group: group, Version: version}.String()); err != nil {
+		return name + ": " + reason(err), nil
+	}
+	return "", nil
 }
 
 // conditionOf is the status of a condition, and what it says. Both are empty when there is none.

@@ -18,8 +18,8 @@ import (
 	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
 )
 
-// groupPrefixes are how an argument says that it names a group.
-var groupPrefixes = []string{"group/", "vmgroup/", "virtualmachinegroup/"}
+// groupPrefix begins arguments that name a group, whatever people have put there.
+const groupPrefix = "group/"
 
 // groupStates are the power states that the verbs give to a group.
 var groupStates = map[string]vmv1alpha1.PowerState{
@@ -30,13 +30,11 @@ var groupStates = map[string]vmv1alpha1.PowerState{
 func (s *selection) takeGroups() []string {
 	var groups []string
 	s.names = slices.DeleteFunc(slices.Clone(s.names), func(arg string) bool {
-		for _, prefix := range groupPrefixes {
-			if name, ok := strings.CutPrefix(arg, prefix); ok {
-				groups = append(groups, name)
-				return true
-			}
+		name, ok := strings.CutPrefix(arg, groupPrefix)
+		if ok {
+			groups = append(groups, name)
 		}
-		return false
+		return ok
 	})
 	return groups
 }
@@ -44,12 +42,9 @@ func (s *selection) takeGroups() []string {
 // powerGroups sets the power state of groups, which their members inherit, and returns those
 // that could be asked.
 func (f *Factory) powerGroups(ctx context.Context, v powerVerb, names []string, mode string, dry dryRun, ready bool) (asked []*awaited, err error) {
-	state, ok := groupStates[v.name]
 	switch {
 	case len(names) == 0:
 		return nil, nil
-	case !ok:
-		return nil, fmt.Errorf("a group cannot be asked to %s: name its virtual machines", v.name)
 	case mode != "":
 		return nil, fmt.Errorf("--mode is for virtual machines: each member of a group has its own")
 	}
@@ -58,7 +53,7 @@ func (f *Factory) powerGroups(ctx context.Context, v powerVerb, names []string, 
 		return nil, err
 	}
 	groups := client.VmV1alpha1().VirtualMachineGroups(namespace)
-	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"powerState": state}})
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"powerState": groupStates[v.name]}})
 	if err != nil {
 		return nil, fmt.Errorf("encoding the patch of a group: %w", err)
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	vmclient "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/typed/vm/v1alpha1"
@@ -72,7 +71,7 @@ func newRefreshKindCommand(f *Factory, kind, words string, call refreshCall) *co
 	flags.addFlags(cmd)
 	flags.dryRun.addFlag(cmd, "server: show what would change without changing anything; none. Alone it means server")
 	cmd.Flags().StringVarP(&flags.output, "output", "o", outputTable, "Output format: table, yaml or json")
-	cmd.Flags().BoolVar(&flags.wait, "wait", false, "Wait until status names the new revision")
+	cmd.Flags().BoolVar(&flags.wait, "wait", false, "Wait until status names the new revision, and tell what is waited for")
 	cmd.Flags().DurationVar(&flags.timeout, "timeout", defaultRefreshTimeout, "How long --wait waits for one virtual machine")
 	completeFixed(cmd, "output", outputTable, outputYAML, outputJSON)
 	return cmd
@@ -104,7 +103,7 @@ func (f *Factory) refresh(ctx context.Context, flags *refreshFlags, call refresh
 		result.SetGroupVersionKind(vmv1alpha1.SchemeGroupVersion.WithKind("RefreshResult"))
 		results = append(results, *result)
 		if flags.wait && result.Changed {
-			return waitForCapture(ctx, c, result, flags.timeout)
+			return f.waitForCapture(ctx, c, result, flags.timeout)
 		}
 		return nil
 	})
@@ -120,22 +119,16 @@ func (f *Factory) refresh(ctx context.Context, flags *refreshFlags, call refresh
 const defaultRefreshTimeout = 2 * time.Minute
 
 // waitForCapture waits until the status of the virtual machine names the revision
-// that the refresh announced. The error says what the virtual machine still lacks.
-func waitForCapture(ctx context.Context, c vmclient.VirtualMachineInterface, result *vmv1alpha1.RefreshResult, timeout time.Duration) error {
-	var last error
-	var vm *vmv1alpha1.VirtualMachine
-	err := wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, timeout, true, func(ctx context.Context) (bool, error) {
-		got, err := c.Get(ctx, result.Name, metav1.GetOptions{})
-		if deadline, _ := ctx.Deadline(); ctx.Err() != nil || !time.Now().Before(deadline) {
-			return false, nil // the end of the wait, not an answer of the server
+// that the refresh announced, and tells what the virtual machine still lacks.
+func (f *Factory) waitForCapture(ctx context.Context, c vmclient.VirtualMachineInterface, result *vmv1alpha1.RefreshResult, timeout time.Duration) error {
+	return f.awaitState(ctx, timeout, fmt.Sprintf("revision %q is not seen in status", result.NewRevision), func(ctx context.Context) (bool, string, error) {
+		vm, err := c.Get(ctx, result.Name, metav1.GetOptions{})
+		if err != nil {
+			return false, "", err
 		}
-		vm, last = got, err
-		return err == nil && captured(vm, result), err
+		waits := fmt.Sprintf("virtualmachine %s/%s: waiting until its status names revision %q%s", result.Namespace, result.Name, result.NewRevision, unsynchronized(vm))
+		return captured(vm, result), waits, nil
 	})
-	if last == nil && err != nil {
-		return fmt.Errorf("revision %q is not in status after %s%s", result.NewRevision, timeout, unsynchronized(vm))
-	}
-	return err
 }
 
 // unsynchronized is why the references of vm cannot be resolved, empty when they can.

@@ -4,16 +4,23 @@
 package app
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	clienttesting "k8s.io/client-go/testing"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/fake"
 )
 
 var refreshed = vmv1alpha1.RefreshResult{
@@ -174,12 +181,37 @@ func TestRefreshWaitsUntilStatusNamesTheNewRevision(t *testing.T) {
 	}
 	s.vms[0].Status.InstancetypeRef.ControllerRevisionRef.Name = "a-1"
 	code, _, errOut := run(t, s, "refresh", "instancetype", "a", "--wait", "--timeout=1ms")
-	if want := "error: virtualmachine dev/a: revision \"a-2\" is not in status after 1ms\n"; code != 1 || errOut != want {
+	if want := "error: virtualmachine dev/a: revision \"a-2\" is not seen in status (--timeout 1ms): "; code != 1 || !strings.Contains(errOut, want) {
 		t.Errorf("exit code %d, error %q, want 1 and %q", code, errOut, want)
 	}
 	if code, _, errOut := run(t, s, "refresh", "instancetype", "a", "--wait", "--dry-run"); code != 1 || !strings.Contains(errOut, "exclude each other") {
 		t.Errorf("--wait with --dry-run: exit code %d, error %q", code, errOut)
 	}
+}
+
+func TestRefreshTellsWhatItWaitsFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		vm := machine("dev", "a")
+		vm.Status.Conditions = []metav1.Condition{{Type: vmv1alpha1.ConditionSynchronized, Status: metav1.ConditionFalse, Reason: "NotFound", Message: "instance type small is gone"}}
+		client, began := fake.NewSimpleClientset(), time.Now()
+		client.PrependReactor("get", "virtualmachines", func(clienttesting.Action) (bool, kruntime.Object, error) {
+			got := vm.DeepCopy()
+			if time.Since(began) > 10*time.Second {
+				got.Status.InstancetypeRef = &vmv1alpha1.InstancetypeRef{ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "a-2"}}
+			}
+			return true, got, nil
+		})
+		var out bytes.Buffer
+		f := newFactory(nil, genericiooptions.IOStreams{ErrOut: terminal{&out}})
+		result := refreshed
+		result.Namespace, result.Name = "dev", "a"
+		if err := f.waitForCapture(t.Context(), client.VmV1alpha1().VirtualMachines("dev"), &result, time.Minute); err != nil {
+			t.Error(err)
+		}
+		if want := "virtualmachine dev/a: waiting until its status names revision \"a-2\": instance type small is gone\n"; out.String() != want {
+			t.Errorf("it tells %q, want %q", out.String(), want)
+		}
+	})
 }
 
 // F134

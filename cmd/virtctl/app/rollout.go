@@ -28,6 +28,8 @@ func newRolloutCommand(f *Factory) *cobra.Command {
 		Short: "Follow, pause, repeat and take back rollouts of MachineDeployments",
 		Long: "Follow, pause, repeat and take back rollouts of MachineDeployments.\n\n" +
 			"kubectl rollout knows the kinds of Kubernetes alone; this is the same for MachineDeployments.",
+		Args: cobra.NoArgs,
+		RunE: helpFor,
 	}
 	verb := func(use, short string, run func(ctx context.Context, name string) error) *cobra.Command {
 		return &cobra.Command{

@@ -63,9 +63,10 @@ func programName(arg0 string) string {
 func NewCommand(program string, f *Factory) *cobra.Command {
 	f.program = program
 	cmd := &cobra.Command{
-		Use:           "virtctl",
-		Short:         "Control the virtual machines of Slipway",
-		Long:          "Control the virtual machines of Slipway: power, consoles, instance types and preferences.",
+		Use:   "virtctl",
+		Short: "Control the virtual machines of Slipway",
+		Long: "Control the virtual machines of Slipway: power, consoles, instance types and preferences.\n\n" +
+			"Where a command takes a VM it takes NAME, vm/NAME and vm NAME; -n names its namespace.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: program},
@@ -77,6 +78,7 @@ func NewCommand(program string, f *Factory) *cobra.Command {
 	cmd.AddCommand(newPowerCommands(f)...)
 	cmd.AddCommand(newRefreshCommand(f), newExpandCommand(f), newCreateCommand(f), newImportCommand(f), newImageCommand(f), newPublishCommand(f), newRolloutCommand(f), newSnapshotCommand(f), newConsoleCommand(f), newScreenshotCommand(f), newSSHCommand(f), newOrphansCommand(f), newDrainPlanCommand(f), newAdoptCommand(f), newRecoverCommand(f), newDashboardCommand(f), newBackupCommand(f), newUninstallCommand(f), newVersionCommand(f))
 	cmd.AddCommand(newDescribeCommand(f), newEventsCommand(f), newTopCommand(f), newInstallCommand(f), newCheckCommand(f))
+	takeKinds(cmd)
 	cmd.InitDefaultCompletionCmd()
 	if completion, _, err := cmd.Find([]string{"completion"}); err == nil {
 		completion.RunE = helpFor

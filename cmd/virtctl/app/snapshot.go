@@ -33,6 +33,7 @@ func newSnapshotCommand(f *Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "snapshot",
 		Short: "Take, list, remove and revert to snapshots of virtual machines",
+		Args:  cobra.NoArgs,
 		RunE:  helpFor,
 	}
 	cmd.AddCommand(newSnapshotCreateCommand(f), newSnapshotListCommand(f), newSnapshotRevertCommand(f), newSnapshotDeleteCommand(f))

@@ -46,8 +46,8 @@ func newSSHCommand(f *Factory) *cobra.Command {
 			"another address stays known, and one that was made again under its name is not taken for the\n" +
 			"one before. The exit code is that of ssh, and so of the command.",
 		Example: fmt.Sprintf("  %[1]s ssh admin@web\n  %[1]s ssh web -l admin -- uname -a", f.program),
-		Args: func(cmd *cobra.Command, args []string) error {
-			if before := cmd.ArgsLenAtDash(); before == 1 || before < 0 && len(args) == 1 {
+		Args: func(_ *cobra.Command, names []string) error {
+			if len(names) == 1 {
 				return nil
 			}
 			return errors.New("one virtual machine is needed, and -- before the command, if there is one")

@@ -5,7 +5,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 
@@ -31,8 +29,11 @@ const (
 	kindAccount    = "ServiceAccount"
 )
 
-// uninstallTimeout bounds the wait until the host cluster does not serve the API any more.
-const uninstallTimeout = time.Minute
+// defaultUninstallTimeout is for servers that end, which let those who use them go first.
+const defaultUninstallTimeout = 5 * time.Minute
+
+// vcentersResource are the only objects of the server's that install makes.
+const vcentersResource = "vcenters"
 
 // derived are kinds that the server makes of others, and that go with these.
 var derived = []string{"virtualmachineinstances", "controllerrevisions"}
@@ -42,12 +43,16 @@ func newUninstallCommand(f *Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Take Slipway out of a cluster: first its API, then the server",
-		Long: "Take Slipway out of a cluster. First the APIServices go: while one is there and nothing serves it, no namespace of the\n" +
-			"cluster can be deleted. Then goes what artifacts/deploy has made but for the namespace, in which the volume of the store stays.\n" +
-			"It refuses while there are objects, and when the server cannot be asked whether there are. It can be interrupted and run again.",
+		Long: "Take Slipway out of a cluster. First the VCenter goes that install has made, if it has, and the APIServices: while one is there\n" +
+			"and nothing serves it, no namespace of the cluster can be deleted. Then goes what artifacts/deploy has made but for the\n" +
+			"namespace, in which the volume of the store stays. It refuses while there are other objects, and when the server cannot be asked\n" +
+			"whether there are. It tells what it waits for, ends with 3 when --timeout is over before, and can be interrupted and run again.",
 		Example: fmt.Sprintf("  %[1]s uninstall --dry-run\n  %[1]s uninstall\n  %[1]s uninstall --leave-objects", f.program),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if u.timeout <= 0 {
+				return fmt.Errorf("--timeout %s: must be more than 0s", u.timeout)
+			}
 			if err := u.connect(); err != nil {
 				return err
 			}
@@ -56,6 +61,7 @@ func newUninstallCommand(f *Factory) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&u.leaveObjects, "leave-objects", false, "Uninstall although there are objects, or nobody can tell: they stay in the store. VMs run on in vSphere, and nobody takes care of them or of what they hold")
 	cmd.Flags().BoolVar(&u.deleteNamespace, "delete-namespace", false, "Delete the namespace of the server, too, with the volume of the store and with all that others have put there")
+	cmd.Flags().DurationVar(&u.timeout, "timeout", defaultUninstallTimeout, "How long is waited for the VCenter, for the API and for the server to go, each")
 	u.dryRun.addFlag(cmd, "With server, the default without a value: let the server judge and delete nothing")
 	return cmd
 }
@@ -64,6 +70,7 @@ func newUninstallCommand(f *Factory) *cobra.Command {
 type uninstall struct {
 	f                             *Factory
 	leaveObjects, deleteNamespace bool
+	timeout                       time.Duration
 	dryRun                        dryRun
 	client                        dynamic.Interface
 	discovery                     discovery.DiscoveryInterface
@@ -90,10 +97,11 @@ func (u *uninstall) run(ctx context.Context) error {
 		return err
 	}
 	apis, rest := u.divide(all)
-	if err := u.judge(ctx, apis); err != nil {
+	made, err := u.judge(ctx, apis)
+	if err != nil {
 		return err
 	}
-	for _, list := range [][]*unstructured.Unstructured{apis, rest} {
+	for _, list := range [][]*unstructured.Unstructured{made, apis, rest} {
 		for _, o := range list {
 			if err := u.remove(ctx, o); err != nil {
 				return err
@@ -122,55 +130,73 @@ func (u *uninstall) divide(all []*unstructured.Unstructured) (apis, rest []*unst
 	return apis, rest
 }
 
-// judge returns an error when the API must not go.
-func (u *uninstall) judge(ctx context.Context, apis []*unstructured.Unstructured) error {
+// judge returns what install has made of the API's objects, and an error when the API must not go.
+func (u *uninstall) judge(ctx context.Context, apis []*unstructured.Unstructured) (made []*unstructured.Unstructured, err error) {
 	if u.leaveObjects {
-		return nil
+		return nil, nil
 	}
 	var there []string
 	for _, api := range apis {
 		if _, err := u.resource(api).Get(ctx, api.GetName(), metav1.GetOptions{}); apierrors.IsNotFound(err) {
 			continue // an earlier run has removed it, after it had judged
 		} else if err != nil {
-			return fmt.Errorf("reading APIService %s: %w", api.GetName(), err)
+			return nil, fmt.Errorf("reading APIService %s: %w", api.GetName(), err)
 		}
-		found, err := u.objects(ctx, api)
+		found, own, err := u.objects(ctx, api)
 		if err != nil {
-			return fmt.Errorf("whether there are objects of %s cannot be asked: %w; bring the server back, or leave what there may be with --leave-objects (docs/operations.md, Uninstall)", api.GetName(), err)
+			return nil, fmt.Errorf("whether there are objects of %s cannot be asked: %w; bring the server back, or leave what there may be with --leave-objects (docs/operations.md, Uninstall)", api.GetName(), err)
 		}
-		there = append(there, found...)
+		there, made = append(there, found...), append(made, own...)
 	}
 	if len(there) > 0 {
 		slices.Sort(there)
-		return fmt.Errorf("there are objects: %s; delete them, which deletes their VMs in vSphere, or leave them with --leave-objects", strings.Join(there, ", "))
+		return nil, fmt.Errorf("there are objects: %s; delete them, which deletes their VMs in vSphere, or leave them with --leave-objects", strings.Join(there, ", "))
 	}
-	return nil
+	return made, nil
 }
 
-// objects says how many there are of each kind of an APIService.
-func (u *uninstall) objects(ctx context.Context, api *unstructured.Unstructured) (found []string, err error) {
+// objects says how many there are of each kind of an APIService, but for those that install has
+// made, which it returns.
+func (u *uninstall) objects(ctx context.Context, api *unstructured.Unstructured) (found []string, made []*unstructured.Unstructured, err error) {
 	version, group, _ := strings.Cut(api.GetName(), ".")
 	kinds, err := u.discovery.ServerResourcesForGroupVersion(schema.GroupVersion{Group: group, Version: version}.String())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, kind := range kinds.APIResources {
 		if strings.Contains(kind.Name, "/") || slices.Contains(derived, kind.Name) || !slices.Contains(kind.Verbs, "list") {
 			continue
 		}
-		list, err := u.client.Resource(schema.GroupVersionResource{Group: group, Version: version, Resource: kind.Name}).List(ctx, metav1.ListOptions{Limit: 1})
-		if err != nil {
-			return nil, err
+		options := metav1.ListOptions{Limit: 1}
+		if kind.Name == vcentersResource {
+			options.Limit = 0 // they are few, and each is looked at
 		}
-		if n := len(list.Items); n > 0 {
-			more := int64(0)
-			if remaining := list.GetRemainingItemCount(); remaining != nil {
-				more = *remaining
+		list, err := u.client.Resource(schema.GroupVersionResource{Group: group, Version: version, Resource: kind.Name}).List(ctx, options)
+		if err != nil {
+			return nil, nil, err
+		}
+		n := int64(len(list.Items))
+		if remaining := list.GetRemainingItemCount(); remaining != nil {
+			n += *remaining
+		}
+		for i := range list.Items {
+			if kind.Name == vcentersResource && installed(&list.Items[i]) {
+				made = append(made, &list.Items[i])
+				n--
 			}
-			found = append(found, fmt.Sprintf("%d %s", int64(n)+more, kind.Name))
+		}
+		if n > 0 {
+			found = append(found, fmt.Sprintf("%d %s", n, kind.Name))
 		}
 	}
-	return found, nil
+	return found, made, nil
+}
+
+// installed is true of what install has applied, whoever has changed it since.
+func installed(o *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(o.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool {
+		return m.Manager == installManager && m.Operation == metav1.ManagedFieldsOperationApply
+	})
 }
 
 // resource is where an object of the deployment is.
@@ -184,16 +210,21 @@ func (u *uninstall) resource(o *unstructured.Unstructured) dynamic.ResourceInter
 
 // remove deletes an object. One that is not there is as it should be.
 func (u *uninstall) remove(ctx context.Context, o *unstructured.Unstructured) error {
-	foreground := metav1.DeletePropagationForeground
-	err := u.resource(o).Delete(ctx, o.GetName(), metav1.DeleteOptions{DryRun: u.dryRun.options(), PropagationPolicy: &foreground})
-	name := strings.ToLower(o.GetKind()) + "/" + o.GetName()
+	options := metav1.DeleteOptions{DryRun: u.dryRun.options()}
+	if uid := o.GetUID(); uid != "" { // it was read
+		options.Preconditions = &metav1.Preconditions{UID: &uid}
+	} else {
+		foreground := metav1.DeletePropagationForeground
+		options.PropagationPolicy = &foreground
+	}
+	err := u.resource(o).Delete(ctx, o.GetName(), options)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil
 	case err != nil:
-		return fmt.Errorf("deleting %s: %w", name, err)
+		return fmt.Errorf("deleting %s: %w", called(o), err)
 	}
-	said := name + " deleted"
+	said := called(o) + " deleted"
 	if u.dryRun.on() {
 		said += " (server dry run)"
 	}
@@ -201,28 +232,30 @@ func (u *uninstall) remove(ctx context.Context, o *unstructured.Unstructured) er
 	return err
 }
 
-// await waits until none of the objects is there. A service account waits for nothing, and a
-// namespace as long as what is in it.
+// await waits until none of the objects is there, and tells which of them it waits for. A service
+// account waits for nothing, and a namespace as long as what is in it.
 func (u *uninstall) await(ctx context.Context, all []*unstructured.Unstructured) error {
 	if u.dryRun.on() {
 		return nil
 	}
-	var left string
-	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, uninstallTimeout, true, func(ctx context.Context) (bool, error) {
+	return u.f.awaitState(ctx, u.timeout, "uninstalled in part, run it again", func(ctx context.Context) (bool, string, error) {
 		for _, o := range all {
 			if o.GetKind() == kindNamespace || o.GetKind() == kindAccount || o.GetKind() == kindClaim {
 				continue
 			}
-			_, err := u.resource(o).Get(ctx, o.GetName(), metav1.GetOptions{})
-			if !apierrors.IsNotFound(err) {
-				left = strings.ToLower(o.GetKind()) + "/" + o.GetName()
-				return false, nil
+			got, err := u.resource(o).Get(ctx, o.GetName(), metav1.GetOptions{})
+			switch {
+			case apierrors.IsNotFound(err):
+				continue
+			case err != nil:
+				return false, "", err
 			}
+			waits := "waiting until " + called(o) + " is gone"
+			if _, why := conditionOf(got, "Deleting"); why != "" {
+				waits += ": " + why
+			}
+			return false, waits, nil
 		}
-		return true, nil
+		return true, "", nil
 	})
-	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("%s is there still after %s: run it again", left, uninstallTimeout)
-	}
-	return err
 }

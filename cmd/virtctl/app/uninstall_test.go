@@ -1,0 +1,128 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	fakediscovery "k8s.io/client-go/discovery/fake"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+var (
+	vcenterResource = schema.GroupVersionResource{Group: "vm.slipway.dev", Version: "v1alpha1", Resource: "vcenters"}
+	machineResource = schema.GroupVersionResource{Group: "vm.slipway.dev", Version: "v1alpha1", Resource: "virtualmachines"}
+	setResource     = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "statefulsets"}
+)
+
+// installedWith is the uninstallation from a cluster with a server and these objects of its.
+func installedWith(t *testing.T, objects ...*unstructured.Unstructured) (u *uninstall, client *dynamicfake.FakeDynamicClient, out, errOut *bytes.Buffer) {
+	t.Helper()
+	api := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apiregistration.k8s.io/v1", "kind": kindAPIService, "metadata": map[string]any{"name": vmAPI}}}
+	set := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": map[string]any{"name": "slipway-apiserver", "namespace": "slipway-system"}}}
+	all := []runtime.Object{api, set}
+	for _, o := range objects {
+		all = append(all, o)
+	}
+	client = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
+		vcenterResource: "VCenterList", machineResource: "VirtualMachineList",
+	}, all...)
+	list := metav1.Verbs{"list"}
+	discovery := &fakediscovery.FakeDiscovery{Fake: &clienttesting.Fake{Resources: []*metav1.APIResourceList{{
+		GroupVersion: "vm.slipway.dev/v1alpha1", APIResources: []metav1.APIResource{{Name: "vcenters", Verbs: list}, {Name: "virtualmachines", Verbs: list}},
+	}}}}
+	out, errOut = &bytes.Buffer{}, &bytes.Buffer{}
+	return &uninstall{
+		f: newFactory(nil, genericiooptions.IOStreams{Out: out, ErrOut: terminal{errOut}}), timeout: time.Minute, client: client, discovery: discovery,
+	}, client, out, errOut
+}
+
+// ofServer is an object of the server's that somebody has applied.
+func ofServer(kind, name, manager string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetAPIVersion("vm.slipway.dev/v1alpha1")
+	o.SetKind(kind)
+	o.SetName(name)
+	o.SetUID(types.UID(name))
+	o.SetManagedFields([]metav1.ManagedFieldsEntry{
+		{Manager: "kubectl-edit", Operation: metav1.ManagedFieldsOperationUpdate}, {Manager: manager, Operation: metav1.ManagedFieldsOperationApply},
+	})
+	return o
+}
+
+func TestUninstallTakesTheVCenterOfInstallAwayFirstAndRefusesForAllElse(t *testing.T) {
+	ours := ofServer("VCenter", "default", installManager)
+	machine := ofServer("VirtualMachine", "web", "kubectl")
+	machine.SetNamespace("dev")
+	for name, c := range map[string]struct {
+		objects []*unstructured.Unstructured
+		leave   bool
+		refused string
+		kept    bool
+	}{
+		"of install":                    {objects: []*unstructured.Unstructured{ours}},
+		"of install, left":              {objects: []*unstructured.Unstructured{ours}, leave: true, kept: true},
+		"of a user":                     {objects: []*unstructured.Unstructured{ofServer("VCenter", "default", "kubectl")}, refused: "there are objects: 1 vcenters; delete", kept: true},
+		"of install, another one":       {objects: []*unstructured.Unstructured{ours, ofServer("VCenter", "east", "argocd")}, refused: "there are objects: 1 vcenters; delete", kept: true},
+		"of install, and a VM":          {objects: []*unstructured.Unstructured{ours, machine}, refused: "there are objects: 1 virtualmachines; delete", kept: true},
+		"of install, a VM that is left": {objects: []*unstructured.Unstructured{ours, machine}, leave: true, kept: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u, client, out, _ := installedWith(t, c.objects...)
+			u.leaveObjects = c.leave
+			err := u.run(t.Context())
+			if c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused) || out.String() != "") {
+				t.Errorf("%v, want a refusal that says %q before anything is done:\n%s", err, c.refused, out)
+			}
+			if c.refused == "" && err != nil {
+				t.Error(err)
+			}
+			list, err := client.Resource(vcenterResource).List(t.Context(), metav1.ListOptions{})
+			if err != nil || (len(list.Items) > 0) != c.kept {
+				t.Errorf("%d VCenters are left, %v; want them kept: %v", len(list.Items), err, c.kept)
+			}
+			if !c.kept && !strings.HasPrefix(out.String(), "vcenter/default deleted\napiservice/") {
+				t.Errorf("it goes in another order than the VCenter, the API:\n%s", out)
+			}
+		})
+	}
+}
+
+func TestUninstallTellsWhatItWaitsFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u, client, out, errOut := installedWith(t)
+		ends := time.Now().Add(10 * time.Second)
+		client.PrependReactor("get", "statefulsets", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return time.Now().Before(ends), &unstructured.Unstructured{}, nil
+		})
+		if err := u.run(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if want := "waiting until statefulset/slipway-apiserver is gone\n"; errOut.String() != want || !strings.Contains(out.String(), "statefulset/slipway-apiserver deleted\n") {
+			t.Errorf("it tells %q, want %q; and\n%s", errOut, want, out)
+		}
+
+		ends = ends.Add(time.Hour)
+		if _, err := client.Resource(setResource).Namespace("slipway-system").Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": map[string]any{"name": "slipway-apiserver", "namespace": "slipway-system"},
+		}}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		err := u.run(t.Context())
+		if want := "uninstalled in part, run it again (--timeout 1m0s): waiting until statefulset/slipway-apiserver is gone"; err == nil || err.Error() != want {
+			t.Errorf("%v, want %q", err, want)
+		}
+	})
+}
