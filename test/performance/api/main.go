@@ -24,6 +24,7 @@ import (
 type settings struct {
 	binDir                   string
 	objects, rounds, reading int
+	profile                  string
 }
 
 func main() {
@@ -32,6 +33,7 @@ func main() {
 	flag.IntVar(&s.objects, "objects", 200, "objects that each verb is called on in a round")
 	flag.IntVar(&s.rounds, "rounds", 5, "interleaved rounds")
 	flag.IntVar(&s.reading, "reading", 5000, "objects that are listed and watched; 0 leaves that out")
+	flag.StringVar(&s.profile, "profile", "", "directory for CPU profiles of slipway-apiserver by verb, of which a table is printed; nothing else is measured then")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -58,6 +60,15 @@ func run(ctx context.Context, s settings) (err error) {
 	ways, err := waysOf(ctx, cluster)
 	if err != nil {
 		return err
+	}
+	if s.profile != "" {
+		direct := ways[len(ways)-1]
+		profiles, err := direct.profile(ctx, cluster, s.profile)
+		if err != nil {
+			return fmt.Errorf("%s: %w", direct.name, err)
+		}
+		printProfiles(os.Stdout, direct.name, profiles)
+		return nil
 	}
 	costs := newCosts()
 	if s.reading > 0 {

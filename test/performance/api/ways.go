@@ -124,14 +124,8 @@ func (w way) measure(ctx context.Context, cluster *localcluster.Cluster, costs *
 		return nil
 	}
 	named := func(i int) string { return fmt.Sprintf("%s-%d-%d", w.prefix, round, i) }
-	patch := func(content types.PatchType, body func(i int) string) func(i int) error {
-		return func(i int) error {
-			request := w.client.Patch(content).Namespace(namespace).Resource(peer.Resource).Name(named(i)).Body([]byte(body(i)))
-			if content == types.ApplyPatchType {
-				request = request.Param("fieldManager", "bench").Param("force", "true")
-			}
-			return request.Do(ctx).Error()
-		}
+	patch := func(content types.PatchType, guest string) func(i int) error {
+		return func(i int) error { return w.patch(ctx, content, named(i), guest) }
 	}
 	stored := make([]*vmv1alpha1.VirtualMachine, s.objects)
 	verbs := []struct {
@@ -145,10 +139,8 @@ func (w way) measure(ctx context.Context, cluster *localcluster.Cluster, costs *
 			stored[i].Status = running.Status(w.captured, i)
 			return w.write(ctx, w.client.Put().Name(named(i)), stored[i], "status")
 		}},
-		{"merge PATCH", patch(types.MergePatchType, func(int) string { return `{"spec":{"guestID":"ubuntu64Guest"}}` })},
-		{"server-side apply", patch(types.ApplyPatchType, func(i int) string {
-			return fmt.Sprintf(`{"apiVersion":%q,"kind":"VirtualMachine","metadata":{"name":%q},"spec":{"guestID":%q}}`, w.groupVersion.String(), named(i), applied)
-		})},
+		{"merge PATCH", patch(types.MergePatchType, "ubuntu64Guest")},
+		{"server-side apply", patch(types.ApplyPatchType, applied)},
 	}
 	for _, verb := range verbs {
 		if err := do(verb.name, s.objects, verb.f); err != nil {
@@ -166,17 +158,34 @@ func (w way) measure(ctx context.Context, cluster *localcluster.Cluster, costs *
 	return nil
 }
 
+// patch sets the guestID of an object, by a merge patch or by server-side apply.
+func (w way) patch(ctx context.Context, content types.PatchType, name, guest string) error {
+	request := w.client.Patch(content).Namespace(namespace).Resource(peer.Resource).Name(name)
+	body := fmt.Sprintf(`{"spec":{"guestID":%q}}`, guest)
+	if content == types.ApplyPatchType {
+		body = fmt.Sprintf(`{"apiVersion":%q,"kind":"VirtualMachine","metadata":{"name":%q},"spec":{"guestID":%q}}`, w.groupVersion.String(), name, guest)
+		request = request.Param("fieldManager", "bench").Param("force", "true")
+	}
+	return request.Body([]byte(body)).Do(ctx).Error()
+}
+
 // write sends vm, or its status.
 func (w way) write(ctx context.Context, request *rest.Request, vm *vmv1alpha1.VirtualMachine, subresource string) error {
+	_, err := w.send(ctx, request, vm, subresource)
+	return err
+}
+
+// send is write that returns the answer.
+func (w way) send(ctx context.Context, request *rest.Request, vm *vmv1alpha1.VirtualMachine, subresource string) ([]byte, error) {
 	body, err := w.encode(vm)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	request = request.Namespace(cmp.Or(vm.Namespace, namespace)).Resource(peer.Resource)
 	if subresource != "" {
 		request = request.SubResource(subresource)
 	}
-	return request.SetHeader("Content-Type", w.content).Body(body).Do(ctx).Error()
+	return request.SetHeader("Content-Type", w.content).Body(body).Do(ctx).Raw()
 }
 
 func (w way) get(ctx context.Context, namespace, name, version string) (*vmv1alpha1.VirtualMachine, error) {
@@ -188,6 +197,10 @@ func (w way) get(ctx context.Context, namespace, name, version string) (*vmv1alp
 	if err != nil {
 		return nil, err
 	}
+	return w.decode(data)
+}
+
+func (w way) decode(data []byte) (*vmv1alpha1.VirtualMachine, error) {
 	vm := &vmv1alpha1.VirtualMachine{}
 	if w.groupVersion == peer.GroupVersion() {
 		return vm, json.Unmarshal(data, vm)
