@@ -42,6 +42,9 @@ type Options struct {
 	// SlipwayArgs, VCenterArgs and KubeAPIServerArgs are added to the arguments of
 	// slipway-apiserver, the simulated vCenter and kube-apiserver; they win over those set here.
 	SlipwayArgs, VCenterArgs, KubeAPIServerArgs []string
+	// HostEtcd is the address of an etcd for kube-apiserver that runs elsewhere. Without one it
+	// runs in this process.
+	HostEtcd string
 	// Zones makes a zone of each of two clusters of every simulated vCenter: the objects
 	// default, second, third and so on.
 	Zones bool

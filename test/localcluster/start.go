@@ -113,6 +113,9 @@ func (c *Cluster) prepare() error {
 // startHost runs the cluster that Slipway extends, and registers Slipway with it.
 func (c *Cluster) startHost(ctx context.Context) error {
 	err := c.progress.step("etcd", func() error {
+		if c.options.HostEtcd != "" {
+			return nil
+		}
 		server, err := embeddedetcd.Start(ctx, embeddedetcd.Options{Dir: c.dir.hostEtcd(), UnsafeNoFsync: c.options.UnsafeNoFsync})
 		if err != nil {
 			return fmt.Errorf("starting the etcd of kube-apiserver: %w", err)
@@ -143,7 +146,11 @@ func (c *Cluster) startHost(ctx context.Context) error {
 
 func (c *Cluster) startKubeAPIServer(ctx context.Context) error {
 	return c.progress.step("kube-apiserver", func() error {
-		p, err := c.launch(c.components.kubeAPIServer(c.etcd.Endpoint()))
+		endpoint := c.options.HostEtcd
+		if endpoint == "" {
+			endpoint = c.etcd.Endpoint()
+		}
+		p, err := c.launch(c.components.kubeAPIServer(endpoint))
 		if err != nil {
 			return err
 		}

@@ -74,17 +74,17 @@ func (w way) makeReading(ctx context.Context, n int) error {
 }
 
 // measureReading reads the n objects in each way that people and programs do.
-func (w way) measureReading(ctx context.Context, cluster *localcluster.Cluster, costs *costs, n int) error {
+func (w way) measureReading(ctx context.Context, costs *costs, n int) error {
 	// once runs f, which does n things.
 	once := func(verb string, n int, f func() error) error {
-		before, err := spent(cluster)
+		before, err := w.spent()
 		if err != nil {
 			return err
 		}
 		if err := f(); err != nil {
 			return fmt.Errorf("%s: %w", verb, err)
 		}
-		after, err := spent(cluster)
+		after, err := w.spent()
 		if err != nil {
 			return err
 		}

@@ -42,13 +42,15 @@ type way struct {
 	groupVersion schema.GroupVersion
 	// captured is the instance type of the objects.
 	captured *vmv1alpha1.InstancetypeRef
+	// spent is the processor time of all servers so far, in milliseconds.
+	spent func() (float64, error)
 	// stream parts the events of a watch.
 	stream runtime.Framer
 	encode func(*vmv1alpha1.VirtualMachine) ([]byte, error)
 }
 
 // waysOf are those that are compared, the custom resource first.
-func waysOf(ctx context.Context, cluster *localcluster.Cluster) ([]way, error) {
+func waysOf(ctx context.Context, cluster *localcluster.Cluster, spent func() (float64, error)) ([]way, error) {
 	direct, err := cluster.DirectConfig("slipway-bench", "system:masters")
 	if err != nil {
 		return nil, err
@@ -58,6 +60,10 @@ func waysOf(ctx context.Context, cluster *localcluster.Cluster) ([]way, error) {
 		return nil, err
 	}
 	if err := makePeer(ctx, host, direct); err != nil {
+		return nil, err
+	}
+	user, err := userByRole(ctx, cluster)
+	if err != nil {
 		return nil, err
 	}
 	c, err := versioned.NewForConfig(direct)
@@ -78,6 +84,7 @@ func waysOf(ctx context.Context, cluster *localcluster.Cluster) ([]way, error) {
 	}{
 		{"custom resource", host, peer.GroupVersion(), jsonType},
 		{"aggregated, protobuf", host, ours, protobuf},
+		{"… by a user with a role", user, ours, protobuf},
 		{"aggregated, JSON", host, ours, jsonType},
 		{"direct, protobuf", direct, ours, protobuf},
 	} {
@@ -95,7 +102,7 @@ func waysOf(ctx context.Context, cluster *localcluster.Cluster) ([]way, error) {
 			return nil, fmt.Errorf("nobody writes %s", w.content)
 		}
 		kind := w.groupVersion.WithKind("VirtualMachine")
-		ways = append(ways, way{name: w.name, prefix: fmt.Sprintf("way%d", i), content: w.content, client: client, groupVersion: w.groupVersion, captured: captured, stream: info.StreamSerializer.Framer, encode: func(vm *vmv1alpha1.VirtualMachine) ([]byte, error) {
+		ways = append(ways, way{name: w.name, prefix: fmt.Sprintf("way%d", i), content: w.content, client: client, groupVersion: w.groupVersion, captured: captured, spent: spent, stream: info.StreamSerializer.Framer, encode: func(vm *vmv1alpha1.VirtualMachine) ([]byte, error) {
 			vm.SetGroupVersionKind(kind)
 			return runtime.Encode(info.Serializer, vm)
 		}})
@@ -105,9 +112,9 @@ func waysOf(ctx context.Context, cluster *localcluster.Cluster) ([]way, error) {
 
 // measure makes the objects of a round and calls each verb on all. They stay: nobody is
 // there to let go of ours.
-func (w way) measure(ctx context.Context, cluster *localcluster.Cluster, costs *costs, s settings, round int) error {
+func (w way) measure(ctx context.Context, costs *costs, s settings, round int) error {
 	do := func(verb string, n int, f func(i int) error) error {
-		before, err := spent(cluster)
+		before, err := w.spent()
 		if err != nil {
 			return err
 		}
@@ -116,11 +123,13 @@ func (w way) measure(ctx context.Context, cluster *localcluster.Cluster, costs *
 				return fmt.Errorf("%s: %w", verb, err)
 			}
 		}
-		after, err := spent(cluster)
+		after, err := w.spent()
 		if err != nil {
 			return err
 		}
-		costs.add(verb, w.name, (after-before)/float64(n))
+		if verb != "" {
+			costs.add(verb, w.name, (after-before)/float64(n))
+		}
 		return nil
 	}
 	named := func(i int) string { return fmt.Sprintf("%s-%d-%d", w.prefix, round, i) }
@@ -133,12 +142,13 @@ func (w way) measure(ctx context.Context, cluster *localcluster.Cluster, costs *
 		f    func(i int) error
 	}{
 		{"create", func(i int) error { return w.write(ctx, w.client.Post(), running.Machine(named(i)), "") }},
-		{"GET", func(i int) (err error) { stored[i], err = w.get(ctx, namespace, named(i), ""); return err }},
-		{"GET resourceVersion=0", func(i int) error { _, err := w.get(ctx, namespace, named(i), "0"); return err }},
+		{"", func(i int) (err error) { stored[i], err = w.get(ctx, namespace, named(i), ""); return err }}, // for the status
 		{"status PUT", func(i int) error {
 			stored[i].Status = running.Status(w.captured, i)
 			return w.write(ctx, w.client.Put().Name(named(i)), stored[i], "status")
 		}},
+		{"GET", func(i int) error { _, err := w.get(ctx, namespace, named(i), ""); return err }},
+		{"GET resourceVersion=0", func(i int) error { _, err := w.get(ctx, namespace, named(i), "0"); return err }},
 		{"merge PATCH", patch(types.MergePatchType, "ubuntu64Guest")},
 		{"server-side apply", patch(types.ApplyPatchType, applied)},
 	}
@@ -208,13 +218,13 @@ func (w way) decode(data []byte) (*vmv1alpha1.VirtualMachine, error) {
 	return vm, runtime.DecodeInto(scheme.Codecs.UniversalDeserializer(), data, vm)
 }
 
-// spent is the processor time of both servers so far, in milliseconds.
-func spent(cluster *localcluster.Cluster) (float64, error) {
+// processorTime is what these processes have taken so far, in milliseconds.
+func processorTime(pids ...int) (float64, error) {
 	var total float64
-	for _, part := range []string{"slipway-apiserver", "kube-apiserver"} {
-		t, err := proc.CPUTime(cluster.PID(part))
+	for _, pid := range pids {
+		t, err := proc.CPUTime(pid)
 		if err != nil {
-			return 0, fmt.Errorf("reading the processor time of %s: %w", part, err)
+			return 0, fmt.Errorf("reading the processor time of a server: %w", err)
 		}
 		total += float64(t.Microseconds()) / 1000
 	}

@@ -1,0 +1,42 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/slipway-dev/slipway/test/localcluster"
+)
+
+// userName is who has no rights but by a role.
+const userName = "slipway-bench-user"
+
+// userRole lets the user do what is measured.
+const userRole = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: ` + userName + `}
+rules:
+- apiGroups: [vm.slipway.dev]
+  resources: [virtualmachines, virtualmachines/status]
+  verbs: ["*"]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: ` + userName + `}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ` + userName + `}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: ` + userName + `}]
+`
+
+// userByRole is one whose rights the authorizer of the host cluster is asked for, as those of
+// nearly everybody are. Members of system:masters, who are the other ones, it lets do anything.
+func userByRole(ctx context.Context, cluster *localcluster.Cluster) (*rest.Config, error) {
+	if err := cluster.Apply(ctx, []byte(userRole)); err != nil {
+		return nil, fmt.Errorf("giving a user rights: %w", err)
+	}
+	return cluster.UserConfig(userName)
+}
