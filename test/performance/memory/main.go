@@ -59,7 +59,7 @@ func parse() (settings, error) {
 	flag.StringVar(&s.binDir, "bin", "bin", "directory of the programs")
 	flag.IntVar(&s.machines, "machines", 20_000, "virtual machines that there are")
 	flag.StringVar(&after, "after", "1m,10m", "times after a start to measure at")
-	flag.IntVar(&s.starts, "starts", 1, "starts to measure")
+	flag.IntVar(&s.starts, "starts", 1, "starts to measure; 0 measures the process that has made them, from their creation on")
 	flag.StringVar(&slipwayArgs, "slipway-args", "", "more arguments for slipway-apiserver, separated by blanks; GOGC and GOMEMLIMIT are taken from the environment")
 	flag.StringVar(&s.data, "data", "", "directory that keeps the data; what an earlier run has left there is measured again")
 	flag.StringVar(&s.profile, "profile", "", "file for a profile of the heap at the end")
@@ -123,6 +123,11 @@ func run(ctx context.Context, s settings) (err error) {
 		return err
 	}
 	fmt.Printf("| %d VMs, %s | since | resident, anonymous | heap after GC | CPU since the start |\n| --- | ---: | ---: | ---: | ---: |\n", s.machines, strings.Join(s.slipwayArgs, " "))
+	if s.starts == 0 {
+		if err := s.measureOn(ctx, server, cluster, time.Now()); err != nil {
+			return err
+		}
+	}
 	for range s.starts {
 		if err := cluster.RestartSlipway(ctx); err != nil {
 			return err
@@ -132,19 +137,27 @@ func run(ctx context.Context, s settings) (err error) {
 			return err
 		}
 		progress("passes over all done after %s", time.Since(started).Round(100*time.Millisecond))
-		for _, after := range s.after {
-			if err := running.Pause(ctx, time.Until(started.Add(after))); err != nil {
-				return err
-			}
-			if err := measure(ctx, server, cluster.PID(part), after); err != nil {
-				return err
-			}
+		if err := s.measureOn(ctx, server, cluster, started); err != nil {
+			return err
 		}
 	}
 	if s.profile == "" {
 		return nil
 	}
 	return server.KeepProfile(ctx, "heap?gc=1", s.profile)
+}
+
+// measureOn measures at each time since began.
+func (s settings) measureOn(ctx context.Context, server pages.Source, cluster *localcluster.Cluster, began time.Time) error {
+	for _, after := range s.after {
+		if err := running.Pause(ctx, time.Until(began.Add(after))); err != nil {
+			return err
+		}
+		if err := measure(ctx, server, cluster.PID(part), after); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // measure prints what the process holds now. The resident memory is read first: the
