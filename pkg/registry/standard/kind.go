@@ -54,6 +54,9 @@ type Kind[T runtime.Object] struct {
 	Table rest.TableConvertor
 	// GetAttrs adds field selectors. Nil gives name and namespace only.
 	GetAttrs storage.AttrFunc
+	// TrueFields are those of GetAttrs that are there only when they are true: the watch cache
+	// keeps what GetAttrs returns of every object and of its recent versions.
+	TrueFields []string
 	// IndexFields are those field selectors by which the watch cache is indexed. They
 	// should have many values, of which one is asked for.
 	IndexFields map[string]func(T) string

@@ -56,7 +56,7 @@ func NewREST[T runtime.Object](opts generic.RESTOptionsGetter, typer runtime.Obj
 		options.AttrFunc, options.Indexers = kind.GetAttrs, indexers(kind)
 		indexed := slices.Sorted(maps.Keys(kind.IndexFields))
 		store.PredicateFunc = func(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
-			return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: kind.GetAttrs, IndexFields: indexed}
+			return storage.SelectionPredicate{Label: label, Field: withoutFalse(field, kind.TrueFields), GetAttrs: kind.GetAttrs, IndexFields: indexed}
 		}
 	}
 	if err := store.CompleteWithOptions(options); err != nil {
@@ -135,4 +135,21 @@ func (r *StatusREST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 // ConvertToTable makes the table of the main endpoint.
 func (r *StatusREST) ConvertToTable(ctx context.Context, object, options runtime.Object) (*metav1.Table, error) {
 	return r.store.ConvertToTable(ctx, object, options)
+}
+
+// withoutFalse is a selector that takes fields for false that are not there.
+func withoutFalse(selector fields.Selector, trueFields []string) fields.Selector {
+	if len(trueFields) == 0 {
+		return selector
+	}
+	changed, err := selector.Transform(func(field, value string) (string, string, error) {
+		if value == "false" && slices.Contains(trueFields, field) {
+			value = ""
+		}
+		return field, value, nil
+	})
+	if err != nil { // which the function returns none of
+		return selector
+	}
+	return changed
 }

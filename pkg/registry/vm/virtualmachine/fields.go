@@ -5,7 +5,6 @@ package virtualmachine
 
 import (
 	"fmt"
-	"strconv"
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -26,6 +25,10 @@ const (
 	fieldPreferenceOutdated   = "status.preferenceRef.outdated"
 )
 
+// trueFields are those of getAttrs that most VMs do not have. With them there would be a ninth
+// field, for which a map takes twice the memory of eight.
+var trueFields = []string{fieldInstancetypeOutdated, fieldPreferenceOutdated}
+
 // getAttrs returns what selectors see of a VM.
 func getAttrs(obj runtime.Object) (labels.Set, fields.Set, error) {
 	v, ok := obj.(*vmv1alpha1.VirtualMachine)
@@ -38,9 +41,12 @@ func getAttrs(obj runtime.Object) (labels.Set, fields.Set, error) {
 	set[fieldPhase] = string(v.Status.Phase)
 	set[fieldNode] = v.Status.NodeName
 	set[fieldInstancetype] = instancetypeName(v)
-	it, p := v.Status.InstancetypeRef, v.Status.PreferenceRef
-	set[fieldInstancetypeOutdated] = strconv.FormatBool(it != nil && it.Outdated)
-	set[fieldPreferenceOutdated] = strconv.FormatBool(p != nil && p.Outdated)
+	if it := v.Status.InstancetypeRef; it != nil && it.Outdated {
+		set[fieldInstancetypeOutdated] = "true"
+	}
+	if p := v.Status.PreferenceRef; p != nil && p.Outdated {
+		set[fieldPreferenceOutdated] = "true"
+	}
 	return v.Labels, set, nil
 }
 

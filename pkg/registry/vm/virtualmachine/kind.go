@@ -44,6 +44,7 @@ func Kind(now func() time.Time) standard.Kind[*vmv1alpha1.VirtualMachine] {
 		},
 		Table:       newTable(),
 		GetAttrs:    getAttrs,
+		TrueFields:  trueFields,
 		IndexFields: indexFields(),
 	}
 }
