@@ -21,7 +21,8 @@ import (
 const maxSharedFieldSets = 4096
 
 // sharingCodec is a codec whose decoded objects share what is the same in most of them
-// and makes more than a third of each: the managed fields, and the words of conditions.
+// and makes more than a third of each: the managed fields, and the words of conditions and
+// metadata.
 // The watch cache holds every object and its recent versions.
 type sharingCodec struct {
 	runtime.Codec
@@ -38,7 +39,15 @@ func (c *sharingCodec) Decode(data []byte, defaults *schema.GroupVersionKind, in
 	// lists, whose items are sent as they are, would repeat it.
 	obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 	if accessor, err := meta.Accessor(obj); err == nil { // a list, for example, has none
-		entries := accessor.GetManagedFields()
+		entries := exact(accessor.GetManagedFields())
+		accessor.SetManagedFields(entries)
+		namespace := accessor.GetNamespace()
+		share(&namespace)
+		accessor.SetNamespace(namespace)
+		finalizers := accessor.GetFinalizers()
+		for i := range finalizers {
+			share(&finalizers[i])
+		}
 		for i := range entries {
 			e := &entries[i]
 			e.FieldsV1 = c.sets.shared(e.FieldsV1)
@@ -72,11 +81,17 @@ func writeAmounts(obj runtime.Object) {
 // share makes s one of the equal strings that share their memory.
 func share[S ~string](s *S) { *s = S(unique.Make(string(*s)).Value()) }
 
+// exact is s without room for more, which a decoder leaves that appends.
+func exact[T any](s []T) []T {
+	if cap(s) == len(s) {
+		return s
+	}
+	return append(make([]T, 0, len(s)), s...)
+}
+
 // sharedConditions are conditions without room for more, which share their words.
 func sharedConditions(conditions []metav1.Condition) []metav1.Condition {
-	if cap(conditions) > len(conditions) {
-		conditions = append(make([]metav1.Condition, 0, len(conditions)), conditions...)
-	}
+	conditions = exact(conditions)
 	for i := range conditions {
 		c := &conditions[i]
 		share(&c.Type)

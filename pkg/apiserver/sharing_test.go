@@ -17,9 +17,9 @@ import (
 
 // managed is a virtual machine with managed fields.
 func managed(name, fields string) *vmv1alpha1.VirtualMachine {
-	return &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Name: name, ManagedFields: []metav1.ManagedFieldsEntry{
+	return &vmv1alpha1.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", Finalizers: []string{"example.com/f"}, ManagedFields: []metav1.ManagedFieldsEntry{
 		{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply, APIVersion: "vm.slipway.dev/v1alpha1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)},
-		{Manager: "nobody"},
+		{Manager: "nobody"}, {Manager: "somebody"},
 	}}, Status: vmv1alpha1.VirtualMachineStatus{Conditions: []metav1.Condition{
 		{Type: "Ready", Status: metav1.ConditionFalse, Reason: "Waiting", Message: name},
 		{Type: "Created", Status: metav1.ConditionTrue, Reason: "Succeeded"},
@@ -55,12 +55,17 @@ func TestStoredObjectsShareWhatIsEqual(t *testing.T) {
 		}
 	}
 	for what, pair := range map[string][2]string{
-		"managers": {a.ManagedFields[0].Manager, b.ManagedFields[0].Manager},
-		"reasons":  {a.Status.Conditions[0].Reason, b.Status.Conditions[0].Reason},
+		"managers":   {a.ManagedFields[0].Manager, b.ManagedFields[0].Manager},
+		"namespaces": {a.Namespace, b.Namespace},
+		"finalizers": {a.Finalizers[0], b.Finalizers[0]},
+		"reasons":    {a.Status.Conditions[0].Reason, b.Status.Conditions[0].Reason},
 	} {
 		if unsafe.StringData(pair[0]) != unsafe.StringData(pair[1]) {
 			t.Errorf("two objects hold a copy each of equal %s", what)
 		}
+	}
+	if room := cap(a.ManagedFields) + cap(a.Status.Conditions) - 6; room > 0 {
+		t.Errorf("there is room for %d entries that never come", room)
 	}
 }
 
