@@ -52,7 +52,9 @@ func (g *Gate) Capture(ctx context.Context, registry *simulator.Registry, ref ty
 	g.mu.Unlock()
 	g.Disable(sim, vm, DisabledAtImport()...)
 	lock := types.ManagedObjectReference{Type: "SlipwayOperation", Value: ref.Value + "/capture"}
+	left := make(chan struct{}) // a task that is cancelled has ended before it is left
 	task := simulator.CreateTask(lock, "captureOvf", func(task *simulator.Task) (types.AnyType, types.BaseMethodFault) {
+		defer close(left)
 		defer g.Disable(Acting(registry), vm)
 		sim.Map.AtomicUpdate(sim, task, []types.PropertyChange{{Name: "info.entity", Val: ref}, {Name: "info.entityName", Val: source.Name}})
 		cancelled := make(chan struct{})
@@ -72,6 +74,7 @@ func (g *Gate) Capture(ctx context.Context, registry *simulator.Registry, ref ty
 	done := make(chan types.BaseMethodFault, 1)
 	go func() {
 		_, fault := g.result(Acting(registry), task.Run(Acting(registry)))
+		<-left
 		done <- fault
 	}()
 	select {
