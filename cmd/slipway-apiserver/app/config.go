@@ -111,7 +111,7 @@ func newConfig(o *Options, etcd *embeddedetcd.Server, i *identities) (*config, e
 		}
 	}
 	recommended.BuildHandlerChainFunc = func(api http.Handler, generic *genericapiserver.Config) http.Handler {
-		api = c.store.Handler(api, scheme.Codecs)
+		api = c.store.Handler(withPaid(api), scheme.Codecs)
 		if etcd != nil {
 			api = storeidentity.Refuse(api, scheme.Codecs, etcd.Quorum)
 		}

@@ -6,8 +6,10 @@ package app
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/initializer"
@@ -15,6 +17,7 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/quota"
 )
 
@@ -58,9 +61,18 @@ type charge struct{ admission.ValidationInterface }
 // Validate charges the request. Clients try again by themselves when many charge at the
 // same time; when the host cluster cannot be written to, they are told.
 func (c *charge) Validate(ctx context.Context, request admission.Attributes, o admission.ObjectInterfaces) error {
+	change, paid := changeOf(request), paidBy(ctx)
+	if change != nil && paid != nil && equality.Semantic.DeepEqual(paid.change, change) {
+		return nil
+	}
 	err := c.ValidationInterface.Validate(ctx, request, o)
 	switch {
-	case err == nil || apierrors.IsForbidden(err):
+	case err == nil:
+		if paid != nil && !request.IsDryRun() {
+			paid.change = change
+		}
+		return nil
+	case apierrors.IsForbidden(err):
 		return err
 	case apierrors.IsConflict(err):
 		return apierrors.NewTooManyRequests(fmt.Sprintf(
@@ -69,4 +81,39 @@ func (c *charge) Validate(ctx context.Context, request admission.Attributes, o a
 		return apierrors.NewServiceUnavailable(fmt.Sprintf(
 			"cannot charge the ResourceQuotas of namespace %s in the host cluster, without which nothing more is admitted there: %v", request.GetNamespace(), err))
 	}
+}
+
+// paid is what a request was charged for last. The store tries an update again, its admission
+// included, when another write came between, and a controller writes the status of a virtual
+// machine at any time: without this a change of size would be charged once for each try, until
+// the namespace is counted the next time.
+type paid struct{ change any }
+
+type paidKey struct{}
+
+// withPaid lets the requests to api know what they were charged for.
+func withPaid(api http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		api.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), paidKey{}, &paid{})))
+	})
+}
+
+// paidBy is what the request of ctx was charged for, nil without a request.
+func paidBy(ctx context.Context) *paid {
+	p, _ := ctx.Value(paidKey{}).(*paid)
+	return p
+}
+
+// changeOf is what the charge of an update of a virtual machine is made of, nil for other requests,
+// which nobody tries again.
+func changeOf(request admission.Attributes) any {
+	if request == nil || request.GetOperation() != admission.Update {
+		return nil
+	}
+	updated, ok := request.GetObject().(*vmv1alpha1.VirtualMachine)
+	stored, was := request.GetOldObject().(*vmv1alpha1.VirtualMachine)
+	if !ok || !was {
+		return nil
+	}
+	return quota.Change(stored, updated)
 }
