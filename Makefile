@@ -186,6 +186,14 @@ test-faults-short: tools build ## Run a minute of test-faults.
 test-replicas: build tools ## Let every fault meet three replicas with the embedded etcd, for long, and print how long nothing was served.
 	$(GO) test -timeout 1h -count=$(COUNT) -parallel 1 -v ./test/e2e/replicas -run 'TestACluster|AsDocumented|TestTheReplicaWithTheLease|TestNothingOfTheHost' -long
 
+# The revision that test-upgrade begins with: by default the last tag, or without one the commit
+# of a hundred before.
+OLDER ?= $(shell git describe --tags --abbrev=0 --match 'v*' 2>/dev/null || echo HEAD~100)
+
+.PHONY: test-upgrade
+test-upgrade: tools build ## Let the server of the revision OLDER, this one and the older one again serve one store.
+	$(GO) test -timeout 10m -count=$(COUNT) -v ./test/upgrade -older="$$(hack/build-older.sh '$(OLDER)')"
+
 .PHONY: test-race
 test-race: ## Run the unit tests with the race detector.
 	$(GOTEST) -race $(UNIT)
