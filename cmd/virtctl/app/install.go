@@ -28,6 +28,7 @@ type install struct {
 	// etcdCA, etcdCert and etcdKey are files.
 	etcdCA, etcdCert, etcdKey    string
 	apply, wait, force           bool
+	replicasGiven                bool
 	timeout                      time.Duration
 	cluster                      *applier
 	hostObjects, ofServerObjects []*unstructured.Unstructured
@@ -40,14 +41,15 @@ func newInstallCommand(f *Factory) *cobra.Command {
 		Short: "Install Slipway into a cluster, or print the manifests of that",
 		Long: "Install Slipway into a cluster: namespace, rights, APIServices and the server, and the vCenter that --vcenter-url names. By default the\n" +
 			"manifests are printed; --apply applies them as server-side apply does, with the rights of a cluster administrator. It can be interrupted and\n" +
-			"run again, also with other flags: what is as it should be stays, and objects of users are not touched. What is described by no flag is as\n" +
-			"artifacts/deploy has it. The password of vCenter is in what is printed.",
+			"run again, also with other flags: what is as it should be stays, and objects of users are not touched. Everything no flag sets is as in\n" +
+			"artifacts/deploy, but for image and replicas: with --apply an installation that runs keeps its own. The password of vCenter is in what is printed.",
 		Example: fmt.Sprintf("  %[1]s install --image registry.example.com/slipway-apiserver:v0.1.0\n"+
 			"  %[1]s install --apply --wait --image registry.example.com/slipway-apiserver:v0.1.0 --replicas 1 \\\n"+
 			"    --vcenter-url vcenter.example.com --vcenter-username slipway@vsphere.local --vcenter-password-file - --vcenter-ca-file vcenter-ca.pem \\\n"+
 			"    --server-arg=--vcenter-datastore=vsan", f.program),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			i.replicasGiven = cmd.Flags().Changed("replicas")
 			if err := i.complete(); err != nil {
 				return err
 			}
@@ -58,18 +60,18 @@ func newInstallCommand(f *Factory) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&i.options.Image, "image", "", "Image of the server, which the nodes can pull; that of artifacts/deploy by default")
-	flags.IntVar(&i.options.Replicas, "replicas", 3, "Replicas of the server: 1 or 3")
+	flags.StringVar(&i.options.Image, "image", "", "Image of the server, which the nodes can pull; needed to --apply the first time, later the one that runs is kept")
+	flags.IntVar(&i.options.Replicas, "replicas", 3, "Replicas of the server: 1 or 3; those that run are kept by --apply when it is not given")
 	flags.StringSliceVar(&i.options.EtcdServers, "etcd-servers", nil, "URLs of an etcd, instead of the embedded one with a volume for each replica")
 	flags.StringVar(&i.etcdCA, "etcd-cafile", "", "PEM file of the authorities of that etcd")
 	flags.StringVar(&i.etcdCert, "etcd-certfile", "", "PEM file of the certificate that it knows the server by")
 	flags.StringVar(&i.etcdKey, "etcd-keyfile", "", "PEM file of its key")
 	flags.StringArrayVar(&i.options.ServerArgs, "server-arg", nil, "One more flag of slipway-apiserver, as in --server-arg=--vcenter-datastore=vsan; may be given several times")
 	i.vcenter.addFlags(flags)
-	flags.BoolVar(&i.apply, "apply", false, "Apply what else is printed")
+	flags.BoolVar(&i.apply, "apply", false, "Apply the manifests instead of printing them")
 	flags.BoolVar(&i.force, "force-conflicts", false, "With --apply: take over fields that somebody else has set otherwise")
 	flags.BoolVar(&i.wait, "wait", false, "With --apply: wait until the API is available, and vCenter is connected to if one is given, and tell what is waited for")
-	flags.DurationVar(&i.timeout, "timeout", defaultInstallTimeout, "How long is waited")
+	flags.DurationVar(&i.timeout, "timeout", defaultInstallTimeout, "How long to wait")
 	return cmd
 }
 
@@ -98,6 +100,11 @@ func (i *install) complete() error {
 	if i.options.VCenter, err = i.f.describeVCenter(&i.vcenter); err != nil {
 		return err
 	}
+	return i.options.Validate()
+}
+
+// describe makes the objects.
+func (i *install) describe() (err error) {
 	i.hostObjects, i.ofServerObjects, err = deployment.Objects(i.options)
 	return err
 }
@@ -142,6 +149,12 @@ func (f *Factory) readFlag(flag, path string, into *[]byte) error {
 }
 
 func (i *install) print() error {
+	if i.options.Image = cmp.Or(i.options.Image, releasedImage); i.options.Image == "" {
+		fmt.Fprintln(i.f.streams.ErrOut, "warning: no --image is given: the manifests name that of artifacts/deploy, which nobody publishes")
+	}
+	if err := i.describe(); err != nil {
+		return err
+	}
 	var all []runtime.Object
 	for _, u := range append(i.hostObjects, i.ofServerObjects...) {
 		all = append(all, u)
@@ -153,6 +166,12 @@ func (i *install) print() error {
 func (i *install) run(ctx context.Context) error {
 	var err error
 	if i.cluster, err = i.f.newApplier(i.force); err != nil {
+		return err
+	}
+	if err := i.keep(ctx); err != nil {
+		return err
+	}
+	if err := i.describe(); err != nil {
 		return err
 	}
 	for _, u := range i.hostObjects {

@@ -104,6 +104,8 @@ func (h *host) answer(method, path string) map[string]any {
 
 func newHost() *host { return &host{objects: map[string]map[string]any{}} }
 
+const imaged = "--image=registry.example.com/s:v1"
+
 // install runs virtctl install with arguments.
 func (h *host) install(t *testing.T, args ...string) (code int, out, errOut string) {
 	t.Helper()
@@ -112,7 +114,7 @@ func (h *host) install(t *testing.T, args ...string) (code int, out, errOut stri
 
 func TestInstallPrintsWhatItWouldApplyAndTouchesNothing(t *testing.T) {
 	h := newHost()
-	code, out, errOut := h.install(t, "--replicas=1", "--image=registry.example.com/s:v1")
+	code, out, errOut := h.install(t, "--replicas=1", imaged)
 	if code != 0 || len(h.order) > 0 {
 		t.Fatalf("exit %d, %d objects applied: %s", code, len(h.order), errOut)
 	}
@@ -127,7 +129,7 @@ func TestInstallPrintsWhatItWouldApplyAndTouchesNothing(t *testing.T) {
 	if len(printed) != len(all) || !strings.Contains(out, "image: registry.example.com/s:v1\n") || !strings.Contains(out, "replicas: 1\n") {
 		t.Errorf("%d objects are printed, want %d with the image and one replica", len(printed), len(all))
 	}
-	if code, _, errOut = h.install(t, "--apply"); code != 0 {
+	if code, _, errOut = h.install(t, "--apply", imaged); code != 0 {
 		t.Fatal(errOut)
 	}
 	if len(h.order) != len(all) {
@@ -137,9 +139,9 @@ func TestInstallPrintsWhatItWouldApplyAndTouchesNothing(t *testing.T) {
 
 func TestInstallIsIdempotent(t *testing.T) {
 	h := newHost()
-	_, first, _ := h.install(t, "--apply")
-	_, second, _ := h.install(t, "--apply")
-	code, third, errOut := h.install(t, "--apply", "--replicas=1")
+	_, first, _ := h.install(t, "--apply", imaged)
+	_, second, _ := h.install(t, "--apply", imaged)
+	code, third, errOut := h.install(t, "--apply", imaged, "--replicas=1")
 	if code != 0 {
 		t.Fatal(errOut)
 	}
@@ -160,7 +162,7 @@ const vcenterPath = "/apis/vm.slipway.dev/v1alpha1/vcenters/default"
 func TestInstallTellsWhatItWaitsForAndDescribesTheVCenterThen(t *testing.T) {
 	h := newHost()
 	h.unavailable, h.early = []string{"no endpoints", "no endpoints", "still none"}, 2
-	code, out, errOut := h.install(t, "--apply", "--wait", "--vcenter-url=vc.example.com", "--vcenter-username=slipway", "--vcenter-password-file=-", "--vcenter-thumbprint="+strings.Repeat("ab", 32))
+	code, out, errOut := h.install(t, "--apply", imaged, "--wait", "--vcenter-url=vc.example.com", "--vcenter-username=slipway", "--vcenter-password-file=-", "--vcenter-thumbprint="+strings.Repeat("ab", 32))
 	if code != 0 {
 		t.Fatal(errOut)
 	}
@@ -187,7 +189,7 @@ func TestInstallTellsWhatItWaitsForAndDescribesTheVCenterThen(t *testing.T) {
 func TestInstallEndsWhenTheAPIDoesNotComeInTime(t *testing.T) {
 	h := newHost()
 	h.unavailable = slices.Repeat([]string{"no endpoints"}, 1000)
-	code, _, errOut := h.install(t, "--apply", "--wait", "--timeout=50ms")
+	code, _, errOut := h.install(t, "--apply", imaged, "--wait", "--timeout=50ms")
 	if code != 3 || !strings.Contains(errOut, "the API is not available (--timeout 50ms): waiting for the API: v1alpha1.vm.slipway.dev: MissingEndpoints: no endpoints") {
 		t.Errorf("exit %d: %s", code, errOut)
 	}
@@ -196,10 +198,10 @@ func TestInstallEndsWhenTheAPIDoesNotComeInTime(t *testing.T) {
 func TestInstallTakesFieldsOfOthersOverWhenItIsTold(t *testing.T) {
 	h := newHost()
 	h.conflict = "/apis/apps/v1/namespaces/slipway-system/statefulsets/slipway-apiserver"
-	if code, _, errOut := h.install(t, "--apply"); code != 1 || !strings.Contains(errOut, "applying statefulset/slipway-apiserver") || !strings.Contains(errOut, "--force-conflicts") {
+	if code, _, errOut := h.install(t, "--apply", imaged); code != 1 || !strings.Contains(errOut, "applying statefulset/slipway-apiserver") || !strings.Contains(errOut, "--force-conflicts") {
 		t.Errorf("exit %d: %s", code, errOut)
 	}
-	if code, _, errOut := h.install(t, "--apply", "--force-conflicts"); code != 0 {
+	if code, _, errOut := h.install(t, "--apply", imaged, "--force-conflicts"); code != 0 {
 		t.Error(errOut)
 	}
 }
