@@ -100,6 +100,11 @@ generate: ## Write all generated code anew; needed after a change of the API typ
 image: ## Make the container image of the server for PLATFORMS in dist/, with its SBOMs, and push it to IMAGE if that is given.
 	@$(RELEASE) image $(OWN_FLAGS)
 
+ifneq ($(IMAGE),)
+# What virtctl install of this release takes when it is given no image.
+release: VERSION_LDFLAGS += -X github.com/slipway-dev/slipway/cmd/virtctl/app.releasedImage=$(IMAGE)
+endif
+
 .PHONY: release
 release: ## Make all that is published in dist/: image, programs for PLATFORMS, manifests that name the image, SBOMs and sums; the image is pushed to IMAGE if that is given.
 	@rm -rf dist
