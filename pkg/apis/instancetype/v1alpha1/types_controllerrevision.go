@@ -51,6 +51,5 @@ type ControllerRevisionList struct {
 	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
 	// items are the revisions.
-	// +listType=atomic
 	Items []ControllerRevision `json:"items" protobuf:"bytes,2,rep,name=items"`
 }

@@ -35,7 +35,6 @@ type VirtualMachineInstancetypeList struct {
 	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
 	// items are the instance types.
-	// +listType=atomic
 	Items []VirtualMachineInstancetype `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
@@ -68,7 +67,6 @@ type VirtualMachineClusterInstancetypeList struct {
 	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
 	// items are the instance types.
-	// +listType=atomic
 	Items []VirtualMachineClusterInstancetype `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 

@@ -36,7 +36,6 @@ type VirtualMachinePreferenceList struct {
 	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
 	// items are the preferences.
-	// +listType=atomic
 	Items []VirtualMachinePreference `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
@@ -69,7 +68,6 @@ type VirtualMachineClusterPreferenceList struct {
 	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
 	// items are the preferences.
-	// +listType=atomic
 	Items []VirtualMachineClusterPreference `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
