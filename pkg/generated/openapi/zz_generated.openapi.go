@@ -3481,11 +3481,6 @@ func schema_pkg_apis_instancetype_v1alpha1_ControllerRevisionList(ref common.Ref
 						},
 					},
 					"items": {
-						VendorExtensible: spec.VendorExtensible{
-							Extensions: spec.Extensions{
-								"x-kubernetes-list-type": "atomic",
-							},
-						},
 						SchemaProps: spec.SchemaProps{
 							Description: "items are the revisions.",
 							Type:        []string{"array"},
@@ -4961,11 +4956,6 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterInstancetypeList
 						},
 					},
 					"items": {
-						VendorExtensible: spec.VendorExtensible{
-							Extensions: spec.Extensions{
-								"x-kubernetes-list-type": "atomic",
-							},
-						},
 						SchemaProps: spec.SchemaProps{
 							Description: "items are the instance types.",
 							Type:        []string{"array"},
@@ -5059,11 +5049,6 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineClusterPreferenceList(r
 						},
 					},
 					"items": {
-						VendorExtensible: spec.VendorExtensible{
-							Extensions: spec.Extensions{
-								"x-kubernetes-list-type": "atomic",
-							},
-						},
 						SchemaProps: spec.SchemaProps{
 							Description: "items are the preferences.",
 							Type:        []string{"array"},
@@ -5158,11 +5143,6 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachineInstancetypeList(ref co
 						},
 					},
 					"items": {
-						VendorExtensible: spec.VendorExtensible{
-							Extensions: spec.Extensions{
-								"x-kubernetes-list-type": "atomic",
-							},
-						},
 						SchemaProps: spec.SchemaProps{
 							Description: "items are the instance types.",
 							Type:        []string{"array"},
@@ -5379,11 +5359,6 @@ func schema_pkg_apis_instancetype_v1alpha1_VirtualMachinePreferenceList(ref comm
 						},
 					},
 					"items": {
-						VendorExtensible: spec.VendorExtensible{
-							Extensions: spec.Extensions{
-								"x-kubernetes-list-type": "atomic",
-							},
-						},
 						SchemaProps: spec.SchemaProps{
 							Description: "items are the preferences.",
 							Type:        []string{"array"},
