@@ -76,7 +76,7 @@ func (f *Factory) adopt(ctx context.Context, o *adoption) error {
 	if err := o.validate(); err != nil {
 		return err
 	}
-	server, err := o.vcenter.server(f)
+	server, err := o.vcenter.server(ctx, f)
 	if err != nil {
 		return err
 	}

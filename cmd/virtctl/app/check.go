@@ -64,7 +64,7 @@ func newCheckCommand(f *Factory) *cobra.Command {
 }
 
 func (c *check) run(ctx context.Context) error {
-	described, err := c.f.describeVCenter(&c.vcenter)
+	described, err := c.f.describeVCenter(ctx, &c.vcenter)
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func newImageImportCommand(f *Factory) *cobra.Command {
 }
 
 func (f *Factory) importImage(ctx context.Context, o *imageImport, path string) error {
-	server, err := o.vcenter.server(f)
+	server, err := o.vcenter.server(ctx, f)
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func newInstallCommand(f *Factory) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			i.replicasGiven = cmd.Flags().Changed("replicas")
-			if err := i.complete(); err != nil {
+			if err := i.complete(cmd.Context()); err != nil {
 				return err
 			}
 			if !i.apply {
@@ -76,7 +76,7 @@ func newInstallCommand(f *Factory) *cobra.Command {
 }
 
 // complete reads what the flags name.
-func (i *install) complete() error {
+func (i *install) complete(ctx context.Context) error {
 	switch {
 	case i.wait && !i.apply:
 		return errors.New("--wait goes with --apply: there is nothing to wait for otherwise")
@@ -97,7 +97,7 @@ func (i *install) complete() error {
 		}
 	}
 	var err error
-	if i.options.VCenter, err = i.f.describeVCenter(&i.vcenter); err != nil {
+	if i.options.VCenter, err = i.f.describeVCenter(ctx, &i.vcenter); err != nil {
 		return err
 	}
 	return i.options.Validate()
@@ -111,14 +111,14 @@ func (i *install) describe() (err error) {
 
 // describeVCenter describes the vCenter of the flags, nil if they name none. The environment
 // alone describes none: its password would be printed unasked.
-func (f *Factory) describeVCenter(v *vcenterFlags) (*deployment.VCenter, error) {
+func (f *Factory) describeVCenter(ctx context.Context, v *vcenterFlags) (*deployment.VCenter, error) {
 	if v.url == "" {
 		if v.username != "" || v.passwordFile != "" || v.caFile != "" || v.thumbprint != "" || v.insecure {
 			return nil, errors.New("--vcenter-username, --vcenter-password-file, --vcenter-ca-file and --vcenter-thumbprint need --vcenter-url")
 		}
 		return nil, nil
 	}
-	server, err := v.server(f)
+	server, err := v.server(ctx, f)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -26,14 +27,14 @@ type vcenterFlags struct {
 func (o *vcenterFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.url, "vcenter-url", "", "Address of vCenter (default: $GOVC_URL)")
 	flags.StringVar(&o.username, "vcenter-username", "", "Account (default: $GOVC_USERNAME)")
-	flags.StringVar(&o.passwordFile, "vcenter-password-file", "", "File with its password, - for standard input (default: $GOVC_PASSWORD)")
+	flags.StringVar(&o.passwordFile, "vcenter-password-file", "", "File with its password, - for standard input, where a terminal is asked for it (default: $GOVC_PASSWORD)")
 	flags.StringVar(&o.caFile, "vcenter-ca-file", "", "PEM file of authorities that are trusted instead of those of the system (default: $GOVC_TLS_CA_CERTS)")
 	flags.StringVar(&o.thumbprint, "vcenter-thumbprint", "", "SHA-1 or SHA-256 of the certificate to trust")
 	flags.BoolVar(&o.insecure, "vcenter-insecure", false, "Trust any certificate (default: $GOVC_INSECURE)")
 }
 
 // server is the vCenter that flags and environment name.
-func (o *vcenterFlags) server(f *Factory) (*login.Server, error) {
+func (o *vcenterFlags) server(ctx context.Context, f *Factory) (*login.Server, error) {
 	text := cmp.Or(o.url, os.Getenv("GOVC_URL"))
 	if text == "" {
 		return nil, errors.New("no vCenter is named: use --vcenter-url or GOVC_URL")
@@ -45,16 +46,14 @@ func (o *vcenterFlags) server(f *Factory) (*login.Server, error) {
 	if err != nil || u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("--vcenter-url or GOVC_URL is no address of a vCenter: want a host name or https://HOST")
 	}
+	username := cmp.Or(o.username, u.User.Username(), os.Getenv("GOVC_USERNAME"))
 	password, _ := u.User.Password()
 	password = cmp.Or(password, os.Getenv("GOVC_PASSWORD"))
-	if o.passwordFile != "" {
-		data, err := f.readFile(o.passwordFile)
-		if err != nil {
+	if o.passwordFile != "" && username != "" {
+		if password, err = f.readPassword(ctx, o.passwordFile, fmt.Sprintf("Password of %s at %s: ", username, u.Host)); err != nil {
 			return nil, fmt.Errorf("reading --vcenter-password-file: %w", err)
 		}
-		password = strings.TrimRight(string(data), "\r\n")
 	}
-	username := cmp.Or(o.username, u.User.Username(), os.Getenv("GOVC_USERNAME"))
 	if username == "" || password == "" {
 		return nil, errors.New("user name and password are needed: use --vcenter-username and --vcenter-password-file, or GOVC_USERNAME and GOVC_PASSWORD")
 	}
