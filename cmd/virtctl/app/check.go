@@ -57,7 +57,7 @@ func newCheckCommand(f *Factory) *cobra.Command {
 			return c.run(cmd.Context())
 		},
 	}
-	c.vcenter.addFlags(cmd.Flags())
+	c.vcenter.addFlagsFor(cmd.Flags(), "which is looked at, too")
 	c.try.addFlags(cmd.Flags())
 	cmd.Flags().StringArrayVar(&c.args, "server-arg", nil, "A flag of slipway-apiserver: those that say where in vCenter virtual machines go are looked at, others are not; may be given several times")
 	return cmd

@@ -67,7 +67,7 @@ func newInstallCommand(f *Factory) *cobra.Command {
 	flags.StringVar(&i.etcdCert, "etcd-certfile", "", "PEM file of the certificate that it knows the server by")
 	flags.StringVar(&i.etcdKey, "etcd-keyfile", "", "PEM file of its key")
 	flags.StringArrayVar(&i.options.ServerArgs, "server-arg", nil, "One more flag of slipway-apiserver, as in --server-arg=--vcenter-datastore=vsan; may be given several times")
-	i.vcenter.addFlags(flags)
+	i.vcenter.addFlagsFor(flags, "which the VCenter default is to describe")
 	flags.BoolVar(&i.apply, "apply", false, "Apply the manifests instead of printing them")
 	flags.BoolVar(&i.force, "force-conflicts", false, "With --apply: take over fields that somebody else has set otherwise")
 	flags.BoolVar(&i.wait, "wait", false, "With --apply: wait until the API is available, and vCenter is connected to if one is given, and tell what is waited for")
@@ -118,12 +118,12 @@ func (f *Factory) describeVCenter(ctx context.Context, v *vcenterFlags) (*deploy
 		}
 		return nil, nil
 	}
+	if v.insecure {
+		return nil, errors.New("--vcenter-insecure: the server always checks who vCenter is; give --vcenter-ca-file or --vcenter-thumbprint")
+	}
 	server, err := v.server(ctx, f)
 	if err != nil {
 		return nil, err
-	}
-	if v.insecure {
-		return nil, errors.New("--vcenter-insecure: the server always checks who vCenter is; give --vcenter-ca-file or --vcenter-thumbprint")
 	}
 	u := *server.URL
 	u.Path = cmp.Or(u.Path, "/sdk")

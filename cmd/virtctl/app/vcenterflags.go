@@ -33,6 +33,16 @@ func (o *vcenterFlags) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.insecure, "vcenter-insecure", false, "Trust any certificate (default: $GOVC_INSECURE)")
 }
 
+// addFlagsFor is addFlags for verbs that go to a vCenter only if --vcenter-url says which, and
+// always check who it is, as the server does. what is what they do with it.
+func (o *vcenterFlags) addFlagsFor(flags *pflag.FlagSet, what string) {
+	o.addFlags(flags)
+	flags.Lookup("vcenter-url").Usage = "Address of vCenter, " + what + "; GOVC_URL does not stand for it"
+	flags.Lookup("vcenter-username").Usage = "Account of the server in vCenter (default: $GOVC_USERNAME)"
+	// It is refused with what to do instead, so it stays known.
+	_ = flags.MarkHidden("vcenter-insecure")
+}
+
 // server is the vCenter that flags and environment name.
 func (o *vcenterFlags) server(ctx context.Context, f *Factory) (*login.Server, error) {
 	text := cmp.Or(o.url, os.Getenv("GOVC_URL"))
