@@ -52,8 +52,11 @@ func (c *check) checkCluster(ctx context.Context) error {
 		return err
 	}
 	installed, err := c.checkAPIs(ctx, deployment.APIServices(host))
-	if err != nil || installed {
+	switch {
+	case err != nil:
 		return err
+	case installed:
+		return c.checkInstalled(ctx)
 	}
 	return c.checkRights(ctx, host)
 }

@@ -27,6 +27,10 @@ type checkedCluster struct {
 	apis map[string]string
 	// refused are verbs and resources, as in "create namespaces".
 	refused []string
+	// ready is how many of three replicas are, if there is a StatefulSet, and objects are what
+	// is listed by resource.
+	ready   *int
+	objects map[string]string
 }
 
 func (c *checkedCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -63,6 +67,18 @@ func (c *checkedCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			kinds = append(kinds, fmt.Sprintf(`{"name":%q}`, resource))
 		}
 		_, _ = fmt.Fprintf(w, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":%q,"resources":[%s]}`, version, strings.Join(kinds, ","))
+		return
+	}
+	if name == "pods" || c.objects[name] != "" {
+		_, _ = fmt.Fprintf(w, `{"kind":"List","apiVersion":"v1","items":[%s]}`, c.objects[name])
+		return
+	}
+	if name == "vcenters" || name == "zones" {
+		_, _ = io.WriteString(w, `{"kind":"List","apiVersion":"v1","items":[]}`)
+		return
+	}
+	if name == "slipway-apiserver" && c.ready != nil {
+		_, _ = fmt.Fprintf(w, `{"kind":"StatefulSet","apiVersion":"apps/v1","metadata":{"name":"slipway-apiserver"},"spec":{"replicas":3,"template":{"spec":{"containers":[{"name":"s"}]}}},"status":{"readyReplicas":%d}}`, *c.ready)
 		return
 	}
 	if strings.HasSuffix(version, ".slipway.dev/v1alpha1") {
@@ -128,6 +144,56 @@ func TestCheckTellsWhatIsMissing(t *testing.T) {
 			code, out, errOut := c.cluster.check(t)
 			if code != c.code || out != c.want || (errOut != "") != (c.code != 0) {
 				t.Errorf("exit %d, want %d: %s\n%s\nwant\n%s", code, c.code, errOut, out, c.want)
+			}
+		})
+	}
+}
+
+// saying is an object that says whether it is ready.
+func saying(kind, name, status, reason, message string) string {
+	return fmt.Sprintf(`{"kind":%q,"apiVersion":"vm.slipway.dev/v1alpha1","metadata":{"name":%q},"status":{"conditions":[{"type":"Ready","status":%q,"reason":%q,"message":%q}]}}`, kind, name, status, reason, message)
+}
+
+func TestCheckTellsWhichPartsOfAnInstallationAreNotReady(t *testing.T) {
+	apis := map[string]string{vmAPI: "", instancetypeAPI: "", clusterAPI: ""}
+	available := clusterIsWell + "ok       APIService v1alpha1.vm.slipway.dev is available\nok       APIService v1alpha1.instancetype.slipway.dev is available\nok       APIService v1alpha1.cluster.slipway.dev is available\n"
+	var many []string
+	for i := range maxFindings + 2 {
+		many = append(many, saying("Zone", fmt.Sprintf("z%02d", i), "Unknown", "", ""))
+	}
+	for name, c := range map[string]struct {
+		ready   int
+		objects map[string]string
+		code    int
+		want    string
+	}{
+		"all are": {
+			3, map[string]string{"vcenters": saying("VCenter", "default", "True", "", ""), "zones": saying("Zone", "a", "True", "", "") + "," + saying("Zone", "b", "True", "", "")}, 0,
+			"ok       3 of 3 replicas of the server are ready\nok       all vcenters are ready: 1\nok       all zones are ready: 2\n",
+		},
+		"one of each is not": {
+			2, map[string]string{
+				"pods":     `{"metadata":{"name":"slipway-apiserver-1"},"status":{"conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable","message":"no node"}]}}`,
+				"vcenters": saying("VCenter", "default", "True", "", "") + "," + saying("VCenter", "east", "False", "LoginFailed", "wrong password"),
+				"zones":    saying("Zone", "a", "False", "NotFound", "no cluster c1"),
+			}, 1,
+			"MISSING  2 of 3 replicas of the server are ready: pod slipway-apiserver-1: Unschedulable: no node\n" +
+				"MISSING  vcenter/east is not ready: LoginFailed: wrong password\nMISSING  zone/a is not ready: NotFound: no cluster c1\n",
+		},
+		"many are not": {
+			0, map[string]string{"zones": strings.Join(many, ",")}, 1,
+			"MISSING  0 of 3 replicas of the server are ready: kubectl get pods -n slipway-system tells which\n" +
+				"MISSING  zone/z00 is not ready: the server has not said anything yet\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := checkedCluster{aggregation: true, apis: apis, ready: &c.ready, objects: c.objects}
+			code, out, errOut := cluster.check(t)
+			if rest, ok := strings.CutPrefix(out, available); code != c.code || !ok || !strings.HasPrefix(rest, c.want) || c.ready > 0 && rest != c.want {
+				t.Errorf("exit %d, want %d: %s\n%s\nwant\n%s%s", code, c.code, errOut, out, available, c.want)
+			}
+			if c.ready == 0 && (strings.Count(out, " zone/") != maxFindings || !strings.HasSuffix(out, "MISSING  2 more zones are not ready: kubectl get zones\n")) {
+				t.Errorf("the zones are told so:\n%s", out)
 			}
 		})
 	}
