@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/slipway-dev/slipway/artifacts"
+	"github.com/slipway-dev/slipway/cmd/virtctl/deployment"
 )
 
 const (
@@ -44,9 +45,10 @@ func newUninstallCommand(f *Factory) *cobra.Command {
 		Use:   "uninstall",
 		Short: "Take Slipway out of a cluster: first its API, then the server",
 		Long: "Take Slipway out of a cluster. First the VCenter goes that install has made, if it has, and the APIServices: while one is there\n" +
-			"and nothing serves it, no namespace of the cluster can be deleted. Then goes what artifacts/deploy has made but for the\n" +
-			"namespace, in which the volume of the store stays. It refuses while there are other objects, and when the server cannot be asked\n" +
-			"whether there are. It tells what it waits for, ends with 3 when --timeout is over before, and can be interrupted and run again.",
+			"and nothing serves it, no namespace of the cluster can be deleted. Then goes what artifacts/deploy has made, its components and\n" +
+			"what it makes for Cluster API among it, but for the namespace, in which the volumes of the store stay. It refuses while there are\n" +
+			"other objects, and when the server cannot be asked whether there are. It tells what it waits for, exits with 3 if --timeout expires\n" +
+			"first, and can be interrupted and run again.",
 		Example: fmt.Sprintf("  %[1]s uninstall --dry-run\n  %[1]s uninstall\n  %[1]s uninstall --leave-objects", f.program),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -60,8 +62,8 @@ func newUninstallCommand(f *Factory) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&u.leaveObjects, "leave-objects", false, "Uninstall although there are objects, or nobody can tell: they stay in the store. VMs run on in vSphere, and nobody takes care of them or of what they hold")
-	cmd.Flags().BoolVar(&u.deleteNamespace, "delete-namespace", false, "Delete the namespace of the server, too, with the volume of the store and with all that others have put there")
-	cmd.Flags().DurationVar(&u.timeout, "timeout", defaultUninstallTimeout, "How long is waited for the VCenter, for the API and for the server to go, each")
+	cmd.Flags().BoolVar(&u.deleteNamespace, "delete-namespace", false, "Delete the namespace of the server, too, with the volumes of the store and with all that others have put there")
+	cmd.Flags().DurationVar(&u.timeout, "timeout", defaultUninstallTimeout, "How long to wait for the VCenter, for the API and for the server to go, each")
 	u.dryRun.addFlag(cmd, "With server, the default without a value: let the server judge and delete nothing")
 	return cmd
 }
@@ -97,6 +99,7 @@ func (u *uninstall) run(ctx context.Context) error {
 		return err
 	}
 	apis, rest := u.divide(all)
+	rest = append(rest, u.optional()...)
 	made, err := u.judge(ctx, apis)
 	if err != nil {
 		return err
@@ -128,6 +131,11 @@ func (u *uninstall) divide(all []*unstructured.Unstructured) (apis, rest []*unst
 		}
 	}
 	return apis, rest
+}
+
+// optional are what components may have made. The marks of Cluster API stay with its machines.
+func (u *uninstall) optional() []*unstructured.Unstructured {
+	return slices.DeleteFunc(deployment.Optional(), func(o *unstructured.Unstructured) bool { return u.leaveObjects && deployment.Marks(o) })
 }
 
 // judge returns what install has made of the API's objects, and an error when the API must not go.

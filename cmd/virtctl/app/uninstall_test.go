@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,6 +20,8 @@ import (
 	fakediscovery "k8s.io/client-go/discovery/fake"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/slipway-dev/slipway/cmd/virtctl/deployment"
 )
 
 var (
@@ -97,6 +100,27 @@ func TestUninstallTakesTheVCenterOfInstallAwayFirstAndRefusesForAllElse(t *testi
 				t.Errorf("it goes in another order than the VCenter, the API:\n%s", out)
 			}
 		})
+	}
+}
+
+func TestUninstallRemovesWhatComponentsHaveMade(t *testing.T) {
+	for leave, kept := range map[bool]int{false: 0, true: 3} {
+		made := deployment.Optional()
+		u, client, out, _ := installedWith(t, made...)
+		u.leaveObjects = leave
+		if err := u.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var left []string
+		for _, o := range made {
+			resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
+			if _, err := client.Resource(resource).Namespace(o.GetNamespace()).Get(t.Context(), o.GetName(), metav1.GetOptions{}); err == nil {
+				left = append(left, called(o))
+			}
+		}
+		if len(left) != kept || !strings.Contains(out.String(), "clusterrolebinding/slipway-metrics deleted\n") {
+			t.Errorf("with --leave-objects=%v %v is left, want %d definitions:\n%s", leave, left, kept, out)
+		}
 	}
 }
 
