@@ -151,6 +151,12 @@ func TestDashboardShowsAndPowersVirtualMachines(t *testing.T) {
 	d.must(d.Eval(`void (location.hash = '#/vm/`+u.namespace+`/web')`, nil))
 	d.shows("It is as its spec wants it.")
 
+	d.click("Console")
+	d.until(`/^wss:\/\/[^/]+\/ticket\/./.test(document.getElementById('console-url')?.innerText)`)
+	d.until(`['Console of web', 'one connection', 'Thumbprint', 'vmrc://'].every((x) => document.querySelector('dialog[open]').innerText.includes(x))`)
+	d.click("Close")
+	d.until(`!document.getElementById('console-url')`)
+
 	d.click("Stop")
 	d.until(`document.querySelector('dialog[open] h2').innerText === 'Stop web?'`)
 	if got := u.get("vm/web", ".spec.powerState"); got != "PoweredOn" {
@@ -161,6 +167,7 @@ func TestDashboardShowsAndPowersVirtualMachines(t *testing.T) {
 	u.wants("vm/web", ".status.powerState", "PoweredOff")
 	u.wants("vm/web", ".spec.powerOffMode", "Hard")
 	d.until(`document.querySelector('.title').innerText.includes('Stopped')`)
+	d.until(`[...document.querySelectorAll('button')].some((b) => b.innerText.startsWith('Console') && b.disabled)`)
 	d.click("Start")
 	d.until(`document.querySelector('dialog[open]')`)
 	d.click("Start")

@@ -50,7 +50,7 @@ var readable = map[string]map[string]scope{
 }
 
 // verbs are the endpoints of a virtual machine that can be called.
-var verbs = []string{"start", "stop", "restart", "suspend", "refresh-instancetype", "refresh-preference"}
+var verbs = []string{"start", "stop", "restart", "suspend", "refresh-instancetype", "refresh-preference", "console"}
 
 // What requests can ask with.
 var (
@@ -68,7 +68,7 @@ var errNoRoute = errors.New("the dashboard has no use for this request of the AP
 type route struct {
 	path  string
 	query url.Values
-	// calls is true for an endpoint that changes something.
+	// calls is true for an endpoint that changes something, or makes a ticket.
 	calls bool
 }
 

@@ -26,6 +26,7 @@ var asked = []struct {
 	{"GET", "/k8s/api/v1/namespaces/dev/events", "/api/v1/namespaces/dev/events"},
 	{"POST", vms + "/web/start", "/apis/vm.slipway.dev/v1alpha1/namespaces/dev/virtualmachines/web/start"},
 	{"POST", vms + "/web/refresh-instancetype?dryRun=All", "/apis/vm.slipway.dev/v1alpha1/namespaces/dev/virtualmachines/web/refresh-instancetype"},
+	{"POST", vms + "/web/console", "/apis/vm.slipway.dev/v1alpha1/namespaces/dev/virtualmachines/web/console"},
 
 	// Other resources, groups and endpoints.
 	{"GET", "/k8s/api/v1/namespaces/dev/secrets", ""},
@@ -43,7 +44,9 @@ var asked = []struct {
 	{"GET", "/k8s/apis/vm.slipway.dev/v1alpha1/virtualmachines/web", ""},
 	{"GET", "/k8s/apis/vm.slipway.dev/v1alpha1/namespaces/dev/zones", ""},
 	{"GET", "/k8s/apis/vm.slipway.dev/v1alpha1/namespaces/dev", ""},
-	{"POST", vms + "/web/console", ""},
+	{"GET", vms + "/web/console", ""},
+	{"POST", vms + "/web/console/ticket", ""},
+	{"POST", vms + "/web/expand-spec", ""},
 	{"POST", vms + "/web/status", ""},
 	{"POST", vms + "/web", ""},
 	{"POST", vms, ""},

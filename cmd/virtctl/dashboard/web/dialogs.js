@@ -123,6 +123,35 @@ export async function refresh(target, kind) {
   }
 }
 
+const link = (url) => (/^vmrc:/.test(url ?? '') ? h('a', { href: url, class: 'link' }, url) : h('code', null, url || 'not told'));
+
+// ticket is what virtctl console prints.
+function ticket(s) {
+  const copied = h('span', { class: 'dim', role: 'status' });
+  const copy = button('Copy the URL', () => navigator.clipboard.writeText(s.url).then(() => { copied.textContent = 'Copied'; }, () => { copied.textContent = 'Select it to copy'; }), { class: 'plain', autofocus: true });
+  return [
+    h('p', null, 'A ticket for ', h('b', null, 'one connection'), ' to keyboard and screen, until ', h('b', null, new Date(s.expirationTimestamp).toLocaleString()),
+      ' at the latest; some products end it after 30 seconds. Who has it is at the console: treat it as a password.'),
+    h('dl', { class: 'facts' }, h('dt', null, 'WebSocket'), h('dd', null, h('code', { id: 'console-url' }, s.url)),
+      h('dt', null, 'Thumbprint'), h('dd', null, h('code', null, s.sslThumbprintSHA256 || s.sslThumbprint || 'not told'), h('span', { class: 'dim' }, ` of the certificate of ${s.host}`)),
+      h('dt', null, 'VMRC'), h('dd', null, link(s.remoteConsoleURL), h('span', { class: 'dim' }, ' with an account of vCenter'))),
+    h('p', { class: 'dim' }, 'The URL is for a client that speaks WebMKS (RFB over a WebSocket) on a machine that reaches the host; this page is none.'), copy, copied];
+}
+
+// consoleOf asks for a ticket for the console of a virtual machine that runs, and shows it until it is closed.
+export async function consoleOf(target) {
+  let made;
+  try {
+    made = await post(`${vmAPI}/namespaces/${target.namespace}/virtualmachines/${target.name}/console`, { apiVersion: 'vm.slipway.dev/v1alpha1', kind: 'VirtualMachineConsole' });
+  } catch (error) {
+    toast('bad', `${target.name}: ${error.message}`);
+    return;
+  }
+  const [words, facts, hint, copy, copied] = ticket(made.status ?? {});
+  await open(`Console of ${target.name}`, (close) => [words, facts, hint,
+    h('div', { class: 'actions' }, copied, button('Close', () => close(), { class: 'plain' }), copy)]);
+}
+
 // help lists the keys.
 export function help(keys) {
   return open('Keyboard', (close) => [

@@ -6,7 +6,7 @@
 import { h, replace, button, chip, panel, quantity, bytes, table, time } from './dom.js';
 import { coreAPI, follow, listAll, poll, vmAPI } from './api.js';
 import { toneOf } from './fleet.js';
-import { possible, power, refresh, verbs } from './dialogs.js';
+import { consoleOf, possible, power, refresh, verbs } from './dialogs.js';
 
 // Conditions that are good when they are not True.
 const inverse = new Set(['Paused', 'Reconciling', 'Stalled', 'Deleting']);
@@ -129,7 +129,8 @@ export function vmPage(main, { namespace, name }, tell) {
   const buttons = Object.fromEntries(Object.entries(verbs).map(([verb, { label }]) => [verb, button(`${label}…`, () => power(verb, [target]), { class: verb === 'start' ? 'primary' : 'plain' })]));
   const refreshes = { instancetype: button('Refresh instance type…', () => refresh(target, 'instancetype'), { class: 'plain' }),
     preference: button('Refresh preference…', () => refresh(target, 'preference'), { class: 'plain' }) };
-  replace(actions, Object.values(buttons), Object.values(refreshes));
+  const consoleButton = button('Console…', () => consoleOf(target), { class: 'plain' });
+  replace(actions, Object.values(buttons), consoleButton, Object.values(refreshes));
   replace(main, h('div', { class: 'vmhead' }, h('a', { href: '#/', class: 'back' }, '← Virtual machines'), title, actions), h('div', { class: 'columns' }, left, right));
   main.className = 'vm';
 
@@ -145,6 +146,7 @@ export function vmPage(main, { namespace, name }, tell) {
     }
     const usable = vm && !gone && !m.deletionTimestamp;
     for (const [verb, b] of Object.entries(buttons)) b.disabled = !usable || !possible(verb, t.powerState);
+    consoleButton.disabled = !usable || t.powerState !== 'PoweredOn';
     for (const kind of ['instancetype', 'preference']) {
       refreshes[kind].hidden = !vm?.spec[kind] && !t[`${kind}Ref`];
       refreshes[kind].disabled = !usable;
