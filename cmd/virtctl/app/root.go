@@ -64,8 +64,9 @@ func NewCommand(program string, f *Factory) *cobra.Command {
 	f.program = program
 	cmd := &cobra.Command{
 		Use:   "virtctl",
-		Short: "Control the virtual machines of Slipway",
-		Long: "Control the virtual machines of Slipway: power, consoles, instance types and preferences.\n\n" +
+		Short: "Control the virtual machines of Slipway, and Slipway itself",
+		Long: "Control the virtual machines of Slipway, virtual machines on vSphere as objects of Kubernetes: look at them, power them, get at\n" +
+			"their consoles, change what they are made from; and install, check, save and recover Slipway itself.\n\n" +
 			"Where a command takes a VM it takes NAME, vm/NAME and vm NAME; -n names its namespace.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -75,9 +76,7 @@ func NewCommand(program string, f *Factory) *cobra.Command {
 	cmd.SetErr(f.streams.ErrOut)
 	f.flags.AddFlags(cmd.PersistentFlags())
 	f.completeGlobals(cmd)
-	cmd.AddCommand(newPowerCommands(f)...)
-	cmd.AddCommand(newRefreshCommand(f), newExpandCommand(f), newCreateCommand(f), newImportCommand(f), newImageCommand(f), newPublishCommand(f), newRolloutCommand(f), newSnapshotCommand(f), newConsoleCommand(f), newScreenshotCommand(f), newSSHCommand(f), newOrphansCommand(f), newDrainPlanCommand(f), newAdoptCommand(f), newRecoverCommand(f), newDashboardCommand(f), newBackupCommand(f), newUninstallCommand(f), newVersionCommand(f))
-	cmd.AddCommand(newDescribeCommand(f), newEventsCommand(f), newTopCommand(f), newInstallCommand(f), newCheckCommand(f))
+	addCommands(cmd, f)
 	takeKinds(cmd)
 	cmd.InitDefaultCompletionCmd()
 	if completion, _, err := cmd.Find([]string{"completion"}); err == nil {
