@@ -55,7 +55,7 @@ func newAdoptCommand(f *Factory) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&o.folders, "folder", nil, "Folder whose virtual machines are meant, with all below it; may be given several times")
-	flags.BoolVar(&o.apply, "apply", false, "Create the objects, and wait until they have taken over")
+	flags.BoolVar(&o.apply, "apply", false, "Create the objects, and wait until the VMs are taken over")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "How long --apply waits")
 	o.dryRun.addFlag(cmd, "Show what would become of each virtual machine, and let the server check the objects")
 	o.vcenter.addFlags(flags)

@@ -42,11 +42,12 @@ func newCheckCommand(f *Factory) *cobra.Command {
 		Short: "Tell what an installation of Slipway lacks, before and after",
 		Long: "Tell what an installation of Slipway lacks. Of the cluster: which version it is, whether it serves what the server reads, whether its\n" +
 			"aggregation layer is on, and, before the installation, which of the rights that install takes you do not have; afterwards whether each\n" +
-			"APIService is available, all replicas of the server, and each VCenter and Zone, are ready. With --vcenter-url also of vCenter: whether it can be reached, its version, and each privilege that the account lacks,\n" +
-			"by object, and which datastores and content libraries the account sees; --server-arg says where virtual machines go, as for install.\n" +
-			"Nothing is changed, but with --try: then a virtual machine is made in the namespace (-n), with a name of its own and the label\n" +
-			tryLabel + "=" + tryValue + ", and removed, also when it does not become what it should, and when this is interrupted. How long each step\n" +
-			"took is told, and of a failure the conditions and events that say why. It exits with 0 when nothing is missing.",
+			"APIService is available, and the replicas of the server, each VCenter and each Zone are ready. With --vcenter-url also of vCenter:\n" +
+			"whether it can be reached, its version, and each privilege that the account lacks, by object, and which datastores and content libraries\n" +
+			"the account sees; --server-arg says where virtual machines go, as for install.\n" +
+			"Nothing is changed, except by --try: that makes a virtual machine in the namespace (-n), with a name of its own and the label\n" +
+			tryLabel + "=" + tryValue + ", and removes it, also when it does not become what it should, or is interrupted. It says how long\n" +
+			"each step took, and of a failure the conditions and events that say why. It exits with 0 when nothing is missing, else with 1.",
 		Example: fmt.Sprintf("  %[1]s check\n  %[1]s check --try -n default\n  %[1]s check --try --image photon-5 --instancetype u1.small --power-on\n  %[1]s check --vcenter-url vcenter.example.com --vcenter-username slipway@vsphere.local --vcenter-password-file - --vcenter-ca-file vcenter-ca.pem \\\n"+
 			"    --server-arg=--vcenter-datastore=vsan", f.program),
 		Args: cobra.NoArgs,
@@ -57,7 +58,7 @@ func newCheckCommand(f *Factory) *cobra.Command {
 			return c.run(cmd.Context())
 		},
 	}
-	c.vcenter.addFlagsFor(cmd.Flags(), "which is looked at, too")
+	c.vcenter.addFlagsFor(cmd.Flags(), "Address of a vCenter to check, too")
 	c.try.addFlags(cmd.Flags())
 	cmd.Flags().StringArrayVar(&c.args, "server-arg", nil, "A flag of slipway-apiserver: those that say where in vCenter virtual machines go are looked at, others are not; may be given several times")
 	return cmd

@@ -51,7 +51,7 @@ func (o *tryFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.vm.storageClass, "storage-class", "", "With --try: storage class")
 	flags.StringVar(&o.vm.network, "network", "", "With --try: network of the interface eth0; the server's default when not given")
 	flags.StringVar(&o.zone, "zone", "", "With --try: zone; the server chooses when not given")
-	flags.DurationVar(&o.timeout, "timeout", defaultTryTimeout, "With --try: how long is waited for the virtual machine, and for its removal again")
+	flags.DurationVar(&o.timeout, "timeout", defaultTryTimeout, "With --try: how long to wait for the virtual machine, and again for its removal")
 }
 
 // validate refuses what makes no sense, before anything is asked.

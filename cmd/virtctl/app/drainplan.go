@@ -49,7 +49,7 @@ func newDrainPlanCommand(f *Factory) *cobra.Command {
 			return f.drainPlan(cmd.Context(), client, m, kubeconfig)
 		},
 	}
-	cmd.Flags().StringVar(&kubeconfig, "workload-kubeconfig", "", "File that leads to the cluster that the machine is a node of")
+	cmd.Flags().StringVar(&kubeconfig, "workload-kubeconfig", "", "Kubeconfig of the cluster that the machine is a node of")
 	return cmd
 }
 

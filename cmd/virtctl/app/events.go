@@ -50,7 +50,7 @@ func newEventsCommand(f *Factory) *cobra.Command {
 			return f.events(cmd.Context(), append(args, "")[0], &flags)
 		},
 	}
-	cmd.Flags().BoolVarP(&flags.watch, "watch", "w", false, "Go on with what happens, until it is interrupted")
+	cmd.Flags().BoolVarP(&flags.watch, "watch", "w", false, "Print new events as they happen, too, until interrupted")
 	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "In all namespaces")
 	cmd.Flags().StringVar(&flags.kind, "type", "", "Only those of the type Normal or Warning")
 	completeFixed(cmd, "type", corev1.EventTypeNormal, corev1.EventTypeWarning)

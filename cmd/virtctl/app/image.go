@@ -22,7 +22,7 @@ import (
 func newImageCommand(f *Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "image",
-		Short: "Look at what virtual machines can be made from, and import it",
+		Short: "List, describe and import the images that virtual machines are made from",
 		Args:  cobra.NoArgs,
 		RunE:  helpFor,
 	}
@@ -54,7 +54,7 @@ func newImageListCommand(f *Factory) *cobra.Command {
 			return printImages(f.streams.Out, images, all)
 		},
 	}
-	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "Those of all namespaces")
+	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "In all namespaces")
 	return cmd
 }
 

@@ -38,7 +38,7 @@ func newInstallCommand(f *Factory) *cobra.Command {
 	i := &install{f: f}
 	cmd := &cobra.Command{
 		Use:   "install",
-		Short: "Install Slipway into a cluster, or print the manifests of that",
+		Short: "Install Slipway into a cluster, or print its manifests",
 		Long: "Install Slipway into a cluster: namespace, rights, APIServices and the server, and the vCenter that --vcenter-url names. By default the\n" +
 			"manifests are printed; --apply applies them as server-side apply does, with the rights of a cluster administrator. It can be interrupted and\n" +
 			"run again, also with other flags: what is as it should be stays, and objects of users are not touched. Everything no flag sets is as in\n" +
@@ -63,13 +63,13 @@ func newInstallCommand(f *Factory) *cobra.Command {
 	flags.StringVar(&i.options.Image, "image", "", "Image of the server, which the nodes can pull; needed to --apply the first time, later the one that runs is kept")
 	flags.IntVar(&i.options.Replicas, "replicas", 3, "Replicas of the server: 1 or 3; those that run are kept by --apply when it is not given")
 	flags.StringSliceVar(&i.options.EtcdServers, "etcd-servers", nil, "URLs of an etcd, instead of the embedded one with a volume for each replica")
-	flags.StringVar(&i.etcdCA, "etcd-cafile", "", "PEM file of the authorities of that etcd")
-	flags.StringVar(&i.etcdCert, "etcd-certfile", "", "PEM file of the certificate that it knows the server by")
-	flags.StringVar(&i.etcdKey, "etcd-keyfile", "", "PEM file of its key")
+	flags.StringVar(&i.etcdCA, "etcd-cafile", "", "PEM file of the certificate authorities of that etcd")
+	flags.StringVar(&i.etcdCert, "etcd-certfile", "", "PEM file of the client certificate for that etcd")
+	flags.StringVar(&i.etcdKey, "etcd-keyfile", "", "PEM file of the key of that certificate")
 	flags.StringArrayVar(&i.options.ServerArgs, "server-arg", nil, "One more flag of slipway-apiserver, as in --server-arg=--vcenter-datastore=vsan; may be given several times")
-	i.vcenter.addFlagsFor(flags, "which the VCenter default is to describe")
+	i.vcenter.addFlagsFor(flags, "Address of the vCenter that the VCenter named default is to describe")
 	flags.BoolVar(&i.apply, "apply", false, "Apply the manifests instead of printing them")
-	flags.BoolVar(&i.force, "force-conflicts", false, "With --apply: take over fields that somebody else has set otherwise")
+	flags.BoolVar(&i.force, "force-conflicts", false, "With --apply: take over fields that others have set to something else")
 	flags.BoolVar(&i.wait, "wait", false, "With --apply: wait until the API is available, and vCenter is connected to if one is given, and tell what is waited for")
 	flags.DurationVar(&i.timeout, "timeout", defaultInstallTimeout, "How long to wait")
 	return cmd

@@ -81,7 +81,7 @@ func newPowerCommand(f *Factory, v powerVerb) *cobra.Command {
 		},
 	}
 	sel.addFlags(cmd)
-	dry.addFlag(cmd, "server: check on the server without changing anything; none. Alone it means server")
+	dry.addFlag(cmd, "server (what it means without a value): let the server check, and change nothing; or none")
 	waits.addFlags(cmd, v)
 	if v.modes {
 		cmd.Flags().StringVar(&mode, "mode", "", "How: Hard, Soft (ask the guest) or TrySoft; the virtual machine's own setting when not given")

@@ -32,7 +32,7 @@ type powerWait struct {
 }
 
 func (w *powerWait) addFlags(cmd *cobra.Command, v powerVerb) {
-	cmd.Flags().BoolVar(&w.on, "wait", false, "Wait until the server says that it is done; exit code 3 when --timeout is over before")
+	cmd.Flags().BoolVar(&w.on, "wait", false, "Wait until the server says that it is done; exits with 3 if --timeout expires first")
 	cmd.Flags().DurationVar(&w.timeout, "timeout", defaultPowerTimeout, "How long --wait waits, for all together")
 	if v.needsSize {
 		cmd.Flags().BoolVar(&w.ready, "ready", false, "With --wait: until each, or each member of a group, is Ready, with an address and as its readiness probe says, and not only powered on")

@@ -60,8 +60,8 @@ func newPublishCommand(f *Factory) *cobra.Command {
 	cmd.Flags().StringVar(&flags.library, "library", "", "Name of the ContentLibrary")
 	cmd.Flags().StringVar(&flags.item, "item", "", "Name of the item; that of the virtual machine by default")
 	cmd.Flags().StringVar(&flags.description, "description", "", "Description of the item")
-	cmd.Flags().DurationVar(&flags.ttl, "ttl", 0, "How long the request stays when it is complete; until somebody deletes it by default")
-	cmd.Flags().BoolVar(&flags.wait, "wait", false, "Wait until an image stands for the item")
+	cmd.Flags().DurationVar(&flags.ttl, "ttl", 0, "How long the completed request is kept; by default until somebody deletes it")
+	cmd.Flags().BoolVar(&flags.wait, "wait", false, "Wait until there is an image of the item")
 	cmd.Flags().DurationVar(&flags.timeout, "timeout", defaultPublishTimeout, "How long --wait waits")
 	return cmd
 }

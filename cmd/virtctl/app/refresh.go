@@ -69,7 +69,7 @@ func newRefreshKindCommand(f *Factory, kind, words string, call refreshCall) *co
 		},
 	}
 	flags.addFlags(cmd)
-	flags.dryRun.addFlag(cmd, "server: show what would change without changing anything; none. Alone it means server")
+	flags.dryRun.addFlag(cmd, "server (what it means without a value): show what would change, and change nothing; or none")
 	cmd.Flags().StringVarP(&flags.output, "output", "o", outputTable, "Output format: table, yaml or json")
 	cmd.Flags().BoolVar(&flags.wait, "wait", false, "Wait until status names the new revision, and tell what is waited for")
 	cmd.Flags().DurationVar(&flags.timeout, "timeout", defaultRefreshTimeout, "How long --wait waits for one virtual machine")

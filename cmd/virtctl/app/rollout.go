@@ -25,8 +25,8 @@ const defaultRolloutTimeout = time.Hour
 func newRolloutCommand(f *Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollout",
-		Short: "Follow, pause, repeat and take back rollouts of MachineDeployments",
-		Long: "Follow, pause, repeat and take back rollouts of MachineDeployments.\n\n" +
+		Short: "Follow, pause, restart and undo rollouts of MachineDeployments",
+		Long: "Follow, pause, restart and undo rollouts of MachineDeployments.\n\n" +
 			"kubectl rollout knows the kinds of Kubernetes alone; this is the same for MachineDeployments.",
 		Args: cobra.NoArgs,
 		RunE: helpFor,
@@ -52,10 +52,10 @@ func newRolloutCommand(f *Factory) *cobra.Command {
 	status.Flags().DurationVar(&timeout, "timeout", defaultRolloutTimeout, "How long to wait")
 	cmd.AddCommand(undo, status,
 		verb("history", "Show the revisions that are kept", f.rolloutHistory),
-		verb("pause", "Keep from rolling to a new template", func(ctx context.Context, name string) error {
+		verb("pause", "Pause the rollout of a new template", func(ctx context.Context, name string) error {
 			return f.changeRollout(ctx, name, "paused", func(d *clusterv1alpha1.MachineDeployment) error { return pause(d, true) })
 		}),
-		verb("resume", "Roll to a new template again", func(ctx context.Context, name string) error {
+		verb("resume", "Resume a rollout that was paused", func(ctx context.Context, name string) error {
 			return f.changeRollout(ctx, name, "resumed", func(d *clusterv1alpha1.MachineDeployment) error { return pause(d, false) })
 		}),
 		verb("restart", "Replace all machines by new ones of the same template", func(ctx context.Context, name string) error {

@@ -72,7 +72,7 @@ func newSnapshotCreateCommand(f *Factory) *cobra.Command {
 			return f.createSnapshot(cmd.Context(), snapshot, &flags)
 		},
 	}
-	cmd.Flags().BoolVar(&flags.memory, "memory", false, "Keep the memory of a running virtual machine too, which runs on from there when it is reverted")
+	cmd.Flags().BoolVar(&flags.memory, "memory", false, "Include the memory of a running virtual machine, so that it runs on from there after a revert")
 	cmd.Flags().StringVar(&flags.quiesce, "quiesce", "", "Let VMware Tools bring the guest to rest first; a duration bounds that, from 5m to 4h")
 	cmd.Flags().Lookup("quiesce").NoOptDefVal = defaultQuiesce
 	cmd.Flags().StringVar(&flags.description, "description", "", "Description for people")
@@ -218,7 +218,7 @@ func newSnapshotDeleteCommand(f *Factory) *cobra.Command {
 	timeout := defaultSnapshotTimeout
 	cmd := &cobra.Command{
 		Use:     "delete SNAPSHOT...",
-		Short:   "Remove snapshots; those that follow them stay",
+		Short:   "Delete snapshots; those taken after them stay",
 		Example: fmt.Sprintf("  %[1]s snapshot delete web-before-upgrade --wait", f.program),
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

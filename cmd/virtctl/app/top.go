@@ -45,7 +45,7 @@ func newTopVMCommand(f *Factory) *cobra.Command {
 		Use: "vm [VM...]", Aliases: []string{"vms", "virtualmachine", "virtualmachines"},
 		Short: "Show what virtual machines take, and what they use",
 		Long: "Show the virtual CPUs and the memory that virtual machines have, the space that they take on datastores, and the\n" +
-			"space that they may come to take (PROVISIONED).\n\n" +
+			"space that they could grow to (PROVISIONED).\n\n" +
 			"What they use of it is a metric of the server, with --vm-metrics=usage: a file of these metrics (- for standard\n" +
 			"input) is given with --metrics, one of each replica. /metrics takes a right of its own and is not reached through\n" +
 			"kube-apiserver: docs/operations.md tells how to read it.",
@@ -61,7 +61,7 @@ func newTopVMCommand(f *Factory) *cobra.Command {
 	}
 	cmd.Flags().StringVarP(&flags.selector, "selector", "l", "", "Label selector, instead of names")
 	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "In all namespaces")
-	cmd.Flags().StringVar(&flags.sortBy, "sort-by", flags.sortBy, "What it is sorted by, the most first: "+strings.Join(orders(), ", "))
+	cmd.Flags().StringVar(&flags.sortBy, "sort-by", flags.sortBy, "Sort key; numbers descending, names ascending: "+strings.Join(orders(), ", "))
 	cmd.Flags().StringSliceVar(&flags.metrics, "metrics", nil, "Files with metrics of the server")
 	cmd.Flags().BoolVar(&flags.sum, "sum", false, "Add a line with the sums")
 	completeFixed(cmd, "sort-by", orders()...)

@@ -30,7 +30,7 @@ func newTopZoneCommand(f *Factory) *cobra.Command {
 		Short: "Show what is in use of the capacity of zones, and what virtual machines take of it",
 		Long: "Show what is in use, by anybody, of the capacity of the hosts and datastores of zones, as vSphere says, and what the\n" +
 			"virtual machines of Slipway in them take: virtual CPUs and memory of those that are powered on, and the space that all\n" +
-			"may come to take. Who may not list the virtual machines of all namespaces sees the first part alone.",
+			"could grow to. Who may not list the virtual machines of all namespaces sees the first part alone.",
 		Example:           fmt.Sprintf("  %[1]s top zone\n  %[1]s top zone --sort-by memory", f.program),
 		ValidArgsFunction: f.completeZones,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -40,7 +40,7 @@ func newTopZoneCommand(f *Factory) *cobra.Command {
 			return f.topZones(cmd.Context(), args, sortBy)
 		},
 	}
-	cmd.Flags().StringVar(&sortBy, "sort-by", sortBy, "What it is sorted by, the fullest first: "+strings.Join(known(), ", "))
+	cmd.Flags().StringVar(&sortBy, "sort-by", sortBy, "Sort key; the part in use descending, names ascending: "+strings.Join(known(), ", "))
 	completeFixed(cmd, "sort-by", known()...)
 	return cmd
 }

@@ -27,17 +27,17 @@ type vcenterFlags struct {
 func (o *vcenterFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.url, "vcenter-url", "", "Address of vCenter (default: $GOVC_URL)")
 	flags.StringVar(&o.username, "vcenter-username", "", "Account (default: $GOVC_USERNAME)")
-	flags.StringVar(&o.passwordFile, "vcenter-password-file", "", "File with its password, - for standard input, where a terminal is asked for it (default: $GOVC_PASSWORD)")
+	flags.StringVar(&o.passwordFile, "vcenter-password-file", "", "File with the password; - for standard input, with a prompt at a terminal (default: $GOVC_PASSWORD)")
 	flags.StringVar(&o.caFile, "vcenter-ca-file", "", "PEM file of authorities that are trusted instead of those of the system (default: $GOVC_TLS_CA_CERTS)")
 	flags.StringVar(&o.thumbprint, "vcenter-thumbprint", "", "SHA-1 or SHA-256 of the certificate to trust")
 	flags.BoolVar(&o.insecure, "vcenter-insecure", false, "Trust any certificate (default: $GOVC_INSECURE)")
 }
 
 // addFlagsFor is addFlags for verbs that go to a vCenter only if --vcenter-url says which, and
-// always check who it is, as the server does. what is what they do with it.
+// always check who it is, as the server does. what says what they do with it.
 func (o *vcenterFlags) addFlagsFor(flags *pflag.FlagSet, what string) {
 	o.addFlags(flags)
-	flags.Lookup("vcenter-url").Usage = "Address of vCenter, " + what + "; GOVC_URL does not stand for it"
+	flags.Lookup("vcenter-url").Usage = what + " (GOVC_URL is not used)"
 	flags.Lookup("vcenter-username").Usage = "Account of the server in vCenter (default: $GOVC_USERNAME)"
 	// It is refused with what to do instead, so it stays known.
 	_ = flags.MarkHidden("vcenter-insecure")
