@@ -62,13 +62,13 @@ build: ## Build our own programs into bin/.
 	@$(GO) version >/dev/null 2>&1 || { echo "go is missing: install Go 1.26 or newer (https://go.dev/dl)" >&2; exit 1; }
 	@test -x bin/slipway-apiserver || echo "building $(PROGRAMS) into bin/: about 5 minutes the first time, seconds later"
 	@mkdir -p bin
-	@$(GO) build -o bin/ $(OWN)
+	@hack/alone.sh bin $(GO) build -o bin/ $(OWN)
 	@ln -sf virtctl bin/kubectl-virt
 	@install -m 755 hack/kubectl_complete-virt bin/
 
 .PHONY: tools
 tools: ## Build kube-apiserver, kube-controller-manager and kubectl into bin/, once, and our own programs with them.
-	@hack/build-tools.sh $(OWN)
+	@hack/alone.sh bin hack/build-tools.sh $(OWN)
 
 .PHONY: tools-cluster-api
 tools-cluster-api: tools ## Build the manager of Cluster API into bin/, once; tests run it.

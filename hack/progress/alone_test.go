@@ -1,0 +1,61 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// begin starts hack/alone.sh with a command of the shell, and returns what it reads and what it
+// says on standard error.
+func begin(t *testing.T, dir, command string) (cmd *exec.Cmd, in io.WriteCloser, says *bufio.Reader) {
+	t.Helper()
+	cmd = exec.CommandContext(t.Context(), "../alone.sh", dir, "sh", "-c", command)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, in, bufio.NewReader(out)
+}
+
+func TestTwoBuildsGoOneAfterTheOtherAndTheSecondSaysSo(t *testing.T) {
+	if _, err := exec.LookPath("flock"); err != nil {
+		t.Logf("NOT RUN: %v", err)
+		return
+	}
+	dir := filepath.Join(t.TempDir(), "a bin")
+	log := filepath.Join(t.TempDir(), "log")
+	first, hold, said := begin(t, dir, "echo begun >&2; cat; echo first >>'"+log+"'")
+	if line, err := said.ReadString('\n'); err != nil || line != "begun\n" {
+		t.Fatalf("the first says %q (%v)", line, err)
+	}
+	second, _, said := begin(t, dir, "echo second >>'"+log+"'; exit 7")
+	if line, err := said.ReadString('\n'); err != nil || line != "another make builds into "+dir+"/: waiting until it is done\n" {
+		t.Errorf("the second says %q (%v)", line, err)
+	}
+	if err := hold.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Wait(); err != nil {
+		t.Error(err)
+	}
+	if err := second.Wait(); err == nil || second.ProcessState.ExitCode() != 7 {
+		t.Errorf("the second ends with %v, want the code of its command", err)
+	}
+	if got, err := os.ReadFile(log); err != nil || string(got) != "first\nsecond\n" {
+		t.Errorf("they were done in the order %q (%v)", got, err)
+	}
+}
