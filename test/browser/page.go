@@ -4,10 +4,14 @@
 package browser
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // Page is a tab. Its methods are called by one goroutine.
@@ -75,6 +79,22 @@ func (p *Page) Go(url string) error {
 		return fmt.Errorf("opening %s: %s", url, got.ErrorText)
 	}
 	return nil
+}
+
+// Reload loads the page anew, and returns when what was there is gone.
+func (p *Page) Reload(ctx context.Context) error {
+	const origin = "performance.timeOrigin"
+	var before, now float64
+	if err := p.Eval(origin, &before); err != nil {
+		return err
+	}
+	if err := p.call("Page.reload", values{}, nil); err != nil {
+		return err
+	}
+	return wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		// Between the two there is no page to ask.
+		return p.Eval(origin, &now) == nil && now != before, nil
+	})
 }
 
 // Eval puts the value of a JavaScript expression, which is awaited, into result, if that is not nil.

@@ -147,7 +147,7 @@ func (s *scene) list(t *testing.T) {
 	t.Logf("%d virtual machines are settled %s after the last was made", *machines, time.Since(began).Round(time.Second))
 
 	var figures struct{ Ready, Drawn, Bytes, Filter float64 }
-	must(t, s.Eval("location.reload()", nil))
+	must(t, s.Reload(t.Context()))
 	must(t, s.Until(patience, fmt.Sprintf(`document.querySelector('.rows')?.getAttribute('aria-rowcount') === '%d' && %s`, *machines+1, live)))
 	must(t, s.Eval(`(async () => {
 		const rows = document.querySelector('.rows');
