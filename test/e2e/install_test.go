@@ -4,6 +4,8 @@
 package e2e
 
 import (
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -63,7 +65,7 @@ func TestInstalledByOneCommandItMakesAVMAndIsUninstalledByAnother(t *testing.T) 
 		"datastores that the account sees: ", "  LocalDS_0: ", ", can be used\n", "content libraries that the account sees: ", "  slipway: ")
 	i.does(install, "namespace/slipway-system created\n", "statefulset/slipway-apiserver created\n", "waiting for the API: ",
 		"the API is available: v1alpha1.vm.slipway.dev, ", "vcenter/default created\n", "vcenter/default ready\n")
-	i.does([]string{"check"}, "ok       APIService v1alpha1.vm.slipway.dev is available\n")
+	i.does([]string{"check"}, "ok       APIService v1alpha1.vm.slipway.dev is available\n", "ok       1 of 1 replicas of the server are ready\n", "ok       all vcenters are ready: 1\n")
 	if pod := pods.all()[serverName+"-0"]; pod == nil || pod.image != "registry.example.com/slipway-apiserver:v1" {
 		t.Errorf("the pod is %+v", pod)
 	}
@@ -75,17 +77,24 @@ func TestInstalledByOneCommandItMakesAVMAndIsUninstalledByAnother(t *testing.T) 
 		t.Errorf("a second run changes something:\n%s", again)
 	}
 
+	// Without these two flags it keeps what they have said.
+	forgotten := slices.DeleteFunc(slices.Clone(install), func(arg string) bool {
+		return strings.HasPrefix(arg, "--image=") || strings.HasPrefix(arg, "--replicas=")
+	})
+	i.does(forgotten, "kept, for the installation has it and no flag says otherwise: --image=registry.example.com/slipway-apiserver:v1 --replicas=1\n", "statefulset/slipway-apiserver unchanged\n")
+
 	// What users have made holds it back, and the VCenter that install has made does not.
 	u.kubectl("delete", "vm/first")
 	if out, errOut, err := u.try("", "virtctl", "uninstall"); err == nil || !strings.Contains(errOut, "2 virtualmachineimages") || strings.Contains(errOut, "vcenters") {
 		t.Errorf("virtctl uninstall: %v %s%s, want a refusal because of the images that are left, and of nothing that install has made", err, out, errOut)
 	}
 	u.kubectl("delete", "vmimage,vminstancetype,vmpref", "--all")
+	u.kubectl("apply", "-k", filepath.Join(project, "artifacts/deploy/cluster-api"))
 	said := i.does([]string{"uninstall"}, "vcenter/default deleted\n", "statefulset/slipway-apiserver deleted\n")
 	if !strings.HasPrefix(said, "vcenter/default deleted\n") {
 		t.Errorf("something goes before the VCenter:\n%s", said)
 	}
-	if left := u.kubectl("get", "clusterroles,clusterrolebindings,apiservices", "-o", "name"); strings.Contains(left, "slipway") {
+	if left := u.kubectl("get", "clusterroles,clusterrolebindings,apiservices,customresourcedefinitions", "-o", "name"); strings.Contains(left, "slipway") {
 		t.Errorf("something is left:\n%s", left)
 	}
 	eventually(t, long, "the server ends", func() error {
