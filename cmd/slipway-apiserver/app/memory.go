@@ -34,38 +34,55 @@ func limitMemory(limit memlimit.Provider) {
 // defaultGCPercent is that of Go.
 const defaultGCPercent = 100
 
+// collectGarbage lets the heap grow by percent of what is in use before it is collected.
+// GOGC in the environment goes before.
+func collectGarbage(percent int) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
+}
+
 const (
-	// smallHeap is what a heap may grow to before it is collected, however little of it is in use:
-	// half of what artifacts/deploy asks for. The server of a small installation holds 50 MB, and at
-	// Go's default spends a fifth of what a write costs on collecting 50 MB again and again.
+	// settled is how long after its caches are filled a server has done what a start takes: the
+	// passes over all objects, and what clients ask for that had to wait.
+	settled = time.Minute
+	// smallHeap is what the heap of a settled server may grow to before it is collected, however
+	// little of it is in use: half of what artifacts/deploy asks for. A small server holds 50 MB,
+	// and at Go's default spends a fifth of what a write costs on collecting 50 MB again and again.
 	smallHeap = 256 << 20
+	// mostGrowth bounds what a heap grows to that fills between two looks.
+	mostGrowth = 400
 	// heapInterval is how often it is looked how much is in use.
 	heapInterval = 10 * time.Second
 )
 
-// collectGarbage lets the heap grow by percent of what is in use before it is collected, and to
-// smallHeap in any case, until ctx is done. GOGC in the environment goes before.
-func collectGarbage(ctx context.Context, percent int) {
+// tendMemory gives the memory that a start took and that is not in use any more back to the
+// system once the server has settled. By itself the runtime keeps as much as the heap had grown
+// to, for a heap that does not grow to that again before the next start. From then on it lets a
+// small heap grow to smallHeap, and others by percent, until ctx is done.
+func tendMemory(ctx context.Context, percent int) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-time.After(settled):
+		debug.FreeOSMemory()
+	}
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	set := growth(inUse(), percent)
-	debug.SetGCPercent(set)
-	go func() {
-		look := time.NewTicker(heapInterval)
-		defer look.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-look.C:
-			}
-			if now := growth(inUse(), percent); now != set {
-				set = now
-				debug.SetGCPercent(set)
-			}
+	look := time.NewTicker(heapInterval)
+	defer look.Stop()
+	for set := percent; ; {
+		if now := growth(inUse(), percent); now != set {
+			set = now
+			debug.SetGCPercent(set)
 		}
-	}()
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+	}
 }
 
 // growth is by how many percent a heap may grow of which so many bytes are in use, in steps of ten:
@@ -74,7 +91,7 @@ func growth(used uint64, percent int) int {
 	if used == 0 || used >= smallHeap {
 		return percent
 	}
-	return max(percent, int((smallHeap-used)*10/used)*10)
+	return max(percent, min(mostGrowth, int((smallHeap-used)*10/used)*10))
 }
 
 // inUse is how many bytes of the heap were in use when it was last collected.
@@ -82,19 +99,4 @@ func inUse() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
-}
-
-// settled is how long after its caches are filled a server has done what a start takes: the
-// passes over all objects, and what clients ask for that had to wait.
-const settled = time.Minute
-
-// returnMemory gives the memory that a start took and that is not in use any more back to
-// the system once the server has settled. By itself the runtime keeps as much as the heap
-// had grown to, for a heap that does not grow to that again before the next start.
-func returnMemory(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(settled):
-		debug.FreeOSMemory()
-	}
 }

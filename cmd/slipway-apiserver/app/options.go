@@ -161,7 +161,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 		"Users who, like members of system:masters, may change annotations and labels below a prefix that ends in .protected, name a VM of vSphere to take over, choose a BIOS UUID, and remove the finalizer of a VirtualMachine.")
 
 	sets.FlagSet("memory").IntVar(&o.GCPercent, "gc-percent", o.GCPercent,
-		"How much the heap may grow, in percent of what is in use, before garbage is collected, from 10 to 1000; less keeps memory small, more takes less processor time. Up to 256 MB it grows in any case. GOGC in the environment goes before all of this. Whatever it is, garbage is collected before the memory limit of the container is reached.")
+		"How much the heap may grow, in percent of what is in use, before garbage is collected, from 10 to 1000; less keeps memory small, more takes less processor time. A small one grows to 256 MB, or by 400, a minute after the start. GOGC in the environment goes before all of this. Whatever it is, garbage is collected before the memory limit of the container is reached.")
 
 	utilfeature.DefaultMutableFeatureGate.AddFlag(sets.FlagSet("features"))
 	logsapi.AddFlags(o.Logs, sets.FlagSet("logs"))

@@ -56,7 +56,7 @@ func NewCommand(ctx context.Context) *cobra.Command {
 				return err
 			}
 			limitMemory(memlimit.FromCgroup)
-			collectGarbage(ctx, o.GCPercent)
+			collectGarbage(o.GCPercent)
 			server, err := New(ctx, o)
 			if err != nil && ctx.Err() != nil {
 				klog.FromContext(ctx).Info("Told to stop before it served", "reason", err)
