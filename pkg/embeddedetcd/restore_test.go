@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
@@ -217,4 +218,22 @@ func TestF8OnlyWholeSnapshotsAreRestored(t *testing.T) {
 			t.Errorf("/a has %d bytes, want what was copied", len(got))
 		}
 	})
+}
+
+func TestSnapshotWithTheAlarmOfAMemberThatIsGoneIsRestored(t *testing.T) {
+	dir := t.TempDir()
+	s := start(t, dir)
+	alarm := &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_ACTIVATE, MemberID: 42, Alarm: etcdserverpb.AlarmType_NOSPACE}
+	if _, err := s.etcd.Server.Alarm(t.Context(), alarm); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "snapshot")
+	if _, err := s.SaveFile(t.Context(), file); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	if _, err := Restore(dir, file, false); err != nil {
+		t.Fatal(err)
+	}
+	put(t, connect(t, start(t, dir)), "/k", "v")
 }

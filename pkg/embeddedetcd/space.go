@@ -50,6 +50,8 @@ type Space struct {
 	// Stopped is true from when etcd's own limit was reached, beyond the quota, until there
 	// is room again. Until then etcd refuses all writes.
 	Stopped bool
+	// By names the other members that have reached it, which stops this one, too.
+	By string
 	// DiskFree is what is free in the file system.
 	DiskFree int64
 }
@@ -91,6 +93,9 @@ func (s Space) level() level {
 func (s Space) Err() error {
 	switch s.level() {
 	case refusing:
+		if s.By != "" {
+			return fmt.Errorf("the embedded etcd takes no writes, for its member %s is full; here it has %s", s.By, s)
+		}
 		return fmt.Errorf("the embedded etcd is full and takes no writes: %s", s)
 	case full:
 		return fmt.Errorf("the embedded etcd is full and takes deletions only: %s", s)

@@ -34,7 +34,11 @@ func (s *Server) Space() (Space, error) {
 		return Space{}, err
 	}
 	backend := s.etcd.Server.Backend()
-	return Space{Size: backend.Size(), InUse: backend.SizeInUse(), Quota: s.quota, Stopped: s.alarm(), DiskFree: free}, nil
+	space := Space{Size: backend.Size(), InUse: backend.SizeInUse(), Quota: s.quota, DiskFree: free}
+	if alarmed := s.alarmed(); len(alarmed) > 0 {
+		space.Stopped, space.By = true, s.names(alarmed)
+	}
+	return space, nil
 }
 
 // Room returns an error when the room that is left is kept for updates and deletions.
@@ -56,16 +60,6 @@ func (s *Server) room(refused level) error {
 		return space.Err()
 	}
 	return nil // a file system that cannot be asked is no reason to refuse
-}
-
-// alarm is true when etcd has said that its limit was reached. It stays so over restarts.
-func (s *Server) alarm() bool {
-	for _, a := range s.etcd.Server.Alarms() {
-		if a.GetAlarm() == pb.AlarmType_NOSPACE {
-			return true
-		}
-	}
-	return false
 }
 
 // keepUp looks after space until ctx is done.
@@ -140,8 +134,9 @@ func (s *Server) tend(ctx context.Context, starting bool) (Space, error) {
 		if err := s.disarm(ctx); err != nil {
 			return space, err
 		}
-		klog.FromContext(ctx).Info("The embedded etcd was full and takes writes again", "space", space)
-		space, err = s.Space()
+		if space, err = s.Space(); err == nil && !space.Stopped {
+			klog.FromContext(ctx).Info("The embedded etcd was full and takes writes again", "space", space)
+		}
 	}
 	return space, err
 }
@@ -216,19 +211,6 @@ func (s *Server) settle(ctx context.Context) error {
 		case <-ctx.Done():
 			return fmt.Errorf("waiting for the compaction of embedded etcd: %w", ctx.Err())
 		}
-	}
-	return nil
-}
-
-// disarm lets etcd take writes again.
-func (s *Server) disarm(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, upkeepTimeout)
-	defer cancel()
-	_, err := s.etcd.Server.Alarm(ctx, &pb.AlarmRequest{
-		Action: pb.AlarmRequest_DEACTIVATE, MemberID: uint64(s.etcd.Server.MemberID()), Alarm: pb.AlarmType_NOSPACE,
-	})
-	if err != nil {
-		return fmt.Errorf("disarming the alarm of embedded etcd: %w", err)
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/klog/v2"
 
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 	"github.com/slipway-dev/slipway/test/localcluster/ports"
@@ -71,8 +72,12 @@ type replicas struct {
 	ports ports.Set
 	// size is how many there shall be.
 	size atomic.Int64
-	mu   sync.Mutex
-	all  map[string]*Member
+	// quotas are those of replicas, in bytes; others have the default.
+	quotas map[string]int64
+	// log is where they log.
+	log klog.Logger
+	mu  sync.Mutex
+	all map[string]*Member
 }
 
 func newReplicas(t *testing.T, size int) *replicas {
@@ -86,7 +91,7 @@ func newReplicas(t *testing.T, size int) *replicas {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &replicas{T: t, host: hostCluster(), dir: dir, ports: chosen, all: map[string]*Member{}}
+	r := &replicas{T: t, host: hostCluster(), dir: dir, ports: chosen, log: klog.Background(), all: map[string]*Member{}}
 	r.size.Store(int64(size))
 	t.Cleanup(func() {
 		r.size.Store(3)
@@ -99,7 +104,7 @@ func newReplicas(t *testing.T, size int) *replicas {
 
 func (r *replicas) options(name string) Options {
 	return Options{
-		Etcd: embeddedetcd.Options{Dir: filepath.Join(r.dir, name), UnsafeNoFsync: true},
+		Etcd: embeddedetcd.Options{Dir: filepath.Join(r.dir, name), UnsafeNoFsync: true, QuotaBytes: r.quotas[name]},
 		Name: name, Address: r.ports.Address(name), Listen: r.ports.Address(name),
 		Host: r.host, Namespace: namespace,
 		Wanted: func(context.Context) (func(string) bool, error) {
@@ -112,7 +117,7 @@ func (r *replicas) options(name string) Options {
 // start starts replicas together.
 func (r *replicas) start(names ...string) {
 	r.Helper()
-	ctx, cancel := context.WithTimeout(r.Context(), deadline)
+	ctx, cancel := context.WithTimeout(klog.NewContext(r.Context(), r.log), deadline)
 	defer cancel()
 	var starting sync.WaitGroup
 	for _, name := range names {
