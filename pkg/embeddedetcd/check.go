@@ -42,14 +42,14 @@ func Check(dir string) (Content, error) {
 		return Content{}, err
 	}
 	if err := guard(func() error { return checkLog(filepath.Join(dir, memberDir, "member", "wal")) }); err != nil {
-		return Content{}, &DamagedError{dir, fmt.Sprintf("its write-ahead log is damaged: %v", err)}
+		return Content{}, damaged(dir, fmt.Sprintf("its write-ahead log is damaged: %v", err))
 	}
 	if info, err := os.Stat(databasePath(dir)); err != nil || info.Size() == 0 {
 		return Content{}, nil // to be made again from the log
 	}
 	content, err := checkDatabase(databasePath(dir))
 	if err != nil {
-		return content, &DamagedError{dir, fmt.Sprintf("its database is damaged: %v", err)}
+		return content, damaged(dir, fmt.Sprintf("its database is damaged: %v", err))
 	}
 	return content, nil
 }

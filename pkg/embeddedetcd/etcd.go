@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
@@ -146,6 +147,9 @@ func config(dir string, sockets sockets, noFsync bool, quota int64, logger *zap.
 	advertised := url.URL{Scheme: "http", Host: "localhost:1"}
 	cfg.AdvertisePeerUrls = []url.URL{advertised}
 	cfg.InitialCluster = cfg.Name + "=" + advertised.String()
+	// The IDs of the cluster and of its member follow from it: a new store is not taken for
+	// another one. Data that is there has its own.
+	cfg.InitialClusterToken = uuid.NewString()
 	cfg.ListenPeerUrls = []url.URL{{Scheme: "unix", Path: sockets.peer}}
 	client := url.URL{Scheme: "unix", Path: sockets.client}
 	cfg.ListenClientUrls = []url.URL{client}

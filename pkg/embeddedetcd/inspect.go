@@ -47,12 +47,25 @@ type DamagedError struct {
 	Dir string
 	// What says what is wrong with it.
 	What string
+	// Others is true for a member of a cluster, whose other members have the same data.
+	Others bool
 }
 
 // Error implements error.
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("the data of embedded etcd in %s cannot be used: %s. Is the right volume mounted? Restore a snapshot with "+
-		"\"slipway-apiserver etcd restore FILE --data-dir=%s\"; or, if all objects shall be lost, begin anew with an empty directory", e.Dir, e.What, e.Dir)
+	what := fmt.Sprintf("the data of embedded etcd in %s cannot be used: %s. Is the right volume mounted? ", e.Dir, e.What)
+	restore := fmt.Sprintf("estore a snapshot with \"slipway-apiserver etcd restore FILE --data-dir=%s\"", e.Dir)
+	if e.Others {
+		return what + fmt.Sprintf("If other members serve, replace this one: remove what is in %s, and it joins them anew. If none does, "+
+			"stop all, delete the ConfigMap slipway-etcd, and r%s", e.Dir, restore)
+	}
+	return what + "R" + restore + "; or, if all objects shall be lost, begin anew with an empty directory"
+}
+
+// damaged returns a DamagedError. Who was one of several has an ID for its directory.
+func damaged(dir, what string) error {
+	_, err := os.Stat(filepath.Join(dir, directoryFile))
+	return &DamagedError{Dir: dir, What: what, Others: err == nil}
 }
 
 // inspect finds the damages of a directory that etcd meets with a crash, with silence or
@@ -68,7 +81,7 @@ func inspect(dir string, others bool) error {
 			return fmt.Errorf("looking at the write-ahead log: %w", err)
 		}
 		if info.Size() == 0 {
-			return &DamagedError{dir, "its write-ahead log " + log + " is empty"}
+			return damaged(dir, "its write-ahead log "+log+" is empty")
 		}
 	}
 	database := databasePath(dir)
@@ -78,19 +91,19 @@ func inspect(dir string, others bool) error {
 		return fmt.Errorf("looking at the database: %w", err)
 	case err != nil || info.Size() == 0:
 		if len(logs) == 0 && used(dir) && !others {
-			return &DamagedError{dir, "it was used before, for it has the file " + IdentityFile + ", and its data below " + memberDir + " is missing"}
+			return damaged(dir, "it was used before, for it has the file "+IdentityFile+", and its data below "+memberDir+" is missing")
 		}
 		return nil // new, or etcd makes the database from the log again
 	case len(logs) == 0 && others:
 		return nil
 	case len(logs) == 0:
-		return &DamagedError{dir, "it has a database and no write-ahead log in " + filepath.Join(memberDir, "member", "wal")}
+		return damaged(dir, "it has a database and no write-ahead log in "+filepath.Join(memberDir, "member", "wal"))
 	}
 	if err := readable(database); err != nil {
-		return &DamagedError{dir, fmt.Sprintf("its database %s is damaged: %v", database, err)}
+		return damaged(dir, fmt.Sprintf("its database %s is damaged: %v", database, err))
 	}
 	if err := guard(func() error { return complete(dir) }); err != nil {
-		return &DamagedError{dir, fmt.Sprintf("its write-ahead log was cut: %v", err)}
+		return damaged(dir, fmt.Sprintf("its write-ahead log was cut: %v", err))
 	}
 	return nil
 }

@@ -149,7 +149,7 @@ func LocalOf(dir string) (Local, error) {
 		return nil
 	})
 	if err != nil {
-		return l, &DamagedError{dir, fmt.Sprintf("its write-ahead log does not say whose it is: %v", err)}
+		return l, damaged(dir, fmt.Sprintf("its write-ahead log does not say whose it is: %v", err))
 	}
 	return l, nil
 }

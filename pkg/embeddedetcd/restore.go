@@ -33,7 +33,8 @@ type Restored struct {
 
 // Restore makes the data of dir from a snapshot. The data that was there is kept beside
 // it. Revisions go on far behind those of the snapshot, and all history is gone, so that
-// clients that watched the store of before have to list again. Until Release, Waiting is
+// clients that watched the store of before have to list again. The data is of a cluster of
+// its own, which no member of the one of before takes for its own. Until Release, Waiting is
 // true for dir. unverified takes a copy of a database, which has no checksum.
 func Restore(dir, file string, unverified bool) (r Restored, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {

@@ -4,7 +4,9 @@
 package etcdmembers
 
 import (
+	"context"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -61,4 +63,41 @@ func TestSnapshotIsRestoredIntoOneReplicaAndTheOthersJoinAndWaitForTheReleaseToo
 		t.Errorf("released %t, %v", released, err)
 	}
 	waits(false)
+}
+
+// The documentation says to replace a member that is damaged. Who restores a snapshot into it
+// instead must not mix two histories.
+func TestMemberThatWasRestoredAloneIsRefusedByTheOthersAndReplaced(t *testing.T) {
+	t.Parallel()
+	r := newReplicas(t, 3)
+	lone, err := embeddedetcd.Start(t.Context(), embeddedetcd.Options{Dir: filepath.Join(r.dir, "r-0"), UnsafeNoFsync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "snapshot")
+	if _, err := lone.SaveFile(t.Context(), file); err != nil {
+		t.Fatal(err)
+	}
+	lone.Close()
+	r.start("r-0") // else another one founds
+	r.start("r-1", "r-2")
+	r.put("r-1", "/k", "v")
+	r.stop("r-0")
+	if _, err := embeddedetcd.Restore(filepath.Join(r.dir, "r-0"), file, false); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	m, err := Start(ctx, r.options("r-0"))
+	if err == nil {
+		m.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "its data is of the cluster") {
+		t.Fatalf("starting what was restored: %v, want that it is of another cluster", err)
+	}
+	r.put("r-1", "/k", "v2")
+	r.lose("r-0")
+	r.start("r-0")
+	r.members("r-0", "r-0", "r-1", "r-2")
+	r.has(map[string]string{"/k": "v2"})
 }
