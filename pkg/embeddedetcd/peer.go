@@ -61,7 +61,8 @@ type Plan struct {
 	// Join are all members of the cluster that has added this one, which is among them. Data
 	// that is there is put aside.
 	Join []Member
-	// Alone makes the member that is there the only one of its cluster.
+	// Alone makes the member that is there the only one of its cluster, and its store one that
+	// was restored: it may lack what was written last.
 	Alone bool
 }
 
@@ -95,7 +96,6 @@ func (p *Peer) configure(cfg *embed.Config, plan *Plan) {
 	cfg.AdvertisePeerUrls = []url.URL{peerURL(p.Address)}
 	cfg.ListenPeerUrls = []url.URL{peerURL(p.Listen)}
 	cfg.PeerTLSInfo = p.tls()
-	cfg.ForceNewCluster = plan.Alone
 	members := []Member{{Name: p.Name, Address: p.Address}}
 	if plan.Token != "" {
 		cfg.InitialClusterToken = plan.Token

@@ -60,8 +60,8 @@ func Restore(dir, file string, unverified bool) (r Restored, err error) {
 		return r, fmt.Errorf("restoring %s: %w", file, err)
 	}
 	// The mark comes first: whatever happens next, nothing acts by the restored store.
-	if err := os.WriteFile(filepath.Join(dir, restoredFile), []byte(time.Now().UTC().Format(time.RFC3339)+"\n"), 0o600); err != nil {
-		return r, fmt.Errorf("marking the store as restored: %w", err)
+	if err := markRestored(dir); err != nil {
+		return r, err
 	}
 	place, aside := filepath.Join(dir, memberDir), filepath.Join(dir, memberDir+".before-"+time.Now().UTC().Format("20060102T150405.000Z"))
 	switch err := os.Rename(place, aside); {
@@ -74,6 +74,14 @@ func Restore(dir, file string, unverified bool) (r Restored, err error) {
 		return r, fmt.Errorf("putting the restored data in its place: %w", err)
 	}
 	return r, syncDir(dir)
+}
+
+// markRestored lets nothing act by the store of dir until it is released.
+func markRestored(dir string) error {
+	if err := os.WriteFile(filepath.Join(dir, restoredFile), []byte(time.Now().UTC().Format(time.RFC3339)+"\n"), 0o600); err != nil {
+		return fmt.Errorf("marking the store as restored: %w", err)
+	}
+	return syncDir(dir)
 }
 
 // build makes the data of a member from a snapshot.

@@ -145,11 +145,12 @@ func (s *Server) start(ctx context.Context, begin func(ctx context.Context, read
 // begin starts the member, says when it is ready, and looks after its space before
 // anybody else works with it. After an error it has ended the member.
 func (s *Server) begin(ctx context.Context, noFsync bool, plan *Plan, ready chan<- struct{}) error {
-	cfg := config(s.dir, s.sockets, noFsync, s.quota, newLogger(klog.FromContext(ctx), &s.phase))
-	if s.peer != nil {
-		s.peer.configure(cfg, plan)
+	if plan.Alone {
+		if err := s.goAlone(ctx, s.config(ctx, noFsync, plan)); err != nil {
+			return err
+		}
 	}
-	etcd, err := startEtcd(cfg)
+	etcd, err := startEtcd(s.config(ctx, noFsync, plan))
 	if err != nil {
 		return fmt.Errorf("starting embedded etcd in %s: %w", s.dir, err)
 	}
@@ -173,6 +174,14 @@ func (s *Server) begin(ctx context.Context, noFsync bool, plan *Plan, ready chan
 		return fmt.Errorf("starting embedded etcd in %s: %w", s.dir, err)
 	}
 	return nil
+}
+
+func (s *Server) config(ctx context.Context, noFsync bool, plan *Plan) *embed.Config {
+	cfg := config(s.dir, s.sockets, noFsync, s.quota, newLogger(klog.FromContext(ctx), &s.phase))
+	if s.peer != nil {
+		s.peer.configure(cfg, plan)
+	}
+	return cfg
 }
 
 // ErrStopped is the end of a member that nobody has asked for. etcd says no more of it to

@@ -123,12 +123,14 @@ func newRecoverCommand(dir *string) *cobra.Command {
 	return &cobra.Command{
 		Use: "recover CLUSTER", Args: cobra.ExactArgs(1), Short: "Let the next start make this member the only one of its cluster, when most are lost for good",
 		Long: "Let the next start make this member the only one of its cluster, when most are lost for good; the server may run.\n" +
-			"CLUSTER is the ID in the ConfigMap slipway-etcd. What only the lost members had is lost. Others join again,\nand what is left of their data is put aside.",
+			"CLUSTER is the ID in the ConfigMap slipway-etcd. What only the lost members had is lost. Others join again,\n" +
+			"and what is left of their data is put aside. The server then serves the API, and its controllers wait for \"etcd release\".",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := etcdmembers.Recover(*dir, args[0]); err != nil {
 				return err
 			}
-			return printLine(cmd.OutOrStdout(), "the next start of the server in "+*dir+" makes its member the only one")
+			return printLine(cmd.OutOrStdout(), "the next start of the server in "+*dir+" makes its member the only one. It serves then,\n"+
+				"and acts on nothing in vSphere until: slipway-apiserver etcd release --data-dir="+*dir)
 		},
 	}
 }

@@ -99,6 +99,10 @@ func TestReplicasGrowAreReplacedAndRecoverAsDocumented(t *testing.T) {
 	k.typed(s.next(&commands, "delete pod")...)
 	k.obey()
 	s.members(3)
+	const release = "etcd release"
+	if said := k.typed(s.next(&commands, release)...); !strings.Contains(said, "released: ") {
+		t.Errorf("after the recovery %s says %s", release, said)
+	}
 	if _, err := s.client(s.pods[2].direct).VmV1alpha1().VirtualMachineClasses(namespace).Get(t.Context(), "load-0", metav1.GetOptions{}); err != nil {
 		t.Errorf("after the recovery: %v", err)
 	}
