@@ -31,12 +31,31 @@ func (s *Server) Save(ctx context.Context, w io.Writer) error {
 	defer s.saving.RUnlock()
 	database := s.etcd.Server.Backend().Snapshot()
 	defer func() { _ = database.Close() }()
-	return etcdfile.Write(w, database)
+	err := etcdfile.Write(writer(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		return w.Write(p)
+	}), database)
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err() // the database does not wrap what the writer says
+	}
+	return err
 }
 
+// writer is a function that writes.
+type writer func([]byte) (int, error)
+
+// Write implements io.Writer.
+func (w writer) Write(p []byte) (int, error) { return w(p) }
+
 // SaveFile writes a snapshot to a file, and looks at all of what was written. The file
-// takes its name when it is whole and on disk.
+// takes its name when it is whole and on disk, and is not there if ctx is done before.
 func (s *Server) SaveFile(ctx context.Context, file string) (Content, error) {
+	return s.saveFile(ctx, file, func(file string) (Content, error) { return CheckSnapshot(file, false) })
+}
+
+func (s *Server) saveFile(ctx context.Context, file string, check func(string) (Content, error)) (Content, error) {
 	dir := filepath.Dir(file)
 	_, free, err := disk(dir)
 	if err != nil {
@@ -57,7 +76,7 @@ func (s *Server) SaveFile(ctx context.Context, file string) (Content, error) {
 	if err = errors.Join(err, part.Close()); err != nil {
 		return Content{}, fmt.Errorf("writing a snapshot to %s: %w", dir, err)
 	}
-	content, err := CheckSnapshot(part.Name(), false)
+	content, err := unlessDone(ctx, func() (Content, error) { return check(part.Name()) })
 	if err != nil {
 		return content, fmt.Errorf("reading again what was written: %w", err)
 	}
@@ -65,4 +84,25 @@ func (s *Server) SaveFile(ctx context.Context, file string) (Content, error) {
 		return content, fmt.Errorf("naming the snapshot: %w", err)
 	}
 	return content, syncDir(dir)
+}
+
+// unlessDone returns what f does, or leaves it behind when ctx is done: f reads a database to its
+// end, and whoever stops is not to wait for that.
+func unlessDone[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	type answer struct {
+		value T
+		err   error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		value, err := f()
+		done <- answer{value, err}
+	}()
+	select {
+	case a := <-done:
+		return a.value, a.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
 }
