@@ -190,6 +190,12 @@ func TestOverlaysDifferFromTheBaseWhereTheyMust(t *testing.T) {
 			"+ Secret slipway-metrics", "+ ServiceAccount slipway-metrics", "+ ServiceMonitor slipway-apiserver",
 		},
 		"egress": {"+ NetworkPolicy slipway-egress"},
+		"snapshots": {
+			"+ " + container + `args[]: "--etcd-snapshot-dir=/snapshots"`,
+			"+ " + container + `args[]: "--etcd-snapshot-interval=6h"`, "+ " + container + `args[]: "--etcd-snapshot-retention=28"`,
+			"+ " + container + `volumeMounts[snapshots].mountPath: "/snapshots"`, "+ " + container + `volumeMounts[snapshots].name: "snapshots"`,
+			`+ StatefulSet slipway-apiserver .spec.volumeClaimTemplates[].metadata.name: "snapshots"`,
+		},
 	} {
 		slices.Sort(want)
 		if diff := cmp.Diff(want, differences(base, built(t, overlays+name))); diff != "" {
@@ -197,7 +203,7 @@ func TestOverlaysDifferFromTheBaseWhereTheyMust(t *testing.T) {
 		}
 	}
 	all, err := os.ReadDir(overlays)
-	if err != nil || len(all) != 5 {
+	if err != nil || len(all) != 6 {
 		t.Errorf("%d overlays, %v: each belongs into this test", len(all), err)
 	}
 }
@@ -205,17 +211,22 @@ func TestOverlaysDifferFromTheBaseWhereTheyMust(t *testing.T) {
 // A component must not lose what another one has put into the same list.
 func TestComponentsGoTogether(t *testing.T) {
 	base := built(t, "deploy/base")
-	got := together(t, "single", "external-etcd", "monitoring", "cert-manager", "egress")
-	var want []string
-	for _, name := range []string{"single", "external-etcd", "monitoring", "cert-manager", "egress"} {
-		want = append(want, differences(base, built(t, overlays+name))...)
-	}
-	slices.Sort(want)
-	if diff := cmp.Diff(want, differences(base, got)); diff != "" {
-		t.Errorf("all of them (-each +together):\n%s", diff)
-	}
-	if ca := typed[monitor](t, got["ServiceMonitor slipway-apiserver"]).Spec.Endpoints[0].TLSConfig.CA.Secret.Name; ca != "slipway-apiserver-tls" {
-		t.Errorf("Prometheus trusts the authority in the Secret %q, want that of cert-manager", ca)
+	for _, components := range [][]string{
+		{"single", "external-etcd", "monitoring", "cert-manager", "egress"},
+		{"single", "snapshots", "monitoring", "cert-manager", "egress"}, // which are of the embedded one
+	} {
+		got := together(t, components...)
+		var want []string
+		for _, name := range components {
+			want = append(want, differences(base, built(t, overlays+name))...)
+		}
+		slices.Sort(want)
+		if diff := cmp.Diff(want, differences(base, got)); diff != "" {
+			t.Errorf("%v (-each +together):\n%s", components, diff)
+		}
+		if ca := typed[monitor](t, got["ServiceMonitor slipway-apiserver"]).Spec.Endpoints[0].TLSConfig.CA.Secret.Name; ca != "slipway-apiserver-tls" {
+			t.Errorf("Prometheus trusts the authority in the Secret %q, want that of cert-manager", ca)
+		}
 	}
 }
 

@@ -44,6 +44,7 @@ func arguments(container map[string]any) error {
 	certificate := []any{"--tls-cert-file=/tls/tls.crt", "--tls-private-key-file=/tls/tls.key"}
 	ofEtcd := []any{"--etcd-cafile=/etcd-tls/ca.crt", "--etcd-certfile=/etcd-tls/tls.crt", "--etcd-keyfile=/etcd-tls/tls.key"}
 	container["args"] = append(all,
+		scheduled(),
 		guarded{withVCenter, vcenter},
 		guarded{withVCenterCA, []any{"--vcenter-ca-file=/vcenter-ca/ca.crt"}},
 		guarded{withCertificate, certificate},

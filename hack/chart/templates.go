@@ -85,6 +85,7 @@ func server(set map[string]any) error {
 		func() error { return replace(container, "resources", block(".Values.resources")) },
 		func() error { return arguments(container) },
 		func() error { return guardItem(container, "volumeMounts", "data", embedded) },
+		func() error { return mountSnapshots(container) },
 		func() error {
 			return mounted(container, pod, "vcenter-ca", withVCenterCA, map[string]any{"configMap": map[string]any{"name": expression(withVCenterCA)}})
 		},
@@ -104,7 +105,7 @@ func server(set map[string]any) error {
 	return nil
 }
 
-// storage is the size and the class of the volumes, which an external etcd needs none of.
+// storage are the sizes and the classes of the volumes, which an external etcd needs none of.
 func storage(spec map[string]any) error {
 	claims, err := field[[]any](spec, "volumeClaimTemplates")
 	if err != nil {
@@ -126,7 +127,7 @@ func storage(spec map[string]any) error {
 		return err
 	}
 	wanted["storageClassName"] = guarded{".Values.persistence.storageClass", expression(".Values.persistence.storageClass | quote")}
-	spec["volumeClaimTemplates"] = guarded{embedded, claims}
+	spec["volumeClaimTemplates"] = guarded{embedded, append(claims, snapshotClaim())}
 	return replace(requests, "storage", expression(".Values.persistence.size"))
 }
 

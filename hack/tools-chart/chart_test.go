@@ -18,6 +18,8 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/engine"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
 type object = map[string]any
@@ -197,23 +199,63 @@ func TestAnExternalEtcdTakesThePlaceOfTheEmbeddedOneAndItsVolumes(t *testing.T) 
 	}
 }
 
+// The chart and the component of artifacts/deploy turn on the same.
+func TestSnapshotsOfTheChartAreThoseOfTheOverlay(t *testing.T) {
+	got, err := rendered("slipway-system", object{"snapshots": object{"enabled": true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), "../../artifacts/deploy/overlays/snapshots")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := made.AsYaml()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]object{}
+	if err := decode(text, want); err != nil {
+		t.Fatal(err)
+	}
+	delete(want, "Namespace slipway-system")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-overlay +chart):\n%s", diff)
+	}
+	other := object{"enabled": true, "size": "50Gi", "storageClass": "cheap", "interval": "1h", "retention": 48}
+	if got, err = rendered("slipway-system", object{"snapshots": other}); err != nil {
+		t.Fatal(err)
+	}
+	for _, arg := range []string{"--etcd-snapshot-interval=1h", "--etcd-snapshot-retention=48"} {
+		if !slices.Contains(containerOf(got)["args"].([]any), any(arg)) {
+			t.Errorf("no %s in %v", arg, containerOf(got)["args"])
+		}
+	}
+	claim := got[set]["spec"].(object)["volumeClaimTemplates"].([]any)[1].(object)["spec"]
+	wanted := object{"accessModes": []any{"ReadWriteOnce"}, "resources": object{"requests": object{"storage": "50Gi"}}, "storageClassName": "cheap"}
+	if diff := cmp.Diff(any(wanted), claim); diff != "" {
+		t.Errorf("the volume (-want +got):\n%s", diff)
+	}
+}
+
 func TestValuesThatCannotWorkAreRefusedByName(t *testing.T) {
 	for name, tc := range map[string]struct {
 		namespace string
 		values    object
 		want      string
 	}{
-		"namespace":          {"default", nil, `namespace "default": Slipway has its Leases`},
-		"two replicas":       {"slipway-system", object{"replicas": 2}, "replicas 2: want an odd number"},
-		"no replica":         {"slipway-system", object{"replicas": 0}, "replicas"},
-		"unknown":            {"slipway-system", object{"replica": 1}, "replica"},
-		"digest":             {"slipway-system", object{"image": object{"digest": "v1"}}, "digest"},
-		"password in URL":    {"slipway-system", object{"vcenter": object{"url": "https://u:p@vc/sdk"}}, "url"},
-		"URL without TLS":    {"slipway-system", object{"vcenter": object{"url": "http://vc/sdk"}}, "url"},
-		"CA of nothing":      {"slipway-system", object{"vcenter": object{"caConfigMap": "ca"}}, "vcenter.caConfigMap is given without vcenter.url"},
-		"CA of the managed":  {"slipway-system", object{"tls": object{"caBundle": "Y2E="}}, "tls.caBundle or tls.annotations is given without tls.secret"},
-		"certificates alone": {"slipway-system", object{"etcd": object{"tlsSecret": "x"}}, "etcd.tlsSecret is given without etcd.servers"},
-		"no flag":            {"slipway-system", object{"extraArgs": []any{"v=4"}}, "extraArgs"},
+		"namespace":           {"default", nil, `namespace "default": Slipway has its Leases`},
+		"two replicas":        {"slipway-system", object{"replicas": 2}, "replicas 2: want an odd number"},
+		"no replica":          {"slipway-system", object{"replicas": 0}, "replicas"},
+		"unknown":             {"slipway-system", object{"replica": 1}, "replica"},
+		"digest":              {"slipway-system", object{"image": object{"digest": "v1"}}, "digest"},
+		"password in URL":     {"slipway-system", object{"vcenter": object{"url": "https://u:p@vc/sdk"}}, "url"},
+		"URL without TLS":     {"slipway-system", object{"vcenter": object{"url": "http://vc/sdk"}}, "url"},
+		"CA of nothing":       {"slipway-system", object{"vcenter": object{"caConfigMap": "ca"}}, "vcenter.caConfigMap is given without vcenter.url"},
+		"CA of the managed":   {"slipway-system", object{"tls": object{"caBundle": "Y2E="}}, "tls.caBundle or tls.annotations is given without tls.secret"},
+		"certificates alone":  {"slipway-system", object{"etcd": object{"tlsSecret": "x"}}, "etcd.tlsSecret is given without etcd.servers"},
+		"snapshots of others": {"slipway-system", object{"snapshots": object{"enabled": true}, "etcd": object{"servers": []any{"https://a:2379"}}}, "snapshots.enabled is given with etcd.servers"},
+		"no interval":         {"slipway-system", object{"snapshots": object{"interval": "often"}}, "interval"},
+		"no flag":             {"slipway-system", object{"extraArgs": []any{"v=4"}}, "extraArgs"},
 	} {
 		if _, err := rendered(tc.namespace, tc.values); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error %v, want %q", name, err, tc.want)
