@@ -12,8 +12,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,6 +48,9 @@ type containers struct {
 	host kubernetes.Interface
 	dir  string
 
+	// orphaned lets pods run on without a StatefulSet.
+	orphaned atomic.Bool
+
 	mu   sync.Mutex
 	pods map[string]*container
 }
@@ -55,8 +60,10 @@ type container struct {
 	process *process.Process
 	address string
 	probe   string
-	image   string
-	ready   bool
+	// image and args are those of the template that it was started by.
+	image string
+	args  []string
+	ready bool
 }
 
 // egress lets kube-apiserver reach pods by a proxy at the socket.
@@ -170,6 +177,9 @@ func (c *containers) sync(ctx context.Context) error {
 	set, err := c.host.AppsV1().StatefulSets(systemNamespace).Get(ctx, serverName, metav1.GetOptions{})
 	wanted := map[string]bool{}
 	switch {
+	case c.orphaned.Load() && (apierrors.IsNotFound(err) || err == nil && set.DeletionTimestamp != nil):
+		_, err = c.publish(ctx)
+		return err
 	case apierrors.IsNotFound(err):
 	case err != nil:
 		return err
@@ -182,14 +192,11 @@ func (c *containers) sync(ctx context.Context) error {
 			}
 		}
 	}
-	for name, pod := range c.all() {
+	for name := range c.all() {
 		if !wanted[name] {
-			if err := pod.process.Stop(); err != nil {
+			if err := c.stop(name); err != nil {
 				return err
 			}
-			c.mu.Lock()
-			delete(c.pods, name)
-			c.mu.Unlock()
 		}
 	}
 	if len(wanted) == 0 {
@@ -199,15 +206,45 @@ func (c *containers) sync(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.report(ctx, set, int32(len(wanted)), int32(ready))
+	old := c.outdated(&set.Spec.Template.Spec.Containers[0])
+	if err := c.report(ctx, set, len(wanted), ready, len(wanted)-len(old)); err != nil {
+		return err
+	}
+	if len(old) == 0 || ready < len(wanted) {
+		return nil
+	}
+	return c.stop(old[len(old)-1]) // it is started again by the new template
+}
+
+// outdated are the pods of another template, by name.
+func (c *containers) outdated(template *corev1.Container) []string {
+	var old []string
+	for name, pod := range c.all() {
+		if pod.image != template.Image || !slices.Equal(pod.args, template.Args) {
+			old = append(old, name)
+		}
+	}
+	slices.Sort(old)
+	return old
+}
+
+func (c *containers) stop(name string) error {
+	pod := c.all()[name]
+	if err := pod.process.Stop(); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.pods, name)
+	return nil
 }
 
 // report writes the status of the StatefulSet, for who waits for its rollout.
-func (c *containers) report(ctx context.Context, set *appsv1.StatefulSet, pods, ready int32) error {
+func (c *containers) report(ctx context.Context, set *appsv1.StatefulSet, pods, ready, updated int) error {
 	status := set.Status
 	status.ObservedGeneration = set.Generation
-	status.Replicas, status.CurrentReplicas, status.UpdatedReplicas = pods, pods, pods
-	status.ReadyReplicas, status.AvailableReplicas = ready, ready
+	status.Replicas, status.CurrentReplicas, status.UpdatedReplicas = int32(pods), int32(updated), int32(updated)
+	status.ReadyReplicas, status.AvailableReplicas = int32(ready), int32(ready)
 	if equality.Semantic.DeepEqual(status, set.Status) {
 		return nil
 	}
@@ -244,6 +281,8 @@ func (c *containers) start(name string, template *corev1.Container) error {
 		case "--secure-port", "--etcd-peer-address":
 		case "--data-dir":
 			args = append(args, "--data-dir="+filepath.Join(c.dir, name))
+		case "--etcd-snapshot-dir":
+			args = append(args, "--etcd-snapshot-dir="+c.snapshots(name))
 		default:
 			args = append(args, strings.ReplaceAll(arg, "$(POD_NAME)", name))
 		}
@@ -256,9 +295,12 @@ func (c *containers) start(name string, template *corev1.Container) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.pods[name] = &container{process: started, address: address, probe: "https://" + address + template.ReadinessProbe.HTTPGet.Path, image: template.Image}
+	c.pods[name] = &container{process: started, address: address, probe: "https://" + address + template.ReadinessProbe.HTTPGet.Path, image: template.Image, args: template.Args}
 	return nil
 }
+
+// snapshots is the volume of a pod for these.
+func (c *containers) snapshots(name string) string { return filepath.Join(c.dir, name+"-snapshots") }
 
 // publish asks the probes, writes the endpoints of the Service, and says how many are ready.
 func (c *containers) publish(ctx context.Context) (int, error) {
@@ -282,14 +324,14 @@ func (c *containers) publish(ctx context.Context) (int, error) {
 			slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{Addresses: []string{fmt.Sprintf("10.1.0.%d", len(slice.Endpoints)+1)}, Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true)}})
 		}
 	}
-	slices := c.host.DiscoveryV1().EndpointSlices(systemNamespace)
-	was, err := slices.Get(ctx, slice.Name, metav1.GetOptions{})
+	published := c.host.DiscoveryV1().EndpointSlices(systemNamespace)
+	was, err := published.Get(ctx, slice.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		_, err = slices.Create(ctx, slice, metav1.CreateOptions{})
+		_, err = published.Create(ctx, slice, metav1.CreateOptions{})
 	case err == nil && len(was.Endpoints) != len(slice.Endpoints):
 		was.Endpoints = slice.Endpoints
-		_, err = slices.Update(ctx, was, metav1.UpdateOptions{})
+		_, err = published.Update(ctx, was, metav1.UpdateOptions{})
 	}
 	return len(slice.Endpoints), err
 }

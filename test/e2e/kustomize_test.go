@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -75,6 +76,52 @@ func TestInstalledByTheManifestsAsDocumentedThreeReplicasMakeAVM(t *testing.T) {
 	u.kubectl("wait", "--for=condition=Ready", "vcenter/default", "zone/zone-a", "--timeout=90s")
 	u.apply(catalogue + vmManifest("first"))
 	u.kubectl("wait", "--for=condition=Ready", "vm/first", "--timeout=90s")
+
+	i.updates(pods)
+	i.turnsSnapshotsOn(pods)
+	u.kubectl("wait", "--for=condition=Ready", "vm/first", "--timeout=90s")
+}
+
+// updates gives the three replicas another image, as documented.
+func (i installer) updates(pods *containers) {
+	i.t.Helper()
+	i.typesAll("### Update", " 3 new pods have been updated")
+	for name, pod := range pods.all() {
+		if !strings.HasSuffix(pod.image, ":v0.2.0") {
+			i.t.Errorf("%s runs %s after the update", name, pod.image)
+		}
+	}
+}
+
+// turnsSnapshotsOn gives the replicas volumes for snapshots, as documented.
+func (i installer) turnsSnapshotsOn(pods *containers) {
+	i.t.Helper()
+	pods.orphaned.Store(true)
+	i.typesAll("### Snapshots on a schedule", " 3 new pods have been updated")
+	// They take them a minute one after the other.
+	eventually(i.t, short, "a replica has taken a snapshot", func() error {
+		files, err := filepath.Glob(filepath.Join(pods.snapshots("*"), "slipway-*.db"))
+		if err == nil && len(files) == 0 {
+			err = errors.New("there is none")
+		}
+		return err
+	})
+}
+
+// typesAll types all commands of a section, which say something.
+func (i installer) typesAll(heading, want string) {
+	i.t.Helper()
+	commands, err := documented.Commands(project, heading)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	said := ""
+	for _, command := range commands {
+		said += i.types(command)
+	}
+	if !strings.Contains(said, want) {
+		i.t.Errorf("the commands of %q do not say %q:\n%s", heading, want, said)
+	}
 }
 
 // describesVCenter applies the example of a vCenter with what it is here.
