@@ -58,7 +58,7 @@ func readOnly(t *testing.T, shown, dir string) (done func(), err error) {
 	done = func() {
 		if mounted {
 			mounted = false
-			_ = exec.Command("umount", dir).Run() //nolint:noctx // also when the test has ended
+			_ = exec.Command("umount", dir).Run() // also when the test has ended
 		}
 	}
 	t.Cleanup(done)
