@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-dev/slipway/test/documented"
 )
@@ -96,6 +97,11 @@ func TestReplicasGrowAreReplacedAndRecoverAsDocumented(t *testing.T) {
 		}
 	}
 	s.hasNoQuorum(0, []int{1, 2})
+	// As if the lost ones had had more.
+	patch := []byte(`{"data":{"revision":"1000000"}}`)
+	if _, err := s.host().CoreV1().ConfigMaps(systemNamespace).Patch(t.Context(), "slipway-store", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	k.typed(s.next(&commands, "delete pod")...)
 	k.obey()
 	s.members(3)
