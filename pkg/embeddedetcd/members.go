@@ -170,35 +170,54 @@ func quorumError(missing []string) error {
 	return fmt.Errorf("the embedded etcd has no quorum: no answer from %s", strings.Join(missing, ", "))
 }
 
+func (s *Server) others() []Member {
+	return slices.DeleteFunc(s.Members(), func(m Member) bool { return m.ID == s.ID() })
+}
+
 // missing names the other members that do not answer.
-func (s *Server) missing(ctx context.Context) []string {
-	var others []Member
-	for _, m := range s.Members() {
-		if m.ID != s.ID() {
-			others = append(others, m)
+func (s *Server) missing(ctx context.Context) []string { return s.peer.Missing(ctx, s.others()) }
+
+// Silent are the IDs of the other members that do not answer.
+func (s *Server) Silent(ctx context.Context) map[uint64]bool {
+	silent, others := map[uint64]bool{}, s.others()
+	for i, err := range s.peer.ask(ctx, others) {
+		if err != nil {
+			silent[others[i].ID] = true
 		}
 	}
-	return s.peer.Missing(ctx, others)
+	return silent
 }
 
 // Missing names those of the members that do not answer.
 func (p *Peer) Missing(ctx context.Context, members []Member) []string {
+	var missing []string
+	for i, err := range p.ask(ctx, members) {
+		if err != nil {
+			missing = append(missing, fmt.Sprintf("%s at %s (%v)", members[i].Name, members[i].Address, err))
+		}
+	}
+	return missing
+}
+
+// ask returns for each of the members why it does not answer, nil if it does.
+func (p *Peer) ask(ctx context.Context, members []Member) []error {
+	failed := make([]error, len(members))
 	tripper, err := transport.NewTransport(p.tls(), probeTimeout)
 	if err != nil {
-		return []string{fmt.Sprintf("anybody (%v)", err)}
+		for i := range failed {
+			failed[i] = err
+		}
+		return failed
 	}
 	defer tripper.CloseIdleConnections()
-	missing := make([]string, len(members))
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
 	var asking sync.WaitGroup
 	for i, m := range members {
-		asking.Go(func() {
-			if err := answers(ctx, tripper, m.Address); err != nil {
-				missing[i] = fmt.Sprintf("%s at %s (%v)", m.Name, m.Address, err)
-			}
-		})
+		asking.Go(func() { failed[i] = answers(ctx, tripper, m.Address) })
 	}
 	asking.Wait()
-	return slices.DeleteFunc(missing, func(m string) bool { return m == "" })
+	return failed
 }
 
 func answers(ctx context.Context, tripper http.RoundTripper, address string) error {

@@ -5,6 +5,7 @@ package etcdmembers
 
 import (
 	"maps"
+	"strconv"
 	"testing"
 	"time"
 
@@ -122,5 +123,38 @@ func TestTheRecordIsReadAsItWasWritten(t *testing.T) {
 		if _, err := decode(data); err == nil {
 			t.Errorf("%s %q was read", key, value)
 		}
+	}
+}
+
+func TestMembersThatDoNotAnswerGoFirstAndNoneGoesWhoseLossCostsTheQuorum(t *testing.T) {
+	named := func(i int) embeddedetcd.Member {
+		return embeddedetcd.Member{ID: uint64(i + 1), Name: "r-" + strconv.Itoa(i)}
+	}
+	three := []embeddedetcd.Member{named(0), named(1), named(2)}
+	for name, tc := range map[string]struct {
+		wanted  string // the first replica that is not
+		self    int
+		silent  map[uint64]bool
+		members []embeddedetcd.Member
+		want    action
+	}{
+		"all answer":                       {"r-1", 0, nil, three, action{verb: remove, member: named(1)}},
+		"the last one is dead":             {"r-1", 0, map[uint64]bool{3: true}, three, action{verb: remove, member: named(2)}},
+		"it was removed":                   {"r-1", 0, nil, three[:2], action{verb: remove, member: named(1)}},
+		"one is dead, and this one leaves": {"r-1", 1, map[uint64]bool{3: true}, three, action{verb: remove, member: named(2)}},
+		"one that is to stay is dead":      {"r-2", 0, map[uint64]bool{2: true}, three, action{}},
+		"who is to lead is dead":           {"r-1", 1, map[uint64]bool{1: true}, three, action{}},
+		"who is to lead first is dead":     {"r-2", 2, map[uint64]bool{1: true}, three, action{verb: yield, member: named(1)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := &view{self: named(tc.self).ID, cluster: 7, members: tc.members, silent: tc.silent, record: &record{cluster: 7}}
+			v.wanted = func(name string) bool { return name < tc.wanted }
+			v.record = v.recorded()
+			got := next(v)
+			got.reason = ""
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(action{})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -100,6 +100,9 @@ func (m *Member) step(ctx context.Context, v *view) (more bool, err error) {
 	if v.wanted, err = m.options.Wanted(ctx); err != nil {
 		return false, err
 	}
+	if len(v.unwanted()) > 0 {
+		v.silent = m.Silent(ctx)
+	}
 	a := next(v)
 	logger := klog.FromContext(ctx).WithValues("name", a.member.Name, "address", a.member.Address, "id", hex(a.member.ID), "reason", a.reason)
 	switch a.verb {
@@ -172,12 +175,16 @@ func (m *Member) leave(ctx context.Context) error {
 	}
 	for {
 		v := &view{self: m.ID(), members: m.Members(), wanted: wanted}
-		to, others := v.successor()
-		switch {
-		case !others:
+		if _, others := v.successor(); !others {
 			return nil // the last one leaves no cluster behind
-		case m.Leads():
-			err = m.Yield(ctx, to.ID)
+		}
+		v.silent = m.Silent(ctx)
+		to, follows := v.successor()
+		switch {
+		case follows && m.Leads():
+			err = m.Yield(ctx, to.ID) // who leads then removes those that are dead
+		case !v.outlives(v.self):
+			err = errors.New("without it the members that answer would have no quorum")
 		default:
 			if err = m.Remove(ctx, m.ID()); err == nil {
 				klog.Background().Info("This member has left the embedded etcd: there are to be fewer replicas", "name", m.options.Name)

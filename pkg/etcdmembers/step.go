@@ -51,6 +51,8 @@ type view struct {
 	record  *record // nil when there is none
 	// wanted says of a replica whether it shall be a member.
 	wanted func(name string) bool
+	// silent are the members that do not answer, as far as that matters.
+	silent map[uint64]bool
 	// waits is how long the learner has been one, as this leader has seen.
 	waits time.Duration
 }
@@ -61,14 +63,11 @@ func next(v *view) action {
 	if desired := v.recorded(); v.record == nil || !maps.Equal(desired.encode(), v.record.encode()) {
 		return action{verb: write, reason: "the members are not as the record has them"}
 	}
-	for _, m := range v.named() {
-		if v.wanted(m.Name) || m.Name == "" {
-			continue
-		}
-		if m.ID != v.self {
+	for _, m := range v.unwanted() {
+		if m.ID != v.self && v.outlives(m.ID) {
 			return action{verb: remove, member: m, reason: "there are to be fewer replicas"}
 		}
-		if to, ok := v.successor(); ok {
+		if to, ok := v.successor(); ok && m.ID == v.self {
 			return action{verb: yield, member: to, reason: "this one is to leave, for there are to be fewer replicas"}
 		}
 	}
@@ -109,10 +108,41 @@ func (v *view) waiting() (name string, a ask, ok bool) {
 	return "", ask{}, false
 }
 
+// unwanted are the members that are to go, first those that do not answer: with them in it the
+// cluster can spare none that does.
+func (v *view) unwanted() []embeddedetcd.Member {
+	all := slices.DeleteFunc(v.named(), func(m embeddedetcd.Member) bool { return m.Name == "" || v.wanted(m.Name) })
+	slices.SortStableFunc(all, func(a, b embeddedetcd.Member) int {
+		switch {
+		case v.silent[a.ID] == v.silent[b.ID]:
+			return 0
+		case v.silent[a.ID]:
+			return -1
+		}
+		return 1
+	})
+	return all
+}
+
+// outlives tells whether the others have a quorum without a member, of those that answer. etcd
+// asks itself the same, but takes a member that is silent for a few seconds for one that answers.
+func (v *view) outlives(without uint64) bool {
+	all, answering := 0, 0
+	for _, m := range v.members {
+		if m.Learner || m.ID == without {
+			continue
+		}
+		if all++; !v.silent[m.ID] {
+			answering++
+		}
+	}
+	return answering > all/2
+}
+
 // successor is a member that may lead in place of this one.
 func (v *view) successor() (embeddedetcd.Member, bool) {
 	for _, m := range v.members {
-		if m.ID != v.self && !m.Learner && v.wanted(m.Name) {
+		if m.ID != v.self && !m.Learner && v.wanted(m.Name) && !v.silent[m.ID] {
 			return m, true
 		}
 	}
