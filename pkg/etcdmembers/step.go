@@ -166,7 +166,8 @@ func (v *view) named() []embeddedetcd.Member {
 }
 
 // recorded is the record as it should be: what is there of others is kept, but for asks that
-// were met, and answers about members that are gone.
+// were met, and answers about members that are gone, with the asks that they answered: who
+// lives asks anew, and who does not is not added for ever in place of others.
 func (v *view) recorded() *record {
 	r := &record{cluster: v.cluster, asks: map[string]ask{}, added: map[string]answer{}}
 	if v.record != nil {
@@ -179,10 +180,13 @@ func (v *view) recorded() *record {
 	})
 	for name, a := range r.added {
 		m, listed := r.member(a.member)
-		switch {
-		case !listed:
+		if m.Learner {
+			continue
+		}
+		if !listed {
 			delete(r.added, name)
-		case !m.Learner && r.asks[name].directory == a.directory:
+		}
+		if r.asks[name].directory == a.directory {
 			delete(r.asks, name)
 		}
 	}
