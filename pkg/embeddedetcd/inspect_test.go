@@ -148,3 +148,21 @@ func TestF5CheckFindsADamagedLog(t *testing.T) {
 		t.Errorf("error %v, want that the log is damaged", err)
 	}
 }
+
+// A loss of power can leave the file without the text.
+func TestADirectoryWithAnEmptyIDGetsOne(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, directoryFile)
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	asked := errors.New("asked")
+	var local Local
+	plan := func(_ context.Context, l Local) (Plan, error) { local = l; return Plan{}, asked }
+	if _, err := Start(t.Context(), Options{Dir: dir, UnsafeNoFsync: true, Peer: &Peer{Name: "r-0", Plan: plan}}); !errors.Is(err, asked) {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(file); err != nil || local.Directory == "" || strings.TrimSpace(string(got)) != local.Directory {
+		t.Errorf("the ID is %q, the file has %q (%v)", local.Directory, got, err)
+	}
+}

@@ -156,15 +156,15 @@ func LocalOf(dir string) (Local, error) {
 
 // plan asks what to do with the directory, and prepares it for that.
 func (s *Server) plan(ctx context.Context, p *Peer) (Plan, error) {
-	id := filepath.Join(s.dir, directoryFile)
-	if _, err := os.Stat(id); errors.Is(err, os.ErrNotExist) {
-		if err := os.WriteFile(id, []byte(uuid.NewString()+"\n"), 0o600); err != nil {
-			return Plan{}, fmt.Errorf("giving the etcd data directory an ID: %w", err)
-		}
-	}
 	local, err := LocalOf(s.dir)
 	if err != nil {
 		return Plan{}, err
+	}
+	if local.Directory == "" {
+		local.Directory = uuid.NewString()
+		if err := writeDurably(filepath.Join(s.dir, directoryFile), local.Directory+"\n"); err != nil {
+			return Plan{}, fmt.Errorf("giving the etcd data directory an ID: %w", err)
+		}
 	}
 	plan, err := p.Plan(ctx, local)
 	if err != nil {
