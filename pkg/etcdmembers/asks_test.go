@@ -4,6 +4,7 @@
 package etcdmembers
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -49,5 +50,17 @@ func TestAReplicaThatNeverComesDoesNotKeepAnotherOneOut(t *testing.T) {
 	}
 	if v.record = v.recorded(); len(v.record.asks) > 0 {
 		t.Errorf("asks are left: %v", v.record.asks)
+	}
+}
+
+func TestOneMalformedAskLeavesTheRecordReadable(t *testing.T) {
+	r := &record{founder: directory{"r-0", "d0"}, cluster: 7, asks: map[string]ask{"r-2": {"d2", "r-2:1"}}, added: map[string]answer{}}
+	for _, malformed := range []string{"r-1:2380", "", "a b c", string(make([]byte, 600))} {
+		data := r.encode()
+		data[askPrefix+"r-1"] = malformed
+		got, err := decode(data)
+		if err != nil || got.cluster != 7 || !maps.Equal(got.asks, r.asks) {
+			t.Errorf("with the ask %.20q: %+v, %v", malformed, got, err)
+		}
 	}
 }

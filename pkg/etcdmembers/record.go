@@ -99,17 +99,21 @@ func (r *record) encode() map[string]string {
 	return data
 }
 
-// decode reads the data of a ConfigMap.
+// decode reads the data of a ConfigMap. An ask that is not what a replica writes is left out: one
+// of them must not stop all the others, and who wrote it asks again.
 func decode(data map[string]string) (*record, error) {
 	r := &record{token: data[tokenKey], asks: map[string]ask{}, added: map[string]answer{}}
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		var err error
 		text := data[key]
+		words := strings.Fields(text)
+		name, asks := strings.CutPrefix(key, askPrefix)
+		if asks && (len(words) != 2 || len(text) > maxText) {
+			continue
+		}
 		if key != membersKey && len(text) > maxText {
 			return nil, fmt.Errorf("%s: %d characters, at most %d are allowed", key, len(text), maxText)
 		}
-		words := strings.Fields(text)
-		name, asks := strings.CutPrefix(key, askPrefix)
 		added, adds := strings.CutPrefix(key, addPrefix)
 		switch {
 		case key == founderKey && len(words) == 2:
@@ -118,7 +122,7 @@ func decode(data map[string]string) (*record, error) {
 			r.cluster, err = strconv.ParseUint(words[0], 16, 64)
 		case key == membersKey:
 			r.members, err = decodeMembers(text)
-		case asks && len(words) == 2:
+		case asks:
 			r.asks[name] = ask{words[0], words[1]}
 		case adds && len(words) == 2:
 			a := answer{directory: words[0]}
