@@ -188,6 +188,17 @@ func (s *Server) Silent(ctx context.Context) map[uint64]bool {
 	return silent
 }
 
+// Answering are those of the members that answer.
+func (p *Peer) Answering(ctx context.Context, members []Member) []Member {
+	var all []Member
+	for i, err := range p.ask(ctx, members) {
+		if err == nil {
+			all = append(all, members[i])
+		}
+	}
+	return all
+}
+
 // Missing names those of the members that do not answer.
 func (p *Peer) Missing(ctx context.Context, members []Member) []string {
 	var missing []string

@@ -52,6 +52,9 @@ type Local struct {
 	Directory string
 	// Cluster and Member are the IDs of its data, 0 without any.
 	Cluster, Member uint64
+	// NoLog is true when there is a database and no write-ahead log: either that was lost, or
+	// an attempt to join has ended early.
+	NoLog bool
 }
 
 // Plan is how a member begins. The zero Plan goes on with the data that is there.
@@ -122,6 +125,8 @@ func LocalOf(dir string) (Local, error) {
 	l.Directory = strings.TrimSpace(string(id))
 	log := filepath.Join(dir, memberDir, "member", "wal")
 	if !wal.Exist(log) {
+		_, err := os.Stat(databasePath(dir))
+		l.NoLog = err == nil
 		return l, nil
 	}
 	err = guard(func() error {
@@ -174,6 +179,8 @@ func (s *Server) plan(ctx context.Context, p *Peer) (Plan, error) {
 	switch {
 	case len(plan.Join) == 0 && plan.Token == "":
 		return plan, nil
+	case local.NoLog && plan.Token != "":
+		err = os.Rename(place, beforeDir(s.dir)) // a restore can take it
 	case local.Member == 0:
 		// Without a log it is what an attempt to join has left.
 		err = os.RemoveAll(place)

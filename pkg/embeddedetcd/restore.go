@@ -63,7 +63,7 @@ func Restore(dir, file string, unverified bool) (r Restored, err error) {
 	if err := markRestored(dir); err != nil {
 		return r, err
 	}
-	place, aside := filepath.Join(dir, memberDir), filepath.Join(dir, memberDir+".before-"+time.Now().UTC().Format("20060102T150405.000Z"))
+	place, aside := filepath.Join(dir, memberDir), beforeDir(dir)
 	switch err := os.Rename(place, aside); {
 	case err == nil:
 		r.Aside = aside
@@ -82,6 +82,11 @@ func markRestored(dir string) error {
 		return fmt.Errorf("marking the store as restored: %w", err)
 	}
 	return syncDir(dir)
+}
+
+// beforeDir is where data of now is kept.
+func beforeDir(dir string) string {
+	return filepath.Join(dir, memberDir+".before-"+time.Now().UTC().Format("20060102T150405.000Z"))
 }
 
 // build makes the data of a member from a snapshot.

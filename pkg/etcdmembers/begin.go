@@ -5,9 +5,15 @@ package etcdmembers
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 )
+
+// lostPatience is how long who leads a cluster has for taking back that it is lost, which it does
+// at its next look at the record. That it does not answer this replica proves little.
+const lostPatience = runInterval + stepTimeout + hostTimeout
 
 // move is what a replica does at its start.
 type move int
@@ -29,11 +35,15 @@ const (
 
 // state is what a replica knows at its start.
 type state struct {
-	// name and address are its own.
-	name, address string
-	local         embeddedetcd.Local
+	// name and address are its own, and namespace has the record.
+	name, address, namespace string
+	local                    embeddedetcd.Local
 	// record is nil when there is none.
 	record *record
+	// answering are the members of the record that answer. Only a replica without data asks.
+	answering []embeddedetcd.Member
+	// lostFor is for how long the record has said that the cluster is lost.
+	lostFor time.Duration
 	// storeKnown is true when the host cluster knows a store, which was served before.
 	storeKnown bool
 }
@@ -82,9 +92,54 @@ func beginJoining(s *state) (move, string) {
 			return join, "it was added"
 		}
 	}
-	reason := fmt.Sprintf("it asks to join the cluster %x, which a member that leads answers", s.record.cluster)
+	if s.local.Member == 0 && len(s.answering) == 0 && s.record.isLost() {
+		if s.lostFor < lostPatience {
+			return wait, fmt.Sprintf("the cluster %x is said to be lost, and a member that leads it is given %s to say that it is not", s.record.cluster, lostPatience)
+		}
+		return found, "nothing is left of the cluster of before, as an administrator says"
+	}
+	reason := s.whyJoining()
 	if s.record.asks[s.name] == (ask{s.local.Directory, s.address}) {
 		return wait, reason
 	}
 	return askToJoin, reason
+}
+
+// whyJoining says for what a replica waits that asks to join.
+func (s *state) whyJoining() string {
+	r, cluster := s.record, hex(s.record.cluster)
+	reason := fmt.Sprintf("it asks to join the cluster %s, which a member that leads answers", cluster)
+	switch {
+	case s.local.Member != 0 || len(s.answering) > 0 && r.lost == "":
+		return reason
+	case len(s.answering) > 0:
+		return fmt.Sprintf("%s; that is said to be lost, and %s at %s answers, which has its data: if it has no quorum, and is the only one that is left, "+
+			"\"slipway-apiserver etcd recover %s\" there makes it one", reason, s.answering[0].Name, s.answering[0].Address, cluster)
+	}
+	if len(r.members) == 1 && r.members[0].Name == s.name {
+		reason = fmt.Sprintf("it was the only member of the cluster %s, and its directory has %s", cluster, s.left())
+	} else {
+		reason += fmt.Sprintf(", and none of its members answers (%s); its own directory has %s", names(r.members), s.left())
+	}
+	if r.lost != "" {
+		reason += fmt.Sprintf("; the annotation %s says that %q is lost, which is another one", LostAnnotation, r.lost)
+	}
+	return reason + fmt.Sprintf(": is the right volume mounted? Start one that has the data, or restore a snapshot; or, if all objects shall be lost: "+
+		"kubectl annotate configmap --overwrite -n %s %s %s=%s", s.namespace, ConfigMapName, LostAnnotation, cluster)
+}
+
+// left is what a directory without data of a member has.
+func (s *state) left() string {
+	if s.local.NoLog {
+		return "a database and no write-ahead log"
+	}
+	return "no data"
+}
+
+func names(members []embeddedetcd.Member) string {
+	var all []string
+	for _, m := range members {
+		all = append(all, m.Name+" at "+m.Address)
+	}
+	return strings.Join(all, ", ")
 }

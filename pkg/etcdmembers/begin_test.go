@@ -21,36 +21,47 @@ func TestTheClusterIsFoundedOnceAndDataIsGoneOnWithOnlyByAMember(t *testing.T) {
 		return &record{founder: directory{"r-0", "other"}, cluster: 7, members: members, asks: map[string]ask{}, added: map[string]answer{}}
 	}
 	with := func(r *record, change func(*record)) *record { change(r); return r }
+	lost := func(id string) func(*record) { return func(r *record) { r.lost = id } }
 	mine := embeddedetcd.Member{ID: 1, Name: "r-1", Address: address}
 	for name, tc := range map[string]struct {
 		local  embeddedetcd.Local
 		record *record
 		known  bool
 		want   move
+		others []embeddedetcd.Member // that answer
+		said   time.Duration         // since when the cluster is said to be lost
 	}{
-		"nothing is known":                       {fresh, nil, false, found},
-		"a store is known, and no data of it":    {fresh, nil, true, wait},
-		"another founds":                         {fresh, &record{founder: directory{"r-0", "other"}}, false, wait},
-		"it founds":                              {fresh, &record{founder: directory{"r-1", "d"}}, false, found},
-		"it had begun to found elsewhere":        {fresh, &record{founder: directory{"r-1", "other"}}, false, found},
-		"the founder lost its volume":            {fresh, with(of(), func(r *record) { r.founder.name = "r-1" }), false, askToJoin},
-		"founded, and it is new":                 {fresh, of(), false, askToJoin},
-		"it has asked":                           {fresh, with(of(), func(r *record) { r.asks["r-1"] = ask{"d", address} }), false, wait},
-		"it has asked from elsewhere":            {fresh, with(of(), func(r *record) { r.asks["r-1"] = ask{"d", "r-1:9"} }), false, askToJoin},
-		"it was added":                           {fresh, with(of(mine), func(r *record) { r.added["r-1"] = answer{"d", 1} }), false, join},
-		"its directory of before was added":      {fresh, with(of(mine), func(r *record) { r.added["r-1"] = answer{"other", 1} }), false, askToJoin},
-		"it was added and removed again":         {fresh, with(of(), func(r *record) { r.added["r-1"] = answer{"d", 1} }), false, askToJoin},
-		"data, and nothing is known":             {member, nil, true, goOn},
-		"data, and it has founded":               {member, &record{founder: directory{"r-1", "d"}}, false, goOn},
-		"data, and another founds":               {member, &record{founder: directory{"r-0", "other"}}, false, refuse},
-		"data of a member":                       {member, of(mine), true, goOn},
-		"data of another cluster":                {embeddedetcd.Local{Directory: "d", Cluster: 8, Member: 1}, of(mine), true, refuse},
-		"data of a member that was removed":      {member, of(embeddedetcd.Member{ID: 2}), true, askToJoin},
-		"data of before, and it is added anew":   {member, with(of(embeddedetcd.Member{ID: 2, Address: address}), func(r *record) { r.added["r-1"] = answer{"d", 2} }), true, join},
-		"data of a removed one, added of before": {member, with(of(embeddedetcd.Member{ID: 2}), func(r *record) { r.added["r-1"] = answer{"d", 1} }), true, askToJoin},
+		"nothing is known":                       {fresh, nil, false, found, nil, 0},
+		"a store is known, and no data of it":    {fresh, nil, true, wait, nil, 0},
+		"another founds":                         {fresh, &record{founder: directory{"r-0", "other"}}, false, wait, nil, 0},
+		"it founds":                              {fresh, &record{founder: directory{"r-1", "d"}}, false, found, nil, 0},
+		"it had begun to found elsewhere":        {fresh, &record{founder: directory{"r-1", "other"}}, false, found, nil, 0},
+		"the founder lost its volume":            {fresh, with(of(), func(r *record) { r.founder.name = "r-1" }), false, askToJoin, nil, 0},
+		"founded, and it is new":                 {fresh, of(), false, askToJoin, nil, 0},
+		"it has asked":                           {fresh, with(of(), func(r *record) { r.asks["r-1"] = ask{"d", address} }), false, wait, nil, 0},
+		"it has asked from elsewhere":            {fresh, with(of(), func(r *record) { r.asks["r-1"] = ask{"d", "r-1:9"} }), false, askToJoin, nil, 0},
+		"it was added":                           {fresh, with(of(mine), func(r *record) { r.added["r-1"] = answer{"d", 1} }), false, join, nil, 0},
+		"its directory of before was added":      {fresh, with(of(mine), func(r *record) { r.added["r-1"] = answer{"other", 1} }), false, askToJoin, nil, 0},
+		"it was added and removed again":         {fresh, with(of(), func(r *record) { r.added["r-1"] = answer{"d", 1} }), false, askToJoin, nil, 0},
+		"data, and nothing is known":             {member, nil, true, goOn, nil, 0},
+		"data, and it has founded":               {member, &record{founder: directory{"r-1", "d"}}, false, goOn, nil, 0},
+		"data, and another founds":               {member, &record{founder: directory{"r-0", "other"}}, false, refuse, nil, 0},
+		"data of a member":                       {member, of(mine), true, goOn, nil, 0},
+		"data of another cluster":                {embeddedetcd.Local{Directory: "d", Cluster: 8, Member: 1}, of(mine), true, refuse, nil, 0},
+		"data of a member that was removed":      {member, of(embeddedetcd.Member{ID: 2}), true, askToJoin, nil, 0},
+		"data of before, and it is added anew":   {member, with(of(embeddedetcd.Member{ID: 2, Address: address}), func(r *record) { r.added["r-1"] = answer{"d", 2} }), true, join, nil, 0},
+		"data of a removed one, added of before": {member, with(of(embeddedetcd.Member{ID: 2}), func(r *record) { r.added["r-1"] = answer{"d", 1} }), true, askToJoin, nil, 0},
+		"lost, as was said long ago":             {fresh, with(of(mine), lost("7")), true, found, nil, time.Minute},
+		"lost, as was said just now":             {fresh, with(of(mine), lost("7")), true, wait, nil, time.Second},
+		"lost, and one answers":                  {fresh, with(of(mine), lost("7")), true, askToJoin, []embeddedetcd.Member{{Name: "r-0"}}, time.Minute},
+		"another one is lost":                    {fresh, with(of(mine), lost("8")), true, askToJoin, nil, time.Minute},
+		"nobody answers":                         {fresh, of(mine), true, askToJoin, nil, 0},
+		"lost, but for its data":                 {member, with(of(mine), lost("7")), true, goOn, nil, time.Minute},
+		"lost, but for its data of before":       {member, with(of(embeddedetcd.Member{ID: 2}), lost("7")), true, askToJoin, nil, time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, reason := begin(&state{name: "r-1", address: address, local: tc.local, record: tc.record, storeKnown: tc.known})
+			s := &state{name: "r-1", address: address, local: tc.local, record: tc.record, storeKnown: tc.known, answering: tc.others, lostFor: tc.said}
+			got, reason := begin(s)
 			if got != tc.want {
 				t.Errorf("move %d (%s), want %d", got, reason, tc.want)
 			}
@@ -96,7 +107,11 @@ func TestTheLeaderDoesOneThingAtATime(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(action{})); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			v.record.cluster = 0
+			v.record.lost = "7"
+			if got := next(v); got.verb != write || v.recorded().lost != "" {
+				t.Errorf("although it is said to be lost it does %d", got.verb)
+			}
+			v.record.lost, v.record.cluster = "", 0
 			if got := next(v); got.verb != write {
 				t.Errorf("with another record it does %d, want that it is written first", got.verb)
 			}

@@ -9,7 +9,8 @@
 //  1. A ConfigMap of the host cluster, the record, says whether the cluster is founded, its
 //     ID, and its members. One replica founds it, who creates the record; nobody does while
 //     the host cluster knows a store already. Nothing is written to a store that is not in
-//     the record.
+//     the record. Another one is founded in its place only when an administrator says, by
+//     its ID, that it is lost, by a replica without data, and while no member answers or leads.
 //  2. A replica with data goes on with it if the record names it as a member of that cluster.
 //     One without, or whose member was removed, asks to join, in the record, and waits for an
 //     answer of the leader. Its data of before is kept aside until it has joined.

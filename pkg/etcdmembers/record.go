@@ -41,7 +41,12 @@ type record struct {
 	// asks are replicas that would join, and added those that were added last, by name.
 	asks  map[string]ask
 	added map[string]answer
+	// lost is the ID of the cluster of which an administrator says that nothing is left.
+	lost string
 }
+
+// isLost tells whether an administrator says so of this cluster.
+func (r *record) isLost() bool { return r.cluster != 0 && r.lost == hex(r.cluster) }
 
 // directory is that of a replica.
 type directory struct{ name, id string }

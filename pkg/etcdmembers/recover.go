@@ -53,7 +53,7 @@ func (s *starter) recovers(ctx context.Context) (bool, error) {
 	if id := strings.TrimSpace(string(ordered)); id != hex(s.local.Cluster) {
 		return false, fmt.Errorf("a recovery of the cluster %s was ordered, and the data is of %s: remove %s", id, hex(s.local.Cluster), filepath.Join(s.options.Etcd.Dir, recoverFile))
 	}
-	err = await(ctx, func(ctx context.Context) (string, error) {
+	err = s.await(ctx, func(ctx context.Context) (string, error) {
 		r, err := s.records.read(ctx)
 		if err != nil {
 			return "", err

@@ -109,6 +109,9 @@ func (m *Member) step(ctx context.Context, v *view) (more bool, err error) {
 	case nothing:
 		return false, nil
 	case write:
+		if v.record != nil && v.record.lost != "" {
+			logger.Info("Removing an annotation that is not true", "annotation", LostAnnotation, "said", v.record.lost)
+		}
 		return true, m.records.change(ctx, func(r *record) *record {
 			current := *v
 			current.record = r

@@ -32,7 +32,7 @@ const (
 	certificates = "peer"
 )
 
-// Options say which member of which cluster it is. All are required.
+// Options say which member of which cluster it is. All are required but Waits.
 type Options struct {
 	// Etcd is as for a lone member.
 	Etcd embeddedetcd.Options
@@ -44,6 +44,8 @@ type Options struct {
 	Namespace string
 	// Wanted returns what says of a replica whether it shall be a member.
 	Wanted func(context.Context) (func(name string) bool, error)
+	// Waits is told why the start waits, and nothing when it goes on. The log is told, too.
+	Waits func(reason string)
 }
 
 // Member is that of this replica.
@@ -86,7 +88,7 @@ func (m *Member) identify(ctx context.Context) (*peertls.Files, error) {
 		return nil, fmt.Errorf("the address of this member of etcd: %w", err)
 	}
 	var authority *peertls.Authority
-	err = await(ctx, func(ctx context.Context) (string, error) {
+	err = m.await(ctx, func(ctx context.Context) (string, error) {
 		authority, err = peertls.Load(ctx, m.options.Host, m.options.Namespace)
 		return "", err
 	})
@@ -97,7 +99,7 @@ func (m *Member) identify(ctx context.Context) (*peertls.Files, error) {
 }
 
 // await calls f until it returns no reason to wait, and no error, or one that is final.
-func await(ctx context.Context, f func(context.Context) (reason string, err error)) error {
+func (m *Member) await(ctx context.Context, f func(context.Context) (reason string, err error)) error {
 	var said string
 	var saidAt time.Time
 	for {
@@ -112,7 +114,11 @@ func await(ctx context.Context, f func(context.Context) (reason string, err erro
 			return fmt.Errorf("waiting to start etcd's member: %w", ctx.Err())
 		case err != nil:
 			reason = err.Error()
-		case reason == "":
+		}
+		if m.options.Waits != nil {
+			m.options.Waits(reason)
+		}
+		if reason == "" {
 			return nil
 		}
 		if reason != said || time.Since(saidAt) >= sayInterval {
@@ -136,6 +142,8 @@ type starter struct {
 	// chosen is what was planned last, of local.
 	chosen move
 	local  embeddedetcd.Local
+	// lostSince is when the record said first that the cluster is lost, zero while it does not.
+	lostSince time.Time
 }
 
 func (s *starter) start(ctx context.Context) error {
@@ -169,7 +177,7 @@ func (s *starter) once(ctx context.Context) (err error) {
 
 // settle makes the record true, and waits until the member is a full one.
 func (s *starter) settle(ctx context.Context) error {
-	err := await(ctx, func(ctx context.Context) (string, error) {
+	err := s.await(ctx, func(ctx context.Context) (string, error) {
 		return "", s.founded(ctx)
 	})
 	if err != nil {
@@ -178,7 +186,7 @@ func (s *starter) settle(ctx context.Context) error {
 	if err := s.recovered(); err != nil {
 		return err
 	}
-	err = await(ctx, func(ctx context.Context) (string, error) {
+	err = s.await(ctx, func(ctx context.Context) (string, error) {
 		select {
 		case err := <-s.Failed():
 			return "", &finalError{err}
@@ -235,10 +243,13 @@ func (s *starter) plan(ctx context.Context, local embeddedetcd.Local) (plan embe
 		s.chosen = goOn
 		return plan, err
 	}
-	err = await(ctx, func(ctx context.Context) (string, error) {
-		now := &state{name: s.options.Name, address: s.options.Address, local: local}
+	err = s.await(ctx, func(ctx context.Context) (string, error) {
+		now := &state{name: s.options.Name, address: s.options.Address, namespace: s.options.Namespace, local: local}
 		if now.record, err = s.records.read(ctx); err != nil {
 			return "", err
+		}
+		if now.record != nil && now.record.cluster != 0 && local.Member == 0 {
+			now.answering, now.lostFor = s.peer.Answering(ctx, now.record.members), s.lostFor(now.record)
 		}
 		if now.storeKnown, err = storeidentity.Known(ctx, s.options.Host, s.options.Namespace); err != nil {
 			return "", err
@@ -265,6 +276,18 @@ func (s *starter) plan(ctx context.Context, local embeddedetcd.Local) (plan embe
 	return plan, err
 }
 
+// lostFor is for how long this replica has seen that the cluster is said to be lost.
+func (s *starter) lostFor(r *record) time.Duration {
+	switch {
+	case !r.isLost():
+		s.lostSince = time.Time{}
+		return 0
+	case s.lostSince.IsZero():
+		s.lostSince = time.Now()
+	}
+	return time.Since(s.lostSince)
+}
+
 // claim makes this replica the one that founds the cluster, and returns what its ID is
 // made of.
 func (s *starter) claim(ctx context.Context) (token string, err error) {
@@ -272,6 +295,9 @@ func (s *starter) claim(ctx context.Context) (token string, err error) {
 	err = s.records.change(ctx, func(r *record) *record {
 		switch {
 		case r == nil:
+			r = &record{founder: me, token: uuid.NewString()}
+		case r.isLost():
+			klog.FromContext(ctx).Info("Founding the cluster of the embedded etcd anew: the one of before is said to be lost", "cluster", hex(r.cluster))
 			r = &record{founder: me, token: uuid.NewString()}
 		case r.cluster != 0 || r.founder.name != me.name:
 			token = ""

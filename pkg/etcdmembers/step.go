@@ -60,6 +60,9 @@ type view struct {
 // next decides on the one thing that the leader does now. The record is written before
 // anything else: who starts goes by it.
 func next(v *view) action {
+	if v.record != nil && v.record.lost != "" {
+		return action{verb: write, reason: "the cluster is said to be lost, and it is here"}
+	}
 	if desired := v.recorded(); v.record == nil || !maps.Equal(desired.encode(), v.record.encode()) {
 		return action{verb: write, reason: "the members are not as the record has them"}
 	}

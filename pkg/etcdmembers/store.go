@@ -16,6 +16,10 @@ import (
 // ConfigMapName is the ConfigMap of the host cluster that has the record.
 const ConfigMapName = "slipway-etcd"
 
+// LostAnnotation on that ConfigMap has the ID of the cluster when the data of all its members is
+// lost for good: one of the replicas founds another then. It is removed when that has happened.
+const LostAnnotation = "slipway.dev/lost-cluster"
+
 // attempts are made when another replica writes the record at the same time.
 const attempts = 5
 
@@ -43,6 +47,7 @@ func (s records) get(ctx context.Context) (*corev1.ConfigMap, *record, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("ConfigMap %s/%s: %w", s.namespace, ConfigMapName, err)
 	}
+	r.lost = m.Annotations[LostAnnotation]
 	return m, r, nil
 }
 
@@ -65,6 +70,9 @@ func (s records) change(ctx context.Context, f func(*record) *record) (err error
 			_, err = maps.Create(ctx, m, metav1.CreateOptions{})
 		} else {
 			m.Data = r.encode()
+			if r.lost == "" {
+				delete(m.Annotations, LostAnnotation)
+			}
 			_, err = maps.Update(ctx, m, metav1.UpdateOptions{})
 		}
 		if !apierrors.IsAlreadyExists(err) && !apierrors.IsConflict(err) {
