@@ -30,15 +30,15 @@ func WithIdentities(next http.Handler, known func() bool) http.Handler {
 const WaitsForIdentities = "it has not read yet by which authorities users are identified " +
 	"(ConfigMap kube-system/extension-apiserver-authentication of the host cluster)"
 
-// Starting answers for a server that waits for something: it is alive, and everybody may
+// Starting answers for a server that waits for what waits returns: it is alive, and everybody may
 // come again.
-func Starting(waits string) http.Handler {
+func Starting(waits func() string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isLivez(r.URL.Path) {
 			_, _ = w.Write([]byte("ok"))
 			return
 		}
-		comeAgain(w, waits)
+		comeAgain(w, waits())
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 func TestF1UsersComeAgainUntilTheServerCanTellWhoTheyAre(t *testing.T) {
 	served := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	never, always := func() bool { return false }, func() bool { return true }
+	waits := func() string { return WaitsForIdentities }
 	for name, tc := range map[string]struct {
 		handler             http.Handler
 		path, authorization string
@@ -23,11 +24,11 @@ func TestF1UsersComeAgainUntilTheServerCanTellWhoTheyAre(t *testing.T) {
 		"authorities unknown, a token":   {WithIdentities(served, never), "/apis", "Bearer token", http.StatusOK},
 		"authorities unknown, alive":     {WithIdentities(served, never), "/livez", "", http.StatusOK},
 		"authorities known":              {WithIdentities(served, always), "/apis", "", http.StatusOK},
-		"host cluster away":              {Starting(WaitsForIdentities), "/apis", "", http.StatusServiceUnavailable},
-		"host cluster away, a token":     {Starting(WaitsForIdentities), "/apis", "Bearer token", http.StatusServiceUnavailable},
-		"host cluster away, readiness":   {Starting(WaitsForIdentities), "/readyz", "", http.StatusServiceUnavailable},
-		"host cluster away, alive":       {Starting(WaitsForIdentities), "/livez/ping", "", http.StatusOK},
-		"no prefix of a word":            {Starting(WaitsForIdentities), "/livezzz", "", http.StatusServiceUnavailable},
+		"host cluster away":              {Starting(waits), "/apis", "", http.StatusServiceUnavailable},
+		"host cluster away, a token":     {Starting(waits), "/apis", "Bearer token", http.StatusServiceUnavailable},
+		"host cluster away, readiness":   {Starting(waits), "/readyz", "", http.StatusServiceUnavailable},
+		"host cluster away, alive":       {Starting(waits), "/livez/ping", "", http.StatusOK},
+		"no prefix of a word":            {Starting(waits), "/livezzz", "", http.StatusServiceUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, tc.path, nil)

@@ -41,7 +41,7 @@ func awaitHost(ctx context.Context, o *Options) (*identities, error) {
 	if cause == nil {
 		return i, nil
 	}
-	leave, err := answerMeanwhile(o, apiserver.WaitsForIdentities)
+	leave, err := answerMeanwhile(o, always(apiserver.WaitsForIdentities))
 	if err != nil {
 		return nil, err
 	}
@@ -49,9 +49,12 @@ func awaitHost(ctx context.Context, o *Options) (*identities, error) {
 	return i, repeat(ctx, "the host cluster", cause, func() error { return i.ask(ctx, o.Recommended.Authentication) })
 }
 
+// always returns a text.
+func always(text string) func() string { return func() string { return text } }
+
 // answerMeanwhile listens where the server will, and says what it waits for, until leave is
 // called.
-func answerMeanwhile(o *Options, waits string) (leave func(), err error) {
+func answerMeanwhile(o *Options, waits func() string) (leave func(), err error) {
 	serving := o.Recommended.SecureServing.SecureServingOptions
 	given := serving.Listener
 	var info *genericapiserver.SecureServingInfo

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,7 +38,8 @@ func startMember(ctx context.Context, o *Options, etcd embeddedetcd.Options) (*e
 	if err != nil {
 		return nil, fmt.Errorf("--etcd-peer-address: %w", err)
 	}
-	leave, err := answerMeanwhile(o, "its embedded etcd waits for other members, which the log names")
+	var waits waiting
+	leave, err := answerMeanwhile(o, waits.String)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +50,21 @@ func startMember(ctx context.Context, o *Options, etcd embeddedetcd.Options) (*e
 		Listen: net.JoinHostPort(o.Recommended.SecureServing.BindAddress.String(), port),
 		Host:   host, Namespace: namespace,
 		Wanted: func(ctx context.Context) (func(string) bool, error) { return wantedMembers(ctx, host, namespace, name) },
+		Waits:  waits.say,
 	})
+}
+
+// waiting says for what the embedded etcd waits.
+type waiting struct{ reason atomic.Pointer[string] }
+
+func (w *waiting) say(reason string) { w.reason.Store(&reason) }
+
+// String implements fmt.Stringer.
+func (w *waiting) String() string {
+	if reason := w.reason.Load(); reason != nil && *reason != "" {
+		return "its embedded etcd waits: " + *reason
+	}
+	return "its embedded etcd waits for other members, which the log names"
 }
 
 // hostConfig reaches the host cluster before the server is made.

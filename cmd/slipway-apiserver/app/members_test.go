@@ -5,6 +5,8 @@ package app
 
 import (
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -15,6 +17,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/ptr"
+
+	"github.com/slipway-dev/slipway/pkg/apiserver"
 )
 
 func TestMembersAreThoseOfTheStatefulSet(t *testing.T) {
@@ -111,5 +115,21 @@ func TestWhereAMemberIsHasToBeSaid(t *testing.T) {
 				t.Errorf("error %v, want %q", err, tc.want)
 			}
 		})
+	}
+}
+
+func TestReadinessSaysForWhatTheEmbeddedEtcdWaits(t *testing.T) {
+	var w waiting
+	for _, said := range []struct{ reason, want string }{
+		{"", "waits for other members"}, {"nobody answers", "waits: nobody answers"}, {"", "waits for other members"},
+	} {
+		if said.reason != "" || w.reason.Load() != nil {
+			w.say(said.reason)
+		}
+		got := httptest.NewRecorder()
+		apiserver.Starting(w.String).ServeHTTP(got, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+		if got.Code != http.StatusServiceUnavailable || !strings.Contains(got.Body.String(), said.want) {
+			t.Errorf("after %q: %d %q, want %q", said.reason, got.Code, got.Body, said.want)
+		}
 	}
 }

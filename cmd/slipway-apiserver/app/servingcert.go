@@ -58,7 +58,7 @@ func manageCertificate(ctx context.Context, o *Options) (*servingcert.Manager, e
 		return m.Load(ctx)
 	}
 	if cause := load(); cause != nil {
-		leave, err := answerMeanwhile(o, "it has no serving certificate, whose authority is in the Secret "+o.Controllers.LeaderElectNamespace+"/"+servingcert.SecretName+" of the host cluster")
+		leave, err := answerMeanwhile(o, always("it has no serving certificate, whose authority is in the Secret "+o.Controllers.LeaderElectNamespace+"/"+servingcert.SecretName+" of the host cluster"))
 		if err != nil {
 			return nil, err
 		}
