@@ -42,6 +42,9 @@ type Peer struct {
 	// CertFile has its certificate and key, for servers and clients, and CAFile the
 	// authorities of all members. The first is read again for each connection.
 	CertFile, CAFile string
+	// Alone is true when no other replica is to be there. Nothing is kept then for others that
+	// lag; those that come all the same get the whole data more often, until the next start.
+	Alone bool
 	// Plan says how to begin. The directory is this process's by then.
 	Plan func(ctx context.Context, local Local) (Plan, error)
 }
@@ -95,7 +98,9 @@ func (p *Peer) tls() transport.TLSInfo {
 func (p *Peer) configure(cfg *embed.Config, plan *Plan) {
 	cfg.Name = p.Name
 	cfg.TickMs, cfg.ElectionMs = peerTickMilliseconds, peerElectionMilliseconds
-	cfg.SnapshotCatchUpEntries = etcdserver.DefaultSnapshotCatchUpEntries
+	if !p.Alone {
+		cfg.SnapshotCatchUpEntries = etcdserver.DefaultSnapshotCatchUpEntries
+	}
 	cfg.AdvertisePeerUrls = []url.URL{peerURL(p.Address)}
 	cfg.ListenPeerUrls = []url.URL{peerURL(p.Listen)}
 	cfg.PeerTLSInfo = p.tls()

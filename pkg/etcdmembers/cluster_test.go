@@ -111,6 +111,7 @@ func (r *replicas) options(name string) Options {
 			size := r.size.Load()
 			return func(name string) bool { return name < fmt.Sprintf("r-%d", size) }, nil
 		},
+		Alone: func(context.Context) (bool, error) { return r.size.Load() == 1, nil },
 	}
 }
 

@@ -32,7 +32,7 @@ const (
 	certificates = "peer"
 )
 
-// Options say which member of which cluster it is. All are required but Waits.
+// Options say which member of which cluster it is. All are required but Alone and Waits.
 type Options struct {
 	// Etcd is as for a lone member.
 	Etcd embeddedetcd.Options
@@ -44,6 +44,8 @@ type Options struct {
 	Namespace string
 	// Wanted returns what says of a replica whether it shall be a member.
 	Wanted func(context.Context) (func(name string) bool, error)
+	// Alone tells whether this is to be the only replica, as of now.
+	Alone func(context.Context) (bool, error)
 	// Waits is told why the start waits, and nothing when it goes on. The log is told, too.
 	Waits func(reason string)
 }
@@ -72,7 +74,10 @@ func Start(ctx context.Context, o Options) (*Member, error) {
 	s := &starter{Member: m}
 	o.Etcd.Peer = &embeddedetcd.Peer{Name: o.Name, Address: o.Address, Listen: o.Listen, CertFile: files.Cert, CAFile: files.CA, Plan: s.plan}
 	s.peer = o.Etcd.Peer
-	if err := s.start(ctx); err != nil {
+	if s.peer.Alone, err = s.alone(ctx); err == nil {
+		err = s.start(ctx)
+	}
+	if err != nil {
 		stop()
 		m.running.Wait()
 		return nil, err
@@ -144,6 +149,18 @@ type starter struct {
 	local  embeddedetcd.Local
 	// lostSince is when the record said first that the cluster is lost, zero while it does not.
 	lostSince time.Time
+}
+
+// alone tells whether this is to be the only replica, as soon as the host cluster answers.
+func (m *Member) alone(ctx context.Context) (alone bool, err error) {
+	if m.options.Alone == nil {
+		return false, nil
+	}
+	err = m.await(ctx, func(ctx context.Context) (_ string, err error) {
+		alone, err = m.options.Alone(ctx)
+		return "", err
+	})
+	return alone, err
 }
 
 func (s *starter) start(ctx context.Context) error {

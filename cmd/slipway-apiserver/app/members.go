@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"sync/atomic"
 
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -50,6 +51,7 @@ func startMember(ctx context.Context, o *Options, etcd embeddedetcd.Options) (*e
 		Listen: net.JoinHostPort(o.Recommended.SecureServing.BindAddress.String(), port),
 		Host:   host, Namespace: namespace,
 		Wanted: func(ctx context.Context) (func(string) bool, error) { return wantedMembers(ctx, host, namespace, name) },
+		Alone:  func(ctx context.Context) (bool, error) { return aloneInSet(ctx, host, namespace, name) },
 		Waits:  waits.say,
 	})
 }
@@ -102,33 +104,49 @@ var podOfSet = regexp.MustCompile("^(.+)-([0-9]+)$")
 // has. Without one, and without the right to look, all are. So are they with no replica at
 // all, which is a stop and no wish for a smaller cluster.
 func wantedMembers(ctx context.Context, host kubernetes.Interface, namespace, name string) (func(string) bool, error) {
-	all := func(string) bool { return true }
-	own := podOfSet.FindStringSubmatch(name)
-	if own == nil {
-		return all, nil
+	set, err := setOf(ctx, host, namespace, name)
+	if err != nil {
+		return nil, err
 	}
-	set, err := host.AppsV1().StatefulSets(namespace).Get(ctx, own[1], metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
-		return all, nil
-	case err != nil:
-		return nil, fmt.Errorf("reading how many replicas there are to be: %w", err)
+	if set == nil {
+		return func(string) bool { return true }, nil
 	}
 	replicas, first := int(ptr.Deref(set.Spec.Replicas, 1)), 0
 	if set.Spec.Ordinals != nil {
 		first = int(set.Spec.Ordinals.Start)
 	}
-	if replicas == 0 || set.DeletionTimestamp != nil {
-		return all, nil
-	}
 	return func(name string) bool {
 		pod := podOfSet.FindStringSubmatch(name)
-		if pod == nil || pod[1] != own[1] {
+		if pod == nil || pod[1] != set.Name {
 			return true
 		}
 		ordinal, err := strconv.Atoi(pod[2])
 		return err != nil || ordinal >= first && ordinal < first+replicas
 	}, nil
+}
+
+// aloneInSet tells whether the StatefulSet of a replica is to have one only.
+func aloneInSet(ctx context.Context, host kubernetes.Interface, namespace, name string) (bool, error) {
+	set, err := setOf(ctx, host, namespace, name)
+	return set != nil && ptr.Deref(set.Spec.Replicas, 1) == 1, err
+}
+
+// setOf is the StatefulSet of a replica, nil if there is none that says how many there are to be.
+func setOf(ctx context.Context, host kubernetes.Interface, namespace, name string) (*appsv1.StatefulSet, error) {
+	own := podOfSet.FindStringSubmatch(name)
+	if own == nil {
+		return nil, nil
+	}
+	set, err := host.AppsV1().StatefulSets(namespace).Get(ctx, own[1], metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading how many replicas there are to be: %w", err)
+	case ptr.Deref(set.Spec.Replicas, 1) == 0 || set.DeletionTimestamp != nil:
+		return nil, nil
+	}
+	return set, nil
 }
 
 // etcdQuorum tells which members are missing.

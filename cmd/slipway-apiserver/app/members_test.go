@@ -36,23 +36,27 @@ func TestMembersAreThoseOfTheStatefulSet(t *testing.T) {
 		set    *appsv1.StatefulSet
 		own    string
 		wanted string // of 0, 1, 2, 3, and another set's 2
+		alone  bool
 	}{
-		"three":           {set(ptr.To[int32](3), 0, nil), "slipway-0", "yyyny"},
-		"one":             {set(ptr.To[int32](1), 0, nil), "slipway-2", "ynnny"},
-		"no number":       {set(nil, 0, nil), "slipway-0", "ynnny"},
-		"begins with one": {set(ptr.To[int32](2), 1, nil), "slipway-1", "nyyny"},
-		"is stopped":      {set(ptr.To[int32](0), 0, nil), "slipway-0", "yyyyy"},
+		"three":           {set(ptr.To[int32](3), 0, nil), "slipway-0", "yyyny", false},
+		"one":             {set(ptr.To[int32](1), 0, nil), "slipway-2", "ynnny", true},
+		"no number":       {set(nil, 0, nil), "slipway-0", "ynnny", true},
+		"begins with one": {set(ptr.To[int32](2), 1, nil), "slipway-1", "nyyny", false},
+		"is stopped":      {set(ptr.To[int32](0), 0, nil), "slipway-0", "yyyyy", false},
 		"is being deleted": {set(ptr.To[int32](1), 0, func(s *appsv1.StatefulSet) {
 			s.DeletionTimestamp = ptr.To(metav1.Now())
 			s.Finalizers = []string{"f/f"}
-		}), "slipway-0", "yyyyy"},
-		"another set":     {set(ptr.To[int32](1), 0, nil), "other-0", "yyyyy"},
-		"no pod of a set": {set(ptr.To[int32](1), 0, nil), "slipway", "yyyyy"},
+		}), "slipway-0", "yyyyy", false},
+		"another set":     {set(ptr.To[int32](1), 0, nil), "other-0", "yyyyy", false},
+		"no pod of a set": {set(ptr.To[int32](1), 0, nil), "slipway", "yyyyy", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wanted, err := wantedMembers(t.Context(), fake.NewClientset(tc.set), defaultNamespace, tc.own)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if alone, err := aloneInSet(t.Context(), fake.NewClientset(tc.set), defaultNamespace, tc.own); err != nil || alone != tc.alone {
+				t.Errorf("alone %t, %v, want %t", alone, err, tc.alone)
 			}
 			got := ""
 			for _, member := range []string{"slipway-0", "slipway-1", "slipway-2", "slipway-3", "third-2"} {
