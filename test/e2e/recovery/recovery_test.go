@@ -28,7 +28,7 @@ const (
 )
 
 func TestAStoreThatIsLostIsMadeAgainFromVSphere(t *testing.T) {
-	s := start(t)
+	s := start(t, member(t)...) // as artifacts/deploy has it
 	if err := s.Apply(t.Context(), catalogue.Manifests(teamA)); err != nil {
 		t.Fatal(err)
 	}
@@ -123,12 +123,11 @@ func (s *scene) recover() {
 	})
 }
 
-// lose kills the server, removes its data and serves an empty store.
+// lose kills the server, removes its data and serves an empty store, as docs/operations.md says.
 func (s *scene) lose() {
 	s.Helper()
-	if err := s.KillSlipway(); err != nil {
-		s.Fatal(err)
-	}
+	commands := s.documented("### Lose everything")
+	s.follow(commands[:len(commands)-1])
 	if err := os.RemoveAll(s.SlipwayDataDir()); err != nil {
 		s.Fatal(err)
 	}

@@ -221,6 +221,17 @@ func (s *set) start(which ...int) {
 			}
 			continue
 		}
+		s.begin(i)
+	}
+	for _, i := range which {
+		s.ready(i)
+	}
+}
+
+// begin starts replicas that are not the first one.
+func (s *set) begin(which ...int) {
+	s.Helper()
+	for _, i := range which {
 		p := s.pods[i]
 		started, err := process.Start(p.spec)
 		if err != nil {
@@ -229,9 +240,6 @@ func (s *set) start(which ...int) {
 		p.mu.Lock()
 		p.process = started
 		p.mu.Unlock()
-	}
-	for _, i := range which {
-		s.ready(i)
 	}
 }
 
