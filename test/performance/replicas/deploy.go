@@ -42,7 +42,7 @@ type deployment struct {
 }
 
 // deploy starts so many replicas. What it returns has to be stopped, also with an error.
-func deploy(ctx context.Context, s settings, dir string, replicas int) (*deployment, error) {
+func deploy(ctx context.Context, s settings, dir string, replicas int, grows bool) (*deployment, error) {
 	if err := proc.HoldControllers(localcluster.SlipwayDataDir(dir)); err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func deploy(ctx context.Context, s settings, dir string, replicas int) (*deploym
 		return nil, err
 	}
 	peer := func(i int) []string {
-		if replicas == 1 {
+		if replicas == 1 && !grows {
 			return nil // as a lone replica runs that is not to grow
 		}
 		return []string{"--etcd-name=" + names[2*i], "--etcd-peer-address=" + chosen.Address(names[2*i+1])}
@@ -67,6 +67,12 @@ func deploy(ctx context.Context, s settings, dir string, replicas int) (*deploym
 	d.cluster, err = localcluster.Start(ctx, localcluster.Options{DataDir: dir, BinDir: s.binDir, UnsafeNoFsync: s.noFsync, SlipwayArgs: peer(0)})
 	if err != nil {
 		return nil, err
+	}
+	if grows {
+		d.name = "one that may grow"
+		if err := d.mayGrow(ctx); err != nil {
+			return d, err
+		}
 	}
 	given, err := arguments(d.cluster.PID(program))
 	if err != nil {

@@ -5,7 +5,8 @@
 // long create, update, get and list take, the processor time of all replicas together for a
 // request, their memory, and what they spend when nobody asks. Both run at the same time, each
 // with a host cluster of its own, and rounds are interleaved. Requests go straight to the
-// replicas, by turns, as over a Service. The controllers wait meanwhile.
+// replicas, by turns, as over a Service. The controllers wait meanwhile. With -grows one that may
+// grow, as it is shipped, takes the place of the three.
 package main
 
 import (
@@ -24,7 +25,7 @@ type settings struct {
 	binDir, data             string
 	objects, rounds, reading int
 	idle                     time.Duration
-	noFsync                  bool
+	noFsync, grows           bool
 }
 
 func main() {
@@ -36,6 +37,7 @@ func main() {
 	flag.IntVar(&s.reading, "reading", 2000, "objects that are listed")
 	flag.DurationVar(&s.idle, "idle", time.Minute, "how long nobody asks, at the end")
 	flag.BoolVar(&s.noFsync, "no-fsync", false, "acknowledge before data is on disk, to leave the disk out")
+	flag.BoolVar(&s.grows, "grows", false, "instead of three replicas measure one that may grow to three")
 	flag.Parse()
 	if s.objects < 1 || s.rounds < 1 || s.reading < 0 {
 		fmt.Fprintf(os.Stderr, "replicas: -objects %d and -rounds %d must be at least 1, -reading %d at least 0\n", s.objects, s.rounds, s.reading)
@@ -61,9 +63,13 @@ func run(ctx context.Context, s settings) (err error) {
 			err = errors.Join(err, d.stop())
 		}
 	}()
-	for _, n := range []int{1, 3} {
+	for i, n := range []int{1, 3} {
+		grows := i > 0 && s.grows
+		if grows {
+			n = 1
+		}
 		progress("starting %d", n)
-		d, err := deploy(ctx, s, filepath.Join(dir, fmt.Sprint(n)), n)
+		d, err := deploy(ctx, s, filepath.Join(dir, fmt.Sprint(i)), n, grows)
 		if d != nil {
 			all = append(all, d)
 		}
