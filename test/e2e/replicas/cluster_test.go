@@ -35,6 +35,36 @@ func (s *set) members(n int) {
 	})
 }
 
+// cluster is the ID in the record.
+func (s *set) cluster() string {
+	s.Helper()
+	m, err := s.host().CoreV1().ConfigMaps("slipway-system").Get(s.Context(), "slipway-etcd", metav1.GetOptions{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return m.Data["cluster"]
+}
+
+// losesVolumes wants replicas that have lost theirs, one after the other, to join the cluster, also
+// the one that has founded it.
+func (s *set) losesVolumes(l *load, which ...int) {
+	s.Helper()
+	cluster := s.cluster()
+	for _, i := range which {
+		l.during("the volume of "+s.pods[i].name+" is lost", func() {
+			s.kill(i)
+			if err := os.RemoveAll(s.pods[i].dir); err != nil {
+				s.Fatal(err)
+			}
+			s.start(i)
+			s.members(3)
+		})
+	}
+	if now := s.cluster(); now != cluster {
+		s.Errorf("the cluster is %s, before %s", now, cluster)
+	}
+}
+
 // hasNoQuorum waits until a replica says so, and whom it misses.
 func (s *set) hasNoQuorum(i int, missing []int) {
 	s.Helper()
@@ -129,14 +159,7 @@ func TestAClusterOfTheEmbeddedEtcdServesOnAndLosesNothing(t *testing.T) {
 		heal()
 		s.revived(i)
 	})
-	l.during("a volume is lost", func() {
-		s.kill(2)
-		if err := os.RemoveAll(s.pods[2].dir); err != nil {
-			t.Fatal(err)
-		}
-		s.start(2)
-		s.members(3)
-	})
+	s.losesVolumes(l, 2, 0)
 	l.during("three replicas shrink to one", func() {
 		s.scaled(1)
 		var stopping sync.WaitGroup
