@@ -178,7 +178,7 @@ func (m *Member) leave(ctx context.Context) error {
 	}
 	for {
 		v := &view{self: m.ID(), members: m.Members(), wanted: wanted}
-		if _, others := v.successor(); !others {
+		if _, others := v.successor(); !others || m.removed(ctx) {
 			return nil // the last one leaves no cluster behind
 		}
 		v.silent = m.Silent(ctx)
@@ -200,4 +200,17 @@ func (m *Member) leave(ctx context.Context) error {
 		case <-time.After(lookInterval / 2):
 		}
 	}
+}
+
+// removed tells whether the record does not have this member any more. The others need not have
+// told it before they left it alone.
+func (m *Member) removed(ctx context.Context) bool {
+	bounded, cancel := context.WithTimeout(ctx, hostTimeout)
+	defer cancel()
+	r, err := m.records.read(bounded)
+	if err != nil || r == nil || r.cluster != m.Cluster() {
+		return false
+	}
+	_, listed := r.member(m.ID())
+	return !listed
 }
