@@ -32,7 +32,7 @@ const (
 func newSnapshotCommand(f *Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "snapshot",
-		Short: "Take, list, remove and revert to snapshots of virtual machines",
+		Short: "Create, list, delete and revert to snapshots of virtual machines",
 		Args:  cobra.NoArgs,
 		RunE:  helpFor,
 	}
@@ -170,7 +170,8 @@ func newSnapshotRevertCommand(f *Factory) *cobra.Command {
 		Short: "Revert a virtual machine and its object to what they were at a snapshot",
 		Long: "Revert a virtual machine and its object to what they were at a snapshot.\n\n" +
 			"What the guest has written since is lost. Labels, annotations and spec of the object become what they were, with the size\n" +
-			"of then, and the virtual machine runs only if the snapshot has its memory.",
+			"of then, and the virtual machine runs only if the snapshot has its memory. What was asked for stays asked for when --wait\n" +
+			"ends before; kubectl patch takes it back, with spec.currentSnapshotName: null.",
 		Example: fmt.Sprintf("  %[1]s snapshot revert web before-upgrade --wait", f.program),
 		Args:    cobra.ExactArgs(2), ValidArgsFunction: f.completeOneVM,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -200,7 +201,13 @@ func newSnapshotRevertCommand(f *Factory) *cobra.Command {
 				if c == nil {
 					return false, "waiting for the server", nil
 				}
-				return got.Spec.CurrentSnapshotName == "" && c.Status == metav1.ConditionTrue, cmp.Or(c.Message, c.Reason), nil
+				if got.Spec.CurrentSnapshotName == "" && c.Status == metav1.ConditionTrue {
+					return true, "", nil
+				}
+				if c.Status == metav1.ConditionTrue { // of the revert before
+					return false, "waiting for the server", nil
+				}
+				return false, cmp.Or(c.Message, c.Reason), nil
 			})
 			if err == nil {
 				fmt.Fprintf(f.streams.Out, "virtualmachine %s/%s reverted to %s\n", namespace, args[0], args[1])

@@ -53,7 +53,7 @@ func TestDeletionRemovesVSphereVMInstanceAndFinalizer(t *testing.T) {
 	if h.api.vm("vm") != nil || h.api.vmi("vm") != nil {
 		t.Error("virtual machine or instance is left")
 	}
-	if got := h.events.take(); len(got) != 1 || !strings.HasPrefix(got[0], "Normal Deleted: ") {
+	if got := h.events.take(); len(got) != 1 || !strings.HasPrefix(got[0], "Normal Deleted: The vSphere virtual machine is deleted: ") {
 		t.Errorf("events %q, want one Deleted", got)
 	}
 	if prober.removed != 1 {

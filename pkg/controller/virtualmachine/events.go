@@ -42,7 +42,10 @@ func transitions(old, now *vmv1alpha1.VirtualMachine) []event {
 		if _, kept := now.Annotations[vmv1alpha1.AnnotationSkipDelete]; kept {
 			return []event{{corev1.EventTypeNormal, "Deleted", actionDelete, "The object is deleted, the vSphere virtual machine is left in place as annotated"}}
 		}
-		return []event{{corev1.EventTypeNormal, "Deleted", actionDelete, "The vSphere virtual machine is deleted"}}
+		if old.Status.UniqueID == "" {
+			return []event{{corev1.EventTypeNormal, "Deleted", actionDelete, "The object is deleted; vSphere had no virtual machine for it"}}
+		}
+		return []event{{corev1.EventTypeNormal, "Deleted", actionDelete, "The vSphere virtual machine is deleted: " + old.Status.UniqueID}}
 	}
 	if now.DeletionTimestamp != nil && !hasFinalizer(now) {
 		return withoutFinalizer(old, now)
@@ -71,6 +74,9 @@ func transitions(old, now *vmv1alpha1.VirtualMachine) []event {
 	}
 	if t := now.Status.LastRestartTime; t != nil && !t.Equal(old.Status.LastRestartTime) {
 		normal("Restarted", "The virtual machine is restarted as requested")
+	}
+	if was := old.Spec.CurrentSnapshotName; was != "" && now.Spec.CurrentSnapshotName == "" && isTrue(now, vmv1alpha1.ConditionSnapshotSynced) {
+		normal("Reverted", "The virtual machine and its object are what they were at snapshot "+was)
 	}
 	events = append(events, probeEvents(old, now)...)
 	events = append(events, question(old, now)...)
@@ -129,6 +135,7 @@ var failureReasons = []string{
 	vmv1alpha1.ReasonConflict,
 	vmv1alpha1.ReasonInUse,
 	vmv1alpha1.ReasonRequirementsNotMet,
+	vmv1alpha1.ReasonNoZone,
 }
 
 // withoutFinalizer returns the event of a deletion that is not ours, in the pass that

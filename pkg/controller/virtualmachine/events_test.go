@@ -42,6 +42,13 @@ func TestEventsAreTransitions(t *testing.T) {
 			setFalse(vm, time.Unix(0, 0), vmv1alpha1.ConditionQuestionsAnswered, vmv1alpha1.ReasonQuestionPending, text)
 		}
 	}
+	asksRevert := func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Spec.CurrentSnapshotName = "before"
+		setFalse(vm, time.Unix(0, 0), vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting, "")
+	}
+	isReverted := func(vm *vmv1alpha1.VirtualMachine) {
+		setTrue(vm, time.Unix(0, 0), vmv1alpha1.ConditionSnapshotSynced)
+	}
 	type change = func(*vmv1alpha1.VirtualMachine)
 	tests := map[string]struct {
 		before, after []change
@@ -54,6 +61,10 @@ func TestEventsAreTransitions(t *testing.T) {
 		"suspended":                 {nil, []change{status(suspended)}, []string{"Suspended"}},
 		"resumed":                   {[]change{status(suspended)}, []change{status(on)}, []string{"Resumed"}},
 		"restarted":                 {nil, []change{restarted}, []string{"Restarted"}},
+		"reverted":                  {[]change{asksRevert}, []change{isReverted}, []string{"Reverted"}},
+		"reverted before":           {[]change{isReverted}, []change{isReverted}, nil},
+		"a revert taken back":       {[]change{asksRevert}, nil, nil},
+		"no zone":                   {nil, []change{failing(vmv1alpha1.ConditionPlacementReady, vmv1alpha1.ReasonNoZone)}, []string{"PlacementNotReady"}},
 		"restarted before":          {[]change{restarted}, []change{restarted}, nil},
 		"failed":                    {nil, []change{failing(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonError)}, []string{"ConfigurationFailed"}},
 		"power failed":              {nil, []change{failing(vmv1alpha1.ConditionPowerStateSynced, vmv1alpha1.ReasonError)}, []string{"PowerStateFailed"}},

@@ -46,6 +46,8 @@ func (r *reconciler) revertTarget(p *pass) (to *provider.RevertTarget, refused f
 		return refuse(vmv1alpha1.ReasonNotFound, "does not exist in namespace %q", p.vm.Namespace)
 	case err != nil:
 		return nil, nil, fmt.Errorf("reading snapshot %s/%s: %w", p.vm.Namespace, name, err)
+	case s.Spec.VMName == p.vm.Name && len(s.OwnerReferences) == 0:
+		return refuse(vmv1alpha1.ReasonNotReady, "is not looked at yet")
 	case s.Spec.VMName != p.vm.Name || !ofMachine(s, p.vm):
 		return refuse(vmv1alpha1.ReasonInvalid, "is not one of this virtual machine")
 	case !conditions.IsTrue(s.Status.Conditions, vmv1alpha1.ConditionReady):

@@ -113,6 +113,7 @@ func TestOnlyASnapshotOfTheVirtualMachineThatIsReadyIsRevertedTo(t *testing.T) {
 		"of another name":                     {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.Name = "other" }), "", "False/NotFound"},
 		"of another virtual machine":          {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.Spec.VMName = "db" }), "", "False/Invalid"},
 		"of an earlier one of the name":       {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.OwnerReferences[0].UID = "old" }), "", "False/Invalid"},
+		"that nobody has looked at yet":       {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.OwnerReferences = nil }), "", "False/NotReady"},
 		"not taken yet, or gone from vSphere": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.Status.Conditions = nil }), "", "False/NotReady"},
 	} {
 		t.Run(name, func(t *testing.T) {

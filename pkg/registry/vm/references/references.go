@@ -33,8 +33,8 @@ type Readers struct {
 	// Instancetypes are the stores of instance types and preferences, and of their
 	// revisions.
 	Instancetypes *instancetyperest.Stores
-	// Instances, Classes, Images and ClusterImages are the stores of these kinds.
-	Instances, Classes, Images, ClusterImages *standard.REST
+	// Instances, Classes, Images, ClusterImages and Snapshots are the stores of these kinds.
+	Instances, Classes, Images, ClusterImages, Snapshots *standard.REST
 	// Machines is the store of virtual machines themselves.
 	Machines *standard.REST
 	// Host has claims.
@@ -60,6 +60,11 @@ var _ instancetype.Reader = (*Readers)(nil)
 // apierrors.IsNotFound recognises the error when it does not run.
 func (r *Readers) Instance(ctx context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineInstance, error) {
 	return read[*vmv1alpha1.VirtualMachineInstance](ctx, r.cached, r.Instances, namespace, name)
+}
+
+// Snapshot returns one; apierrors.IsNotFound recognises the error when it is not there.
+func (r *Readers) Snapshot(ctx context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineSnapshot, error) {
+	return read[*vmv1alpha1.VirtualMachineSnapshot](ctx, r.cached, r.Snapshots, namespace, name)
 }
 
 // VirtualMachines returns those of a namespace. They may be shared with the cache of the

@@ -62,6 +62,7 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 		Classes:       standard.Add(g, virtualmachineclass.Kind()),
 		Images:        standard.Add(g, virtualmachineimage.Namespaced()),
 		ClusterImages: standard.Add(g, virtualmachineimage.Cluster()),
+		Snapshots:     standard.Add(g, virtualmachinesnapshot.Kind()),
 	}
 	standard.Add(g, vcenter.Kind())
 	standard.Add(g, zone.Kind())
@@ -69,7 +70,6 @@ func NewAPIGroupInfo(opts generic.RESTOptionsGetter, d Dependencies) (*genericap
 	standard.Add(g, virtualmachineimagecache.Kind())
 	standard.Add(g, virtualmachinepublishrequest.Kind())
 	standard.Add(g, virtualmachinegroup.Kind())
-	standard.Add(g, virtualmachinesnapshot.Kind())
 	standard.Add(g, virtualmachinetemplate.Kind())
 	standard.Add(g, slipwaycluster.Kind())
 	if err := g.Err(); err != nil {

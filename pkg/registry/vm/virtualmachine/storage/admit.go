@@ -65,6 +65,11 @@ func (r *REST) admit(ctx context.Context, obj, old runtime.Object) error {
 		misfits, err = r.admitImage(ctx, updated, stored)
 		problems = append(problems, misfits...)
 	}
+	if err == nil {
+		var unknown field.ErrorList
+		unknown, err = r.admitRevert(ctx, updated, stored)
+		problems = append(problems, unknown...)
+	}
 	if err != nil {
 		return statusError(updated.Name, fmt.Errorf("checking VirtualMachine %s/%s against what it refers to: %w", updated.Namespace, updated.Name, err))
 	}

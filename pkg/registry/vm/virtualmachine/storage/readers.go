@@ -17,4 +17,6 @@ type Readers interface {
 	// Instance returns what a VM runs with; apierrors.IsNotFound recognises the error
 	// when it does not run.
 	Instance(ctx context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineInstance, error)
+	// Snapshot returns one; apierrors.IsNotFound recognises the error when it is not there.
+	Snapshot(ctx context.Context, namespace, name string) (*vmv1alpha1.VirtualMachineSnapshot, error)
 }

@@ -51,7 +51,7 @@ type Dependencies struct {
 	// Readers read what virtual machines refer to.
 	Readers Readers
 	// Cached does so for admission, and may be behind.
-	Cached instancetype.Reader
+	Cached Readers
 	// Owners records in managed fields who set what through a subresource. Nil
 	// records nothing.
 	Owners FieldOwners
@@ -108,5 +108,5 @@ func New(optsGetter generic.RESTOptionsGetter, d Dependencies) (*Storage, error)
 // refers to.
 type REST struct {
 	*standard.REST
-	readers instancetype.Reader
+	readers Readers
 }
