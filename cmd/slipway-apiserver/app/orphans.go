@@ -90,6 +90,9 @@ func (o *orphanReport) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if len(report.Unknown) > 0 {
 			why = report.Unknown[0].VCenter + ": " + report.Unknown[0].Why
 		}
+		// Who comes again by the connection of before, as kube-apiserver does for all, would be
+		// answered by this replica again.
+		w.Header().Set("Connection", "close")
 		later(w, why)
 		return
 	}

@@ -4,6 +4,8 @@
 package app
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"testing"
 
@@ -42,6 +44,28 @@ func TestAReportOfOrphansSaysOfWhichVCentersItKnowsNothing(t *testing.T) {
 		got, known := reportOf(tc.all)
 		if diff := cmp.Diff(tc.want, got); diff != "" || known == tc.unknown {
 			t.Errorf("%s: known %t (-want +got):\n%s", name, known, diff)
+		}
+	}
+}
+
+// kube-apiserver has one connection for all requests, so that asking again on it asks the same
+// replica again.
+func TestAReplicaThatCannotTellOfOrphansEndsTheConnectionSoThatAnotherIsAskedNext(t *testing.T) {
+	for name, tc := range map[string]struct {
+		all  map[string]engine.FindOrphans
+		code int
+		ends bool
+	}{
+		"another replica has all": {map[string]engine.FindOrphans{"a": nil}, http.StatusServiceUnavailable, true},
+		"it knows":                {map[string]engine.FindOrphans{"a": func() ([]driver.Owned, bool) { return nil, true }}, http.StatusOK, false},
+	} {
+		var o orphanReport
+		find := func() map[string]engine.FindOrphans { return tc.all }
+		o.find.Store(&find)
+		w := httptest.NewRecorder()
+		o.ServeHTTP(w, httptest.NewRequest(http.MethodGet, orphans.Path, nil))
+		if ends := w.Header().Get("Connection") == "close"; w.Code != tc.code || ends != tc.ends {
+			t.Errorf("%s: %d, ends the connection: %t; want %d, %t", name, w.Code, ends, tc.code, tc.ends)
 		}
 	}
 }
