@@ -37,18 +37,30 @@ type keeper struct {
 }
 
 // shim passes on to kubectl all but what runs in a container: that is a process here, and its
-// volume a directory.
+// volume a directory. The container that is attached to is that of the pod as it was applied.
 const shim = `#!/bin/bash
-if [ "$1" != exec ]; then exec %[1]s/kubectl "$@"; fi
-while [ "$1" != -- ]; do shift; done
-program=$2; shift 2
-exec %[1]s/$program "${@/#--data-dir=\/data/--data-dir=%[2]s}"
+set -e
+case "$1" in
+exec)
+	while [ "$1" != -- ]; do shift; done
+	shift
+	command=("$@") ;;
+attach)
+	pod=(%[1]s/kubectl get pod -n slipway-system "${!#}" -o)
+	[ "$("${pod[@]}" jsonpath='{.spec.volumes[0].persistentVolumeClaim.claimName} {.spec.containers[0].stdin}')" = "data-slipway-apiserver-0 true" ]
+	mapfile -t command < <("${pod[@]}" jsonpath='{range .spec.containers[0].command[*]}{@}{"\n"}{end}') ;;
+*) exec %[1]s/kubectl "$@" ;;
+esac
+exec %[1]s/"${command[@]/#--data-dir=\/data/--data-dir=%[2]s}"
 `
 
 func newKeeper(s *set) *keeper {
 	s.Helper()
 	k := &keeper{set: s, typing: s.TempDir(), shims: s.TempDir()}
 	if err := os.WriteFile(filepath.Join(k.shims, "kubectl"), fmt.Appendf(nil, shim, s.bin, s.pods[0].dir), 0o700); err != nil {
+		s.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(s.bin, "virtctl"), filepath.Join(k.shims, "virtctl")); err != nil {
 		s.Fatal(err)
 	}
 	return k
@@ -58,6 +70,16 @@ func newKeeper(s *set) *keeper {
 func (k *keeper) typed(commands ...string) (said string) {
 	k.Helper()
 	k.Logf("$ %s", strings.Join(commands, "\n$ "))
+	said, err := k.try(commands...)
+	if err != nil {
+		k.Fatal(err)
+	}
+	return said
+}
+
+// try is typed for what may fail.
+func (k *keeper) try(commands ...string) (said string, err error) {
+	k.Helper()
 	cmd := exec.CommandContext(k.Context(), "bash", "-o", "pipefail", "-ec", strings.Join(commands, "\n"))
 	project, err := filepath.Abs(root)
 	if err != nil {
@@ -72,9 +94,9 @@ func (k *keeper) typed(commands ...string) (said string) {
 	cmd.Stderr = &errOut
 	out, err := cmd.Output()
 	if err != nil {
-		k.Fatalf("%v\n%s%s", err, out, errOut.String())
+		err = fmt.Errorf("%w\n%s%s", err, out, errOut.String())
 	}
-	return string(out)
+	return string(out), err
 }
 
 // obey does what the StatefulSet and the objects that are missing ask for, and returns when
