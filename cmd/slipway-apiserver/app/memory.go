@@ -43,8 +43,8 @@ func collectGarbage(percent int) {
 }
 
 const (
-	// settled is how long after its caches are filled a server has done what a start takes: the
-	// passes over all objects, and what clients ask for that had to wait.
+	// settled is how long after it began to serve a server has done what a start takes: filling
+	// its caches, passes over all objects, and what clients ask for that had to wait.
 	settled = time.Minute
 	// smallHeap is what the heap of a settled server may grow to before it is collected, however
 	// little of it is in use: half of what artifacts/deploy asks for. A small server holds 50 MB,

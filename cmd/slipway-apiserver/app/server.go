@@ -105,12 +105,14 @@ type Server struct {
 	space []spaceTeller
 	// certificate is the serving one, nil when flags give it.
 	certificate *servingcert.Manager
+	// gcPercent is by how much the heap may grow before it is collected.
+	gcPercent int
 }
 
 // New starts the embedded etcd, if there is to be one, waits until the host cluster
 // answers, and makes the server. ctx bounds the making. The caller must call Run, also when ctx is done by then.
 func New(ctx context.Context, o *Options) (*Server, error) {
-	s := &Server{failed: make(chan error, 1), snapshots: o.Snapshots}
+	s := &Server{failed: make(chan error, 1), snapshots: o.Snapshots, gcPercent: o.GCPercent}
 	transport := &o.Recommended.Etcd.StorageConfig.Transport
 	if len(transport.ServerList) == 0 && o.Members.PeerAddress == "" {
 		etcd, err := embeddedetcd.Start(ctx, etcdOptions(o))
@@ -231,6 +233,7 @@ func (s *Server) Run(told context.Context) error {
 			s.fail(err)
 		}
 	})
+	beside.Go(func() { tendMemory(ctx, s.gcPercent) })
 	if s.certificate != nil {
 		beside.Go(func() { s.certificate.Run(ctx) })
 	}

@@ -260,7 +260,6 @@ func runControllers(ctx context.Context, d *controllerDeps) error {
 	running.Go(func() error {
 		if cache.WaitForCacheSync(ctx.Done(), informersSynced(informers)) {
 			close(cached)
-			tendMemory(ctx, d.options.GCPercent)
 		}
 		return nil
 	})
