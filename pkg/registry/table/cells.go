@@ -4,6 +4,10 @@
 package table
 
 import (
+	"fmt"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
@@ -23,4 +27,21 @@ func Status(all []metav1.Condition, conditionType string) any {
 		return string(c.Status)
 	}
 	return nil
+}
+
+// Bytes is the cell of an optional number of bytes, rounded to at most three digits: 1.5Gi, 16Gi.
+func Bytes(q *resource.Quantity) any {
+	if q == nil {
+		return nil
+	}
+	value, units := float64(q.Value()), []string{"B", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}
+	for value >= 999.5 && len(units) > 1 {
+		value, units = value/1024, units[1:]
+	}
+	digits := 1
+	if value >= 9.95 {
+		digits = 0
+	}
+	number, _ := strconv.ParseFloat(strconv.FormatFloat(value, 'f', digits, 64), 64)
+	return fmt.Sprint(number) + units[0] // without .0
 }

@@ -27,7 +27,7 @@ func columns[T runtime.Object](image func(T) *vmv1alpha1.VirtualMachineImage) re
 		text("Disk", "Capacity of the disk that it boots from.", false, func(i *vmv1alpha1.VirtualMachineImage) string { return amount(i.Status.BootDisk()) }),
 		text("Firmware", "BIOS or EFI.", true, func(i *vmv1alpha1.VirtualMachineImage) string { return string(i.Status.Firmware) }),
 		text("Hardware", "Virtual hardware version.", true, func(i *vmv1alpha1.VirtualMachineImage) string { return i.Status.Hardware() }),
-		text("Size", "What the image takes on its datastore.", true, func(i *vmv1alpha1.VirtualMachineImage) string { return amount(i.Status.ContentSize) }),
+		column{Name: "Size", Type: "string", Wide: true, Description: "What the image takes on its datastore.", Value: func(o T) any { return table.Bytes(image(o).Status.ContentSize) }},
 		text("Version", "Version of the content.", true, func(i *vmv1alpha1.VirtualMachineImage) string { return i.Status.ContentVersion }),
 		text("vCenters", "VCenters that have it.", true, func(i *vmv1alpha1.VirtualMachineImage) string { return strings.Join(i.Status.VCenters, ",") }),
 	)

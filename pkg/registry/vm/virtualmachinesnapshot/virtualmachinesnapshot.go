@@ -62,7 +62,7 @@ func Kind() standard.Kind[snapshot] {
 				return conditions.Brief(s.Status.Conditions, vmv1alpha1.ConditionReady)
 			}},
 			column{Name: "Power", Type: "string", Description: "Power state after a revert.", Value: func(s snapshot) any { return string(s.Status.PowerState) }},
-			column{Name: "Occupied", Type: "string", Description: "What only it occupies on datastores.", Value: occupied},
+			column{Name: "Occupied", Type: "string", Description: "What only it occupies on datastores.", Value: func(s snapshot) any { return table.Bytes(s.Status.Occupied) }},
 			column{Name: "ID", Type: "string", Wide: true, Description: "Managed object ID.", Value: func(s snapshot) any { return s.Status.UniqueID }},
 			column{Name: "Parent", Type: "string", Wide: true, Description: "Managed object ID of the snapshot that it follows.", Value: func(s snapshot) any { return s.Status.Parent }},
 		),
@@ -80,13 +80,6 @@ func label(s snapshot) {
 		s.Labels = map[string]string{}
 	}
 	s.Labels[vmv1alpha1.LabelSnapshotVM] = s.Spec.VMName
-}
-
-func occupied(s snapshot) any {
-	if s.Status.Occupied == nil {
-		return ""
-	}
-	return s.Status.Occupied.String()
 }
 
 // getAttrs returns what selectors see of a snapshot.

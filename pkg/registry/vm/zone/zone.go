@@ -43,7 +43,7 @@ func Kind() standard.Kind[*vmv1alpha1.Zone] {
 			column{Name: "Ready", Type: "string", Description: "Whether virtual machines can be made in it: True, or the reason why not.", Value: ready},
 			column{Name: "VMs", Type: "integer", Description: "Number of objects whose virtual machines are in it.", Value: func(z *vmv1alpha1.Zone) any { return int64(z.Status.VirtualMachines) }},
 			column{Name: "Hosts", Type: "integer", Description: "Number of hosts that can run them now.", Value: func(z *vmv1alpha1.Zone) any { return int64(z.Status.Hosts) }},
-			free("CPU", "CPU that is free, in GHz.", gigahertz, func(r *vmv1alpha1.ZoneResources) *resource.Quantity { return r.CPU }),
+			free("CPU", "CPU that is free.", gigahertz, func(r *vmv1alpha1.ZoneResources) *resource.Quantity { return r.CPU }),
 			free("Memory", "Memory that is free.", size, func(r *vmv1alpha1.ZoneResources) *resource.Quantity { return r.Memory }),
 			free("Storage", "Space that is free.", size, func(r *vmv1alpha1.ZoneResources) *resource.Quantity { return r.Storage }),
 			column{Name: "Datacenter", Type: "string", Wide: true, Description: "Datacenter of what it is made of.", Value: func(z *vmv1alpha1.Zone) any { return z.Spec.Datacenter }},
@@ -66,7 +66,7 @@ func free(name, description string, text func(*resource.Quantity) string, of fun
 }
 
 func gigahertz(q *resource.Quantity) string {
-	return strconv.FormatFloat(q.AsApproximateFloat64()/1e9, 'f', 1, 64)
+	return strconv.FormatFloat(q.AsApproximateFloat64()/1e9, 'f', 1, 64) + "GHz"
 }
 
 // size is an amount of bytes in whole gibibytes.

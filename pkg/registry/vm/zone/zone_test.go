@@ -31,7 +31,7 @@ func TestTheColumnReadyIsTrueOrSaysWhyNot(t *testing.T) {
 }
 
 func TestWhatIsFreeIsShownInUnitsOfPeople(t *testing.T) {
-	if got := gigahertz(new(resource.MustParse("12340M"))); got != "12.3" {
+	if got := gigahertz(new(resource.MustParse("12340M"))); got != "12.3GHz" {
 		t.Errorf("12340 MHz are shown as %s", got)
 	}
 	if got := size(new(resource.MustParse("3071Mi"))); got != "2Gi" {
