@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 
 	vimtypes "github.com/vmware/govmomi/vim25/types"
 
@@ -95,18 +97,18 @@ func fits(w *driver.Want, has *placement.Amounts) error {
 			reserved = e.Memory.Reservation.Value()
 		}
 		if has.Memory > 0 && memory > has.Memory {
-			lacks("%s of memory are asked for, and its largest host has %s", bytes(memory), bytes(has.Memory))
+			lacks("%s of memory are asked for, and its largest host has %s", bytes(memory, has.Memory)...)
 		}
 		if reserved > has.Reservable {
-			lacks("%s of memory are to be reserved, and %s can be", bytes(reserved), bytes(has.Reservable))
+			lacks("%s of memory are to be reserved, and %s can be", bytes(reserved, has.Reservable)...)
 		}
 		// The swap file is made at power on, beside the boot disk.
 		switch swap, disk := memory-reserved, bootDisk(w); {
 		case swap+disk <= has.Space:
 		case disk > 0:
-			lacks("%s are needed for its swap file and its boot disk, and %s are free on one datastore", bytes(swap+disk), bytes(has.Space))
+			lacks("%s are needed for its swap file and its boot disk, and %s are free on one datastore", bytes(swap+disk, has.Space)...)
 		default:
-			lacks("%s are needed for its swap file, and %s are free on one datastore", bytes(swap), bytes(has.Space))
+			lacks("%s are needed for its swap file, and %s are free on one datastore", bytes(swap, has.Space)...)
 		}
 	}
 	return errors.Join(errs...)
@@ -131,12 +133,16 @@ func vcpus(e *vmv1alpha1.VirtualMachineInstanceSpec) int32 {
 	return n
 }
 
-// bytes is an amount for people.
-func bytes(n int64) string {
-	if n >= 10<<30 {
-		return fmt.Sprintf("%d GiB", n>>30)
+// bytes are what is needed and what there is, for people: both in GiB if one is large and they
+// differ there, else both in MiB.
+func bytes(needed, has int64) []any {
+	gibi := func(n int64) string {
+		return strconv.FormatFloat(math.Round(float64(n)/(1<<30)*10)/10, 'f', -1, 64) + " GiB"
 	}
-	return fmt.Sprintf("%d MiB", n>>20)
+	if max(needed, has) >= 10<<30 && gibi(needed) != gibi(has) {
+		return []any{gibi(needed), gibi(has)}
+	}
+	return []any{fmt.Sprintf("%d MiB", needed>>20), fmt.Sprintf("%d MiB", has>>20)}
 }
 
 // sketch is what DRS is told of a new virtual machine: what the documentation of
