@@ -17,6 +17,10 @@ const (
 	perProgram = 3_000_000
 	// soonest is before which nothing is foretold.
 	soonest = 10 * time.Second
+	// linkShare bounds what all links weigh, as a part of what is compiled: a build of few packages,
+	// whose dependencies are in the cache, also reads these, which counts for nothing, so that
+	// source seems to take longer than links do.
+	linkShare = 4
 )
 
 // estimate is how far a build is, by the size of the source that has to be compiled.
@@ -69,7 +73,7 @@ func (e *estimate) left(elapsed time.Duration) (time.Duration, bool) {
 	if elapsed < soonest || e.begun == 0 {
 		return 0, false
 	}
-	rest := e.total + e.links - e.begun
+	rest := e.total + min(e.links, e.total/linkShare) - e.begun
 	return time.Duration(float64(elapsed) * float64(rest) / float64(e.begun)), true
 }
 

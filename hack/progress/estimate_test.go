@@ -32,9 +32,9 @@ func TestTheTimeLeftFollowsFromTheSizeOfTheSource(t *testing.T) {
 	}{
 		{"", time.Minute, "building: 0 of 3 packages"},
 		{"example.org/large", time.Second, "building: 1 of 3 packages"},
-		{"", 5 * time.Minute, "building: 1 of 3 packages, about 3 minutes left"}, // 5,960,000 in 5 minutes; the program is 3,040,000
-		{"example.org/small", 90 * time.Second, "building: 2 of 3 packages, about 45 seconds left"},
-		{"example.org/cmd", 5 * time.Minute, "building: all of 3 packages, linking, about 2 minutes left"},
+		{"", 5 * time.Minute, "building: 1 of 3 packages, about 78 seconds left"}, // 5,960,000 in 5 minutes; left are 40,000 and, for the link, a quarter of all
+		{"example.org/small", 90 * time.Second, "building: 2 of 3 packages, about 23 seconds left"},
+		{"example.org/cmd", 10 * time.Minute, "building: all of 3 packages, linking, about 2 minutes left"},
 		{"", 2 * time.Minute, "building: all of 3 packages, linking"},
 	} {
 		if step.begins != "" && !e.begin(step.begins) {
@@ -43,6 +43,20 @@ func TestTheTimeLeftFollowsFromTheSizeOfTheSource(t *testing.T) {
 		if got := e.String(step.elapsed); got != step.want {
 			t.Errorf("after %s: %q, want %q", step.elapsed, got, step.want)
 		}
+	}
+}
+
+func TestLinksDoNotOutweighAFewPackages(t *testing.T) {
+	// Of a build whose dependencies are in the cache already, 2 of 3 packages are begun after 4 minutes.
+	e := newEstimate(`example.org/a|a|build ID mismatch|/a|a.go
+example.org/b|b|build ID mismatch|/b|b.go
+example.org/cmd/c|main|build ID mismatch|/c|c.go
+example.org/cmd/d|main|not installed but available in build cache|/d|d.go
+`, func(string) int64 { return 80_000 })
+	e.begin("example.org/a")
+	e.begin("example.org/b")
+	if left, ok := e.left(4 * time.Minute); !ok || left > 4*time.Minute {
+		t.Errorf("%s left", left)
 	}
 }
 
