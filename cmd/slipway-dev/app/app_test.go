@@ -74,6 +74,31 @@ func TestSilentEndIsAnError(t *testing.T) {
 	}
 }
 
+func TestWhatToTryNextFindsSomething(t *testing.T) {
+	const restart = "virtctl restart web-1"
+	for name, tc := range map[string]struct {
+		vcenters int
+		machines string
+		want     []string
+	}{
+		"first":            {1, "NAMESPACE   NAME    STATUS\ndefault     web-1   Running", []string{"kubectl get zones\n", restart}},
+		"deleted":          {1, "NAMESPACE   NAME    STATUS\nteam-a      web-1   Running", []string{"kubectl get zones\n"}},
+		"no VM":            {1, "No resources found", []string{"kubectl get zones\n"}},
+		"several vCenters": {2, "No resources found", []string{"kubectl get vcenters,zones\n"}},
+	} {
+		var out strings.Builder
+		(&runOptions{globals: &globals{}, vcenters: tc.vcenters}).printNext(&out, tc.machines)
+		for _, want := range tc.want {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s: without %q:\n%s", name, want, &out)
+			}
+		}
+		if strings.Contains(out.String(), restart) != (len(tc.want) > 1) {
+			t.Errorf("%s: whether a VM is restarted does not follow from whether it is there:\n%s", name, &out)
+		}
+	}
+}
+
 func TestMainReportsOneLine(t *testing.T) {
 	empty := t.TempDir()
 	data := filepath.Join(empty, "data")

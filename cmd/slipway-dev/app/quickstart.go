@@ -22,8 +22,8 @@ import (
 const quickstartTimeout = 2 * time.Minute
 
 // quickstart applies the example at the first run, waits for its VM, and shows all
-// VMs.
-func (o *runOptions) quickstart(ctx context.Context, cluster *localcluster.Cluster, out *report) error {
+// VMs, in the table that it returns.
+func (o *runOptions) quickstart(ctx context.Context, cluster *localcluster.Cluster, out *report) (string, error) {
 	kubectl := localcluster.Kubectl(o.binDir)
 	run := func(args ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, kubectl, append([]string{"--kubeconfig", cluster.AdminKubeconfig}, args...)...)
@@ -34,23 +34,33 @@ func (o *runOptions) quickstart(ctx context.Context, cluster *localcluster.Clust
 	if _, err := os.Stat(marker); errors.Is(err, os.ErrNotExist) && !o.noQuickstart {
 		begin := time.Now()
 		if err := cluster.Apply(ctx, artifacts.Quickstart); err != nil {
-			return fmt.Errorf("applying the quick start: %w", err)
+			return "", fmt.Errorf("applying the quick start: %w", err)
 		}
 		text, err := run("wait", "--namespace=default", "--for=condition=Ready", "virtualmachine/web-1", "--timeout="+quickstartTimeout.String())
 		if err != nil {
 			state, _ := run("get", "virtualmachine/web-1", "--namespace=default", "-o",
 				`jsonpath={range .status.conditions[*]}{"\n  "}{.type}={.status} {.reason}: {.message}{end}`)
-			return fmt.Errorf("the VM of the quick start did not become ready: %s; its conditions:%s", text, state)
+			return "", fmt.Errorf("the VM of the quick start did not become ready: %s; its conditions:%s", text, state)
 		}
 		if err := os.WriteFile(marker, nil, 0o600); err != nil {
-			return fmt.Errorf("noting that the quick start was applied: %w", err)
+			return "", fmt.Errorf("noting that the quick start was applied: %w", err)
 		}
 		out.step("quick start: VM powered on, with an IP address", time.Since(begin))
 	}
 	table, err := run("get", "virtualmachines", "--all-namespaces")
 	if err != nil {
-		return fmt.Errorf("listing the VMs: %w: %s", err, table)
+		return "", fmt.Errorf("listing the VMs: %w: %s", err, table)
 	}
 	out.printf("\n%s\n", table)
-	return nil
+	return table, nil
+}
+
+// hasQuickstart tells whether a table of VMs has the one of the quick start, which may have been deleted since.
+func hasQuickstart(table string) bool {
+	for line := range strings.Lines(table) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == "default" && f[1] == "web-1" {
+			return true
+		}
+	}
+	return false
 }

@@ -75,14 +75,15 @@ func (o *runOptions) run(ctx context.Context, out *report) error {
 
 // serve shows the quick start and waits for the end.
 func (o *runOptions) serve(ctx context.Context, cluster *localcluster.Cluster, out *report, begin time.Time) error {
-	if err := o.quickstart(ctx, cluster, out); err != nil {
+	machines, err := o.quickstart(ctx, cluster, out)
+	if err != nil {
 		if ctx.Err() != nil {
 			return errInterrupted
 		}
 		return err
 	}
 	out.printf("ready after %.1f s\n", time.Since(begin).Seconds())
-	o.printNext(out)
+	o.printNext(out, machines)
 	if err := out.ready(); err != nil {
 		return err
 	}
@@ -101,15 +102,22 @@ func stop(cluster *localcluster.Cluster, out *report) error {
 	return err
 }
 
-// printNext names the commands to try.
-func (o *runOptions) printNext(w io.Writer) {
+// printNext names the commands to try, of which each finds something in this environment.
+func (o *runOptions) printNext(w io.Writer, machines string) {
+	places := "zones" // the only vCenter is described by flags
+	if o.vcenters > 1 {
+		places = "vcenters,zones"
+	}
+	restart := ""
+	if hasQuickstart(machines) {
+		restart = "  virtctl restart web-1\n"
+	}
 	_, _ = fmt.Fprintf(w, `try next, in another shell:
   export KUBECONFIG=%s PATH=%s:$PATH
   kubectl get vm,vmi -A -o wide
-  kubectl get vcenters,zones
+  kubectl get %s
   kubectl explain vm.spec.instancetype
-  virtctl restart web-1
-`, localcluster.ShellWord(localcluster.AdminKubeconfig(o.dataDir)), localcluster.ShellWord(o.binDir))
+%s`, localcluster.ShellWord(localcluster.AdminKubeconfig(o.dataDir)), localcluster.ShellWord(o.binDir), places, restart)
 	if o.notifyFD == 0 {
 		_, _ = fmt.Fprintln(w, "Ctrl-C stops everything; the next run goes on from here.")
 	}

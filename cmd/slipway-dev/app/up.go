@@ -77,7 +77,7 @@ func (o *runOptions) running(ctx context.Context, out io.Writer) error {
 		return fmt.Errorf("an environment runs already in %s (process %d), and is not ready: %s", o.dataDir, s.PID, strings.Join(missing, ", "))
 	}
 	_, err = fmt.Fprintf(out, "an environment runs already in %s (process %d)\n\n", o.dataDir, s.PID)
-	o.printNext(out)
+	o.printNext(out, "") // which VMs there are is not asked
 	return err
 }
 
