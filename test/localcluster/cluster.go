@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"sync"
 
@@ -39,9 +40,11 @@ type Cluster struct {
 	progress *progress
 	failed   chan error
 
-	mu    sync.Mutex
-	etcd  *embeddedetcd.Server
-	parts map[string]*process.Process
+	mu   sync.Mutex
+	etcd *embeddedetcd.Server
+	// etcdLogFile is what etcd logs to, open as long as it runs.
+	etcdLogFile *os.File
+	parts       map[string]*process.Process
 	// stopped is true from the moment that Stop was called.
 	stopped bool
 }
@@ -219,7 +222,7 @@ func (c *Cluster) Stop() error {
 		return nil
 	}
 	c.stopped = true
-	parts, etcd := maps.Clone(c.parts), c.etcd
+	parts, etcd, log := maps.Clone(c.parts), c.etcd, c.etcdLogFile
 	c.mu.Unlock()
 
 	var errs []error
@@ -230,6 +233,7 @@ func (c *Cluster) Stop() error {
 	}
 	if etcd != nil {
 		etcd.Close()
+		errs = append(errs, log.Close())
 	}
 	c.release()
 	return errors.Join(errs...)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -17,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
 
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 	"github.com/slipway-dev/slipway/test/localcluster/ports"
@@ -116,13 +119,18 @@ func (c *Cluster) startHost(ctx context.Context) error {
 		if c.options.HostEtcd != "" {
 			return nil
 		}
-		server, err := embeddedetcd.Start(ctx, embeddedetcd.Options{Dir: c.dir.hostEtcd(), UnsafeNoFsync: c.options.UnsafeNoFsync})
+		log, err := c.etcdLog()
 		if err != nil {
-			return fmt.Errorf("starting the etcd of kube-apiserver: %w", err)
+			return err
+		}
+		logged := klog.NewContext(ctx, textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(log))))
+		server, err := embeddedetcd.Start(logged, embeddedetcd.Options{Dir: c.dir.hostEtcd(), UnsafeNoFsync: c.options.UnsafeNoFsync})
+		if err != nil {
+			return errors.Join(fmt.Errorf("starting the etcd of kube-apiserver: %w", err), log.Close())
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.etcd = server
+		c.etcd, c.etcdLogFile = server, log
 		return nil
 	})
 	if err != nil {
@@ -142,6 +150,20 @@ func (c *Cluster) startHost(ctx context.Context) error {
 		}
 		return apply(ctx, c.admin, objects)
 	})
+}
+
+// etcdLog opens the log of the etcd that runs in this process, beside those of the programs: the
+// terminal is the user's.
+func (c *Cluster) etcdLog() (*os.File, error) {
+	file := c.dir.log("host-etcd")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return nil, fmt.Errorf("making the log directory of etcd: %w", err)
+	}
+	log, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("opening the log of etcd: %w", err)
+	}
+	return log, nil
 }
 
 func (c *Cluster) startKubeAPIServer(ctx context.Context) error {
