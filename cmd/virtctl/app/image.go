@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -47,9 +48,12 @@ func newImageListCommand(f *Factory) *cobra.Command {
 			if all {
 				namespace = metav1.NamespaceAll
 			}
-			images, err := listImages(cmd.Context(), client, namespace)
-			if err != nil {
-				return err
+			images, missing := readImages(cmd.Context(), client, namespace)
+			if len(missing) == imageKinds || !allForbidden(missing) {
+				return missing[0]
+			}
+			for _, err := range missing {
+				fmt.Fprintf(f.streams.ErrOut, "warning: %s\n", err)
 			}
 			return printImages(f.streams.Out, images, all)
 		},
@@ -60,25 +64,49 @@ func newImageListCommand(f *Factory) *cobra.Command {
 
 // listImages returns the images of a namespace and of the cluster; the latter have none.
 func listImages(ctx context.Context, client versioned.Interface, namespace string) ([]*vmv1alpha1.VirtualMachineImage, error) {
-	own, err := client.VmV1alpha1().VirtualMachineImages(namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("listing images: %s", reason(err))
+	images, missing := readImages(ctx, client, namespace)
+	if len(missing) > 0 {
+		return nil, missing[0]
 	}
-	cluster, err := client.VmV1alpha1().ClusterVirtualMachineImages().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("listing the images of the cluster: %s", reason(err))
+	return images, nil
+}
+
+// imageKinds is how many kinds of images there are: of a namespace and of the cluster.
+const imageKinds = 2
+
+// readImages are those of listImages that could be listed, and why others could not.
+func readImages(ctx context.Context, client versioned.Interface, namespace string) (images []*vmv1alpha1.VirtualMachineImage, missing []error) {
+	if own, err := client.VmV1alpha1().VirtualMachineImages(namespace).List(ctx, metav1.ListOptions{}); err != nil {
+		missing = append(missing, notListed("images", err))
+	} else {
+		for i := range own.Items {
+			images = append(images, &own.Items[i])
+		}
 	}
-	var images []*vmv1alpha1.VirtualMachineImage
-	for i := range own.Items {
-		images = append(images, &own.Items[i])
-	}
-	for i := range cluster.Items {
-		images = append(images, cluster.Items[i].AsImage())
+	if cluster, err := client.VmV1alpha1().ClusterVirtualMachineImages().List(ctx, metav1.ListOptions{}); err != nil {
+		missing = append(missing, notListed("the images of the cluster", err))
+	} else {
+		for i := range cluster.Items {
+			images = append(images, cluster.Items[i].AsImage())
+		}
 	}
 	slices.SortFunc(images, func(a, b *vmv1alpha1.VirtualMachineImage) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Namespace, b.Namespace))
 	})
-	return images, nil
+	return images, missing
+}
+
+// notListed keeps an error that is of a missing right, for allForbidden.
+func notListed(what string, err error) error {
+	if apierrors.IsForbidden(err) {
+		return fmt.Errorf("listing %s: %w", what, err)
+	}
+	return fmt.Errorf("listing %s: %s", what, reason(err))
+}
+
+// allForbidden tells whether nothing but rights is missing.
+func allForbidden(all []error) bool {
+	return !slices.ContainsFunc(all, func(err error) bool { return !apierrors.IsForbidden(err) })
 }
 
 func printImages(out io.Writer, images []*vmv1alpha1.VirtualMachineImage, namespaces bool) error {

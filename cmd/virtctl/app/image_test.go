@@ -95,6 +95,26 @@ func TestImagesAreListed(t *testing.T) {
 	}
 }
 
+func TestImagesThatMayNotBeListedAreWarnedOf(t *testing.T) {
+	const own, ofCluster = apiPrefix + "dev/virtualmachineimages", "/apis/vm.slipway.dev/v1alpha1/clustervirtualmachineimages"
+	for name, tc := range map[string]struct {
+		refused      []string
+		code         int
+		shown, error string
+	}{
+		"those of the namespace": {[]string{own}, 0, "ClusterVirtualMachineImage", "warning: listing images: not allowed\n"},
+		"those of the cluster":   {[]string{ofCluster}, 0, " VirtualMachineImage", "warning: listing the images of the cluster: not allowed\n"},
+		"none":                   {[]string{own, ofCluster}, 1, "", "error: listing images: not allowed\n"},
+	} {
+		s := imageServer()
+		s.refused = tc.refused
+		code, out, errOut := run(t, s, "image", "list")
+		if code != tc.code || errOut != tc.error || !strings.Contains(out, tc.shown) || strings.Count(out, "photon ") != 1-tc.code {
+			t.Errorf("%s: exit code %d, %q\n%s", name, code, errOut, out)
+		}
+	}
+}
+
 func TestAnImageIsDescribed(t *testing.T) {
 	s := imageServer()
 	code, out, errOut := run(t, s, "image", "describe", "clustervirtualmachineimage/photon")
