@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/vm/validation"
 )
 
 // vmFlags describe a new virtual machine.
@@ -130,12 +131,18 @@ func (f *vmFlags) setSize(spec *vmv1alpha1.VirtualMachineSpec) error {
 		if f.cpu < 1 {
 			return fmt.Errorf("--cpu %d must be at least 1", f.cpu)
 		}
+		if f.memory == "" {
+			return fmt.Errorf("--cpu %d needs --memory beside it, such as --memory 4Gi", f.cpu)
+		}
 		memory, err := parseQuantity("memory", f.memory)
 		if err != nil {
 			return err
 		}
 		spec.CPU = &vmv1alpha1.VirtualMachineCPU{Sockets: f.cpu}
 		spec.Memory = &vmv1alpha1.VirtualMachineMemory{Guest: &memory}
+		if errs := validation.ValidateMemory(spec.Memory, nil); len(errs) > 0 {
+			return fmt.Errorf("--memory %s: %s", f.memory, errs[0].Detail)
+		}
 	}
 	return nil
 }

@@ -57,8 +57,8 @@ func validateCPUGiven(cpu *vmv1alpha1.VirtualMachineCPU, path *field.Path) field
 	return nil
 }
 
-// validateMemory checks the memory, if there is any.
-func validateMemory(memory *vmv1alpha1.VirtualMachineMemory, path *field.Path) field.ErrorList {
+// ValidateMemory checks the memory, if there is any.
+func ValidateMemory(memory *vmv1alpha1.VirtualMachineMemory, path *field.Path) field.ErrorList {
 	if memory == nil {
 		return nil
 	}

@@ -25,7 +25,7 @@ func validateClass(obj *vmv1alpha1.VirtualMachineClass) field.ErrorList {
 	errs = append(errs, validateCPUGiven(&obj.Spec.CPU, path.Child("cpu"))...)
 	errs = append(errs, validateCPU(&obj.Spec.CPU, path.Child("cpu"))...)
 	errs = append(errs, validateMemoryGiven(&obj.Spec.Memory, path.Child("memory"))...)
-	errs = append(errs, validateMemory(&obj.Spec.Memory, path.Child("memory"))...)
+	errs = append(errs, ValidateMemory(&obj.Spec.Memory, path.Child("memory"))...)
 	errs = append(errs, validateDevices(obj.Spec.Devices, path.Child("devices"))...)
 	return append(errs, validateHardwareVersion(obj.Spec.MinHardwareVersion, path.Child("minHardwareVersion"))...)
 }
@@ -123,7 +123,7 @@ func ValidateVirtualMachineInstance(obj *vmv1alpha1.VirtualMachineInstance) fiel
 	path := field.NewPath("spec")
 	errs := apivalidation.ValidateObjectMeta(&obj.ObjectMeta, true, validateVMName, field.NewPath("metadata"))
 	errs = append(errs, validateCPU(obj.Spec.CPU, path.Child("cpu"))...)
-	errs = append(errs, validateMemory(obj.Spec.Memory, path.Child("memory"))...)
+	errs = append(errs, ValidateMemory(obj.Spec.Memory, path.Child("memory"))...)
 	errs = append(errs, validateNetwork(obj.Spec.Network, path.Child("network"))...)
 	errs = append(errs, validateVolumes(obj.Spec.Volumes, path.Child("volumes"))...)
 	return append(errs, validateFirmware(obj.Spec.Firmware, path.Child("firmware"))...)

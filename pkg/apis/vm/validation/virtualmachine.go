@@ -121,7 +121,7 @@ func validateVMName(name string, prefix bool) []string {
 func ValidateVirtualMachineSpec(spec *vmv1alpha1.VirtualMachineSpec, path *field.Path) field.ErrorList {
 	errs := validateSizeSource(spec, path)
 	errs = append(errs, validateCPU(spec.CPU, path.Child("cpu"))...)
-	errs = append(errs, validateMemory(spec.Memory, path.Child("memory"))...)
+	errs = append(errs, ValidateMemory(spec.Memory, path.Child("memory"))...)
 	errs = append(errs, validateInstancetypeMatcher(spec.Instancetype, spec.Volumes, path.Child("instancetype"))...)
 	errs = append(errs, validatePreferenceMatcher(spec.Preference, spec.Volumes, path.Child("preference"))...)
 	errs = append(errs, validateImageRef(spec.Image, path.Child("image"), vmv1alpha1.MachineImageKind)...)
