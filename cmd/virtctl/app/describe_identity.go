@@ -24,9 +24,9 @@ func (l *look) identity(w io.Writer) bool {
 	for _, line := range [][2]string{
 		{"Name", vm.Name}, {"Namespace", vm.Namespace},
 		{"Status", stateOf(vm)}, {"Ready", l.readiness()},
-		{"Instance type", l.captured("instancetype", refOf(s.InstancetypeRef), vm.Spec.Instancetype != nil && s.InstancetypeRef == nil)},
+		{"Instance type", l.captured("instancetype", refOf(s.InstancetypeRef), wantedInstancetype(vm.Spec.Instancetype))},
 		{"Class", className(vm)},
-		{"Preference", l.captured("preference", preferenceOf(s.PreferenceRef), vm.Spec.Preference != nil && s.PreferenceRef == nil)},
+		{"Preference", l.captured("preference", preferenceOf(s.PreferenceRef), wantedPreference(vm.Spec.Preference))},
 		{"Size", resourcesOf(s.Resources)}, {"Image", imageOf(vm.Spec.Image)}, {"Guest", guestOf(s.Guest)},
 		{"Address", addressesOf(s.Network)}, {"Zone", s.Zone}, {"Host", s.NodeName}, {"Storage", storageOf(s.Storage)},
 		{"Snapshots", snapshotsOf(s)}, {"Group", vm.Spec.GroupName}, {"Machine", machineOf(s.Machine)},
@@ -91,12 +91,30 @@ func revisionName(r *vmv1alpha1.ControllerRevisionRef) string {
 	return r.Name
 }
 
+// wantedInstancetype is what is named in the spec, or that it follows from the image; empty for none.
+func wantedInstancetype(m *vmv1alpha1.InstancetypeMatcher) string {
+	if m == nil {
+		return ""
+	}
+	return cmp.Or(m.Name, ofTheImage)
+}
+
+func wantedPreference(m *vmv1alpha1.PreferenceMatcher) string {
+	if m == nil {
+		return ""
+	}
+	return cmp.Or(m.Name, ofTheImage)
+}
+
+// ofTheImage stands for a name that the labels of the image give.
+const ofTheImage = "as the image says"
+
 // captured tells of an instance type or preference in which generation it is used, and whether
 // that is the one of today.
-func (l *look) captured(what string, r *capturedRef, wanted bool) string {
+func (l *look) captured(what string, r *capturedRef, wanted string) string {
 	switch {
-	case r == nil && wanted:
-		return "not captured yet"
+	case r == nil && wanted != "":
+		return wanted + ", not captured yet"
 	case r == nil || r.name == "":
 		return ""
 	}

@@ -32,10 +32,19 @@ func unfulfilled(all []metav1.Condition) []metav1.Condition {
 			causes = append(causes, c)
 		}
 	}
+	if slices.ContainsFunc(causes, ofSize) {
+		causes = slices.DeleteFunc(causes, func(c metav1.Condition) bool { return c.Type == vmv1alpha1.ConditionSynchronized })
+	}
 	if len(causes) > 0 {
 		return causes
 	}
 	return sums
+}
+
+// ofSize tells whether a condition is that of the source of the size or of the preference, which
+// Synchronized only repeats. Events leave it out, too.
+func ofSize(c metav1.Condition) bool {
+	return slices.Contains([]string{vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ConditionPreferenceReady, vmv1alpha1.ConditionClassReady}, c.Type)
 }
 
 // waiting says what is not as it should be, and why.

@@ -162,7 +162,7 @@ func TestOneScreenShowsWhatIsNotAsItShouldBe(t *testing.T) {
 Namespace:       dev
 Status:          Deleting
 Ready:           False (WaitingForPrerequisites), for 60s
-Instance type:   not captured yet
+Instance type:   u1.small, not captured yet
 Size:            2 vCPU, 4Gi
 Created:         60s ago, 2026-05-01T11:59:00Z
 
@@ -184,6 +184,21 @@ Events are not known: listing events: not allowed
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatOnlyRepeatsThatTheSizeFailedIsLeftOut(t *testing.T) {
+	size := condition(vmv1alpha1.ConditionInstancetypeReady, metav1.ConditionFalse, "NotFound", "no instance type u9", time.Minute)
+	synchronized := condition(vmv1alpha1.ConditionSynchronized, metav1.ConditionFalse, "NotFound", "no instance type u9", time.Minute)
+	waits := condition(vmv1alpha1.ConditionInstancetypeReady, metav1.ConditionFalse, "WaitingForPrerequisites", "", time.Minute)
+	for name, tc := range map[string]struct{ all, want []metav1.Condition }{
+		"beside a size that failed":  {[]metav1.Condition{synchronized, size}, []metav1.Condition{size}},
+		"beside a size that waits":   {[]metav1.Condition{synchronized, waits}, []metav1.Condition{synchronized}},
+		"when nothing else tells it": {[]metav1.Condition{synchronized}, []metav1.Condition{synchronized}},
+	} {
+		if diff := cmp.Diff(tc.want, unfulfilled(tc.all)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }
 
