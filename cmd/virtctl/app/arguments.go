@@ -137,8 +137,8 @@ func (a *argument) plain(args []string, allowed func([]string) error) ([]string,
 }
 
 func (a *argument) unclear(arg string) error {
-	if kind, _, _ := strings.Cut(arg, "/"); slices.Contains(groupKinds, bareKind(kind)) {
-		return fmt.Errorf("%q is a group, which this is not for: name its virtual machines", arg)
+	if kind, name, _ := strings.Cut(arg, "/"); slices.Contains(groupKinds, bareKind(kind)) {
+		return fmt.Errorf("%q is a group, which this is not for: name its virtual machines; kubectl get vmgroup %s -o wide shows what the group waits for", arg, name)
 	}
 	return fmt.Errorf("%q is no %s: want NAME, %s, and -n NAMESPACE if it is in another one", arg, a.word, a.forms())
 }

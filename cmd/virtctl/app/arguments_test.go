@@ -106,7 +106,7 @@ func TestWhatIsNoNameIsToldTheRightForm(t *testing.T) {
 		`"dev/web" is no VM`:    {"stop", "dev/web"},
 		`"vm/dev/web" is no VM`: {"console", "vm/dev/web"},
 		`"vm/" is no VM`:        {"events", "vm/"},
-		`"group/shop" is a group, which this is not for: name its virtual machines`: {"top", "vm", "group/shop"},
+		`"group/shop" is a group, which this is not for: name its virtual machines; kubectl get vmgroup shop -o wide shows what the group waits for`: {"top", "vm", "group/shop"},
 		`"vm.example.com/a" is no VM`: {"describe", "vm.example.com/a"},
 		"accepts 1 arg(s), received 2; usage: virtctl describe VM, where VM is NAME, vm/NAME or vm NAME":                                  {"describe", "web", "db"},
 		"accepts 1 arg(s), received 0; usage: virtctl drain-plan MACHINE --workload-kubeconfig FILE, where MACHINE is NAME, machine/NAME": {"drain-plan"},

@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -63,7 +62,7 @@ func (f *Factory) console(ctx context.Context, name, output string) error {
 }
 
 func printConsole(out io.Writer, s *vmv1alpha1.VirtualMachineConsoleStatus) {
-	fmt.Fprintf(out, "WebSocket (WebMKS), for one connection until %s at the latest:\n  %s\n", s.ExpirationTimestamp.Local().Format(time.DateTime), s.URL)
+	fmt.Fprintf(out, "WebSocket (WebMKS), for one connection until %s at the latest:\n  %s\n", at(&s.ExpirationTimestamp), s.URL)
 	fmt.Fprintf(out, "Thumbprint of the certificate of %s:\n  %s\n", s.Host, cmp.Or(s.SSLThumbprintSHA256, s.SSLThumbprint, "not told"))
 	fmt.Fprintf(out, "VMware Remote Console, with an account of vCenter:\n  %s\n", s.RemoteConsoleURL)
 }

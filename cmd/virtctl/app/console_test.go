@@ -27,7 +27,7 @@ func ticket() vmv1alpha1.VirtualMachineConsoleStatus {
 func TestConsolePrintsWhatIsNeededToConnect(t *testing.T) {
 	s := &apiServer{vms: []vmv1alpha1.VirtualMachine{machine("dev", "a")}, console: ticket()}
 	code, out, errOut := run(t, s, "console", "a")
-	for _, want := range []string{"\n  wss://esx-1:443/ticket/secret\n", "certificate of esx-1:\n  CC:DD\n", "\n  vmrc://vc/?moid=vm-1\n"} {
+	for _, want := range []string{" until 2026-05-01T12:00:00Z at the latest:", "\n  wss://esx-1:443/ticket/secret\n", "certificate of esx-1:\n  CC:DD\n", "\n  vmrc://vc/?moid=vm-1\n"} {
 		if code != 0 || errOut != "" || !strings.Contains(out, want) {
 			t.Errorf("exit code %d, errors %q, output without %q:\n%s", code, errOut, want, out)
 		}

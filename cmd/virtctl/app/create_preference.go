@@ -44,7 +44,7 @@ func newCreatePreferenceCommand(f *Factory) *cobra.Command {
 	cmd.Flags().StringVar(&flags.topology, "cpu-topology", "", "Preferred CPU topology: "+strings.Join(topologies, ", "))
 	cmd.Flags().StringVar(&flags.machineType, "machine-type", "", "Preferred machine type: a virtual hardware version such as vmx-21")
 	cmd.Flags().StringVar(&flags.storageClass, "volume-storage-class", "", "Preferred storage class")
-	cmd.Flags().StringVar(&flags.diskBus, "disk-bus", "", "Preferred disk controller: virtio or scsi (pvscsi), sata")
+	cmd.Flags().StringVar(&flags.diskBus, "disk-bus", "", "Preferred disk controller: virtio or scsi (pvscsi), sata, nvme")
 	cmd.Flags().StringVar(&flags.interfaceModel, "interface-model", "", "Preferred network adapter: virtio (vmxnet3), e1000e, e1000")
 	cmd.Flags().BoolVar(&flags.efi, "efi", false, "Prefer EFI")
 	cmd.Flags().BoolVar(&flags.secureBoot, "secure-boot", false, "Prefer EFI with secure boot")

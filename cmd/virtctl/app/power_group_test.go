@@ -31,7 +31,7 @@ func TestPowerVerbsSetThePowerStateOfGroups(t *testing.T) {
 		"one that is not there": {[]string{"stop", "group/none", "group/shop"},
 			[]string{apiPrefix + `dev/virtualmachinegroups/none {"spec":{"powerState":"PoweredOff"}}`, path + ` {"spec":{"powerState":"PoweredOff"}}`},
 			"virtualmachinegroup dev/shop will be powered off\n", "error: virtualmachinegroup dev/none: not found\n", 1},
-		"restart": {[]string{"restart", "group/shop"}, nil, "", "error: \"group/shop\" is a group, which this is not for: name its virtual machines\n", 1},
+		"restart": {[]string{"restart", "group/shop"}, nil, "", "error: \"group/shop\" is a group, which this is not for: name its virtual machines; kubectl get vmgroup shop -o wide shows what the group waits for\n", 1},
 		"a mode":  {[]string{"stop", "group/shop", "--mode", "Hard"}, nil, "", "error: --mode is for virtual machines: each member of a group has its own\n", 1},
 	} {
 		t.Run(name, func(t *testing.T) {

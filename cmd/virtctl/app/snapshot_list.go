@@ -54,11 +54,7 @@ func (f *Factory) listSnapshots(ctx context.Context) error {
 	row(w, "NAME", "VM", "READY", "POWER", "OCCUPIED", "TAKEN")
 	for i := range all.Items {
 		s := &all.Items[i]
-		occupied := ""
-		if s.Status.Occupied != nil {
-			occupied = s.Status.Occupied.String()
-		}
-		row(w, s.Name, s.Spec.VMName, conditions.Brief(s.Status.Conditions, vmv1alpha1.ConditionReady), string(s.Status.PowerState), occupied, at(s.Status.CreationTime))
+		row(w, s.Name, s.Spec.VMName, conditions.Brief(s.Status.Conditions, vmv1alpha1.ConditionReady), string(s.Status.PowerState), amountOf(s.Status.Occupied), at(s.Status.CreationTime))
 	}
 	return w.Flush()
 }
@@ -77,14 +73,11 @@ func printTree(out io.Writer, vm *vmv1alpha1.VirtualMachine) error {
 		if n.Parent != "" {
 			depth[n.UniqueID] = depth[n.Parent] + 1
 		}
-		object, occupied := n.SnapshotName, ""
+		object := n.SnapshotName
 		if object == "" {
 			object = "<not of an object>"
 		}
-		if n.Occupied != nil {
-			occupied = n.Occupied.String()
-		}
-		row(w, strings.Repeat("  ", depth[n.UniqueID])+n.Name, object, string(n.PowerState), occupied, at(n.CreationTime), n.UniqueID)
+		row(w, strings.Repeat("  ", depth[n.UniqueID])+n.Name, object, string(n.PowerState), amountOf(n.Occupied), at(n.CreationTime), n.UniqueID)
 	}
 	return w.Flush()
 }
