@@ -38,7 +38,7 @@ func TestDashboardsAndAlertsAskForWhatTheServerShows(t *testing.T) {
 		o.SlipwayArgs = append(o.SlipwayArgs, "--vm-metrics=usage", "--etcd-snapshot-dir="+t.TempDir())
 	})
 	u := admin(t)
-	prometheus := startPrometheus(t)
+	reads := startPrometheus(t)
 	u.apply(catalogue + inlineVM("lost", "nowhere"))
 	for _, name := range []string{"a", "b", "c"} { // one after the other: a rate takes two
 		u.apply(inlineVM(name, "photon-5"))
@@ -68,11 +68,11 @@ func TestDashboardsAndAlertsAskForWhatTheServerShows(t *testing.T) {
 			t.Errorf("%s: %s\n%s", all[i].where, wrong, all[i].expr)
 		}
 	}
-	if prometheus == nil {
+	if reads == nil {
 		t.Log("NOT RUN against a real Prometheus: hack/install-prometheus.sh unpacks it")
 		return
 	}
-	prometheus.answers(t, all)
+	answers(t, reads, all)
 }
 
 // metricsOf are the labels of the metrics that the server shows.
