@@ -17,6 +17,8 @@ const (
 	hertz   = "hertz"
 	percent = "percentunit"
 	rates   = "ops"
+	asked   = "reqps"
+	told    = "eps"
 )
 
 // columns is how wide a dashboard is, in Grafana's units.
@@ -31,6 +33,8 @@ type panel struct {
 	// bad is the value from which on a number is red; 0 for none.
 	bad     float64
 	queries []query
+	// names are what lines are called instead of what their queries call them.
+	names [][2]string
 }
 
 // row are panels of the same height beside one another, under a title.
@@ -42,9 +46,10 @@ type row struct {
 // dashboard are rows.
 type dashboard struct {
 	title, uid, about string
-	// filter is the label that one can choose values of, besides job, and of is a metric that has it.
-	filter, of string
-	rows       []row
+	// filter is the label that one can choose values of, besides job; of is a metric that has it, and
+	// by what people call it.
+	filter, of, by string
+	rows           []row
 }
 
 // object is one of JSON.
@@ -63,7 +68,7 @@ func (d dashboard) model() object {
 	for _, r := range d.rows {
 		add(object{"type": "row", "title": r.title, "collapsed": false, "panels": []object{}}, 0, columns, 1)
 		y++
-		height := 8
+		height := 10 // four lines of a legend are seen, which gets a third
 		if r.panels[0].look == number {
 			height = 4
 		}
@@ -94,7 +99,7 @@ func (d dashboard) variables() []object {
 		values("job", "Job", "slipway_controller_active_workers"),
 	}
 	if d.filter != "" {
-		all = append(all, values(d.filter, d.filter, d.of))
+		all = append(all, values(d.filter, d.by, d.of))
 	}
 	return all
 }
@@ -117,16 +122,31 @@ func (p panel) model() object {
 		"colorMode":     "value", "graphMode": "none", "textMode": "auto", "justifyMode": "auto", "orientation": "auto",
 	}
 	if p.look == graph {
-		defaults["custom"] = object{"drawStyle": "line", "fillOpacity": 10, "lineWidth": 1, "showPoints": "never", "spanNulls": false}
+		// What happens seldom is a point between gaps, which is seen by "auto" and not by "never".
+		defaults["custom"] = object{"drawStyle": "line", "fillOpacity": 10, "lineWidth": 1, "showPoints": "auto", "spanNulls": false}
 		options = object{
-			"legend":  object{"displayMode": "table", "placement": "bottom", "showLegend": true, "calcs": []string{"lastNotNull", "max"}},
+			"legend": object{
+				"displayMode": "table", "placement": "bottom", "showLegend": true, "calcs": []string{"lastNotNull", "max"},
+				"sortBy": "Max", "sortDesc": true, // the rest of a long one scrolls
+			},
 			"tooltip": object{"mode": "multi", "sort": "desc"},
 		}
 	}
 	return object{
 		"type": p.look, "title": p.title, "description": p.about, "datasource": source, "targets": targets,
-		"fieldConfig": object{"defaults": defaults, "overrides": []object{}}, "options": options,
+		"fieldConfig": object{"defaults": defaults, "overrides": p.overrides()}, "options": options,
 	}
+}
+
+func (p panel) overrides() []object {
+	all := []object{}
+	for _, n := range p.names {
+		all = append(all, object{
+			"matcher":    object{"id": "byName", "options": n[0]},
+			"properties": []object{{"id": "displayName", "value": n[1]}},
+		})
+	}
+	return all
 }
 
 // one is a panel of one number.
@@ -154,4 +174,11 @@ func quantiles(histogram, matching, by string) []query {
 		bucket, legend = "sum by (le) (rate("+histogram+"_bucket{"+matching+"}[$__rate_interval]))", ""
 	}
 	return []query{{"histogram_quantile(0.5, " + bucket + ")", legend + "median"}, {"histogram_quantile(0.99, " + bucket + ")", legend + "99th percentile"}}
+}
+
+// longest is the 99th percentile of a histogram, by a label that alone names the lines.
+func longest(histogram, matching, by string) query {
+	q := quantiles(histogram, matching, by)[1]
+	q.legend = "{{" + by + "}}"
+	return q
 }

@@ -11,7 +11,7 @@ func vcenter() dashboard {
 	silent.bad = 120
 	return dashboard{
 		title: "Slipway / vCenter", uid: "slipway-vcenter", about: "What is asked of vCenters, and how they answer.",
-		filter: "vcenter", of: "slipway_provider_places",
+		filter: "vcenter", of: "slipway_provider_places", by: "vCenter",
 		rows: []row{
 			{"Now", []panel{
 				silent,
@@ -23,7 +23,7 @@ func vcenter() dashboard {
 			}},
 			{"Operations", []panel{
 				lines("Running, by kind", short, "", query{"sum by (operation) (" + of("operations") + ")", "{{operation}}"}),
-				lines("How long they took, by kind", seconds, "The 99th percentile.", quantiles("slipway_provider_operation_duration_seconds", in, "operation")[1]),
+				lines("How long they took, by kind", seconds, "The 99th percentile.", longest("slipway_provider_operation_duration_seconds", in, "operation")),
 				lines("Ended, by result", rates, "", query{"sum by (operation, result) (rate(slipway_provider_operation_duration_seconds_count{" + in + "}[$__rate_interval]))", "{{operation}} {{result}}"}),
 			}},
 			{"Places", []panel{
@@ -32,12 +32,12 @@ func vcenter() dashboard {
 				lines("Waiting, by class", short, "", query{"sum by (class) (" + of("places_waiting") + ")", "{{class}}"}),
 			}},
 			{"Calls", []panel{
-				lines("Calls, by method", rates, "WaitForUpdatesEx, which waits, is left out.", query{"topk(10, sum by (method) (rate(" + calls + `_count{` + in + `, method!="WaitForUpdatesEx"}[$__rate_interval])))`, "{{method}}"}),
+				lines("Calls, by method", asked, "WaitForUpdatesEx, which waits, is left out.", query{"topk(10, sum by (method) (rate(" + calls + `_count{` + in + `, method!="WaitForUpdatesEx"}[$__rate_interval])))`, "{{method}}"}),
 				lines("How long they took", seconds, "WaitForUpdatesEx is left out.", quantiles(calls, in+`, method!="WaitForUpdatesEx"`, "vcenter")...),
-				lines("Not answered, or refused", rates, "Nothing is shown while all calls succeed.", query{"sum by (method, outcome) (rate(" + calls + `_count{` + in + `, outcome!="ok"}[$__rate_interval]))`, "{{method}} {{outcome}}"}),
+				lines("Not answered, or refused", asked, "Nothing is shown while all calls succeed.", query{"sum by (method, outcome) (rate(" + calls + `_count{` + in + `, outcome!="ok"}[$__rate_interval]))`, "{{method}} {{outcome}}"}),
 			}},
 			{"What they tell", []panel{
-				lines("Events of virtual machines", rates, "Events that vCenters told.", query{"sum by (result) (rate(slipway_vcenter_events_total{" + ours + "}[$__rate_interval]))", "{{result}}"}),
+				lines("Events of virtual machines", told, "Events that vCenters told.", query{"sum by (result) (rate(slipway_vcenter_events_total{" + ours + "}[$__rate_interval]))", "{{result}}"}),
 				lines("Silence of each", seconds, "", query{"max by (vcenter) (" + of("stream_age_seconds") + ")", "{{vcenter}}"}),
 			}},
 		},
