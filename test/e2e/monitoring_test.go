@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
@@ -21,6 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
+	"github.com/slipway-dev/slipway/test/grafana"
 	"github.com/slipway-dev/slipway/test/localcluster"
 )
 
@@ -121,26 +123,15 @@ func dashboardQueries(t *testing.T) []watched {
 	if err != nil || len(files) != 4 {
 		t.Fatalf("the dashboards are %v, %v", files, err)
 	}
-	filled := strings.NewReplacer("$__rate_interval", "1m", "$job", ".+", "$namespace", ".+", "$vcenter", ".+", "$name", ".+")
 	var all []watched
 	for _, file := range files {
-		var d struct {
-			Title  string
-			Panels []struct {
-				Title   string
-				Targets []struct{ Expr, LegendFormat string }
-			}
-		}
-		data, err := os.ReadFile(file)
-		if err == nil {
-			err = json.Unmarshal(data, &d)
-		}
+		d, err := grafana.Read(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, p := range d.Panels {
 			for _, q := range p.Targets {
-				all = append(all, watched{d.Title + ": " + p.Title, filled.Replace(q.Expr), q.LegendFormat})
+				all = append(all, watched{d.Title + ": " + p.Title, d.Fill(q.Expr, time.Minute), q.LegendFormat})
 			}
 		}
 	}
