@@ -42,18 +42,7 @@ func TestEventsAreTransitions(t *testing.T) {
 			setFalse(vm, time.Unix(0, 0), vmv1alpha1.ConditionQuestionsAnswered, vmv1alpha1.ReasonQuestionPending, text)
 		}
 	}
-	asksRevert := func(vm *vmv1alpha1.VirtualMachine) {
-		vm.Spec.CurrentSnapshotName = "before"
-		setFalse(vm, time.Unix(0, 0), vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting, "")
-	}
-	isReverted := func(vm *vmv1alpha1.VirtualMachine) {
-		setTrue(vm, time.Unix(0, 0), vmv1alpha1.ConditionSnapshotSynced)
-	}
-	type change = func(*vmv1alpha1.VirtualMachine)
-	tests := map[string]struct {
-		before, after []change
-		want          []string
-	}{
+	tellOnlyChanges(t, map[string]transition{
 		"nothing changed":           {nil, nil, nil},
 		"created, powered off":      {[]change{withoutConditions, status("")}, []change{status(off)}, []string{"Created"}},
 		"powered on":                {[]change{status(off)}, nil, []string{"PoweredOn"}},
@@ -61,9 +50,6 @@ func TestEventsAreTransitions(t *testing.T) {
 		"suspended":                 {nil, []change{status(suspended)}, []string{"Suspended"}},
 		"resumed":                   {[]change{status(suspended)}, []change{status(on)}, []string{"Resumed"}},
 		"restarted":                 {nil, []change{restarted}, []string{"Restarted"}},
-		"reverted":                  {[]change{asksRevert}, []change{isReverted}, []string{"Reverted"}},
-		"reverted before":           {[]change{isReverted}, []change{isReverted}, nil},
-		"a revert taken back":       {[]change{asksRevert}, nil, nil},
 		"no zone":                   {nil, []change{failing(vmv1alpha1.ConditionPlacementReady, vmv1alpha1.ReasonNoZone)}, []string{"PlacementNotReady"}},
 		"restarted before":          {[]change{restarted}, []change{restarted}, nil},
 		"failed":                    {nil, []change{failing(vmv1alpha1.ConditionConfigurationSynced, vmv1alpha1.ReasonError)}, []string{"ConfigurationFailed"}},
@@ -90,7 +76,32 @@ func TestEventsAreTransitions(t *testing.T) {
 		"revision with other content": {nil, []change{failing(vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ReasonError)}, []string{"InstancetypeNotReady"}},
 		"conflict":                    {nil, []change{failing(vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ReasonConflict)}, []string{"InstancetypeNotReady"}},
 		"the size says it by itself":  {nil, []change{failing(vmv1alpha1.ConditionSynchronized, vmv1alpha1.ReasonNotFound), failing(vmv1alpha1.ConditionInstancetypeReady, vmv1alpha1.ReasonNotFound)}, []string{"InstancetypeNotReady"}},
+	})
+}
+
+func TestARevertThatEndsIsTold(t *testing.T) {
+	asks := func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Spec.CurrentSnapshotName = "before"
+		setFalse(vm, time.Unix(0, 0), vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting, "")
 	}
+	is := func(vm *vmv1alpha1.VirtualMachine) { setTrue(vm, time.Unix(0, 0), vmv1alpha1.ConditionSnapshotSynced) }
+	tellOnlyChanges(t, map[string]transition{
+		"now":        {[]change{asks}, []change{is}, []string{"Reverted"}},
+		"before":     {[]change{is}, []change{is}, nil},
+		"taken back": {[]change{asks}, nil, nil},
+	})
+}
+
+type change = func(*vmv1alpha1.VirtualMachine)
+
+// transition is what a stable virtual machine was and is, and the events that are wanted.
+type transition struct {
+	before, after []change
+	want          []string
+}
+
+func tellOnlyChanges(t *testing.T, tests map[string]transition) {
+	t.Helper()
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got []string
