@@ -86,12 +86,15 @@ func (s *set) goes(client versioned.Interface, name string) {
 	})
 }
 
-// tasks are how often each task of vSphere was asked for since the start.
+// tasks are how often each task of vSphere that changes something was asked for since the start.
 func (s *set) tasks() map[string]int {
 	s.Helper()
 	var all map[string]int
 	s.order(http.MethodGet, "/calls", &all)
 	maps.DeleteFunc(all, func(call string, _ int) bool {
+		if call == "SearchDatastore_Task" { // it only looks, as who has the Lease does from time to time
+			return true
+		}
 		return !strings.HasSuffix(call, "_Task") && !strings.Contains(call, "ovf/library-item") && call != "CancelTask"
 	})
 	return all
