@@ -10,8 +10,6 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
-
-	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 )
 
 // The member that is left may lack what was written last, and clients have seen that: its store
@@ -60,22 +58,5 @@ func TestRecoveryByAMemberThatLagsIsAheadOfAllThatWasSeenAndWaitsForTheRelease(t
 	r.members("r-1", "r-0", "r-1", "r-2")
 	ahead("r-0", "r-1", "r-2")
 	r.has(map[string]string{"/kept": "v", "/lost": ""})
-	waits := func(want bool) {
-		t.Helper()
-		for name, m := range r.all {
-			if got, err := m.Waiting(t.Context()); got != want || err != nil {
-				t.Errorf("%s waits for the release: %t, %v, want %t", name, got, err, want)
-			}
-		}
-	}
-	waits(true)
-	a, err := embeddedetcd.Attach(t.Context(), filepath.Join(r.dir, "r-2"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Close()
-	if released, err := a.Release(t.Context()); !released || err != nil {
-		t.Errorf("released %t, %v", released, err)
-	}
-	waits(false)
+	r.isReleasedBy("r-2")
 }

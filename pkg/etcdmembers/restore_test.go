@@ -45,22 +45,29 @@ func TestSnapshotIsRestoredIntoOneReplicaAndTheOthersJoinAndWaitForTheReleaseToo
 	r.start(all...)
 	r.members("r-0", all...)
 	r.has(map[string]string{"/k": "old"})
+	r.isReleasedBy("r-1")
+}
+
+// isReleasedBy looks whether all wait for the release, lets one of them release the store, and looks
+// whether none waits any more.
+func (r *replicas) isReleasedBy(name string) {
+	r.Helper()
 	waits := func(want bool) {
-		t.Helper()
-		for _, name := range all {
-			if got, err := r.all[name].Waiting(t.Context()); got != want || err != nil {
-				t.Errorf("%s waits for the release: %t, %v, want %t", name, got, err, want)
+		r.Helper()
+		for name, m := range r.all {
+			if got, err := m.Waiting(r.Context()); got != want || err != nil {
+				r.Errorf("%s waits for the release: %t, %v, want %t", name, got, err, want)
 			}
 		}
 	}
 	waits(true)
-	a, err := embeddedetcd.Attach(t.Context(), filepath.Join(r.dir, "r-1"))
+	a, err := embeddedetcd.Attach(r.Context(), filepath.Join(r.dir, name))
 	if err != nil {
-		t.Fatal(err)
+		r.Fatal(err)
 	}
 	defer a.Close()
-	if released, err := a.Release(t.Context()); !released || err != nil {
-		t.Errorf("released %t, %v", released, err)
+	if released, err := a.Release(r.Context()); !released || err != nil {
+		r.Errorf("released %t, %v", released, err)
 	}
 	waits(false)
 }
