@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/utils/ptr"
 
 	"github.com/slipway-dev/slipway/artifacts"
 	"github.com/slipway-dev/slipway/cmd/virtctl/deployment"
@@ -28,6 +29,7 @@ const (
 	kindNamespace  = "Namespace"
 	kindClaim      = "PersistentVolumeClaim"
 	kindAccount    = "ServiceAccount"
+	kindSet        = "StatefulSet"
 )
 
 // defaultUninstallTimeout is for servers that end, which let those who use them go first.
@@ -216,14 +218,14 @@ func (u *uninstall) resource(o *unstructured.Unstructured) dynamic.ResourceInter
 	return u.client.Resource(resource).Namespace(o.GetNamespace())
 }
 
-// remove deletes an object. One that is not there is as it should be.
+// remove deletes an object. One that is not there is as it should be. Only the set is there until its
+// pods are gone: what waits for the host's garbage collector waits for all that this one has to do.
 func (u *uninstall) remove(ctx context.Context, o *unstructured.Unstructured) error {
 	options := metav1.DeleteOptions{DryRun: u.dryRun.options()}
 	if uid := o.GetUID(); uid != "" { // it was read
 		options.Preconditions = &metav1.Preconditions{UID: &uid}
-	} else {
-		foreground := metav1.DeletePropagationForeground
-		options.PropagationPolicy = &foreground
+	} else if o.GetKind() == kindSet {
+		options.PropagationPolicy = ptr.To(metav1.DeletePropagationForeground)
 	}
 	err := u.resource(o).Delete(ctx, o.GetName(), options)
 	switch {
@@ -261,6 +263,8 @@ func (u *uninstall) await(ctx context.Context, all []*unstructured.Unstructured)
 			waits := "waiting until " + called(o) + " is gone"
 			if _, why := conditionOf(got, "Deleting"); why != "" {
 				waits += ": " + why
+			} else if finalizers := got.GetFinalizers(); len(finalizers) > 0 {
+				waits += ", which these finalizers hold: " + strings.Join(finalizers, ", ")
 			}
 			return false, waits, nil
 		}

@@ -5,6 +5,7 @@ package app
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -124,17 +125,35 @@ func TestUninstallRemovesWhatComponentsHaveMade(t *testing.T) {
 	}
 }
 
+func TestUninstallLeavesOnlyTheSetToTheGarbageCollector(t *testing.T) {
+	u, client, _, _ := installedWith(t, deployment.Optional()...)
+	if err := u.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var foreground []string
+	for _, action := range client.Actions() {
+		if d, ok := action.(clienttesting.DeleteAction); ok && d.GetDeleteOptions().PropagationPolicy != nil {
+			foreground = append(foreground, d.GetResource().Resource+" "+string(*d.GetDeleteOptions().PropagationPolicy))
+		}
+	}
+	if want := []string{"statefulsets Foreground"}; !slices.Equal(foreground, want) {
+		t.Errorf("deleted with a policy are %v, want %v", foreground, want)
+	}
+}
+
 func TestUninstallTellsWhatItWaitsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, client, out, errOut := installedWith(t)
 		ends := time.Now().Add(10 * time.Second)
 		client.PrependReactor("get", "statefulsets", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return time.Now().Before(ends), &unstructured.Unstructured{}, nil
+			waits := &unstructured.Unstructured{}
+			waits.SetFinalizers([]string{metav1.FinalizerDeleteDependents})
+			return time.Now().Before(ends), waits, nil
 		})
 		if err := u.run(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if want := "waiting until statefulset/slipway-apiserver is gone\n"; errOut.String() != want || !strings.Contains(out.String(), "statefulset/slipway-apiserver deleted\n") {
+		if want := "waiting until statefulset/slipway-apiserver is gone, which these finalizers hold: foregroundDeletion\n"; errOut.String() != want || !strings.Contains(out.String(), "statefulset/slipway-apiserver deleted\n") {
 			t.Errorf("it tells %q, want %q; and\n%s", errOut, want, out)
 		}
 
@@ -145,7 +164,7 @@ func TestUninstallTellsWhatItWaitsFor(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := u.run(t.Context())
-		if want := "uninstalled in part, run it again (--timeout 1m0s): waiting until statefulset/slipway-apiserver is gone"; err == nil || err.Error() != want {
+		if want := "uninstalled in part, run it again (--timeout 1m0s): waiting until statefulset/slipway-apiserver is gone, which these finalizers hold: foregroundDeletion"; err == nil || err.Error() != want {
 			t.Errorf("%v, want %q", err, want)
 		}
 	})
