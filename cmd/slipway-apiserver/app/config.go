@@ -34,11 +34,10 @@ const (
 	// clients reconnect anyway, and without it they hold the process for a minute.
 	watchGracePeriod = time.Second
 	// goAwayPeriod is how long the clients of open connections have to take note that these
-	// end, which takes them no longer than an answer. net/http would wait for a second, in
-	// which nobody is served. Requests under way are waited for in any case.
+	// end, which takes them no longer than an answer. It is short, since nobody is served in it
+	// who has no connection yet. Requests under way are waited for in any case.
 	goAwayPeriod = 200 * time.Millisecond
-	// longGoAwayPeriod is for a server beside others, which is not missed: net/http ends the
-	// connections after a second.
+	// longGoAwayPeriod is for a server beside others, which is not missed.
 	longGoAwayPeriod = 2 * time.Second
 	// hostQPS and hostBurst bound the calls to the host cluster, per second. Each new
 	// virtual machine takes a few, and client-go's default of 5 would decide the pace.
@@ -64,7 +63,6 @@ type config struct {
 	charges *quota.Evaluators
 	// hostInformers watch the host cluster; nil without one.
 	hostInformers informers.SharedInformerFactory
-	draining      *draining
 }
 
 // newConfig turns options, whose etcd servers are known by now, into a configuration.
@@ -123,7 +121,6 @@ func newConfig(o *Options, etcd *embeddedetcd.Server, i *identities) (*config, e
 		c.embedded = apiserver.NewEmbedded(recommended.RESTOptionsGetter, etcd.Client, flags.StorageConfig.CompactionInterval)
 		recommended.RESTOptionsGetter = c.embedded
 	}
-	c.draining = newDraining(&recommended.Config, goAway(o))
 	c.generic = recommended.Complete()
 	return c, nil
 }

@@ -166,7 +166,7 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 		return fmt.Errorf("making the server: %w", err)
 	}
 	s.generic.ShutdownDelayDuration, s.generic.ShutdownTimeout = o.ShutdownDelay, goAway(o)
-	if err := c.draining.takeOver(s.generic); err != nil {
+	if err := takeOver(s.generic, goAway(o), s.fail); err != nil {
 		return err
 	}
 	shown := &consoles{}
