@@ -42,10 +42,10 @@ func transitions(old, now *vmv1alpha1.VirtualMachine) []event {
 		if _, kept := now.Annotations[vmv1alpha1.AnnotationSkipDelete]; kept {
 			return []event{{corev1.EventTypeNormal, "Deleted", actionDelete, "The object is deleted, the vSphere virtual machine is left in place as annotated"}}
 		}
-		if old.Status.UniqueID == "" {
-			return []event{{corev1.EventTypeNormal, "Deleted", actionDelete, "The object is deleted; vSphere had no virtual machine for it"}}
+		if now.Status.UniqueID == "" { // what was destroyed while it was being made had no ID yet
+			return []event{{corev1.EventTypeNormal, "Deleted", actionDelete, "The object is deleted; vSphere has no virtual machine of its own for it"}}
 		}
-		return []event{{corev1.EventTypeNormal, "Deleted", actionDelete, "The vSphere virtual machine is deleted: " + old.Status.UniqueID}}
+		return []event{{corev1.EventTypeNormal, "Deleted", actionDelete, "The vSphere virtual machine is deleted: " + now.Status.UniqueID}}
 	}
 	if now.DeletionTimestamp != nil && !hasFinalizer(now) {
 		return withoutFinalizer(old, now)

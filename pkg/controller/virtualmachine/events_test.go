@@ -92,6 +92,26 @@ func TestARevertThatEndsIsTold(t *testing.T) {
 	})
 }
 
+// Status learns of a virtual machine only when its create has ended, and a deletion does not look
+// at what it destroys; one that another object has stays.
+func TestADeletionIsToldAsWhatItWas(t *testing.T) {
+	const none = "The object is deleted; vSphere has no virtual machine of its own for it"
+	for name, tc := range map[string]struct{ was, is, want string }{
+		"deleted":                 {"vm-1", "vm-1", "The vSphere virtual machine is deleted: vm-1"},
+		"while it was being made": {"", "", none},
+		"of another object":       {"vm-1", "", none},
+	} {
+		t.Run(name, func(t *testing.T) {
+			old, now := stable(), stable()
+			old.Finalizers = []string{vmv1alpha1.VirtualMachineFinalizer}
+			old.Status.UniqueID, now.Status.UniqueID = tc.was, tc.is
+			if got := transitions(old, now); len(got) != 1 || got[0].reason != "Deleted" || got[0].note != tc.want {
+				t.Errorf("events %+v, want one Deleted that says %q", got, tc.want)
+			}
+		})
+	}
+}
+
 type change = func(*vmv1alpha1.VirtualMachine)
 
 // transition is what a stable virtual machine was and is, and the events that are wanted.

@@ -53,6 +53,7 @@ func (p *pass) remove(ctx context.Context, s driver.Sighting) error {
 	if s.Ownership != driver.Own {
 		klog.FromContext(ctx).Info("The object names a vSphere VM that is not its own, which is left in place",
 			"virtualMachine", klog.KRef(p.key.Namespace, p.key.Name), "vm", s.Machine.Facts(p.want).UniqueID)
+		p.Facts = &provider.Facts{} // so that nobody says of it that it is deleted
 		return nil
 	}
 	return p.removeMachine(ctx, s.Machine, how)
