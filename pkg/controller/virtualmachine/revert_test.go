@@ -110,10 +110,16 @@ func TestOnlyASnapshotOfTheVirtualMachineThatIsReadyIsRevertedTo(t *testing.T) {
 		"being deleted, but asked for": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) {
 			s.DeletionTimestamp, s.Finalizers = &metav1.Time{}, []string{"x/y"}
 		}), "uid-before", ""},
-		"of another name":                     {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.Name = "other" }), "", "False/NotFound"},
-		"of another virtual machine":          {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.Spec.VMName = "db" }), "", "False/Invalid"},
-		"of an earlier one of the name":       {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.OwnerReferences[0].UID = "old" }), "", "False/Invalid"},
-		"that nobody has looked at yet":       {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.OwnerReferences = nil }), "", "False/NotReady"},
+		"of another name":               {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.Name = "other" }), "", "False/NotFound"},
+		"of another virtual machine":    {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.Spec.VMName = "db" }), "", "False/Invalid"},
+		"of an earlier one of the name": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.OwnerReferences[0].UID = "old" }), "", "False/Invalid"},
+		"that nobody has looked at yet": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.OwnerReferences = nil }), "", "False/NotReady"},
+		"that belongs to something else, too": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) {
+			s.OwnerReferences = append([]metav1.OwnerReference{{Kind: "Backup", Name: "nightly", UID: "uid-backup"}}, s.OwnerReferences...)
+		}), "uid-before", ""},
+		"of something else, that nobody has looked at yet": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) {
+			s.OwnerReferences = []metav1.OwnerReference{{Kind: "Backup", Name: "nightly", UID: "uid-backup"}}
+		}), "", "False/NotReady"},
 		"not taken yet, or gone from vSphere": {snapshot(func(s *vmv1alpha1.VirtualMachineSnapshot) { s.Status.Conditions = nil }), "", "False/NotReady"},
 	} {
 		t.Run(name, func(t *testing.T) {
