@@ -111,12 +111,9 @@ func Check(ctx context.Context, s *slipwaysession.Session, places *placement.Res
 	if err := s.LoginREST(ctx); err != nil {
 		return nil, err
 	}
-	me, err := session.NewManager(c).UserSession(ctx)
-	if err == nil && me == nil {
-		err = errors.New("there is none")
-	}
+	me, err := userSession(ctx, c)
 	if err != nil {
-		return nil, fmt.Errorf("reading the session with vCenter: %w", err)
+		return nil, err
 	}
 	about := c.ServiceContent.About
 	r := &Report{
@@ -142,6 +139,18 @@ func Check(ctx context.Context, s *slipwaysession.Session, places *placement.Res
 		r.Features = append(r.Features, ask.checkFeature(ctx, &Features[i]))
 	}
 	return r, nil
+}
+
+// userSession is the session by which c is logged in.
+func userSession(ctx context.Context, c *vim25.Client) (*types.UserSession, error) {
+	me, err := session.NewManager(c).UserSession(ctx)
+	if err == nil && me == nil {
+		err = errors.New("there is none")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the session with vCenter: %w", err)
+	}
+	return me, nil
 }
 
 // lacking are the privileges that the session does not have on the object.

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/vmware/govmomi/session"
 	"github.com/vmware/govmomi/vapi/library"
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vim25"
@@ -109,8 +108,8 @@ func seeDatastores(ctx context.Context, s *slipwaysession.Session) ([]Datastore,
 
 // lackedOn are the privileges that the account lacks on each datastore, asked for in one call.
 func lackedOn(ctx context.Context, c *vim25.Client, found []mo.Datastore) (map[types.ManagedObjectReference][]string, error) {
-	me, err := session.NewManager(c).UserSession(ctx)
-	if err != nil || me == nil || len(found) == 0 {
+	me, err := userSession(ctx, c)
+	if err != nil || len(found) == 0 {
 		return nil, err
 	}
 	ask := &types.HasPrivilegeOnEntities{This: *c.ServiceContent.AuthorizationManager, SessionId: me.Key, PrivId: Required[placement.WhatDatastore]}

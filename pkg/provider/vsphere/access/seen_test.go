@@ -13,6 +13,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/soap"
 
 	"github.com/slipway-dev/slipway/test/simulated"
 )
@@ -68,5 +71,20 @@ content libraries that the account sees: 40
 	(&Seen{DatastoresErr: errors.New("listing the datastores: away"), LibrariesErr: errors.New("listing the content libraries: away")}).Print(&out)
 	if want := "datastores: listing the datastores: away\ncontent libraries: listing the content libraries: away\n"; out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
+	}
+}
+
+// Without a session nobody can tell what the account lacks.
+func TestDatastoresAreNotCalledUsableWithoutASession(t *testing.T) {
+	at, err := url.Parse(simulated.Start(t).URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := vim25.NewClient(t.Context(), soap.NewClient(at, true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if missing, err := lackedOn(t.Context(), c, []mo.Datastore{{}}); err == nil || !strings.Contains(err.Error(), "there is none") {
+		t.Errorf("missing %v, error %v; want that there is no session", missing, err)
 	}
 }
