@@ -272,6 +272,23 @@ func TestAClusterIsReadyStepByStep(t *testing.T) {
 	})
 }
 
+func TestAClusterIsNotProvisionedByAnEndpointThatIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := run(t, nil, theCluster())
+		l.api.PrependReactor("update", "clusters", func(action clienttesting.Action) (bool, runtime.Object, error) {
+			if action.GetSubresource() == "status" {
+				return false, nil, nil
+			}
+			return true, nil, apierrors.NewInvalid(clusterv1alpha1.Kind("Cluster"), "c", nil)
+		})
+		l.becomes(infra(`,"spec":{"controlPlaneEndpoint":{"host":"https://a","port":6443}},"status":{"initialization":{"provisioned":true}}`))
+		if got := l.cluster().Status.Phase; got != clusterv1alpha1.ClusterPhaseProvisioning {
+			t.Errorf("phase %s, want Provisioning: there is no endpoint", got)
+		}
+		l.says(clusterv1alpha1.InfrastructureReadyCondition, "True Ready")
+	})
+}
+
 // Who watches infrastructure does not hear of what no Cluster has labelled yet.
 func TestInfrastructureThatComesLaterIsFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -184,7 +184,11 @@ func (p *pass) endpoint(ctx context.Context) error {
 			continue
 		}
 		p.cluster.Spec.ControlPlaneEndpoint = told
-		return p.update(ctx)
+		err = p.update(ctx)
+		if err != nil {
+			p.cluster.Spec.ControlPlaneEndpoint = clusterv1alpha1.APIEndpoint{} // status tells of what is stored
+		}
+		return err
 	}
 	return nil
 }
