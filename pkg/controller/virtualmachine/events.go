@@ -39,13 +39,7 @@ func (r *reconciler) emit(old, now *vmv1alpha1.VirtualMachine) {
 // once.
 func transitions(old, now *vmv1alpha1.VirtualMachine) []event {
 	if hasFinalizer(old) && !hasFinalizer(now) {
-		if _, kept := now.Annotations[vmv1alpha1.AnnotationSkipDelete]; kept {
-			return []event{{corev1.EventTypeNormal, "Deleted", actionDelete, "The object is deleted, the vSphere virtual machine is left in place as annotated"}}
-		}
-		if now.Status.UniqueID == "" { // what was destroyed while it was being made had no ID yet
-			return []event{{corev1.EventTypeNormal, "Deleted", actionDelete, "The object is deleted; vSphere has no virtual machine of its own for it"}}
-		}
-		return []event{{corev1.EventTypeNormal, "Deleted", actionDelete, "The vSphere virtual machine is deleted: " + now.Status.UniqueID}}
+		return []event{{corev1.EventTypeNormal, "Deleted", actionDelete, deletion(now)}}
 	}
 	if now.DeletionTimestamp != nil && !hasFinalizer(now) {
 		return withoutFinalizer(old, now)
@@ -136,6 +130,22 @@ var failureReasons = []string{
 	vmv1alpha1.ReasonInUse,
 	vmv1alpha1.ReasonRequirementsNotMet,
 	vmv1alpha1.ReasonNoZone,
+}
+
+// deletion says what has become of the vSphere virtual machine of an object that is gone.
+func deletion(vm *vmv1alpha1.VirtualMachine) string {
+	_, kept := vm.Annotations[vmv1alpha1.AnnotationSkipDelete]
+	_, unregistered := vm.Annotations[vmv1alpha1.AnnotationUnregister]
+	switch id := vm.Status.UniqueID; {
+	case kept:
+		return "The object is deleted, the vSphere virtual machine is left in place as annotated"
+	case id == "": // what was destroyed while it was being made had none yet
+		return "The object is deleted; vSphere has no virtual machine of its own for it"
+	case unregistered: // whose files are left
+		return "The vSphere virtual machine is deleted or, if vCenter could not reach it, unregistered as annotated: " + id
+	default:
+		return "The vSphere virtual machine is deleted: " + id
+	}
 }
 
 // withoutFinalizer returns the event of a deletion that is not ours, in the pass that

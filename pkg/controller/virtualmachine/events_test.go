@@ -96,14 +96,20 @@ func TestARevertThatEndsIsTold(t *testing.T) {
 // at what it destroys; one that another object has stays.
 func TestADeletionIsToldAsWhatItWas(t *testing.T) {
 	const none = "The object is deleted; vSphere has no virtual machine of its own for it"
-	for name, tc := range map[string]struct{ was, is, want string }{
-		"deleted":                 {"vm-1", "vm-1", "The vSphere virtual machine is deleted: vm-1"},
-		"while it was being made": {"", "", none},
-		"of another object":       {"vm-1", "", none},
+	for name, tc := range map[string]struct {
+		was, is     string
+		annotations map[string]string
+		want        string
+	}{
+		"deleted":                 {"vm-1", "vm-1", nil, "The vSphere virtual machine is deleted: vm-1"},
+		"while it was being made": {"", "", nil, none},
+		"of another object":       {"vm-1", "", nil, none},
+		"out of reach": {"vm-1", "vm-1", map[string]string{vmv1alpha1.AnnotationUnregister: ""},
+			"The vSphere virtual machine is deleted or, if vCenter could not reach it, unregistered as annotated: vm-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			old, now := stable(), stable()
-			old.Finalizers = []string{vmv1alpha1.VirtualMachineFinalizer}
+			old.Finalizers, now.Annotations = []string{vmv1alpha1.VirtualMachineFinalizer}, tc.annotations
 			old.Status.UniqueID, now.Status.UniqueID = tc.was, tc.is
 			if got := transitions(old, now); len(got) != 1 || got[0].reason != "Deleted" || got[0].note != tc.want {
 				t.Errorf("events %+v, want one Deleted that says %q", got, tc.want)
