@@ -84,7 +84,7 @@ func (r *reconciler) callProvider(ctx context.Context, p *pass, ready prerequisi
 	switch {
 	case result.Reverted != nil:
 		return errors.Join(p.outcome(err, "reverting"), r.restore(ctx, p, result.Reverted))
-	case refused != nil:
+	case refused != nil && !mayRevert(p.vm, err):
 		refused()
 	}
 	var lacks *provider.ImageCacheNotReadyError

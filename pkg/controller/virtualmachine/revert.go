@@ -6,6 +6,7 @@ package virtualmachine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -66,6 +67,14 @@ func machineOf(s *vmv1alpha1.VirtualMachineSnapshot) types.UID {
 		}
 	}
 	return ""
+}
+
+// mayRevert is true while a revert that has begun may still run, by the answer of the provider: its
+// condition, by which the object is restored after it, must not say something else.
+func mayRevert(vm *vmv1alpha1.VirtualMachine, answer error) bool {
+	c := findCondition(vm, vmv1alpha1.ConditionSnapshotSynced)
+	return c != nil && c.Reason == vmv1alpha1.ReasonReverting &&
+		(errors.Is(answer, provider.ErrReconcileInProgress) || errors.Is(answer, provider.ErrUnknownState))
 }
 
 // restore makes the object what it was at the snapshot that its virtual machine was reverted

@@ -6,6 +6,7 @@ package virtualmachine
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -57,6 +58,22 @@ func TestTheObjectBecomesWhatItWasWithItsVirtualMachine(t *testing.T) {
 	}
 	if h.api.calls["update virtualmachines"] != 1 {
 		t.Errorf("calls %v, want one write of the object", h.api.calls)
+	}
+}
+
+// That a revert has begun is known by its condition alone, by which the object is restored after it.
+func TestARevertThatRunsIsNotForgottenBecauseItsSnapshotIsGone(t *testing.T) {
+	for name, err := range map[string]error{"it runs": provider.ErrReconcileInProgress, "vSphere is not read": provider.ErrUnknownState} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, running(reverts, func(vm *vmv1alpha1.VirtualMachine) {
+				setFalse(vm, time.Unix(0, 0), vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting, "")
+			}), photon())
+			h.provider.update = func(*provider.Request) (<-chan error, error) { return nil, err }
+			h.pass()
+			if got := h.condition(vmv1alpha1.ConditionSnapshotSynced); got != "False/Reverting" {
+				t.Errorf("condition %q, want it to be reverting", got)
+			}
+		})
 	}
 }
 
