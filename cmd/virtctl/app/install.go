@@ -70,8 +70,8 @@ func newInstallCommand(f *Factory) *cobra.Command {
 	i.vcenter.addFlagsFor(flags, "Address of the vCenter that the VCenter named default is to describe")
 	flags.BoolVar(&i.apply, "apply", false, "Apply the manifests instead of printing them")
 	flags.BoolVar(&i.force, "force-conflicts", false, "With --apply: take over fields that others have set to something else")
-	flags.BoolVar(&i.wait, "wait", false, "With --apply: wait until the API is available, and vCenter is connected to if one is given, and tell what is waited for")
-	flags.DurationVar(&i.timeout, "timeout", defaultInstallTimeout, "How long to wait")
+	flags.BoolVar(&i.wait, "wait", false, "With --apply: wait until the API is available, all replicas are ready as applied, and vCenter is connected to if one is given, and tell what is waited for")
+	flags.DurationVar(&i.timeout, "timeout", defaultInstallTimeout, "How long to wait for each")
 	return cmd
 }
 
@@ -184,6 +184,11 @@ func (i *install) run(ctx context.Context) error {
 	}
 	if err := i.awaitAPI(ctx); err != nil {
 		return err
+	}
+	if i.wait {
+		if err := i.awaitServer(ctx); err != nil {
+			return err
+		}
 	}
 	for _, u := range i.ofServerObjects {
 		if err := i.cluster.apply(ctx, u); err != nil {

@@ -34,6 +34,8 @@ type host struct {
 	unavailable []string
 	// early is how many requests to them are not passed on although they say that they are available.
 	early int
+	// replicas is what the StatefulSet says of its replicas, for so many questions, before it has rolled out.
+	replicas []map[string]any
 }
 
 func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -99,6 +101,13 @@ func (h *host) answer(method, path string) map[string]any {
 		}
 	}
 	object["status"] = map[string]any{"conditions": []any{condition}}
+	if strings.Contains(path, "/statefulsets/") {
+		object["status"] = map[string]any{"updatedReplicas": 3, "readyReplicas": 3}
+		if len(h.replicas) > 0 && method == http.MethodGet {
+			object["status"] = h.replicas[0]
+			h.replicas = h.replicas[1:]
+		}
+	}
 	return object
 }
 
@@ -183,6 +192,29 @@ func TestInstallTellsWhatItWaitsForAndDescribesTheVCenterThen(t *testing.T) {
 	}
 	if data := h.objects["/api/v1/namespaces/slipway-system/secrets/vcenter-credentials"]["data"].(map[string]any); data["password"] != "c2VjcmV0" {
 		t.Errorf("the Secret has %v, want the password without its end of line", data)
+	}
+}
+
+// The server of before serves on for a while, so that an API that is available tells nothing of an update.
+func TestInstallWaitsUntilTheReplicasAreWhatWasApplied(t *testing.T) {
+	h := newHost()
+	if code, _, errOut := h.install(t, "--apply", imaged); code != 0 {
+		t.Fatal(errOut)
+	}
+	before := map[string]any{"updatedReplicas": 0, "readyReplicas": 3}
+	// Twice it is read before anything is applied: for what is kept, and to tell what changes.
+	h.replicas = []map[string]any{before, before, before, {"updatedReplicas": 3, "readyReplicas": 2}}
+	code, out, errOut := h.install(t, "--apply", "--wait", "--image=registry.example.com/s:v2")
+	if code != 0 || !strings.HasSuffix(out, "statefulset/slipway-apiserver ready\n") {
+		t.Errorf("exit %d: %s%s", code, out, errOut)
+	}
+	if want := "waiting for the server: 0 of 3 replicas are updated\nwaiting for the server: 2 of 3 replicas are ready\n"; !strings.HasSuffix(errOut, want) {
+		t.Errorf("it says\n%s, want\n%s", errOut, want)
+	}
+	h.replicas = slices.Repeat([]map[string]any{before}, 1000)
+	code, _, errOut = h.install(t, "--apply", "--wait", "--image=registry.example.com/none:v3", "--timeout=50ms")
+	if code != 3 || !strings.Contains(errOut, "not all replicas run as applied (--timeout 50ms): waiting for the server: 0 of 3 replicas are updated") {
+		t.Errorf("exit %d with an image that is not there: %s", code, errOut)
 	}
 }
 

@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 
 	"github.com/slipway-dev/slipway/cmd/virtctl/deployment"
 )
@@ -26,25 +28,65 @@ var (
 func (i *install) awaitAPI(ctx context.Context) error {
 	names := deployment.APIServices(i.hostObjects)
 	err := i.f.awaitState(ctx, i.timeout, "the API is not available", func(ctx context.Context) (bool, string, error) {
-		for _, name := range names {
-			lacks, err := i.cluster.unavailable(ctx, name)
-			if err != nil {
-				return false, "", err
-			}
-			if lacks != "" {
-				if pods := i.cluster.waitingPods(ctx); pods != "" {
-					lacks = pods
-				}
-				return false, "waiting for the API: " + lacks, nil
-			}
-		}
-		return true, "", nil
+		return i.served(ctx, names)
 	})
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(i.f.streams.Out, "the API is available: %s\n", strings.Join(names, ", "))
 	return err
+}
+
+// served tells whether the APIServices can be used, and if not what is waited for.
+func (i *install) served(ctx context.Context, names []string) (bool, string, error) {
+	for _, name := range names {
+		lacks, err := i.cluster.unavailable(ctx, name)
+		if err != nil {
+			return false, "", err
+		}
+		if lacks != "" {
+			return false, "waiting for the API: " + cmp.Or(i.cluster.waitingPods(ctx), lacks), nil
+		}
+	}
+	return true, "", nil
+}
+
+// awaitServer waits until the replicas are what was applied, and serve. Those of before served the
+// API until then, and a single one is away in between.
+func (i *install) awaitServer(ctx context.Context) error {
+	names := deployment.APIServices(i.hostObjects)
+	err := i.f.awaitState(ctx, i.timeout, "not all replicas run as applied", func(ctx context.Context) (bool, string, error) {
+		set, err := i.cluster.server(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		if lacks := rolling(set); lacks != "" {
+			if pods := i.cluster.waitingPods(ctx); pods != "" {
+				lacks += ": " + pods
+			}
+			return false, "waiting for the server: " + lacks, nil
+		}
+		return i.served(ctx, names)
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(i.f.streams.Out, "statefulset/%s ready\n", deployment.Name)
+	return err
+}
+
+// rolling says how far the replicas are from what the StatefulSet describes; it is empty at the end.
+func rolling(set *appsv1.StatefulSet) string {
+	wanted, is := ptr.Deref(set.Spec.Replicas, 1), set.Status
+	switch {
+	case is.ObservedGeneration < set.Generation:
+		return "the host cluster has not seen the change yet"
+	case is.UpdatedReplicas < wanted:
+		return fmt.Sprintf("%d of %d replicas are updated", is.UpdatedReplicas, wanted)
+	case is.ReadyReplicas < wanted:
+		return fmt.Sprintf("%d of %d replicas are ready", is.ReadyReplicas, wanted)
+	}
+	return ""
 }
 
 // unavailable says why an APIService cannot be used, and is empty when it can.
