@@ -155,7 +155,7 @@ test-e2e: tools build tools-cluster-api tools-promql python-client ## Run the te
 .PHONY: test-dashboard
 test-dashboard: build tools ## Look at virtctl dashboard with 2,000 VMs in a headless Chromium, which is installed if it is missing, and take the pictures of the documentation.
 	@hack/install-chromium.sh
-	$(GO) test -timeout 30m -count=$(COUNT) -v ./test/dashboard -long -pictures=$(CURDIR)/docs/pictures
+	$(GO) test -timeout 30m -count=$(COUNT) -v ./test/dashboard -long -pictures='$(CURDIR)/docs/pictures'
 
 .PHONY: test-monitoring
 test-monitoring: build tools tools-promql ## Let a real Prometheus, which is unpacked into _bin/ if it is missing, read the environment: every query of the dashboards is answered, every alert tried.
@@ -167,7 +167,7 @@ test-monitoring: build tools tools-promql ## Let a real Prometheus, which is unp
 dashboard-pictures: build tools ## Let the environment live for three minutes under a real Prometheus, and draw the dashboards of Grafana for the documentation, with our own drawing, in a headless Chromium; both are installed if they are missing.
 	@hack/install-prometheus.sh
 	@hack/install-chromium.sh
-	$(GO) test -timeout 20m -count=$(COUNT) -v ./test/grafana -long -pictures=$(CURDIR)/docs/pictures
+	$(GO) test -timeout 20m -count=$(COUNT) -v ./test/grafana -long -pictures='$(CURDIR)/docs/pictures'
 
 # CHAOS takes flags of test/chaos, for example CHAOS=-external-etcd.
 # What goes wrong, by the names of test/chaos. Nothing means all of them in the long run,
@@ -203,7 +203,7 @@ OLDER ?= $(shell git describe --tags --abbrev=0 --match 'v*' 2>/dev/null || echo
 
 .PHONY: test-upgrade
 test-upgrade: tools build ## Let the server of the revision OLDER, this one and the older one again serve one store.
-	$(GO) test -timeout 10m -count=$(COUNT) -v ./test/upgrade -older="$$(hack/build-older.sh '$(OLDER)')"
+	older="$$(hack/build-older.sh '$(OLDER)')" && $(GO) test -timeout 10m -count=$(COUNT) -v ./test/upgrade -older="$$older"
 
 .PHONY: test-race
 test-race: ## Run the unit tests with the race detector.
