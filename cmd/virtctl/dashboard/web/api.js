@@ -12,6 +12,8 @@ if (given) {
   localStorage.setItem(kept, given[1]);
   history.replaceState(null, '', '#/');
 }
+// The URL of another run at the same port changes no more than that in a page that is open.
+addEventListener('hashchange', () => { if (location.hash.startsWith('#token=')) location.reload(); });
 
 export const vmAPI = '/k8s/apis/vm.slipway.dev/v1alpha1';
 export const coreAPI = '/k8s/api/v1';
