@@ -33,11 +33,11 @@ var needed = map[string][]string{
 
 // checkCluster looks at the host cluster.
 func (c *check) checkCluster(ctx context.Context) error {
-	version, err := c.host.Discovery().ServerVersion()
+	version, err := c.cluster.discovery.ServerVersionWithContext(ctx)
 	if err != nil {
 		return fmt.Errorf("asking the cluster for its version: %w", err)
 	}
-	lacking := c.unserved()
+	lacking := c.unserved(ctx)
 	for _, name := range lacking {
 		c.lacks("Kubernetes %s does not serve %s, which slipway-apiserver reads: a newer version does", version.GitVersion, name)
 	}
@@ -62,10 +62,10 @@ func (c *check) checkCluster(ctx context.Context) error {
 }
 
 // unserved are the kinds of needed that the cluster does not serve, in order.
-func (c *check) unserved() []string {
+func (c *check) unserved(ctx context.Context) []string {
 	var lacking []string
 	for version, resources := range needed {
-		list, err := c.host.Discovery().ServerResourcesForGroupVersion(version)
+		list, err := c.cluster.discovery.ServerResourcesForGroupVersionWithContext(ctx, version)
 		for _, resource := range resources {
 			if err != nil || !slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == resource }) {
 				lacking = append(lacking, version+" "+resource)

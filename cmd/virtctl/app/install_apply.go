@@ -25,7 +25,7 @@ const installManager = "virtctl-install"
 type applier struct {
 	f         *Factory
 	client    dynamic.Interface
-	discovery discovery.ServerResourcesInterface
+	discovery discovery.DiscoveryInterfaceWithContext
 	force     bool
 }
 

@@ -101,7 +101,7 @@ func (a *applier) unavailable(ctx context.Context, name string) (string, error) 
 	}
 	// The condition can be read a moment before requests are passed on.
 	version, group, _ := strings.Cut(name, ".")
-	if _, err := a.discovery.ServerResourcesForGroupVersion(schema.GroupVersion{Group: group, Version: version}.String()); err != nil {
+	if _, err := a.discovery.ServerResourcesForGroupVersionWithContext(ctx, schema.GroupVersion{Group: group, Version: version}.String()); err != nil {
 		return name + ": " + reason(err), nil
 	}
 	return "", nil

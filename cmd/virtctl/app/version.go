@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/discovery"
 	"k8s.io/component-base/version"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
@@ -18,7 +19,7 @@ func newVersionCommand(f *Factory) *cobra.Command {
 		Use:   "version",
 		Short: "Print the versions of virtctl and of the API that the cluster serves",
 		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			fmt.Fprintf(f.streams.Out, "Client: %s\n", version.Get().GitVersion)
 			if clientOnly {
 				return nil
@@ -27,11 +28,12 @@ func newVersionCommand(f *Factory) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			server, err := client.Discovery().ServerVersion()
+			cluster := discovery.ToDiscoveryInterfaceWithContext(client.Discovery())
+			server, err := cluster.ServerVersionWithContext(cmd.Context())
 			if err != nil {
 				return fmt.Errorf("asking the cluster for its version: %w", err)
 			}
-			resources, err := client.Discovery().ServerResourcesForGroupVersion(vmv1alpha1.SchemeGroupVersion.String())
+			resources, err := cluster.ServerResourcesForGroupVersionWithContext(cmd.Context(), vmv1alpha1.SchemeGroupVersion.String())
 			if err != nil {
 				return fmt.Errorf("asking the cluster for %s: %w", vmv1alpha1.SchemeGroupVersion, err)
 			}

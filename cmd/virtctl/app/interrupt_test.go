@@ -1,0 +1,39 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+func TestAnInterruptionEndsWhatAsksASilentServer(t *testing.T) {
+	silent, let := context.WithCancel(context.Background())
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-silent.Done() }))
+	t.Cleanup(server.Close)
+	t.Cleanup(let)
+	t.Setenv("KUBECONFIG", "/dev/null")
+	for _, command := range []string{"check", "version"} {
+		ctx, interrupt := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer interrupt()
+		ended := make(chan int, 1)
+		go func() {
+			ended <- Main(ctx, []string{"virtctl", "--server", server.URL, command}, genericiooptions.IOStreams{Out: io.Discard, ErrOut: io.Discard})
+		}()
+		select {
+		case code := <-ended:
+			if code == 0 {
+				t.Errorf("virtctl %s ends with 0", command)
+			}
+		case <-time.After(10 * time.Second):
+			t.Errorf("virtctl %s does not end", command)
+		}
+	}
+}
