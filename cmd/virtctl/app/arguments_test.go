@@ -54,6 +54,9 @@ func TestAVirtualMachineIsNamedAsForKubectlWhereverOneIs(t *testing.T) {
 			}
 		}
 	}
+	if takers()["recover"] == nil {
+		t.Error("virtctl recover takes no kind before the name of a virtual machine")
+	}
 	if found < 15 {
 		t.Errorf("%d commands take virtual machines: %s", found, slices.Sorted(maps.Keys(takers())))
 	}

@@ -21,7 +21,7 @@ import (
 func newRecoverCommand(f *Factory) *cobra.Command {
 	r := &recovery{f: f}
 	cmd := &cobra.Command{
-		Use:   "recover [NAME...]",
+		Use:   "recover [VM...]",
 		Short: "Make virtual machines again that were lost with the store",
 		Long: "Make virtual machines again, or bring them up to date, from the records that the VMs of vSphere keep of them: after the\n" +
 			"store of the server was lost, or was restored from a backup. Without names and without --all it only lists the VMs whose\n" +
