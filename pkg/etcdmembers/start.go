@@ -338,7 +338,11 @@ func (s *starter) claim(ctx context.Context) (token string, err error) {
 func (s *starter) ask(ctx context.Context, would bool) error {
 	mine := ask{s.local.Directory, s.options.Address}
 	return s.records.change(ctx, func(r *record) *record {
-		if r == nil || (r.asks[s.options.Name] == mine) == would {
+		if r == nil {
+			return nil
+		}
+		written, asks := r.asks[s.options.Name]
+		if would && written == mine || !would && !asks { // what it asked for with another volume counts, too
 			return nil
 		}
 		if delete(r.asks, s.options.Name); would {

@@ -1,0 +1,57 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package etcdmembers
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// aside moves the directory of a replica to another place, from which back brings it again.
+func (r *replicas) aside(name string) (back func()) {
+	r.Helper()
+	place, kept := filepath.Join(r.dir, name), filepath.Join(r.dir, name+"-kept")
+	if err := os.Rename(place, kept); err != nil {
+		r.Fatal(err)
+	}
+	return func() {
+		r.Helper()
+		r.lose(name)
+		if err := os.Rename(kept, place); err != nil {
+			r.Fatal(err)
+		}
+	}
+}
+
+// The wrong volume was mounted, and then the right one: what the replica has asked for with the
+// first must not make the leader replace it, or keep others out.
+func TestAReplicaWhoseRightVolumeIsBackDoesNotAskToJoinAnyMore(t *testing.T) {
+	t.Parallel()
+	r := newReplicas(t, 1)
+	r.start("r-0")
+	r.put("r-0", "/kept", "v")
+	r.stop("r-0")
+	back := r.aside("r-0")
+	wrong := r.begin("r-0")
+	r.until("the replica asks to join", func() error {
+		if r.record().asks["r-0"].directory == "" {
+			return errors.New("it does not")
+		}
+		return nil
+	})
+	wrong.cancel()
+	wrong.ended.Wait()
+
+	back()
+	r.start("r-0")
+	if asks := r.record().asks; len(asks) > 0 {
+		t.Fatalf("the asks of the wrong volume are left: %v", asks)
+	}
+	r.size.Store(2)
+	r.start("r-1")
+	r.members("r-0", "r-0", "r-1")
+	r.has(map[string]string{"/kept": "v"})
+}
