@@ -58,18 +58,22 @@ func (s *starter) recovers(ctx context.Context) (bool, error) {
 		if err != nil {
 			return "", err
 		}
-		var others []embeddedetcd.Member
+		voters, others := 0, []embeddedetcd.Member(nil)
 		if r != nil {
 			if r.cluster != 0 && r.cluster != s.local.Cluster {
 				return "", &finalError{fmt.Errorf("a recovery was ordered of the cluster %s, and the host cluster knows %s", hex(s.local.Cluster), hex(r.cluster))}
 			}
 			for _, m := range r.members {
-				if m.ID != s.local.Member && !m.Learner {
+				if m.Learner {
+					continue
+				}
+				// A member that was removed is not one of them.
+				if voters++; m.ID != s.local.Member {
 					others = append(others, m)
 				}
 			}
 		}
-		if missing := s.peer.Missing(ctx, others); len(others)-len(missing) >= (len(others)+1)/2+1 {
+		if missing := s.peer.Missing(ctx, others); len(others)-len(missing) > voters/2 {
 			return "", &finalError{fmt.Errorf("a recovery was ordered, and %d of %d other members answer: they have a quorum, which would be a second cluster. Remove %s to join it",
 				len(others)-len(missing), len(others), filepath.Join(s.options.Etcd.Dir, recoverFile))}
 		}

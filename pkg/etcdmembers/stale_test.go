@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -54,4 +55,28 @@ func TestAReplicaWhoseRightVolumeIsBackDoesNotAskToJoinAnyMore(t *testing.T) {
 	r.start("r-1")
 	r.members("r-0", "r-0", "r-1")
 	r.has(map[string]string{"/kept": "v"})
+}
+
+// The old volume of a replica that was replaced is back: its member does not count any more.
+func TestARecoveryByAMemberThatWasRemovedIsRefusedWhileTheOthersHaveAQuorum(t *testing.T) {
+	t.Parallel()
+	r := newReplicas(t, 3)
+	r.start("r-0", "r-1", "r-2")
+	r.members("r-0", "r-0", "r-1", "r-2")
+	r.stop("r-2")
+	back := r.aside("r-2")
+	r.start("r-2") // a new one in its place
+	r.members("r-0", "r-0", "r-1", "r-2")
+	r.stop("r-2")
+	back()
+	if err := Recover(filepath.Join(r.dir, "r-2"), hex(r.record().cluster)); err != nil {
+		t.Fatal(err)
+	}
+	m, err := Start(t.Context(), r.options("r-2"))
+	if err == nil {
+		m.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "they have a quorum") {
+		t.Errorf("Start = %v, want that the others have a quorum", err)
+	}
 }
