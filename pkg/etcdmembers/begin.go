@@ -42,7 +42,7 @@ type state struct {
 	record *record
 	// answering are the members of the record that answer. Only a replica without data asks.
 	answering []embeddedetcd.Member
-	// lostFor is for how long the record has said that the cluster is lost.
+	// lostFor is for how long the record has said that the cluster is lost, and nobody answered.
 	lostFor time.Duration
 	// storeKnown is true when the host cluster knows a store, which was served before.
 	storeKnown bool
@@ -113,8 +113,9 @@ func (s *state) whyJoining() string {
 	case s.local.Member != 0 || len(s.answering) > 0 && r.lost == "":
 		return reason
 	case len(s.answering) > 0:
-		return fmt.Sprintf("%s; that is said to be lost, and %s at %s answers, which has its data: if it has no quorum, and is the only one that is left, "+
-			"\"slipway-apiserver etcd recover %s\" there makes it one", reason, s.answering[0].Name, s.answering[0].Address, cluster)
+		return fmt.Sprintf("%s; that is said to be lost, and %s at %s answers, which has its data: take that back with "+
+			"\"kubectl annotate configmap -n %s %s %s-\" before it stops; if it has no quorum, and is the only one that is left, "+
+			"\"slipway-apiserver etcd recover %s\" there makes it one", reason, s.answering[0].Name, s.answering[0].Address, s.namespace, ConfigMapName, LostAnnotation, cluster)
 	}
 	if len(r.members) == 1 && r.members[0].Name == s.name {
 		reason = fmt.Sprintf("it was the only member of the cluster %s, and its directory has %s", cluster, s.left())

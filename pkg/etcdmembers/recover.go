@@ -82,6 +82,7 @@ func (s *starter) recovers(ctx context.Context) (bool, error) {
 				r = &record{}
 			}
 			r.cluster = s.local.Cluster
+			r.lost = ""                    // else who has no data founds another one while this one starts
 			delete(r.asks, s.options.Name) // it goes on with the data that it has
 			r.members = []embeddedetcd.Member{{ID: s.local.Member, Name: s.options.Name, Address: s.options.Address}}
 			return r

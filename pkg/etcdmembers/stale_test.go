@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
 )
 
 // aside moves the directory of a replica to another place, from which back brings it again.
@@ -78,5 +81,53 @@ func TestARecoveryByAMemberThatWasRemovedIsRefusedWhileTheOthersHaveAQuorum(t *t
 	}
 	if err == nil || !strings.Contains(err.Error(), "they have a quorum") {
 		t.Errorf("Start = %v, want that the others have a quorum", err)
+	}
+}
+
+// An administrator has said that all is lost, then found one that has the data, and orders it to
+// recover. While that one starts anew nobody answers.
+func TestWhatIsRecoveredIsNotFoundedAnew(t *testing.T) {
+	t.Parallel()
+	r := newReplicas(t, 2)
+	r.start("r-0", "r-1")
+	r.members("r-0", "r-0", "r-1")
+	cluster := hex(r.record().cluster)
+	r.stop("r-0", "r-1")
+	r.lose("r-1")
+	r.say(cluster)
+	if err := Recover(filepath.Join(r.dir, "r-0"), cluster); err != nil {
+		t.Fatal(err)
+	}
+	m := &Member{records: records{r.host, namespace}}
+	o := r.options("r-0")
+	m.options = &o
+	local, err := embeddedetcd.LocalOf(o.Etcd.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &starter{Member: m, peer: &embeddedetcd.Peer{}, local: local}
+	if ordered, err := s.recovers(t.Context()); !ordered || err != nil {
+		t.Fatalf("the recovery is ordered: %t, %v", ordered, err)
+	}
+	if said := r.said(); said != "" {
+		t.Errorf("the cluster %s is recovered, and still said to be lost: %s", cluster, said)
+	}
+}
+
+func TestAMemberThatAnswersHasTimeToStartAnew(t *testing.T) {
+	s := &starter{}
+	lost := &record{cluster: 7, lost: "7"}
+	if s.lostFor(lost, false); s.lostSince.IsZero() {
+		t.Fatal("the time does not begin when the cluster is said to be lost")
+	}
+	s.lostSince = time.Now().Add(-time.Minute)
+	if got := s.lostFor(lost, false); got < time.Minute {
+		t.Errorf("after a minute it is lost for %s", got)
+	}
+	if got := s.lostFor(lost, true); got != 0 {
+		t.Errorf("while a member answers it is lost for %s", got)
+	}
+	if got := s.lostFor(lost, false); got > time.Second {
+		t.Errorf("as soon as that does not any more it is lost for %s", got)
 	}
 }

@@ -147,7 +147,8 @@ type starter struct {
 	// chosen is what was planned last, of local.
 	chosen move
 	local  embeddedetcd.Local
-	// lostSince is when the record said first that the cluster is lost, zero while it does not.
+	// lostSince is when the record said first that the cluster is lost, zero while it does not or
+	// a member answers.
 	lostSince time.Time
 }
 
@@ -266,7 +267,8 @@ func (s *starter) plan(ctx context.Context, local embeddedetcd.Local) (plan embe
 			return "", err
 		}
 		if now.record != nil && now.record.cluster != 0 && local.Member == 0 {
-			now.answering, now.lostFor = s.peer.Answering(ctx, now.record.members), s.lostFor(now.record)
+			now.answering = s.peer.Answering(ctx, now.record.members)
+			now.lostFor = s.lostFor(now.record, len(now.answering) > 0)
 		}
 		if now.storeKnown, err = storeidentity.Known(ctx, s.options.Host, s.options.Namespace); err != nil {
 			return "", err
@@ -293,10 +295,11 @@ func (s *starter) plan(ctx context.Context, local embeddedetcd.Local) (plan embe
 	return plan, err
 }
 
-// lostFor is for how long this replica has seen that the cluster is said to be lost.
-func (s *starter) lostFor(r *record) time.Duration {
+// lostFor is for how long this replica has seen that the cluster is said to be lost, and that no
+// member answers: one that has answered may be starting anew.
+func (s *starter) lostFor(r *record, answered bool) time.Duration {
 	switch {
-	case !r.isLost():
+	case !r.isLost() || answered:
 		s.lostSince = time.Time{}
 		return 0
 	case s.lostSince.IsZero():
