@@ -355,6 +355,8 @@ func TestARecoveryIsRefusedWhileTheOthersHaveAQuorum(t *testing.T) {
 		t.Errorf("Start = %v, want that the others have a quorum", err)
 	}
 	r.members("r-0", "r-0", "r-1", "r-2")
+	r.start("r-1") // nobody can remove the order in a container that does not start
+	r.members("r-1", "r-0", "r-1", "r-2")
 }
 
 func TestALostQuorumNamesWhoIsMissingAndEndsWatches(t *testing.T) {

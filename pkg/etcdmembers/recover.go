@@ -51,7 +51,7 @@ func (s *starter) recovers(ctx context.Context) (bool, error) {
 		return false, fmt.Errorf("looking whether a recovery was ordered: %w", err)
 	}
 	if id := strings.TrimSpace(string(ordered)); id != hex(s.local.Cluster) {
-		return false, fmt.Errorf("a recovery of the cluster %s was ordered, and the data is of %s: remove %s", id, hex(s.local.Cluster), filepath.Join(s.options.Etcd.Dir, recoverFile))
+		return false, s.refused("a recovery of the cluster %s was ordered, and the data is of %s", id, hex(s.local.Cluster))
 	}
 	err = s.await(ctx, func(ctx context.Context) (string, error) {
 		r, err := s.records.read(ctx)
@@ -61,7 +61,7 @@ func (s *starter) recovers(ctx context.Context) (bool, error) {
 		voters, others := 0, []embeddedetcd.Member(nil)
 		if r != nil {
 			if r.cluster != 0 && r.cluster != s.local.Cluster {
-				return "", &finalError{fmt.Errorf("a recovery was ordered of the cluster %s, and the host cluster knows %s", hex(s.local.Cluster), hex(r.cluster))}
+				return "", s.refused("a recovery was ordered of the cluster %s, and the host cluster knows %s", hex(s.local.Cluster), hex(r.cluster))
 			}
 			for _, m := range r.members {
 				if m.Learner {
@@ -74,8 +74,8 @@ func (s *starter) recovers(ctx context.Context) (bool, error) {
 			}
 		}
 		if missing := s.peer.Missing(ctx, others); len(others)-len(missing) > voters/2 {
-			return "", &finalError{fmt.Errorf("a recovery was ordered, and %d of %d other members answer: they have a quorum, which would be a second cluster. Remove %s to join it",
-				len(others)-len(missing), len(others), filepath.Join(s.options.Etcd.Dir, recoverFile))}
+			return "", s.refused("a recovery was ordered, and %d of %d other members answer: they have a quorum, which would be a second cluster",
+				len(others)-len(missing), len(others))
 		}
 		return "", s.records.change(ctx, func(r *record) *record {
 			if r == nil {
@@ -94,7 +94,13 @@ func (s *starter) recovers(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// recovered is done when the member runs.
+// refused is the end of this start, and of the order, so that the next one goes on without it:
+// nobody can remove a file of a container that does not run.
+func (s *starter) refused(format string, values ...any) error {
+	return &finalError{errors.Join(fmt.Errorf(format+". It is not done, and the next start goes on without it", values...), s.recovered())}
+}
+
+// recovered is done when the member runs, or is not to.
 func (s *starter) recovered() error {
 	if err := os.Remove(filepath.Join(s.options.Etcd.Dir, recoverFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("noting that the recovery is done: %w", err)
