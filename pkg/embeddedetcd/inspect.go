@@ -4,6 +4,7 @@
 package embeddedetcd
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	"go.etcd.io/etcd/client/pkg/v3/types"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/membership"
 	"go.etcd.io/etcd/server/v3/storage/schema"
 )
 
@@ -151,4 +154,19 @@ func membersIn(path string) (n int, err error) {
 		return nil
 	})
 	return n, err
+}
+
+// votes tells whether a database knows a member as a full one of its cluster. What cannot be read
+// knows none.
+func votes(path string, id uint64) (is bool) {
+	_ = view(path, func(tx *bolt.Tx) error {
+		b := tx.Bucket(schema.Members.Name())
+		if b == nil {
+			return nil
+		}
+		var m membership.Member
+		is = json.Unmarshal(b.Get(schema.BackendMemberKey(types.ID(id))), &m) == nil && !m.IsLearner
+		return nil
+	})
+	return is
 }

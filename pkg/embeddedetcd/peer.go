@@ -55,6 +55,9 @@ type Local struct {
 	Directory string
 	// Cluster and Member are the IDs of its data, 0 without any.
 	Cluster, Member uint64
+	// Votes is true when the database knows the member as a full one: not as one that learns or was
+	// removed. Only a start looks.
+	Votes bool
 	// NoLog is true when there is a database and no write-ahead log: either that was lost, or
 	// an attempt to join has ended early.
 	NoLog bool
@@ -170,6 +173,7 @@ func (s *Server) plan(ctx context.Context, p *Peer) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
+	local.Votes = votes(databasePath(s.dir), local.Member)
 	if local.Directory == "" {
 		local.Directory = uuid.NewString()
 		if err := writeDurably(filepath.Join(s.dir, directoryFile), local.Directory+"\n"); err != nil {

@@ -53,6 +53,10 @@ func (s *starter) recovers(ctx context.Context) (bool, error) {
 	if id := strings.TrimSpace(string(ordered)); id != hex(s.local.Cluster) {
 		return false, s.refused("a recovery of the cluster %s was ordered, and the data is of %s", id, hex(s.local.Cluster))
 	}
+	if !s.local.Votes { // etcd would end, at each start from then on
+		return false, s.refused("a recovery was ordered, and this member is no full one: it still learns, or was removed. " +
+			"Recover another one, or restore a snapshot or the database of this one")
+	}
 	err = s.await(ctx, func(ctx context.Context) (string, error) {
 		r, err := s.records.read(ctx)
 		if err != nil {

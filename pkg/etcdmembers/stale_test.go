@@ -105,6 +105,7 @@ func TestWhatIsRecoveredIsNotFoundedAnew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	local.Votes = true
 	s := &starter{Member: m, peer: &embeddedetcd.Peer{}, local: local}
 	if ordered, err := s.recovers(t.Context()); !ordered || err != nil {
 		t.Fatalf("the recovery is ordered: %t, %v", ordered, err)
@@ -129,5 +130,44 @@ func TestAMemberThatAnswersHasTimeToStartAnew(t *testing.T) {
 	}
 	if got := s.lostFor(lost, false); got > time.Second {
 		t.Errorf("as soon as that does not any more it is lost for %s", got)
+	}
+}
+
+// It would be a cluster without any full member, in which etcd ends for ever.
+func TestARecoveryByAMemberThatStillLearnsIsRefused(t *testing.T) {
+	t.Parallel()
+	r := newReplicas(t, 2)
+	r.start("r-0")
+	leader := r.all["r-0"]
+	leader.stop() // nobody makes who joins a full member
+	leader.running.Wait()
+	learner := r.begin("r-1")
+	r.until("the replica asks to join", func() error {
+		if r.record().asks["r-1"].directory == "" {
+			return errors.New("it does not")
+		}
+		return nil
+	})
+	asked := r.record().asks["r-1"]
+	added, err := leader.AddLearner(t.Context(), asked.address)
+	if err == nil {
+		err = leader.tell(t.Context(), action{name: "r-1", directory: asked.directory}, added)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	learner.wait([]string{"r-1"}, "it learns")
+	learner.cancel()
+	learner.ended.Wait()
+	r.stop("r-0")
+	if err := Recover(filepath.Join(r.dir, "r-1"), hex(r.record().cluster)); err != nil {
+		t.Fatal(err)
+	}
+	m, err := Start(t.Context(), r.options("r-1"))
+	if err == nil {
+		m.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "it still learns") {
+		t.Errorf("Start = %v, want that it is refused", err)
 	}
 }
