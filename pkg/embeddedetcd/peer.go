@@ -194,7 +194,10 @@ func (s *Server) plan(ctx context.Context, p *Peer) (Plan, error) {
 		// Without a log it is what an attempt to join has left.
 		err = os.RemoveAll(place)
 	default:
-		if err = os.RemoveAll(aside); err == nil {
+		// What is aside is there until the member has joined: this is of an attempt that came to nothing.
+		if _, err = os.Stat(aside); err == nil {
+			err = os.RemoveAll(place)
+		} else {
 			err = os.Rename(place, aside)
 		}
 	}
