@@ -69,3 +69,9 @@ func takenFromLog(path string) (taken uint64, err error) {
 	})
 	return taken, err
 }
+
+// holds tells whether anything was ever written to a database. One that cannot be read may hold it.
+func holds(path string) bool {
+	taken, err := takenFromLog(path)
+	return err != nil || taken > 0
+}

@@ -188,10 +188,10 @@ func (s *Server) plan(ctx context.Context, p *Peer) (Plan, error) {
 	switch {
 	case len(plan.Join) == 0 && plan.Token == "":
 		return plan, nil
-	case local.NoLog && plan.Token != "":
+	case local.NoLog && holds(databasePath(s.dir)):
 		err = os.Rename(place, beforeDir(s.dir)) // a restore can take it
 	case local.Member == 0:
-		// Without a log it is what an attempt to join has left.
+		// It is what an attempt to join has left, which ended before there was a log.
 		err = os.RemoveAll(place)
 	default:
 		// What is aside is there until the member has joined: this is of an attempt that came to nothing.
