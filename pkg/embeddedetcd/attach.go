@@ -123,6 +123,19 @@ func (a *Attached) Defragment(ctx context.Context) error {
 	return nil
 }
 
+// Fits returns an error when a snapshot in a directory would leave too little of its file system to
+// the process that runs the member.
+func (a *Attached) Fits(ctx context.Context, dir string) error {
+	if !a.Running {
+		return nil
+	}
+	answer, err := a.client.Status(ctx, a.config.Endpoints[0])
+	if err != nil {
+		return fmt.Errorf("asking embedded etcd for its size: %w", err)
+	}
+	return fits(dir, answer.DbSize)
+}
+
 // Save writes a snapshot of the member, which serves meanwhile, to a file that must not
 // be there yet. The file is whole or is not there.
 func (a *Attached) Save(ctx context.Context, file string) error {

@@ -55,14 +55,22 @@ func (s *Server) SaveFile(ctx context.Context, file string) (Content, error) {
 	return s.saveFile(ctx, file, func(file string) (Content, error) { return CheckSnapshot(file, false) })
 }
 
-func (s *Server) saveFile(ctx context.Context, file string, check func(string) (Content, error)) (Content, error) {
-	dir := filepath.Dir(file)
+// fits returns an error when a snapshot of so many bytes leaves too little of the file system of dir.
+func fits(dir string, size int64) error {
 	_, free, err := disk(dir)
 	if err != nil {
-		return Content{}, err
+		return err
 	}
-	if need := s.etcd.Server.Backend().Size() + DiskMargin; free < need {
-		return Content{}, fmt.Errorf("writing a snapshot to %s: the file system has %s free, and %s are needed, the margin among them", dir, mib(free), mib(need))
+	if need := size + DiskMargin; free < need {
+		return fmt.Errorf("writing a snapshot to %s: the file system has %s free, and %s are needed, the margin among them", dir, mib(free), mib(need))
+	}
+	return nil
+}
+
+func (s *Server) saveFile(ctx context.Context, file string, check func(string) (Content, error)) (Content, error) {
+	dir := filepath.Dir(file)
+	if err := fits(dir, s.etcd.Server.Backend().Size()); err != nil {
+		return Content{}, err
 	}
 	part, err := os.CreateTemp(dir, partOfSnapshot)
 	if err != nil {

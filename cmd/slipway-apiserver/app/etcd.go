@@ -141,6 +141,10 @@ const standard = "-"
 
 func saveSnapshot(ctx context.Context, a *embeddedetcd.Attached, dir, file string, out io.Writer) error {
 	if file == standard {
+		// It is beside the data first, for it is read in no time there, and nothing waits for who takes it.
+		if err := a.Fits(ctx, dir); err != nil {
+			return fmt.Errorf("%w; \"virtctl backup\" and a file on another volume take none of it", err)
+		}
 		return inTemporary(dir, func(file string) error {
 			if err := a.Save(ctx, file); err != nil {
 				return err

@@ -6,6 +6,7 @@ package app
 import (
 	"bytes"
 	"context"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -110,5 +111,23 @@ func TestF8StopEndsTheWaitForARelease(t *testing.T) {
 	stop()
 	if awaitRelease(ctx, func(context.Context) (bool, error) { return true, nil }) {
 		t.Error("a restored store was taken as released")
+	}
+}
+
+// Without any disk left the server ends, and a snapshot for standard output is beside its data first.
+func TestASnapshotThatWouldFillTheDiskOfTheServerIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size=300m", "tmpfs", dir).CombinedOutput(); err != nil {
+		t.Logf("NOT RUN: mounting a tmpfs takes a right that is missing here: %v: %s", err, out)
+		return
+	}
+	t.Cleanup(func() { _ = exec.Command("umount", dir).Run() })
+	etcd, err := embeddedetcd.Start(t.Context(), embeddedetcd.Options{Dir: dir, UnsafeNoFsync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(etcd.Close)
+	if _, err := runEtcd(t, "", "snapshot", "-", "--data-dir="+dir); err == nil || !strings.Contains(err.Error(), "free") {
+		t.Errorf("snapshot = %v, want that too little is free", err)
 	}
 }
