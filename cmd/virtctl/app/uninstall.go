@@ -77,7 +77,7 @@ type uninstall struct {
 	timeout                       time.Duration
 	dryRun                        dryRun
 	client                        dynamic.Interface
-	discovery                     discovery.DiscoveryInterface
+	discovery                     discovery.DiscoveryInterfaceWithContext
 }
 
 func (u *uninstall) connect() error {
@@ -169,7 +169,7 @@ func (u *uninstall) judge(ctx context.Context, apis []*unstructured.Unstructured
 // made, which it returns.
 func (u *uninstall) objects(ctx context.Context, api *unstructured.Unstructured) (found []string, made []*unstructured.Unstructured, err error) {
 	version, group, _ := strings.Cut(api.GetName(), ".")
-	kinds, err := u.discovery.ServerResourcesForGroupVersion(schema.GroupVersion{Group: group, Version: version}.String())
+	kinds, err := u.discovery.ServerResourcesForGroupVersionWithContext(ctx, schema.GroupVersion{Group: group, Version: version}.String())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/discovery"
 	fakediscovery "k8s.io/client-go/discovery/fake"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -44,12 +45,12 @@ func installedWith(t *testing.T, objects ...*unstructured.Unstructured) (u *unin
 		vcenterResource: "VCenterList", machineResource: "VirtualMachineList",
 	}, all...)
 	list := metav1.Verbs{"list"}
-	discovery := &fakediscovery.FakeDiscovery{Fake: &clienttesting.Fake{Resources: []*metav1.APIResourceList{{
+	served := discovery.ToDiscoveryInterfaceWithContext(&fakediscovery.FakeDiscovery{Fake: &clienttesting.Fake{Resources: []*metav1.APIResourceList{{
 		GroupVersion: "vm.slipway.dev/v1alpha1", APIResources: []metav1.APIResource{{Name: "vcenters", Verbs: list}, {Name: "virtualmachines", Verbs: list}},
-	}}}}
+	}}}})
 	out, errOut = &bytes.Buffer{}, &bytes.Buffer{}
 	return &uninstall{
-		f: newFactory(nil, genericiooptions.IOStreams{Out: out, ErrOut: terminal{errOut}}), timeout: time.Minute, client: client, discovery: discovery,
+		f: newFactory(nil, genericiooptions.IOStreams{Out: out, ErrOut: terminal{errOut}}), timeout: time.Minute, client: client, discovery: served,
 	}, client, out, errOut
 }
 
