@@ -12,6 +12,9 @@ import (
 // ofEmbedded are the arguments of the server that an external etcd takes the place of.
 var ofEmbedded = []string{"--data-dir", "--etcd-name", "--etcd-peer-address"}
 
+// valued are all arguments of the server that depend on a value.
+var valued = append([]string{shutdownDelay}, ofEmbedded...)
+
 // arguments puts the values of the chart into those of the server.
 func arguments(container map[string]any) error {
 	args, err := field[[]any](container, "args")
@@ -26,13 +29,16 @@ func arguments(container map[string]any) error {
 			return fmt.Errorf("an argument is a %T", arg)
 		}
 		name, _, _ := strings.Cut(text, "=")
-		if slices.Contains(ofEmbedded, name) {
-			found[name] = true
+		found[name] = true
+		switch {
+		case slices.Contains(ofEmbedded, name):
 			arg = guarded{embedded, []any{arg}}
+		case name == shutdownDelay:
+			arg = delayed(text)
 		}
 		all = append(all, arg)
 	}
-	for _, name := range ofEmbedded {
+	for _, name := range valued {
 		if !found[name] {
 			return fmt.Errorf("the server has no argument %s, for which the chart has a value", name)
 		}

@@ -25,7 +25,7 @@ func isGenerated(text []byte) bool { return strings.HasPrefix(string(text), gene
 // templates are those of all objects, by the name of their file: one for each kind. The
 // namespace is none of them: Helm installs into one that there is.
 func templates(objects []*unstructured.Unstructured) (map[string]string, error) {
-	files := map[string]string{}
+	files, led := map[string]string{}, false
 	for _, o := range objects {
 		kind := o.GetKind()
 		if kind == "Namespace" {
@@ -37,6 +37,11 @@ func templates(objects []*unstructured.Unstructured) (map[string]string, error) 
 			err = server(o.Object)
 		case "APIService":
 			err = service(o.Object)
+		case "Service":
+			if o.GetName() == frontend {
+				err = published(o.Object)
+				led = true
+			}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s %s: %w", kind, o.GetName(), err)
@@ -53,6 +58,9 @@ func templates(objects []*unstructured.Unstructured) (map[string]string, error) 
 	}
 	if files["statefulset.yaml"] == "" {
 		return nil, fmt.Errorf("artifacts/deploy has no StatefulSet")
+	}
+	if !led {
+		return nil, fmt.Errorf("artifacts/deploy has no Service %s", frontend)
 	}
 	return files, nil
 }

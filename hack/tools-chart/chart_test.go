@@ -199,13 +199,10 @@ func TestAnExternalEtcdTakesThePlaceOfTheEmbeddedOneAndItsVolumes(t *testing.T) 
 	}
 }
 
-// The chart and the component of artifacts/deploy turn on the same.
-func TestSnapshotsOfTheChartAreThoseOfTheOverlay(t *testing.T) {
-	got, err := rendered("slipway-system", object{"snapshots": object{"enabled": true}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), "../../artifacts/deploy/overlays/snapshots")
+// overlay are the objects of an overlay of artifacts/deploy, but for the namespace.
+func overlay(t *testing.T, name string) map[string]object {
+	t.Helper()
+	made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), "../../artifacts/deploy/overlays/"+name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,12 +210,32 @@ func TestSnapshotsOfTheChartAreThoseOfTheOverlay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]object{}
-	if err := decode(text, want); err != nil {
+	objects := map[string]object{}
+	if err := decode(text, objects); err != nil {
 		t.Fatal(err)
 	}
-	delete(want, "Namespace slipway-system")
-	if diff := cmp.Diff(want, got); diff != "" {
+	delete(objects, "Namespace slipway-system")
+	return objects
+}
+
+// The chart and the component of artifacts/deploy make one replica of the same.
+func TestOneReplicaOfTheChartIsThatOfTheOverlay(t *testing.T) {
+	got, err := rendered("slipway-system", object{"replicas": 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(overlay(t, "single"), got); diff != "" {
+		t.Errorf("(-overlay +chart):\n%s", diff)
+	}
+}
+
+// The chart and the component of artifacts/deploy turn on the same.
+func TestSnapshotsOfTheChartAreThoseOfTheOverlay(t *testing.T) {
+	got, err := rendered("slipway-system", object{"snapshots": object{"enabled": true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(overlay(t, "snapshots"), got); diff != "" {
 		t.Errorf("(-overlay +chart):\n%s", diff)
 	}
 	other := object{"enabled": true, "size": "50Gi", "storageClass": "cheap", "interval": "1h", "retention": 48}
