@@ -40,6 +40,9 @@ var (
 	snapshotSizeGauge = promauto.NewGaugeVec(prometheus.GaugeOpts{
 		Name: ownPrefix + "snapshot_size_bytes", Help: "Size of the newest snapshot in --etcd-snapshot-dir.",
 	}, nil)
+	snapshotIntervalGauge = promauto.NewGaugeVec(prometheus.GaugeOpts{
+		Name: ownPrefix + "snapshot_interval_seconds", Help: "Time from one snapshot to the next, as --etcd-snapshot-interval says.",
+	}, nil)
 	snapshotsTotal = promauto.NewCounterVec(prometheus.CounterOpts{
 		Name: ownPrefix + "snapshots_total", Help: "Snapshots that were to be taken, by result: success or error.",
 	}, []string{"result"})

@@ -54,6 +54,7 @@ type kept struct {
 // later; only a snapshot that was read again and is whole lets an older one go.
 func (s *Server) KeepSnapshots(ctx context.Context, o Schedule) {
 	logger := klog.FromContext(ctx).WithValues("dir", o.Dir)
+	snapshotIntervalGauge.WithLabelValues().Set(o.Interval.Seconds())
 	for failures := 0; ; {
 		all, err := o.list()
 		if err == nil {

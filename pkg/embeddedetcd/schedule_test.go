@@ -114,6 +114,9 @@ func TestScheduleKeepsTheNewestSnapshotsAndTouchesNothingElse(t *testing.T) {
 	if at, _ := takenAt(taken); testutil.ToFloat64(snapshotTimeGauge) != float64(at.Unix()) || testutil.ToFloat64(snapshotSizeGauge) < 1<<12 {
 		t.Errorf("the metrics tell of a snapshot of %v with %v bytes, want %s", testutil.ToFloat64(snapshotTimeGauge), testutil.ToFloat64(snapshotSizeGauge), taken)
 	}
+	if got := testutil.ToFloat64(snapshotIntervalGauge.WithLabelValues()); got != time.Hour.Seconds() {
+		t.Errorf("the metrics tell of an interval of %v s, want an hour", got)
+	}
 }
 
 func TestSnapshotThatFailsLetsNoOlderOneGoAndIsCounted(t *testing.T) {
