@@ -248,14 +248,26 @@ func documentedKustomization(t *testing.T) string {
 }
 
 func TestTheDocumentedKustomizationChangesWhatItSays(t *testing.T) {
-	base, got := built(t, "deploy/base"), built(t, beside(t, documentedKustomization(t)))
-	single := built(t, overlays+"single")
 	const container = " StatefulSet slipway-apiserver .spec.template.spec.containers[slipway-apiserver]."
-	want := append(differences(base, single),
-		"+"+container+`image: "registry.example.com/slipway-apiserver:v0.1.0"`, "-"+container+`image: "slipway-apiserver:v0.1.0"`,
-		"+"+container+`args[]: "--vcenter-datastore=vsan"`)
-	slices.Sort(want)
-	if diff := cmp.Diff(want, differences(base, got)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	released := "registry.example.org/published:v0.1.0@sha256:" + strings.Repeat("a", 64)
+	for _, image := range []string{"slipway-apiserver:v0.1.0", released} { // of the sources, and of a release
+		own := beside(t, documentedKustomization(t))
+		deployment := filepath.Join(own, "../deploy/base/50-deployment.yaml")
+		text, err := os.ReadFile(deployment)
+		if err == nil {
+			err = os.WriteFile(deployment, []byte(strings.Replace(string(text), "image: slipway-apiserver:v0.1.0", "image: "+image, 1)), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		base, got := built(t, filepath.Join(own, "../deploy/base")), built(t, own)
+		single := built(t, filepath.Join(own, "../"+overlays+"single"))
+		want := append(differences(base, single),
+			"+"+container+`image: "registry.example.com/slipway-apiserver:v0.1.0"`, "-"+container+`image: "`+image+`"`,
+			"+"+container+`args[]: "--vcenter-datastore=vsan"`)
+		slices.Sort(want)
+		if diff := cmp.Diff(want, differences(base, got)); diff != "" {
+			t.Errorf("with the image %s (-want +got):\n%s", image, diff)
+		}
 	}
 }

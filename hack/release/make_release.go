@@ -108,7 +108,8 @@ func (r *release) archive(ctx context.Context, p build.Platform, what program) (
 	return made, r.write(made.Name, made.Data)
 }
 
-// manifests writes those of a deployment, as they are in the repository and in one file.
+// manifests writes those of a deployment, where they are in the repository, so that what the
+// documentation says of them is true of both, and in one file.
 func (r *release) manifests(image string) error {
 	var files []archive.File
 	for _, dir := range []string{"artifacts/deploy", "artifacts/recovery", "artifacts/monitoring"} {
@@ -117,7 +118,7 @@ func (r *release) manifests(image string) error {
 			return err
 		}
 		for _, f := range some {
-			f.Name = dir[len("artifacts/"):] + "/" + f.Name
+			f.Name = dir + "/" + f.Name
 			files = append(files, f)
 		}
 	}
@@ -132,7 +133,7 @@ func (r *release) manifests(image string) error {
 	if err := r.write(fmt.Sprintf("slipway_%s_manifests.tar.gz", r.version), data); err != nil {
 		return err
 	}
-	joined, err := manifests.Joined(files, "deploy/base")
+	joined, err := manifests.Joined(files, "artifacts/deploy/base")
 	if err != nil {
 		return err
 	}

@@ -155,10 +155,10 @@ func TestManifestsNameTheImageThatWasPushedByItsDigest(t *testing.T) {
 	}
 	all := untar(t, files["slipway_v1.2.3_manifests.tar.gz"])
 	for name, want := range map[string]string{
-		"deploy/base/50-server.yaml":     "kind: Pod\nspec:\n  containers:\n  - image: " + image + "\n    name: server\n",
-		"deploy/more/service.yaml":       "kind: Service\n",
-		"deploy/base/kustomization.yaml": "resources: []\n",
-		"recovery/restore.yaml":          "image: " + image + "\n",
+		"artifacts/deploy/base/50-server.yaml":     "kind: Pod\nspec:\n  containers:\n  - image: " + image + "\n    name: server\n",
+		"artifacts/deploy/more/service.yaml":       "kind: Service\n",
+		"artifacts/deploy/base/kustomization.yaml": "resources: []\n",
+		"artifacts/recovery/restore.yaml":          "image: " + image + "\n",
 	} {
 		if diff := cmp.Diff(want, string(all[name].data)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
