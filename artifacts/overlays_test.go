@@ -271,3 +271,13 @@ func TestTheDocumentedKustomizationChangesWhatItSays(t *testing.T) {
 		}
 	}
 }
+
+// An external etcd takes the volumes away, those of snapshots among them, whose mounts would stay.
+func TestSnapshotsOfAnExternalEtcdAreRefusedInEitherOrder(t *testing.T) {
+	for _, components := range [][2]string{{"snapshots", "external-etcd"}, {"external-etcd", "snapshots"}} {
+		lines := "kind: Kustomization\nresources: [../deploy/base]\ncomponents:\n- ../deploy/components/" + components[0] + "\n- ../deploy/components/" + components[1] + "\n"
+		if _, err := kustomized.Build(beside(t, lines)); err == nil || !strings.Contains(err.Error(), "/spec/volumeClaimTemplates/") {
+			t.Errorf("%v: error %v, want one about the volumes", components, err)
+		}
+	}
+}
