@@ -112,7 +112,7 @@ func (r *release) archive(ctx context.Context, p build.Platform, what program) (
 // documentation says of them is true of both, and in one file.
 func (r *release) manifests(image string) error {
 	var files []archive.File
-	for _, dir := range []string{"artifacts/deploy", "artifacts/recovery", "artifacts/monitoring"} {
+	for _, dir := range []string{"artifacts/deploy", "artifacts/recovery", "artifacts/monitoring", "artifacts/examples"} {
 		some, err := archive.Directory(filepath.Join(r.root, dir))
 		if err != nil {
 			return err

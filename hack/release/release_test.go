@@ -159,6 +159,7 @@ func TestManifestsNameTheImageThatWasPushedByItsDigest(t *testing.T) {
 		"artifacts/deploy/more/service.yaml":       "kind: Service\n",
 		"artifacts/deploy/base/kustomization.yaml": "resources: []\n",
 		"artifacts/recovery/restore.yaml":          "image: " + image + "\n",
+		"artifacts/examples/zones.yaml":            "kind: Zone\n",
 	} {
 		if diff := cmp.Diff(want, string(all[name].data)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
