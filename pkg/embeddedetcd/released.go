@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	etcdserver "go.etcd.io/etcd/server/v3/etcdserver/errors"
 )
 
 // restoredKey of a store says that it was restored, and that nobody has looked at it yet. It
@@ -30,7 +31,11 @@ func (s *Server) passOn(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, upkeepTimeout)
 	defer cancel()
-	if _, err := s.etcd.Server.Put(ctx, &pb.PutRequest{Key: []byte(restoredKey), Value: when}); err != nil {
+	_, err = s.etcd.Server.Put(ctx, &pb.PutRequest{Key: []byte(restoredKey), Value: when})
+	if errors.Is(err, etcdserver.ErrNoSpace) {
+		return fmt.Errorf("writing into the store that it was restored: %w; it is full of what it has: start it with a larger --etcd-quota-backend-bytes", err)
+	}
+	if err != nil {
 		return fmt.Errorf("writing into the store that it was restored: %w", err)
 	}
 	if err := os.Remove(file); err != nil {

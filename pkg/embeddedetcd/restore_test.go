@@ -5,6 +5,7 @@ package embeddedetcd
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -168,6 +169,31 @@ func TestF8RestoredStoreWaitsUntilItIsReleased(t *testing.T) {
 	}
 	a.Close()
 	expect("released", false)
+}
+
+func TestARestoredStoreThatIsFullSaysThatItsQuotaHasToBeLarger(t *testing.T) {
+	dir := t.TempDir()
+	s := start(t, dir)
+	c := connect(t, s)
+	value := strings.Repeat("v", 1<<20)
+	for n := range 2 * smallQuota >> 20 {
+		put(t, c, fmt.Sprintf("/objects/%d", n), value)
+	}
+	file := filepath.Join(t.TempDir(), "snapshot")
+	if err := attach(t, dir).Save(t.Context(), file); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
+	s.Close()
+	if _, err := Restore(dir, file, false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Start(t.Context(), Options{Dir: dir, UnsafeNoFsync: true, QuotaBytes: smallQuota}); err == nil || !strings.Contains(err.Error(), "start it with a larger --etcd-quota-backend-bytes") {
+		t.Errorf("it starts with %v", err)
+	}
+	if waiting, err := start(t, dir).Waiting(t.Context()); !waiting || err != nil {
+		t.Errorf("with a larger quota it waits: %v, %v", waiting, err)
+	}
 }
 
 func TestF8OnlyWholeSnapshotsAreRestored(t *testing.T) {
