@@ -30,9 +30,6 @@ import (
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
 
-// protectedWord is what a protected prefix ends in.
-const protectedWord = "protected"
-
 // Admission refuses changes of protected keys by ordinary users.
 type Admission struct {
 	*admission.Handler
@@ -54,13 +51,13 @@ func (a *Admission) Validate(_ context.Context, request admission.Attributes, _ 
 	}
 	updated, stored := metadata(request.GetObject()), metadata(request.GetOldObject())
 	annotation := func(key string) bool {
-		return isProtected(key) || strings.HasPrefix(key, vmv1alpha1.CheckDeletePrefix) ||
+		return vmv1alpha1.ProtectedKey(key) || strings.HasPrefix(key, vmv1alpha1.CheckDeletePrefix) ||
 			request.GetOperation() != admission.Create && strings.HasPrefix(key, vmv1alpha1.CheckPowerOnPrefix)
 	}
 	changed := changedIn("metadata", stored, updated, annotation)
 	// What is made of a template is new, and may be kept from being powered on.
 	changed = append(changed, changedIn("spec.template.metadata", ofTemplate(request.GetOldObject()), ofTemplate(request.GetObject()), func(key string) bool {
-		return isProtected(key) || strings.HasPrefix(key, vmv1alpha1.CheckDeletePrefix)
+		return vmv1alpha1.ProtectedKey(key) || strings.HasPrefix(key, vmv1alpha1.CheckDeletePrefix)
 	})...)
 	if len(changed) == 0 {
 		return nil
@@ -110,7 +107,7 @@ func changedIn(path string, stored, updated keys, annotation func(key string) bo
 	for _, key := range changedKeys(stored.annotations, updated.annotations, annotation) {
 		changed = append(changed, fmt.Sprintf("%s.annotations[%s]", path, key))
 	}
-	for _, key := range changedKeys(stored.labels, updated.labels, isProtected) {
+	for _, key := range changedKeys(stored.labels, updated.labels, vmv1alpha1.ProtectedKey) {
 		changed = append(changed, fmt.Sprintf("%s.labels[%s]", path, key))
 	}
 	return changed
@@ -131,14 +128,4 @@ func changedKeys(stored, updated map[string]string, protected func(key string) b
 	}
 	slices.Sort(changed)
 	return changed
-}
-
-// isProtected reports whether the prefix of key ends in the word.
-func isProtected(key string) bool {
-	prefix, _, ok := strings.Cut(key, "/")
-	if !ok {
-		return false
-	}
-	prefix = strings.ToLower(prefix)
-	return prefix == protectedWord || strings.HasSuffix(prefix, "."+protectedWord)
 }

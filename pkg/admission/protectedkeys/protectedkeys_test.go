@@ -32,8 +32,8 @@ func TestIsProtected(t *testing.T) {
 		"no-prefix.protected":         false,
 		"a.protected.slipway.dev/key": false,
 	} {
-		if got := isProtected(key); got != want {
-			t.Errorf("isProtected(%q) = %v, want %v", key, got, want)
+		if got := vmv1alpha1.ProtectedKey(key); got != want {
+			t.Errorf("ProtectedKey(%q) = %v, want %v", key, got, want)
 		}
 	}
 }
@@ -50,7 +50,7 @@ func TestChangedKeys(t *testing.T) {
 		"added empty":       {nil, map[string]string{a: ""}, []string{a}},
 		"kept":              {map[string]string{a: "1", open: "1"}, map[string]string{a: "1", open: "2"}, nil},
 	} {
-		if diff := cmp.Diff(tc.want, changedKeys(tc.stored, tc.updated, isProtected)); diff != "" {
+		if diff := cmp.Diff(tc.want, changedKeys(tc.stored, tc.updated, vmv1alpha1.ProtectedKey)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

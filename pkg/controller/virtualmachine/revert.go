@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -156,12 +155,11 @@ func restoredKeys(now, was map[string]string) map[string]string {
 // usersOwn is false for the keys of privileged users and of controllers, and for kubectl's copy
 // of a manifest, which is compared with the next one that is applied.
 func usersOwn(key string) bool {
-	prefix, _, _ := strings.Cut(key, "/")
 	switch key {
 	case vmv1alpha1.LabelImageCache, vmv1alpha1.AnnotationImageCacheLocation, corev1.LastAppliedConfigAnnotation:
 		return false
 	}
-	return prefix != "protected" && !strings.HasSuffix(strings.ToLower(prefix), ".protected")
+	return !vmv1alpha1.PrivilegedKey(key)
 }
 
 // restoreRefused takes the restored object back that the API has refused, so that status says

@@ -61,6 +61,22 @@ func TestTheObjectBecomesWhatItWasWithItsVirtualMachine(t *testing.T) {
 	}
 }
 
+// Whoever may revert a virtual machine need not be privileged.
+func TestARevertNeitherEndsNorBringsBackWhatHoldsAVirtualMachine(t *testing.T) {
+	const remove, powerOn = vmv1alpha1.CheckDeletePrefix, vmv1alpha1.CheckPowerOnPrefix
+	h := newHarness(t, running(reverts, func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Annotations = map[string]string{remove + "audit": "now", powerOn + "cmdb": "now"}
+	}), photon())
+	h.provider.reverted = kept(t, running(asThen, func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Annotations = map[string]string{"note": "old", remove + "backup": "then", powerOn + "cmdb": "then", "Protected/a": "then"}
+	}))
+	h.pass()
+	want := map[string]string{"note": "old", remove + "audit": "now", powerOn + "cmdb": "now"}
+	if diff := cmp.Diff(want, h.vm().Annotations); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+}
+
 // That a revert has begun is known by its condition alone, by which the object is restored after it.
 func TestARevertThatRunsIsNotForgottenBecauseItsSnapshotIsGone(t *testing.T) {
 	for name, err := range map[string]error{"it runs": provider.ErrReconcileInProgress, "vSphere is not read": provider.ErrUnknownState} {
