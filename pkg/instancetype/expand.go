@@ -13,7 +13,9 @@ import (
 // references the copy is equal. A class that comes with a preference is
 // expanded too, because its size may not be given twice.
 //
-// What a virtual machine has no field for is lost: the node selector. The error is an *apply.Error.
+// What a virtual machine has no field for is lost, the node selector, and so are annotations that
+// only privileged users may set: who wrote the instance type need not be one, and the controller
+// that writes the result is. The error is an *apply.Error.
 func Expand(vm *vmv1alpha1.VirtualMachine, resolved *Resolved) (*vmv1alpha1.VirtualMachine, error) {
 	out := vm.DeepCopy()
 	if vm.Spec.Instancetype == nil && vm.Spec.Preference == nil {
@@ -33,7 +35,7 @@ func Expand(vm *vmv1alpha1.VirtualMachine, resolved *Resolved) (*vmv1alpha1.Virt
 	spec.MinHardwareVersion = effective.MinHardwareVersion
 	spec.TerminationGracePeriodSeconds = effective.TerminationGracePeriodSeconds
 	for key, value := range effective.Annotations {
-		if apply.IsSourceAnnotation(key) {
+		if apply.IsSourceAnnotation(key) || vmv1alpha1.PrivilegedKey(key) {
 			continue
 		}
 		if out.Annotations == nil {

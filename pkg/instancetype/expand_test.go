@@ -67,6 +67,22 @@ func TestExpandedVirtualMachineIsTheSame(t *testing.T) {
 	}
 }
 
+// Who writes an instance type or a preference of a namespace need not be privileged, and what is
+// expanded is written by a controller, which is.
+func TestAnExpandedVirtualMachineHasNoKeysOfPrivilegedUsers(t *testing.T) {
+	const steers, remove, powerOn = vmv1alpha1.AnnotationSkipDelete, vmv1alpha1.CheckDeletePrefix + "x", vmv1alpha1.CheckPowerOnPrefix + "x"
+	w := newWorld()
+	w.add(t, instancetype.KindInstancetype, "small", "uid", 1, `{cpu: {guest: 1}, memory: {guest: 1Gi}, annotations: {a: b, `+steers+`: "", `+remove+`: ""}}`)
+	w.add(t, instancetype.KindPreference, "linux", "p", 1, `{annotations: {c: d, `+powerOn+`: ""}}`)
+	out, err := expand(t, vmOf(t, "{instancetype: {name: small, kind: VirtualMachineInstancetype}, preference: {name: linux, kind: VirtualMachinePreference}}"), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"a": "b", "c": "d"}, out.Annotations); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+}
+
 func TestExpandOfOthers(t *testing.T) {
 	w := newWorld()
 	w.add(t, clusterIT, "small", "uid", 1, size(2))
