@@ -227,8 +227,8 @@ func (r *reconciler) have(library *vmv1alpha1.ContentLibrary) (map[string]*vmv1a
 	return images, err
 }
 
-// users tells of an image of the library whether a virtual machine refers to it. All are
-// looked at, once, and only if it is asked for.
+// users tells of an image of the library whether a virtual machine refers to it, as what it is
+// made of or in a drive. All are looked at, once, and only if it is asked for.
 func (r *reconciler) users(library *vmv1alpha1.ContentLibrary) func(image string) bool {
 	var used map[string]bool
 	return func(image string) bool {
@@ -245,9 +245,17 @@ func (r *reconciler) users(library *vmv1alpha1.ContentLibrary) func(image string
 			used = nil
 			return true // which are used is not known
 		}
-		for _, vm := range all {
-			if ref := vm.Spec.Image; ref != nil && ref.Kind == kind {
+		note := func(ref *vmv1alpha1.VirtualMachineImageRef) {
+			if ref != nil && ref.Kind == kind {
 				used[ref.Name] = true
+			}
+		}
+		for _, vm := range all {
+			note(vm.Spec.Image)
+			for i := range vm.Spec.Volumes {
+				if drive := vm.Spec.Volumes[i].CDROM; drive != nil {
+					note(drive.Image)
+				}
 			}
 		}
 		return used[image]

@@ -254,6 +254,25 @@ func TestImagesOfItemsThatAreGoneGoUnlessTheyAreUsed(t *testing.T) {
 	w.wants()
 }
 
+// Whose drive has an image needs it as long as it has the drive.
+func TestAnImageInACDROMDriveIsUsed(t *testing.T) {
+	vm := machineOf("dev", vmv1alpha1.ClusterImageKind, "other")
+	vm.Spec.Volumes = []vmv1alpha1.VirtualMachineVolume{
+		{Name: "data", Disk: &vmv1alpha1.DiskVolumeSource{}},
+		{Name: "empty", CDROM: &vmv1alpha1.CDROMVolumeSource{}},
+		{Name: "tools", CDROM: &vmv1alpha1.CDROMVolumeSource{Image: &vmv1alpha1.VirtualMachineImageRef{Kind: vmv1alpha1.ClusterImageKind, Name: "photon"}}},
+	}
+	w := newWorld(t, golden(nil), vm)
+	if err := w.pass(); err != nil {
+		t.Fatal(err)
+	}
+	w.vsphere.items = nil
+	if err := w.pass(); err != nil {
+		t.Fatal(err)
+	}
+	w.wants("/photon")
+}
+
 func TestAnImageOfTheSameNameInANamespaceIsAnotherOne(t *testing.T) {
 	w := newWorld(t, golden(nil), machineOf("dev", vmv1alpha1.ImageKind, "photon"))
 	if err := w.pass(); err != nil {
