@@ -90,18 +90,21 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	case errors.Is(err, provider.ErrNotInUse):
 		return controller.Result{RequeueAfter: soon}, nil // it is nothing about the library
 	case err != nil:
+		// What is not found is the namespace, and no event tells that there is one now.
+		var failed error
 		if len(items) > 0 {
-			if failed := r.add(ctx, library, items); failed != nil {
-				return controller.Overtaken(failed)
-			}
+			failed = r.add(ctx, library, items)
+		}
+		if apierrors.IsConflict(failed) || apierrors.IsAlreadyExists(failed) {
+			return controller.Result{RequeueAfter: soon}, nil
 		}
 		c, next := provider.Unusable(err), library.DeepCopy()
 		r.set(next, c)
 		if written := r.libraries.UpdateStatus(ctx, r.client.ContentLibraries(), next); written != nil {
 			return controller.Overtaken(written)
 		}
-		if c.Status == metav1.ConditionUnknown {
-			return controller.Result{}, fmt.Errorf("listing the items of ContentLibrary %s: %w", library.Name, err)
+		if c.Status == metav1.ConditionUnknown || failed != nil {
+			return controller.Result{}, errors.Join(failed, fmt.Errorf("listing the items of ContentLibrary %s: %w", library.Name, err))
 		}
 		return controller.Result{RequeueAfter: lookInterval}, nil
 	}

@@ -11,9 +11,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
@@ -218,6 +221,23 @@ func TestItemsArePublishedWhileAVCenterIsAway(t *testing.T) {
 	}
 	w.wants("/new", "/photon", "/ubuntu")
 	w.wantsReady(metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState)
+}
+
+// No event tells that there is a namespace now.
+func TestItemsOfSomeVCentersAreTriedAgainInANamespaceThatIsNotThere(t *testing.T) {
+	w := newWorld(t, golden(func(s *vmv1alpha1.ContentLibrarySpec) { s.Namespace = "dev" }))
+	missing := true
+	w.api.PrependReactor("create", "virtualmachineimages", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return missing, nil, apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "dev")
+	})
+	w.vsphere.items, w.vsphere.err = ovfs("photon"), &provider.UnreadError{VCenters: []string{"b"}, Err: errors.New("b is away")}
+	if err := w.pass(); err == nil {
+		t.Error("it is not tried again")
+	}
+	w.wantsReady(metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState)
+	missing = false
+	_ = w.pass()
+	w.wants("dev/photon")
 }
 
 func TestNothingIsSaidWhileNoVCenterIsInUse(t *testing.T) {
