@@ -302,8 +302,10 @@ func TestASnapshotGoesWhenVSphereHasNoneOfIt(t *testing.T) {
 		removes int
 		stays   string
 	}{
-		"removed":                     {machine(), deleted, nil, 1, ""},
-		"being removed":               {machine(), deleted, provider.ErrReconcileInProgress, 1, "True/, False/Deleting"},
+		"removed":       {machine(), deleted, nil, 1, ""},
+		"being removed": {machine(), deleted, provider.ErrReconcileInProgress, 1, "True/, False/Deleting"},
+		// By a client that has replaced the object by its own manifest.
+		"its owner was taken from it": {machine(), func(s *snapshot) { deleted(s); s.OwnerReferences = nil }, nil, 1, ""},
 		"its virtual machine is gone": {nil, deleted, errors.New("must not be asked"), 0, ""},
 		"… and there is another":      {machine(func(vm *vmv1alpha1.VirtualMachine) { vm.UID = "new" }), deleted, errors.New("must not be asked"), 0, ""},
 		"its virtual machine goes": {machine(func(vm *vmv1alpha1.VirtualMachine) {

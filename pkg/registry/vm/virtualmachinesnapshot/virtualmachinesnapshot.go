@@ -48,14 +48,18 @@ func Kind() standard.Kind[snapshot] {
 			Validate: vmvalidation.ValidateVirtualMachineSnapshotStatusUpdate,
 		},
 		PrepareForCreate: func(s snapshot) {
-			if !slices.Contains(s.Finalizers, vmv1alpha1.SnapshotFinalizer) {
-				s.Finalizers = append(s.Finalizers, vmv1alpha1.SnapshotFinalizer)
+			fillFinalizer(s)
+			label(s)
+		},
+		PrepareForUpdate: func(s, stored snapshot) {
+			// A client that replaces the object by its own manifest knows nothing of it.
+			if stored.DeletionTimestamp == nil && slices.Contains(stored.Finalizers, vmv1alpha1.SnapshotFinalizer) {
+				fillFinalizer(s)
 			}
 			label(s)
 		},
-		PrepareForUpdate: func(s, _ snapshot) { label(s) },
-		Validate:         vmvalidation.ValidateVirtualMachineSnapshot,
-		ValidateUpdate:   vmvalidation.ValidateVirtualMachineSnapshotUpdate,
+		Validate:       vmvalidation.ValidateVirtualMachineSnapshot,
+		ValidateUpdate: vmvalidation.ValidateVirtualMachineSnapshotUpdate,
 		Table: table.New(
 			column{Name: "VM", Type: "string", Description: "Name of the virtual machine.", Value: func(s snapshot) any { return s.Spec.VMName }},
 			column{Name: "Ready", Type: "string", Description: "Whether it can be reverted to: True, or the reason why not.", Value: func(s snapshot) any {
@@ -68,6 +72,13 @@ func Kind() standard.Kind[snapshot] {
 		),
 		GetAttrs:    getAttrs,
 		IndexFields: map[string]func(snapshot) string{fieldMachine: func(s snapshot) string { return s.Spec.VMName }},
+	}
+}
+
+// fillFinalizer keeps the object until vSphere has nothing of it.
+func fillFinalizer(s snapshot) {
+	if !slices.Contains(s.Finalizers, vmv1alpha1.SnapshotFinalizer) {
+		s.Finalizers = append(s.Finalizers, vmv1alpha1.SnapshotFinalizer)
 	}
 }
 
