@@ -161,6 +161,23 @@ func (c *claims) facts(key types.NamespacedName) (*claimFacts, error) {
 	return &claimFacts{claim: claim, volume: volume, nodes: nodesOf(attachments)}, nil
 }
 
+// held are the names of the claims that vm may hold: those that the index has, which may be behind
+// by what this process wrote, and those that vm names.
+func (c *claims) held(vm *vmv1alpha1.VirtualMachine) ([]string, error) {
+	keys, err := c.indexed.IndexKeys(indexByHolder, string(vm.UID))
+	if err != nil {
+		return nil, err
+	}
+	names := claimNames(vm)
+	for _, key := range keys {
+		if namespace, name, err := cache.SplitMetaNamespaceKey(key); err == nil && namespace == vm.Namespace {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
 // hold lets vm hold the claim.
 func (c *claims) hold(ctx context.Context, claim *corev1.PersistentVolumeClaim, vm *vmv1alpha1.VirtualMachine, volumeID string) error {
 	finalizers := claim.Finalizers
@@ -287,14 +304,15 @@ func (r *reconciler) releaseClaims(ctx context.Context, p *pass) error {
 
 // releaseIf ends the hold of those claims of the virtual machine for which free is true.
 func (r *reconciler) releaseIf(ctx context.Context, p *pass, free func(*corev1.PersistentVolumeClaim, holder) bool) error {
-	held, err := r.claims.indexed.ByIndex(indexByHolder, string(p.vm.UID))
+	names, err := r.claims.held(p.vm)
 	if err != nil {
 		return fmt.Errorf("looking for the claims of virtual machine %s: %w", p.key(), err)
 	}
 	var errs []error
-	for _, obj := range held {
-		claim, ok := obj.(*corev1.PersistentVolumeClaim)
-		if !ok {
+	for _, name := range names {
+		claim, err := r.claims.claims.Get(types.NamespacedName{Namespace: p.vm.Namespace, Name: name})
+		if err != nil || claim == nil {
+			errs = append(errs, err)
 			continue
 		}
 		for _, h := range holders(claim) {
