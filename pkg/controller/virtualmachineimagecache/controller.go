@@ -6,6 +6,7 @@ package virtualmachineimagecache
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -156,15 +157,23 @@ func (c *Controller) changed() cache.ResourceEventHandler {
 }
 
 // waits handles the events of virtual machines: one that begins to wait for copies may know
-// that some are gone.
+// that some are gone. What it says anybody may have written who may write it: only a part that
+// there is is looked at, so that texts which nobody knows are not kept. A cache that the informer
+// has yet to see is looked at when it comes.
 func (c *Controller) waits() cache.ResourceEventHandler {
 	look := func(vm *vmv1alpha1.VirtualMachine) {
-		if name := vm.Labels[vmv1alpha1.LabelImageCache]; name != "" {
-			if place, ok := provider.ParseCachePlace(vm.Annotations[vmv1alpha1.AnnotationImageCacheLocation]); ok {
-				p := part{cache: name, vcenter: place.VCenter}
-				c.reconcile.due.doubt(p)
-				c.Look(p, 0)
-			}
+		place, ok := provider.ParseCachePlace(vm.Annotations[vmv1alpha1.AnnotationImageCacheLocation])
+		if !ok {
+			return
+		}
+		obj, there, err := c.caches.GetStore().GetByKey(vm.Labels[vmv1alpha1.LabelImageCache])
+		if err != nil || !there {
+			return
+		}
+		one := obj.(*vmv1alpha1.VirtualMachineImageCache)
+		if p := (part{cache: one.Name, vcenter: place.VCenter}); slices.Contains(partsOf(one), p) {
+			c.reconcile.due.doubt(p)
+			c.Look(p, 0)
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
