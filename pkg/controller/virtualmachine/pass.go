@@ -83,9 +83,10 @@ func (p *pass) again(after time.Duration) {
 
 // transient says whether all that the pass has to tell is that a zone is being chosen, that
 // the create has just been started for which the virtual machine waited, or that it is
-// created and that the next operation, mostly power on, has just been started.
+// created and that the next operation, mostly power on, has just been started. What wants the next
+// pass at once has written something into the status for it.
 func (p *pass) transient() bool {
-	if !p.passing && !p.started {
+	if !p.passing && !p.started || p.result.Requeue {
 		return false
 	}
 	before := findCondition(p.original, vmv1alpha1.ConditionCreated)

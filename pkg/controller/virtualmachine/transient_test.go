@@ -4,12 +4,16 @@
 package virtualmachine
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/controller"
+	"github.com/slipway-dev/slipway/pkg/controller/virtualmachine/addressclaim"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
@@ -144,5 +148,29 @@ func TestVMThatVanishedIsMadeAgainInTheNextPass(t *testing.T) {
 	h.pass()
 	if last := h.provider.requests[len(h.provider.requests)-1]; !last.PrerequisitesReady || last.Image == nil {
 		t.Errorf("ready %t with image %v, want all that a create needs", last.PrerequisitesReady, last.Image)
+	}
+}
+
+// finding is a provider that is choosing a zone.
+type finding struct{ *scripted }
+
+func (finding) CreateOrUpdateVirtualMachineAsync(context.Context, *provider.Request) (provider.Result, error) {
+	return provider.Result{Passing: true}, provider.ErrReconcileInProgress
+}
+
+// A virtual machine that is taken over needs no addresses for that. Without the name of the claim each
+// pass would ask for the next one at once, as long as zones are asked.
+func TestWhatTheNextPassNeedsIsWrittenWhileAZoneIsChosen(t *testing.T) {
+	vm := pooled("front")
+	vm.Spec.InstanceUUID = "11111111-2222-3333-4444-666666666666"
+	h := newHarness(t, vm, photon())
+	h.pools.err = &addressclaim.WaitError{Message: "the claim waits"}
+	h.reconciler.provider = finding{h.provider}
+	h.pass()
+	if diff := cmp.Diff([]string{"eth0 front"}, claimed(h.vm())); diff != "" {
+		t.Errorf("stored (-want +got):\n%s", diff)
+	}
+	if result := h.pass(); result.Requeue || result.RequeueAfter != transientDelay {
+		t.Errorf("result %+v, want to look again after a moment", result)
 	}
 }
