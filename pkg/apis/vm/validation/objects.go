@@ -124,9 +124,24 @@ func ValidateVirtualMachineInstance(obj *vmv1alpha1.VirtualMachineInstance) fiel
 	errs := apivalidation.ValidateObjectMeta(&obj.ObjectMeta, true, validateVMName, field.NewPath("metadata"))
 	errs = append(errs, validateCPU(obj.Spec.CPU, path.Child("cpu"))...)
 	errs = append(errs, ValidateMemory(obj.Spec.Memory, path.Child("memory"))...)
-	errs = append(errs, validateNetwork(obj.Spec.Network, path.Child("network"))...)
+	errs = append(errs, validateNetwork(withoutGiven(obj.Spec.Network), path.Child("network"))...)
 	errs = append(errs, validateVolumes(obj.Spec.Volumes, path.Child("volumes"))...)
 	return append(errs, validateFirmware(obj.Spec.Firmware, path.Child("firmware"))...)
+}
+
+// withoutGiven is network without the addresses of interfaces that have some of pools: these are
+// not known to who writes a spec, and may stand beside DHCP or be there twice.
+func withoutGiven(network *vmv1alpha1.VirtualMachineNetworkSpec) *vmv1alpha1.VirtualMachineNetworkSpec {
+	out := network.DeepCopy()
+	if out == nil {
+		return nil
+	}
+	for i := range out.Interfaces {
+		if len(out.Interfaces[i].AddressesFromPools) > 0 {
+			out.Interfaces[i].Addresses = nil
+		}
+	}
+	return out
 }
 
 // ValidateVirtualMachineInstanceUpdate checks the change from old to obj.

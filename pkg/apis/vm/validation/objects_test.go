@@ -118,6 +118,16 @@ func TestRunningInstances(t *testing.T) {
 	broken := obj.DeepCopy()
 	broken.Spec.CPU = &vmv1alpha1.VirtualMachineCPU{Sockets: -1}
 	check(t, []string{"Invalid spec.cpu.sockets"}, ValidateVirtualMachineInstanceUpdate(broken, obj))
+
+	// Of which family a pool gives an address, and which, nobody knows who writes the spec.
+	given := obj.DeepCopy()
+	given.Spec.Network = &vmv1alpha1.VirtualMachineNetworkSpec{Interfaces: []vmv1alpha1.VirtualMachineNetworkInterface{{
+		Name: "eth0", DHCP4: ptr.To(true), Addresses: []string{"2001:db8::5/64", "192.0.2.5/24", "2001:db8::5/64"},
+		AddressesFromPools: []vmv1alpha1.IPPoolReference{{APIGroup: "ipam.cluster.x-k8s.io", Kind: "InClusterIPPool", Name: "front"}},
+	}}}
+	check(t, nil, ValidateVirtualMachineInstance(given))
+	given.Spec.Network.Interfaces[0].Name = ""
+	check(t, []string{"Required spec.network.interfaces[0].name"}, ValidateVirtualMachineInstance(given))
 }
 
 func TestSubresourceBodies(t *testing.T) {
