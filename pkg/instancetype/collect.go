@@ -14,13 +14,19 @@ import (
 // NamedBy returns the revisions that vm names: those that its status has, and those that
 // its spec pins.
 func NamedBy(vm *vmv1alpha1.VirtualMachine) []string {
-	names := statusNames(vm)
+	names := append(statusNames(vm), pinnedBy(&vm.Spec)...)
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
+}
+
+// pinnedBy returns the revisions that a spec pins, empty names among them.
+func pinnedBy(spec *vmv1alpha1.VirtualMachineSpec) []string {
+	var names []string
 	for _, role := range roles {
-		if m := matcher(&vm.Spec, role); m != nil {
+		if m := matcher(spec, role); m != nil {
 			names = append(names, pin(m), m.RevisionName)
 		}
 	}
-	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
+	return names
 }
 
 // NamedByInstance returns the revisions that vmi runs with.
@@ -47,11 +53,12 @@ func Awaits(vm *vmv1alpha1.VirtualMachine) bool {
 }
 
 // Users are what may name the revisions of a namespace, all of it: its virtual machines,
-// their instances and their snapshots.
+// their instances, their snapshots, and the templates that others are made of later.
 type Users struct {
 	Machines  []vmv1alpha1.VirtualMachine
 	Instances []vmv1alpha1.VirtualMachineInstance
 	Snapshots []vmv1alpha1.VirtualMachineSnapshot
+	Templates []vmv1alpha1.VirtualMachineTemplate
 }
 
 // Keeps returns why a revision has to stay, empty when nothing needs it: users are those of
@@ -96,6 +103,11 @@ func Keeps(revision *itv1alpha1.ControllerRevision, users Users, revisions []itv
 	for i := range users.Snapshots {
 		if slices.Contains(NamedBySnapshot(&users.Snapshots[i]), revision.Name) {
 			return fmt.Sprintf("snapshot %s needs it", users.Snapshots[i].Name)
+		}
+	}
+	for i := range users.Templates {
+		if slices.Contains(pinnedBy(&users.Templates[i].Spec.Template.Spec), revision.Name) {
+			return fmt.Sprintf("template %s pins it", users.Templates[i].Name)
 		}
 	}
 	return ""

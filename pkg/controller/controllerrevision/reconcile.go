@@ -105,11 +105,16 @@ func (r *reconciler) needed(ctx context.Context, revision *itv1alpha1.Controller
 	if err != nil {
 		return "", fmt.Errorf("reading the snapshots that may need revision %s: %w", controller.KeyOf(revision), err)
 	}
+	templates, err := r.client.VmV1alpha1().VirtualMachineTemplates(revision.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", fmt.Errorf("reading the templates that may pin revision %s: %w", controller.KeyOf(revision), err)
+	}
 	all, err := r.client.InstancetypeV1alpha1().ControllerRevisions(revision.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return "", fmt.Errorf("reading the revisions beside %s: %w", controller.KeyOf(revision), err)
 	}
-	return instancetype.Keeps(revision, instancetype.Users{Machines: vms.Items, Instances: vmis.Items, Snapshots: snapshots.Items}, all.Items), nil
+	users := instancetype.Users{Machines: vms.Items, Instances: vmis.Items, Snapshots: snapshots.Items, Templates: templates.Items}
+	return instancetype.Keeps(revision, users, all.Items), nil
 }
 
 // delete removes the revision if it is still as it was marked.

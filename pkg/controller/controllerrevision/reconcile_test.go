@@ -98,7 +98,7 @@ func TestARevisionThatNothingNeedsIsMarkedThenDeletedAsItWasMarked(t *testing.T)
 			}
 		}
 	}
-	if got := strings.Join(verbs[:6], " "); got != "update list list list list delete" {
+	if got := strings.Join(verbs[:7], " "); got != "update list list list list list delete" {
 		t.Errorf("calls %q, want the mark before everything is read", got)
 	}
 }
@@ -121,8 +121,21 @@ func TestWhatTheAPIKnowsCountsAndNotTheCache(t *testing.T) {
 	}
 }
 
+// What is made of a template later would have nothing to be made of, and nobody could capture it again.
+func TestARevisionThatATemplatePinsStays(t *testing.T) {
+	template := &vmv1alpha1.VirtualMachineTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "workers"}}
+	template.Spec.Template.Spec.Instancetype = &vmv1alpha1.InstancetypeMatcher{
+		Name: "small", Kind: "VirtualMachineInstancetype", ControllerRevisionRef: &vmv1alpha1.ControllerRevisionRef{Name: "small-v1alpha1-s-1"},
+	}
+	w := newWorld(t, template)
+	result, err := w.reconcile()
+	if err != nil || w.left() == nil || result.RequeueAfter != lookAgainDelay {
+		t.Errorf("result %+v, error %v, left %v; want it kept and looked at again", result, err, w.left())
+	}
+}
+
 func TestF3NothingIsCollectedWhileItIsUnknownWhoNamesIt(t *testing.T) {
-	for _, resource := range []string{"virtualmachines", "virtualmachineinstances", "controllerrevisions"} {
+	for _, resource := range []string{"virtualmachines", "virtualmachineinstances", "virtualmachinetemplates", "controllerrevisions"} {
 		t.Run(resource, func(t *testing.T) {
 			w := newWorld(t)
 			broken := errors.New("corrupt object")
