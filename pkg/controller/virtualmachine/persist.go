@@ -19,12 +19,16 @@ import (
 )
 
 // persist writes what the pass changed: at most one Update and one UpdateStatus,
-// none when nothing changed. Then it makes sure of the revisions that status names from
+// none when nothing changed. What is refused of the object does not keep the status from being written. Then it makes sure of the revisions that status names from
 // now on, and reports what happened as events. A virtual machine that is gone needs no
 // writing.
 func (r *reconciler) persist(ctx context.Context, p *pass) error {
 	stored, err := r.writeMain(ctx, p.original, p.vm)
 	if r.restoreRefused(p, err) {
+		stored, err = p.original, nil
+	}
+	refused := takenBack(p, err)
+	if refused != nil {
 		stored, err = p.original, nil
 	}
 	if err != nil {
@@ -44,7 +48,22 @@ func (r *reconciler) persist(ctx context.Context, p *pass) error {
 			return fmt.Errorf("making sure of what virtual machine %s has captured: %w", p.key(), err)
 		}
 	}
-	return nil
+	return refused
+}
+
+// takenBack takes back what a pass has made of metadata and spec and the API has refused with err,
+// which it returns then. Status says why, with all else that the pass has seen: which vSphere VM
+// it is must not be lost.
+func takenBack(p *pass, err error) error {
+	if !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) && !apierrors.IsRequestEntityTooLargeError(err) {
+		return nil
+	}
+	is, was := p.vm, p.original
+	is.Spec, is.Labels, is.Annotations, is.Finalizers = was.Spec, was.Labels, was.Annotations, was.Finalizers
+	is.Status.InstancetypeRef, is.Status.PreferenceRef = was.Status.InstancetypeRef, was.Status.PreferenceRef
+	setFalse(is, p.now, vmv1alpha1.ConditionSynchronized, vmv1alpha1.ReasonError, "the object is refused as the server would have it: "+err.Error())
+	summarize(is)
+	return err
 }
 
 // writeMain updates metadata and spec when they changed and returns the stored

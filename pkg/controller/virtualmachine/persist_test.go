@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/provider"
 )
@@ -145,4 +147,31 @@ func TestVMThatVanishesDuringThePassIsNoError(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.pass()
+}
+
+// As with references that are replaced by what they say, of which the API does not take all.
+func TestWhatAPassHasSeenIsWrittenThoughTheObjectIsRefused(t *testing.T) {
+	ref := &vmv1alpha1.InstancetypeRef{Name: "small"}
+	h := newHarness(t, fresh(func(vm *vmv1alpha1.VirtualMachine) { vm.Status.InstancetypeRef = ref }), photon())
+	h.syncs(func(vm *vmv1alpha1.VirtualMachine, _ *vmv1alpha1.VirtualMachineInstance) (*vmv1alpha1.VirtualMachine, error) {
+		vm = vm.DeepCopy()
+		vm.Annotations, vm.Status.InstancetypeRef = map[string]string{"a": "b"}, nil
+		return vm, nil
+	})
+	h.provider.update = func(req *provider.Request) (<-chan error, error) {
+		setTrue(req.VM, req.Now, vmv1alpha1.ConditionCreated)
+		req.VM.Status.UniqueID = "vm-42"
+		return nil, nil
+	}
+	h.api.fail["update virtualmachines"] = apierrors.NewInvalid(vmv1alpha1.Kind("VirtualMachine"), "vm", nil)
+	if _, err := h.tryPass(); err == nil {
+		t.Error("it is not tried again")
+	}
+	vm := h.vm()
+	if got := h.condition(vmv1alpha1.ConditionSynchronized); got != "False/Error" || vm.Status.UniqueID != "vm-42" || vm.Status.InstancetypeRef == nil {
+		t.Errorf("Synchronized %q, vSphere VM %q, reference %v; want why, which one, and the one that spec still has", got, vm.Status.UniqueID, vm.Status.InstancetypeRef)
+	}
+	if len(vm.Annotations) != 0 {
+		t.Errorf("annotations %v", vm.Annotations)
+	}
 }
