@@ -12,5 +12,6 @@
 //   - What only powers off, or changes nothing that is charged, is never refused.
 //   - What cannot be told, as of an instance type that is not there, is refused where a
 //     quota limits it, with the reason. It is never taken for nothing.
-//   - A class cannot grow its virtual machines beyond a quota.
+//   - A class cannot grow its virtual machines beyond a quota, nor an instance type of a
+//     namespace those that have yet to capture it.
 package quota

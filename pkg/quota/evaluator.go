@@ -33,16 +33,19 @@ const readTimeout = 8 * time.Second
 // Evaluators measure for the admission plugin and for the controller. They read nothing
 // until ReadFrom was called.
 type Evaluators struct {
-	machines *machines
-	classes  *classes
+	machines      *machines
+	classes       *classes
+	instancetypes *instancetypes
 }
 
 // New makes evaluators.
 func New() *Evaluators {
 	m := &machines{reader: &source{}}
-	return &Evaluators{machines: m, classes: &classes{
-		Evaluator: generic.NewObjectCountEvaluator(vmv1alpha1.Resource("virtualmachineclasses"), nil, ""), reader: m.reader,
-	}}
+	return &Evaluators{
+		machines:      m,
+		classes:       &classes{newFollowed(vmv1alpha1.Resource("virtualmachineclasses"), m.reader)},
+		instancetypes: &instancetypes{newFollowed(itv1alpha1.Resource("virtualmachineinstancetypes"), m.reader)},
+	}
 }
 
 // ReadFrom says where objects are read from. It must be called before the server serves.
@@ -51,7 +54,7 @@ func (e *Evaluators) ReadFrom(r Reader) { e.machines.reader.Reader = r }
 // Configuration is for the admission plugin. What the server itself makes of a virtual
 // machine that was admitted is not counted once more.
 func (e *Evaluators) Configuration() quotav1.Configuration {
-	return generic.NewConfiguration([]quotav1.Evaluator{e.machines, e.classes}, map[schema.GroupResource]struct{}{
+	return generic.NewConfiguration([]quotav1.Evaluator{e.machines, e.classes, e.instancetypes}, map[schema.GroupResource]struct{}{
 		vmv1alpha1.Resource("virtualmachineinstances"): {},
 		itv1alpha1.Resource("controllerrevisions"):     {},
 	})

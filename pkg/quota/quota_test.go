@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
 )
@@ -25,6 +26,7 @@ import (
 type objects struct {
 	classes  map[string]*vmv1alpha1.VirtualMachineClass
 	images   map[string]*vmv1alpha1.VirtualMachineImage
+	sizes    []*itv1alpha1.VirtualMachineInstancetype
 	machines []vmv1alpha1.VirtualMachine
 	failure  error
 }
@@ -48,7 +50,12 @@ func (o *objects) Image(_ context.Context, _ string, ref vmv1alpha1.VirtualMachi
 	return nil, missing("virtualmachineimages", ref.Name)
 }
 
-func (*objects) Source(_ context.Context, _ instancetype.Kind, _, name string) (*instancetype.Object, error) {
+func (o *objects) Source(_ context.Context, kind instancetype.Kind, _, name string) (*instancetype.Object, error) {
+	for _, it := range o.sizes {
+		if kind == instancetype.KindInstancetype && it.Name == name {
+			return instancetype.FromInstancetype(it), nil
+		}
+	}
 	return nil, missing("virtualmachineinstancetypes", name)
 }
 

@@ -1,0 +1,45 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package quota
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
+
+	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/instancetype"
+)
+
+// instancetypes charges an instance type of a namespace for what virtual machines would need
+// more that have yet to capture it: until then they follow it, and one that is paused does so
+// for as long as whoever paused it likes.
+type instancetypes struct{ followed }
+
+// Handles tells whether request makes or changes an instance type.
+func (i *instancetypes) Handles(request admission.Attributes) bool {
+	if request.GetSubresource() != "" || request.GetOperation() != admission.Update {
+		return i.Evaluator.Handles(request)
+	}
+	updated, ok := request.GetObject().(*itv1alpha1.VirtualMachineInstancetype)
+	stored, was := request.GetOldObject().(*itv1alpha1.VirtualMachineInstancetype)
+	return ok && was && !equality.Semantic.DeepEqual(&stored.Spec, &updated.Spec)
+}
+
+// Usage is the instance type itself, and by how much virtual machines would grow with it.
+func (i *instancetypes) Usage(item runtime.Object) (corev1.ResourceList, error) {
+	it, ok := item.(*itv1alpha1.VirtualMachineInstancetype)
+	if !ok {
+		return nil, fmt.Errorf("measuring a VirtualMachineInstancetype: got a %T", item)
+	}
+	then := remember(i.reader)
+	key := sourceKey{kind: instancetype.KindInstancetype, namespace: it.Namespace, name: it.Name}
+	then.sources[key] = answer[*instancetype.Object]{value: instancetype.FromInstancetype(it)}
+	// Which one is meant may have to be inferred; who does not follow it does not grow.
+	return i.usage(it, then, func(vm *vmv1alpha1.VirtualMachine) bool { return vm.Spec.Instancetype != nil })
+}
