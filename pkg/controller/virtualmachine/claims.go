@@ -223,6 +223,13 @@ func (c *claims) patch(ctx context.Context, claim *corev1.PersistentVolumeClaim,
 	return nil
 }
 
+// awaitClaims says that the caches of the host cluster are waited for, as for ever by a server that
+// may not read them.
+func (p *pass) awaitClaims() {
+	setCondition(p.vm, p.now, vmv1alpha1.ConditionVolumesReady, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, "the claims of the cluster are not read yet")
+	p.again(unreadDelay)
+}
+
 // gatherClaims says of every claim that the virtual machine names how it is attached, and
 // holds those that can be. It makes a request only for one that is not held yet.
 func (r *reconciler) gatherClaims(ctx context.Context, p *pass) error {
@@ -232,8 +239,7 @@ func (r *reconciler) gatherClaims(ctx context.Context, p *pass) error {
 		return nil
 	}
 	if !r.claims.read() {
-		setCondition(p.vm, p.now, vmv1alpha1.ConditionVolumesReady, metav1.ConditionUnknown, vmv1alpha1.ReasonUnknownState, "the claims of the cluster are not read yet")
-		p.again(unreadDelay)
+		p.awaitClaims()
 		return nil
 	}
 	p.claims = make(map[string]provider.Claim, len(names))

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 )
@@ -62,5 +63,26 @@ func TestAClaimThatWasJustHeldIsFreeWhenItsVirtualMachineIsGone(t *testing.T) {
 	}
 	if claim := stored(); len(holders(claim)) != 0 || len(claim.Finalizers) != 0 {
 		t.Errorf("the claim has annotations %v and finalizers %v, want it free", claim.Annotations, claim.Finalizers)
+	}
+}
+
+func TestADeletionThatWaitsForTheClaimsOfTheClusterSaysSo(t *testing.T) {
+	h := newHarness(t, running(func(vm *vmv1alpha1.VirtualMachine) {
+		vm.Spec.Volumes = []vmv1alpha1.VirtualMachineVolume{{
+			Name: "data", PersistentVolumeClaim: &vmv1alpha1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},
+		}}
+	}))
+	h.api.markDeleted("vm")
+	h.claims.synced = []cache.InformerSynced{func() bool { return false }}
+	if result := h.pass(); result.RequeueAfter != unreadDelay {
+		t.Errorf("result %+v, want another look soon", result)
+	}
+	if got := h.condition(vmv1alpha1.ConditionVolumesReady); got != "Unknown/UnknownState" {
+		t.Errorf("VolumesReady is %q, want that the claims are not read", got)
+	}
+	h.claims.synced = nil
+	h.pass()
+	if h.api.vm("vm") != nil {
+		t.Error("the virtual machine is still there")
 	}
 }

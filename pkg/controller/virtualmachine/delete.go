@@ -72,7 +72,7 @@ func (r *reconciler) reconcileDelete(ctx context.Context, p *pass) error {
 	}
 	// Its disks are detached, or the vSphere VM keeps them and vSphere keeps others from them.
 	if usesClaims(p.vm) && !r.claims.read() {
-		p.again(unreadDelay)
+		p.awaitClaims()
 		return nil
 	}
 	if err := r.releaseIf(ctx, p, func(*corev1.PersistentVolumeClaim, holder) bool { return true }); err != nil || p.result.RequeueAfter > 0 {
