@@ -69,8 +69,11 @@ func (r *reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (c
 	if stored.DeletionTimestamp != nil {
 		return p.remove(ctx)
 	}
-	if written, err := p.prepare(ctx); written || err != nil {
-		return controller.Result{Requeue: err == nil}, err
+	switch written, err := p.prepare(ctx); {
+	case err != nil:
+		return controller.Overtaken(err)
+	case written:
+		return controller.Result{Requeue: true}, nil
 	}
 	failed := p.advance(ctx)
 	conditions.KeepTimes(stored.Status.Conditions, p.snapshot.Status.Conditions)
@@ -110,7 +113,6 @@ func (p *pass) prepare(ctx context.Context) (written bool, err error) {
 		return false, nil
 	}
 	_, err = p.snapshots.Update(ctx, p.client.VirtualMachineSnapshots(p.snapshot.Namespace), p.snapshot)
-	_, err = controller.Overtaken(err)
 	return true, err
 }
 

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 
@@ -332,5 +333,22 @@ func TestASnapshotGoesWhenVSphereHasNoneOfIt(t *testing.T) {
 				t.Errorf("what stays, and how often vSphere was asked (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestASnapshotThatSomebodyElseWroteIsReadAgainAfterAMoment(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err  error
+		want controller.Result
+	}{
+		"another version": {apierrors.NewConflict(vmv1alpha1.Resource("virtualmachinesnapshots"), "now", nil), controller.Result{RequeueAfter: time.Second}},
+		"gone":            {apierrors.NewNotFound(vmv1alpha1.Resource("virtualmachinesnapshots"), "now"), controller.Result{}},
+	} {
+		w := newWorld(t, machine(), of("now", 0))
+		w.api.PrependReactor("update", "virtualmachinesnapshots", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, tc.err })
+		got, err := w.c.reconcile.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "now"})
+		if err != nil || got != tc.want {
+			t.Errorf("%s: result %+v, error %v; want %+v", name, got, err, tc.want)
+		}
 	}
 }
