@@ -13,7 +13,7 @@ import (
 
 const (
 	// headerLength is how long the header of a frame is (RFC 9113, 4.1); it begins with the
-	// length of what follows it, in lengthBytes.
+	// length of what follows it, in lengthBytes, then its type and its flags.
 	headerLength = 9
 	lengthBytes  = 3
 	// everyStream is the highest number that a stream can have.
@@ -38,6 +38,8 @@ type conn struct {
 	left   int
 	// begun is true after the first frame of the server, which has to be the first of all.
 	begun bool
+	// open is true while headers are written of which more frames follow: none may come between.
+	open bool
 	// parting is true when the client is to be told, and was not yet.
 	parting bool
 }
@@ -79,13 +81,22 @@ func (c *conn) follow(p []byte) {
 			for _, b := range c.header[:lengthBytes] {
 				c.left = c.left<<8 | int(b)
 			}
+			c.note(http2.FrameType(c.header[lengthBytes]), http2.Flags(c.header[lengthBytes+1]))
 		}
 	}
 }
 
-// tell writes a GOAWAY that ends no stream, if it is to be told and no frame is half written.
+// note takes from the header of a frame whether another one may follow it.
+func (c *conn) note(kind http2.FrameType, flags http2.Flags) {
+	switch kind {
+	case http2.FrameHeaders, http2.FramePushPromise, http2.FrameContinuation:
+		c.open = !flags.Has(http2.FlagHeadersEndHeaders) // the same flag for all three
+	}
+}
+
+// tell writes a GOAWAY that ends no stream, if it is to be told and nothing is half written.
 func (c *conn) tell() error {
-	if !c.parting || !c.begun || c.had > 0 || c.left > 0 {
+	if !c.parting || !c.begun || c.open || c.had > 0 || c.left > 0 {
 		return nil
 	}
 	c.parting = false

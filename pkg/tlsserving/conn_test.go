@@ -22,13 +22,15 @@ type written struct {
 // Write implements net.Conn.
 func (w *written) Write(p []byte) (int, error) { return w.all.Write(p) }
 
-// spoken is what a server says: its settings, a body in three frames, one of them empty, and a ping.
+// spoken is what a server says: its settings, headers in two frames, a body in three, one of them
+// empty, and a ping.
 func spoken(t *testing.T) []byte {
 	t.Helper()
 	var all bytes.Buffer
 	f := http2.NewFramer(&all, nil)
 	for _, err := range []error{
 		f.WriteSettings(http2.Setting{ID: http2.SettingMaxFrameSize, Val: 1 << 20}),
+		f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte("half of the")}), f.WriteContinuation(1, true, []byte("headers")),
 		f.WriteData(1, false, bytes.Repeat([]byte("x"), 300)), f.WriteData(1, false, nil), f.WriteData(1, true, []byte("end")),
 		f.WritePing(true, [8]byte{1}),
 	} {
@@ -58,7 +60,7 @@ func heard(t *testing.T, all *bytes.Buffer) []string {
 func TestClientsArePartedFromOnceAndBetweenTwoFrames(t *testing.T) {
 	t.Parallel()
 	all := spoken(t)
-	want := []string{"SETTINGS 6", "DATA 300", "DATA 0", "DATA 3", "PING 8"}
+	want := []string{"SETTINGS 6", "HEADERS 11", "CONTINUATION 7", "DATA 300", "DATA 0", "DATA 3", "PING 8"}
 	for _, piece := range []int{1, 2, 9, 10, 100, len(all)} {
 		for at := 0; at <= len(all); at++ {
 			w := &written{}
