@@ -40,8 +40,10 @@ type conn struct {
 	begun bool
 	// open is true while headers are written of which more frames follow: none may come between.
 	open bool
-	// parting is true when the client is to be told, and was not yet.
-	parting bool
+	// parting is true when the client is to be told, and was not yet. With ended true the server
+	// has told it which stream is its last, as it does at the end of a connection by itself: a
+	// later GOAWAY may name no higher one.
+	parting, ended bool
 }
 
 // Write implements net.Conn.
@@ -60,7 +62,7 @@ func (c *conn) Write(p []byte) (int, error) {
 func (c *conn) part() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.parting = true
+	c.parting = !c.ended
 	_ = c.tell() // of a connection that is broken its server learns by itself
 }
 
@@ -86,11 +88,13 @@ func (c *conn) follow(p []byte) {
 	}
 }
 
-// note takes from the header of a frame whether another one may follow it.
+// note takes from the header of a frame whether another one, or a GOAWAY, may follow it.
 func (c *conn) note(kind http2.FrameType, flags http2.Flags) {
 	switch kind {
 	case http2.FrameHeaders, http2.FramePushPromise, http2.FrameContinuation:
 		c.open = !flags.Has(http2.FlagHeadersEndHeaders) // the same flag for all three
+	case http2.FrameGoAway:
+		c.parting, c.ended = false, true
 	}
 }
 

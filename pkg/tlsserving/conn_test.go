@@ -88,3 +88,23 @@ func TestClientsArePartedFromOnceAndBetweenTwoFrames(t *testing.T) {
 		}
 	}
 }
+
+// The number in a GOAWAY must not be higher than in one before it (RFC 9113, 6.8).
+func TestAConnectionThatEndsByItselfIsNotPartedFrom(t *testing.T) {
+	t.Parallel()
+	w := &written{}
+	c := &conn{secured: w}
+	f := http2.NewFramer(c, nil)
+	for _, err := range []error{f.WriteSettings(), f.WriteGoAway(1, http2.ErrCodeNo, nil)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.part()
+	if err := f.WritePing(true, [8]byte{1}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"SETTINGS 0", "GOAWAY 8", "PING 8"}, heard(t, &w.all)); diff != "" {
+		t.Errorf("a client hears (-want +got):\n%s", diff)
+	}
+}
