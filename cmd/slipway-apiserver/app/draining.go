@@ -35,13 +35,16 @@ func takeOver(server *genericapiserver.GenericAPIServer, notice time.Duration, f
 	server.NonLongRunningRequestWaitGroup = ended
 	go func() {
 		defer ended.Done()
-		<-phase.begun
-		go func() {
-			if err := serving.Serve(context.Background()); err != nil {
-				fail(err)
-			}
-		}()
-		<-phase.over
+		select {
+		case <-phase.begun:
+			go func() {
+				if err := serving.Serve(context.Background()); err != nil {
+					fail(err)
+				}
+			}()
+			<-phase.over
+		case <-phase.over: // who is told to stop at once may never begin
+		}
 		serving.Stop(notice)
 		served.Wait()
 	}()
