@@ -20,6 +20,11 @@ import (
 // single object, by the UID of an owner for example, come and go.
 const maxSharedFieldSets = 4096
 
+// maxSharedFieldSet is how many bytes a set may have that is known. A larger one is hardly
+// that of a second object, and somebody who writes many names into an object, other ones
+// with each update, would fill the memory with those of all its versions.
+const maxSharedFieldSet = 8 << 10
+
 // sharingCodec is a codec whose decoded objects share what is the same in most of them
 // and makes more than a third of each: the managed fields, and the words of conditions and
 // metadata.
@@ -108,10 +113,10 @@ type fieldSets struct {
 }
 
 // shared returns a set equal to set that must not be changed. Nobody does: who changes
-// managed fields parses them and makes new ones. A nil set is its own.
+// managed fields parses them and makes new ones. No set, and a large one, are their own.
 func (s *fieldSets) shared(set *metav1.FieldsV1) *metav1.FieldsV1 {
-	if set == nil {
-		return nil
+	if set == nil || len(set.GetRawBytes()) > maxSharedFieldSet {
+		return set
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,6 +5,7 @@ package apiserver
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -95,5 +96,19 @@ func TestKnownFieldSetsAreBounded(t *testing.T) {
 		if len(s.known) > maxSharedFieldSets {
 			t.Fatalf("%d field sets are known, at most %d are allowed", len(s.known), maxSharedFieldSets)
 		}
+	}
+}
+
+// Who writes many names into one object, other ones each time, makes a large set each time.
+func TestLargeFieldSetsAreNotKnown(t *testing.T) {
+	var s fieldSets
+	for i := range 100 {
+		raw := fmt.Sprintf(`{"f:metadata":{"f:labels":{"f:%d-%s":{}}}}`, i, strings.Repeat("x", maxSharedFieldSet))
+		if got := s.shared(metav1.NewFieldsV1(raw)).GetRawString(); got != raw {
+			t.Fatalf("shared(%s) = %s", raw, got)
+		}
+	}
+	if len(s.known) > 0 {
+		t.Errorf("%d field sets of more than %d bytes are known", len(s.known), maxSharedFieldSet)
 	}
 }
