@@ -37,6 +37,10 @@ type vcenters struct {
 	// took measures what is asked of them.
 	took *durations
 
+	// telling is held while vCenters are told of their zones: of two who do, the one that has
+	// read older ones is not the last.
+	telling sync.Mutex
+
 	mu sync.Mutex
 	// used are the descriptions of those in use, by name.
 	used map[string]string
@@ -97,6 +101,7 @@ func (v *vcenters) Use(ctx context.Context, name string, obj *vmv1alpha1.VCenter
 	if err := v.fleet.Use(ctx, name, open); err != nil {
 		return fmt.Errorf("using VCenter %s: %w", name, err)
 	}
+	v.tellZones() // a change since open has read them was told to nobody
 	v.mu.Lock()
 	v.used[name] = description
 	v.mu.Unlock()

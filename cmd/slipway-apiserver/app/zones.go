@@ -182,26 +182,30 @@ func (s *zoneSet) await(ctx context.Context, vcenter string) error {
 
 // followZones tells the vCenters in use of their zones when these change.
 func (v *vcenters) followZones() error {
-	changed := func() {
-		members, _ := v.fleet.Members()
-		for name, m := range members {
-			m.driver.SetZones(v.zones.in(name))
-		}
-		v.askers.follow()
-	}
 	_, err := v.zones.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { changed() },
+		AddFunc: func(any) { v.tellZones() },
 		UpdateFunc: func(old, obj any) {
 			if old.(*vmv1alpha1.Zone).Generation != obj.(*vmv1alpha1.Zone).Generation {
-				changed()
+				v.tellZones()
 			}
 		},
-		DeleteFunc: func(any) { changed() },
+		DeleteFunc: func(any) { v.tellZones() },
 	})
 	if err != nil {
 		return fmt.Errorf("following zones: %w", err)
 	}
 	return nil
+}
+
+// tellZones tells the vCenters in use of their zones.
+func (v *vcenters) tellZones() {
+	v.telling.Lock()
+	defer v.telling.Unlock()
+	members, _ := v.fleet.Members()
+	for name, m := range members {
+		m.driver.SetZones(v.zones.in(name))
+	}
+	v.askers.follow()
 }
 
 // offer asks a zone what it has for a virtual machine.

@@ -4,16 +4,19 @@
 package app
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	versionedfake "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/fake"
 	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
+	vmlisters "github.com/slipway-dev/slipway/pkg/generated/listers/vm/v1alpha1"
 )
 
 func TestTheZoneOfTheFlagsGivesWayToObjects(t *testing.T) {
@@ -101,6 +104,45 @@ func TestAVirtualMachineIsInTheVCenterOfItsZone(t *testing.T) {
 	} {
 		if got := s.vcenterOf(&vmv1alpha1.VirtualMachine{Status: tc.status}); got != tc.want {
 			t.Errorf("one that is %s is of vCenter %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+// outdated lists what there is, and has that change before anybody can act on it.
+type outdated struct {
+	vmlisters.ZoneLister
+	changes []func()
+}
+
+// List implements vmlisters.ZoneLister.
+func (o *outdated) List(selector labels.Selector) ([]*vmv1alpha1.Zone, error) {
+	all, err := o.ZoneLister.List(selector)
+	if len(o.changes) > 0 {
+		change := o.changes[0]
+		o.changes = o.changes[1:]
+		change()
+	}
+	return all, err
+}
+
+func TestAVCenterIsToldOfAZoneThatComesWhileItIsOpened(t *testing.T) {
+	r := newReplica(t)
+	come := func(name string) func() {
+		return func() {
+			late := r.zone()
+			late.Name = name
+			r.must(r.zones.informer.GetIndexer().Add(late))
+			r.tellZones() // as of every event
+		}
+	}
+	// They are listed once before it is opened, and once for it.
+	r.zones.zones = &outdated{ZoneLister: r.zones.zones, changes: []func(){come("early"), come("late")}}
+	r.must(r.Use(t.Context(), "one", r.one))
+	t.Cleanup(func() { r.must(r.Use(context.Background(), "one", nil)) })
+	members, _ := r.fleet.Members()
+	for _, name := range []string{"a", "early", "late"} {
+		if state := members["one"].driver.Zone(t.Context(), name); !state.Read {
+			t.Errorf("of zone %s the vCenter says: %v", name, state.Trouble)
 		}
 	}
 }
