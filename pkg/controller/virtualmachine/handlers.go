@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/priorityqueue"
 	"github.com/slipway-dev/slipway/pkg/instancetype"
+	"github.com/slipway-dev/slipway/pkg/provider"
 )
 
 // enqueuer turns events into keys of virtual machines.
@@ -98,9 +99,17 @@ func bySource(kind instancetype.Kind) func(metav1.Object) string {
 }
 
 // zones handles the events of Zones and VCenters: what is in no zone may be made now. What only status says
-// is found out when its time has come.
+// is found out when its time has come. Whose the virtual machines in a zone are is known when the zone is
+// there: their own events came to nobody before.
 func (e *enqueuer) zones() cache.ResourceEventHandler {
 	all := e.Related(indexUnplaced, func(metav1.Object) string { return "" }).(cache.ResourceEventHandlerDetailedFuncs)
+	made := all.AddFunc
+	all.AddFunc = func(obj any, isInInitialList bool) {
+		made(obj, isInInitialList)
+		if z, ok := obj.(*vmv1alpha1.Zone); ok && !isInInitialList {
+			e.Gained(func(vm *vmv1alpha1.VirtualMachine) bool { return provider.ZoneOf(vm) == z.Name })
+		}
+	}
 	wake := all.UpdateFunc
 	all.UpdateFunc = func(old, obj any) {
 		if old.(metav1.Object).GetGeneration() != obj.(metav1.Object).GetGeneration() {
