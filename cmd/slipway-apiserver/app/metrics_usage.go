@@ -5,6 +5,7 @@ package app
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -111,5 +112,5 @@ func (c *usageCollector) latest() map[string]usage {
 		})
 	}
 	reading.Wait()
-	return c.read
+	return maps.Clone(c.read) // which the next one to ask changes
 }

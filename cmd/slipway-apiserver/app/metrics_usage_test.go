@@ -62,3 +62,19 @@ func TestUsageIsReadWhenItIsAskedForAndNewsMayBeThere(t *testing.T) {
 		t.Errorf("a vCenter that is not in use shows %v, and keeps %v", got, c.read)
 	}
 }
+
+// Two may ask at once: what one of them shows must not change under it.
+func TestUsageThatIsShownIsNotChanged(t *testing.T) {
+	now := time.Unix(0, 0)
+	read := func(context.Context) (map[types.NamespacedName]vsphere.Usage, error) { return nil, nil }
+	c := &usageCollector{read: map[string]usage{}, now: func() time.Time { return now }, vcenters: func() map[string]readUsage {
+		return map[string]readUsage{"default": read}
+	}}
+	shown := c.latest()
+	before := shown["default"].at
+	now = now.Add(usageInterval)
+	c.latest()
+	if after := shown["default"].at; after != before {
+		t.Errorf("what was read at %v is of %v while it is shown", before, after)
+	}
+}
