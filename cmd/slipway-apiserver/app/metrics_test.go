@@ -4,6 +4,7 @@
 package app
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -12,7 +13,10 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"k8s.io/component-base/metrics/legacyregistry"
 
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/embeddedetcd"
+	versionedfake "github.com/slipway-dev/slipway/pkg/generated/clientset/versioned/fake"
+	"github.com/slipway-dev/slipway/pkg/generated/informers/externalversions"
 )
 
 func TestMetricsOfTheEmbeddedEtcdAreServed(t *testing.T) {
@@ -54,5 +58,32 @@ func TestMissingVirtualMachinesAreCountedForEachVCenter(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("metrics (-want +got):\n%s", diff)
+	}
+}
+
+// As when an object describes the vCenter that flags describe, or another account in it.
+func TestTwoVCentersOfOneHostAreShown(t *testing.T) {
+	r := newReplica(t)
+	two := r.one.DeepCopy()
+	two.Name, two.UID = "two", "two"
+	for _, vc := range []*vmv1alpha1.VCenter{r.one, two} {
+		r.must(r.Use(t.Context(), vc.Name, vc))
+		t.Cleanup(func() { r.must(r.Use(context.Background(), vc.Name, nil)) })
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(&fleetCollector{r.vcenters, externalversions.NewSharedInformerFactory(versionedfake.NewSimpleClientset(), 0)})
+	families, err := registry.Gather()
+	r.must(err)
+	var got []string
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == "slipway_provider_many_missing" {
+				got = append(got, m.GetLabel()[0].GetValue())
+			}
+		}
+	}
+	host := hostOf(r.one.Spec.URL)
+	if diff := cmp.Diff([]string{host, host + " (two)"}, got); diff != "" {
+		t.Errorf("vCenters (-want +got):\n%s", diff)
 	}
 }

@@ -4,6 +4,8 @@
 package app
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -26,14 +28,21 @@ func (*fleetCollector) Describe(chan<- *prometheus.Desc) {}
 // Collect implements prometheus.Collector.
 func (c *fleetCollector) Collect(to chan<- prometheus.Metric) {
 	members, _ := c.used.fleet.Members()
-	for _, m := range members {
-		engine.NewCollector(m.Engine, m.host, findOrphans(m.Engine, c.informers)).Collect(to)
+	shown := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		m := members[name]
+		host := m.host
+		if shown[host] {
+			host += " (" + name + ")" // One series twice, and no metric of the server would be shown.
+		}
+		shown[host] = true
+		engine.NewCollector(m.Engine, host, findOrphans(m.Engine, c.informers)).Collect(to)
 		if heard := m.driver.Heard(); !heard.IsZero() {
 			to <- prometheus.MustNewConstMetric(prometheus.NewDesc("slipway_provider_stream_age_seconds",
-				"Time since the stream of changes answered last, if only that nothing has changed.", nil, prometheus.Labels{"vcenter": m.host}),
+				"Time since the stream of changes answered last, if only that nothing has changed.", nil, prometheus.Labels{"vcenter": host}),
 				prometheus.GaugeValue, time.Since(heard).Seconds())
 		}
-		for _, missing := range missingCollectors(m.host, m.Missing) {
+		for _, missing := range missingCollectors(host, m.Missing) {
 			missing.Collect(to)
 		}
 	}
