@@ -6,6 +6,7 @@ package app
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -70,8 +71,14 @@ func (*usageCollector) Describe(to chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (c *usageCollector) Collect(to chan<- prometheus.Metric) {
 	const mega, mebi = 1_000_000, 1 << 20
-	for _, one := range c.latest() {
-		for key, u := range one.all {
+	read := c.latest()
+	shown := map[types.NamespacedName]bool{}
+	for _, name := range slices.Sorted(maps.Keys(read)) {
+		for key, u := range read[name].all {
+			if shown[key] {
+				continue // One series twice, and no metric of the server would be shown.
+			}
+			shown[key] = true
 			gauge := func(d *prometheus.Desc, value, unit int64) {
 				to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(value*unit), key.Namespace, key.Name)
 			}

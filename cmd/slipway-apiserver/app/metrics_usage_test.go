@@ -78,3 +78,18 @@ func TestUsageThatIsShownIsNotChanged(t *testing.T) {
 		t.Errorf("what was read at %v is of %v while it is shown", before, after)
 	}
 }
+
+// A copy in another vCenter keeps the name of the object.
+func TestAMachineThatTwoVCentersHaveIsShownOnce(t *testing.T) {
+	read := func(context.Context) (map[types.NamespacedName]vsphere.Usage, error) {
+		return map[types.NamespacedName]vsphere.Usage{{Namespace: "ns", Name: "web"}: {CPU: 1500}}, nil
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(&usageCollector{read: map[string]usage{}, now: time.Now, vcenters: func() map[string]readUsage {
+		return map[string]readUsage{"one": read, "two": read}
+	}})
+	families, err := registry.Gather()
+	if err != nil || len(families) != 3 || len(families[0].GetMetric()) != 1 {
+		t.Errorf("%v, %v", families, err)
+	}
+}
