@@ -211,6 +211,25 @@ func TestNoVMTakesTheCopyThatItDependsOnWithIt(t *testing.T) {
 	}
 }
 
+// A disk that was detached to be kept lies beside the VM, and another VM may have it by now.
+func TestWhatIsLeftOfAVMIsRemovedWithoutTheDisksOfOthers(t *testing.T) {
+	t.Parallel()
+	ready := startVCenter(t)
+	f := datastoreOf(t, ready)
+	p, _ := startProvider(t, ready, nil)
+	eventually(t, "the inventory is read", p.inventory.Synced)
+	for name, kept := range map[string]bool{"disk-0.vmdk": false, "web_1.vmdk": true} {
+		req := fastRequest("web", vmv1alpha1.FastDeployLinked, cacheOf(f))
+		dir := string(req.VM.UID)
+		f.makeDisk("[LocalDS_0] " + dir + "/" + name)
+		req.VM.DeletionTimestamp = new(metav1.Now())
+		newLoop(t, p).remove(req)
+		if left := f.list(dir); slices.Contains(left, name) != kept {
+			t.Errorf("%s: in the directory of the VM are %q; want it kept: %v", name, left, kept)
+		}
+	}
+}
+
 func TestWhatIsNotCachedIsAskedFor(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)

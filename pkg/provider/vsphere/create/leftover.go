@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 
 	"github.com/vmware/govmomi/vim25/types"
@@ -29,7 +30,7 @@ func homeName(uid string, n int) string {
 }
 
 // makeHome makes the directory of a new VM. What an attempt before has left goes; a directory
-// in which there is a VM does not.
+// in which there is a VM, or a disk of somebody else, does not.
 func (c *Creator) makeHome(ctx context.Context, uid string, home datastore.Place) (string, error) {
 	for n := range maxHomes {
 		name := homeName(uid, n)
@@ -48,7 +49,8 @@ func (c *Creator) makeHome(ctx context.Context, uid string, home datastore.Place
 	return "", fmt.Errorf("datastore %s has %d directories of virtual machines that are not in the inventory and had the UID %s", home.Name, maxHomes, uid)
 }
 
-// removeLeft removes the directory that an attempt has left, unless there is a VM in it.
+// removeLeft removes the directory that an attempt has left, unless there is a VM in it, or a
+// disk that no attempt has made.
 func (c *Creator) removeLeft(ctx context.Context, home datastore.Place, name string) (there, removed bool, err error) {
 	dir, err := c.files().Find(ctx, home, name)
 	if err != nil {
@@ -58,9 +60,28 @@ func (c *Creator) removeLeft(ctx context.Context, home datastore.Place, name str
 	if err != nil || !there || machine(files) {
 		return there, false, err
 	}
+	if disk := diskOfOthers(files); disk != "" {
+		klog.FromContext(ctx).Info("A directory of a vSphere VM that is gone is left in place for a disk that no attempt has made", "directory", dir, "disk", disk)
+		return true, false, nil
+	}
 	klog.FromContext(ctx).Info("What an attempt to create a vSphere VM has left is removed", "directory", dir)
 	err = c.files().Remove(ctx, home, dir)
 	return true, err == nil, err
+}
+
+// attemptDisk is how the disks are named that an attempt makes (storageOf), and what vSphere
+// puts beside them.
+var attemptDisk = regexp.MustCompile(`^disk-[0-9]+[.-]`)
+
+// diskOfOthers names a disk among the files that no attempt has made, empty for none: that of
+// a volume which was detached to be kept, or one that another VM has by now.
+func diskOfOthers(files []types.BaseFileInfo) string {
+	for _, f := range files {
+		if name := path.Base(f.GetFileInfo().Path); path.Ext(name) == ".vmdk" && !attemptDisk.MatchString(name) {
+			return name
+		}
+	}
+	return ""
 }
 
 // machine reports whether a VM is among the files.

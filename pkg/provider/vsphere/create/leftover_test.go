@@ -46,3 +46,27 @@ func TestOnlyWhatTheAttemptHasMadeIsItsLeftover(t *testing.T) {
 		})
 	}
 }
+
+func TestTheDisksOfAnAttemptAreToldFromOthers(t *testing.T) {
+	for name, tc := range map[string]struct {
+		files []string
+		want  string
+	}{
+		"nothing":                       {nil, ""},
+		"a copy":                        {[]string{"disk-0.vmdk", "disk-0-flat.vmdk", "disk-12.vmdk", "web.nvram"}, ""},
+		"one that depends on another":   {[]string{"disk-0.vmdk", "disk-0-sesparse.vmdk", "disk-0-000001.vmdk", "vmware.log"}, ""},
+		"of a volume that was detached": {[]string{"disk-0.vmdk", "web_1.vmdk", "web_1-flat.vmdk"}, "web_1.vmdk"},
+		"of a VM with such a name":      {[]string{"disk-0_1.vmdk"}, "disk-0_1.vmdk"},
+		"with its directory":            {[]string{"more/data.vmdk"}, "data.vmdk"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var files []types.BaseFileInfo
+			for _, f := range tc.files {
+				files = append(files, &types.FileInfo{Path: f})
+			}
+			if got := diskOfOthers(files); got != tc.want {
+				t.Errorf("disk of others %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
