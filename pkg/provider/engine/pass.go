@@ -38,6 +38,10 @@ func (e *Engine) newPass(req *provider.Request) *pass {
 	p := &pass{engine: e, req: req, key: provider.KeyOf(req.VM), want: want(req)}
 	p.of, p.ofUID = p.key, req.VM.UID
 	p.rec = e.snapshot(p.key, req.VM.UID)
+	// A status that says what is waited for now does not say how an attempt before has ended.
+	if id := &p.want.Identity; req.VM.DeletionTimestamp != nil && !wasThere(req.VM) && p.retried() {
+		id.Attempted = true
+	}
 	return p
 }
 
@@ -161,7 +165,8 @@ func identity(vm *vmv1alpha1.VirtualMachine) driver.Identity {
 	return id
 }
 
-// attempted is true when a create may have been begun whose end no status tells.
+// attempted is true when a create may have been begun whose end no status tells. One that has
+// failed may be carried out all the same: its answer may be what was lost.
 func attempted(vm *vmv1alpha1.VirtualMachine) bool {
 	if vm.Status.UniqueID != "" {
 		return false
@@ -171,7 +176,7 @@ func attempted(vm *vmv1alpha1.VirtualMachine) bool {
 		return true
 	}
 	switch c.Reason {
-	case vmv1alpha1.ReasonWaitingForPrerequisites, vmv1alpha1.ReasonInvalid, vmv1alpha1.ReasonError:
+	case vmv1alpha1.ReasonWaitingForPrerequisites, vmv1alpha1.ReasonInvalid:
 		return false
 	}
 	return true
