@@ -287,6 +287,34 @@ func TestASoftPowerOffAsksTheGuest(t *testing.T) {
 	l.remove(req)
 }
 
+// It shuts down although nobody hears that it was asked.
+func TestAGuestThatMayHaveHeardIsNotPoweredOff(t *testing.T) {
+	t.Parallel()
+	ready := startVCenter(t)
+	p, counted := startProvider(t, ready, nil)
+	l := newLoop(t, p)
+	req := newRequest("web", libraryImage())
+	req.VM.Spec.PowerOffMode = vmv1alpha1.PowerOpModeTrySoft
+	l.until("the VM runs", running(req), req)
+	const answer = "answer.ShutdownGuest"
+	control(t, ready, http.MethodPut, "/hold?method="+answer)
+	lost := make(chan struct{})
+	go func() {
+		defer close(lost)
+		for held(t, ready, answer) == 0 && t.Context().Err() == nil {
+			<-time.After(20 * time.Millisecond)
+		}
+		control(t, ready, http.MethodPost, "/outage?seconds=1")
+		control(t, ready, http.MethodDelete, "/hold?method="+answer)
+	}()
+	req.VM.Spec.PowerState = vmv1alpha1.PoweredOff
+	l.until("the VM is off", func() bool { return req.VM.Status.PowerState == vmv1alpha1.PoweredOff }, req)
+	<-lost
+	if n := counted.snapshot(); n["PowerOffVM_Task"] != 0 {
+		t.Errorf("calls = %v, want no PowerOffVM_Task: the guest has its time", n)
+	}
+}
+
 // A guest that does not answer, here because it has not booted yet, is not asked for ever.
 func TestDeletionOfARunningVMDoesNotWaitForASilentGuest(t *testing.T) {
 	t.Parallel()

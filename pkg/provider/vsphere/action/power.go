@@ -5,9 +5,12 @@ package action
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"time"
 
+	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
@@ -89,7 +92,8 @@ func (a *Actor) hardReset(ctx context.Context, vm types.ManagedObjectReference) 
 	})
 }
 
-// soft asks the guest by ask, then waits for the state no longer than grace.
+// soft asks the guest by ask, then waits for the state no longer than grace. A guest that may
+// have heard without anybody knowing has its time, too, before it is asked again.
 func (a *Actor) soft(ctx context.Context, vm types.ManagedObjectReference, what string, state types.VirtualMachinePowerState, grace time.Duration,
 	ask func(context.Context, *vim25.Client) error,
 ) error {
@@ -97,8 +101,12 @@ func (a *Actor) soft(ctx context.Context, vm types.ManagedObjectReference, what 
 	if err != nil {
 		return err
 	}
-	if err := ask(ctx, c); err != nil {
-		return a.after(ctx, vm, fmt.Errorf("asking the guest of %s to %s: %w", vm.Value, what, err))
+	asked := ask(ctx, c)
+	if asked != nil {
+		asked = a.after(ctx, vm, fmt.Errorf("asking the guest of %s to %s: %w", vm.Value, what, asked))
+		if vimfault.Refused(asked) || unsent(asked) {
+			return asked
+		}
 	}
 	if grace <= 0 {
 		grace = a.GracePeriod
@@ -108,19 +116,43 @@ func (a *Actor) soft(ctx context.Context, vm types.ManagedObjectReference, what 
 	}
 	wctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
-	if err := a.Inventory.WaitFor(wctx, vm, inState(state)); err != nil {
-		return fmt.Errorf("the guest of %s did not %s within %s: %w", vm.Value, what, grace, err)
+	err = a.Inventory.WaitFor(wctx, vm, inState(state))
+	switch {
+	case err == nil:
+		return nil
+	case asked != nil:
+		return asked
 	}
-	return nil
+	return &silentError{fmt.Errorf("the guest of %s did not %s within %s: %w", vm.Value, what, grace, err)}
 }
 
-// byMode runs soft, hard, or soft and then hard.
+// silentError means that the guest was asked and had its time.
+type silentError struct{ error }
+
+// Unwrap returns what the wait for the guest ended with.
+func (e *silentError) Unwrap() error { return e.error }
+
+// unsent is true when there was no connection by which anybody could have heard.
+func unsent(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
+}
+
+// askAgain is true when nobody has answered for the guest, or when another task is in the way,
+// which ends: its time has not begun then.
+func askAgain(err error) bool {
+	var silent *silentError
+	return !errors.As(err, &silent) && (!vimfault.Refused(err) || fault.Is(err, &types.TaskInProgress{}))
+}
+
+// byMode runs soft, hard, or soft and then hard. A guest that may have heard is not forced on
+// top of that.
 func byMode(ctx context.Context, mode vmv1alpha1.PowerOpMode, soft, hard func() error) error {
 	if mode == vmv1alpha1.PowerOpModeHard {
 		return hard()
 	}
 	err := soft()
-	if err == nil || mode == vmv1alpha1.PowerOpModeSoft || ctx.Err() != nil {
+	if err == nil || mode == vmv1alpha1.PowerOpModeSoft || ctx.Err() != nil || askAgain(err) {
 		return err
 	}
 	klog.FromContext(ctx).V(2).Info("The guest did not do as asked", "cause", err.Error())
@@ -149,17 +181,9 @@ func (a *Actor) Suspend(ctx context.Context, vm types.ManagedObjectReference, mo
 }
 
 // Reboot reboots the guest or resets the VM, by mode. Nothing tells when a
-// guest has rebooted, so that asking it is all. A guest that may have heard is not
-// reset on top of that.
+// guest has rebooted, so that asking it is all.
 func (a *Actor) Reboot(ctx context.Context, vm types.ManagedObjectReference, mode vmv1alpha1.PowerOpMode) error {
-	var asked error
-	soft := func() error { asked = a.rebootGuest(ctx, vm); return asked }
-	return byMode(ctx, mode, soft, func() error {
-		if asked != nil && !vimfault.Refused(asked) {
-			return asked
-		}
-		return a.hardReset(ctx, vm)
-	})
+	return byMode(ctx, mode, func() error { return a.rebootGuest(ctx, vm) }, func() error { return a.hardReset(ctx, vm) })
 }
 
 func (a *Actor) rebootGuest(ctx context.Context, vm types.ManagedObjectReference) error {
