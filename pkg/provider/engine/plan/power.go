@@ -121,12 +121,15 @@ func mode(m vmv1alpha1.PowerOpMode) vmv1alpha1.PowerOpMode {
 	return m
 }
 
+// noGrace is the time of a guest that has none, for 0 is the driver's default.
+const noGrace = time.Millisecond
+
 // Grace bounds the wait for a guest; 0 means the driver's default.
 func Grace(w *driver.Want) time.Duration {
 	if w.Effective == nil || w.Effective.TerminationGracePeriodSeconds == nil {
 		return 0
 	}
-	return time.Duration(*w.Effective.TerminationGracePeriodSeconds) * time.Second
+	return max(time.Duration(*w.Effective.TerminationGracePeriodSeconds)*time.Second, noGrace)
 }
 
 // Outdated is true for an operation that waits for the guest although this is no

@@ -1,0 +1,33 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"testing"
+	"time"
+
+	vmv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/vm/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/provider/engine/driver"
+)
+
+func TestNoTimeIsAnotherGraceThanTheDefault(t *testing.T) {
+	const byDefault = time.Duration(0)
+	seconds := func(n int64) *vmv1alpha1.VirtualMachineInstanceSpec {
+		return &vmv1alpha1.VirtualMachineInstanceSpec{TerminationGracePeriodSeconds: &n}
+	}
+	for name, tc := range map[string]struct {
+		effective *vmv1alpha1.VirtualMachineInstanceSpec
+		want      time.Duration
+	}{
+		"nobody knows":   {nil, byDefault},
+		"nobody says":    {&vmv1alpha1.VirtualMachineInstanceSpec{}, byDefault},
+		"none":           {seconds(0), time.Millisecond},
+		"half a minute":  {seconds(30), 30 * time.Second},
+		"as long as any": {seconds(1<<31 - 1), (1<<31 - 1) * time.Second},
+	} {
+		if got := Grace(&driver.Want{Effective: tc.effective}); got != tc.want {
+			t.Errorf("%s: grace %s, want %s", name, got, tc.want)
+		}
+	}
+}
