@@ -58,7 +58,7 @@ func readHardware(envelope *ovf.Envelope, system *ovf.VirtualSystem) Hardware {
 		only.Disk = &ovf.DiskSection{} // The library does not expect none.
 	}
 	only.VirtualSystem, only.VirtualSystemCollection = &vm, nil
-	spec, err := only.ToConfigSpec()
+	spec, err := toConfigSpec(&only)
 	if err != nil {
 		return Hardware{Err: &UnusableError{Message: "the disks of the OVF descriptor cannot be used: " + err.Error()}}
 	}

@@ -37,6 +37,8 @@ func TestTheDisksOfADescriptorHangOnItsControllers(t *testing.T) {
 			`boot.vmdk file1 4294967296 at 0 of *types.ParaVirtualSCSIController; "" "" 1024 at 1 of *types.ParaVirtualSCSIController`},
 		"one on IDE": {files + disks, device(5, 3, "") + device(17, 4, "AddressOnParent=0 HostResource=ovf:/disk/boot Parent=3"),
 			"boot.vmdk file1 4294967296 at 0 of 200"},
+		"a place that no controller of the library has": {files + disks, device(6, 3, "ResourceSubType=VirtualSCSI") + device(17, 4, "AddressOnParent=40 HostResource=ovf:/disk/boot Parent=3") +
+			device(17, 5, "AddressOnParent=1 HostResource=ovf:/disk/empty Parent=3"), `the disks of the OVF descriptor cannot be used: `},
 		"none":                    {"", device(3, 1, ""), ""},
 		"one that is nowhere":     {files + disks, device(17, 4, "HostResource=ovf:/disk/other"), `the disks of the OVF descriptor cannot be used: `},
 		"one without any section": {"", device(17, 4, "HostResource=ovf:/disk/boot"), `the disks of the OVF descriptor cannot be used: `},

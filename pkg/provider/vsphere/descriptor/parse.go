@@ -69,7 +69,7 @@ func parse(r io.Reader) (*Image, error) {
 	}
 	disks := readHardware(envelope, &whole)
 	envelope.VirtualSystem, envelope.VirtualSystemCollection = vm, nil
-	spec, err := envelope.ToConfigSpec()
+	spec, err := toConfigSpec(envelope)
 	if err != nil {
 		return nil, &UnusableError{Message: "the OVF descriptor cannot be used: " + err.Error()}
 	}
@@ -84,6 +84,18 @@ func parse(r io.Reader) (*Image, error) {
 	// The path in it is of the descriptor, and none of a datastore.
 	c.ExtraConfig = slices.DeleteFunc(c.ExtraConfig, func(o types.BaseOptionValue) bool { return observe.Ours(o.GetOptionValue().Key) || isNVRAM(o) })
 	return image, nil
+}
+
+// toConfigSpec makes an error of a panic of the library, which does not expect everything that
+// somebody may write into a descriptor, such as a place that no controller has. Nobody could
+// recover later: those who wait for a descriptor are answered by a goroutine of its own.
+func toConfigSpec(envelope *ovf.Envelope) (spec types.VirtualMachineConfigSpec, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("it says what is not expected: %v", p)
+		}
+	}()
+	return envelope.ToConfigSpec()
 }
 
 func transport(vm *ovf.VirtualSystem) []string {
