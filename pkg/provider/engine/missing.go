@@ -69,6 +69,7 @@ func (p *pass) prove(ctx context.Context) (proved bool, err error) {
 		e.change(p.key, p.uid(), func(r *record) {
 			if found == driver.Found {
 				r.absent = nil
+				e.brake.found(p.key) // No pass will know that it was missing.
 				return
 			}
 			next := absence{since: e.opts.Now(), proved: e.opts.Now(), destroyed: found == driver.Destroyed}
