@@ -230,6 +230,35 @@ func TestWhatIsLeftOfAVMIsRemovedWithoutTheDisksOfOthers(t *testing.T) {
 	}
 }
 
+// What a zone says of datastores is where new VMs go, not where there are some.
+func TestAnotherZoneKeepsNoVMFromBeingRemovedWithWhatItHas(t *testing.T) {
+	t.Parallel()
+	for name, datastores := range map[string][]string{"a datastore is gone": {"LocalDS_0", "gone"}, "another datastore": {"LocalDS_1"}} {
+		t.Run(name, func(t *testing.T) {
+			ready := startVCenter(t)
+			f := datastoreOf(t, ready)
+			f.makeDisk(cachedDisk)
+			p, _ := startProvider(t, ready, nil)
+			l := newLoop(t, p)
+			req := fastRequest("web", vmv1alpha1.FastDeployLinked, cacheOf(f))
+			l.until("it runs", running(req), req)
+			p.driver.SetZones(map[string]*vmv1alpha1.ZoneSpec{vmv1alpha1.DefaultZone: {
+				Datacenter: "DC0", Cluster: "DC0_C0", Folder: "/DC0/vm/slipway", Storage: vmv1alpha1.ZoneStorage{Datastores: datastores}}})
+			req.VM.DeletionTimestamp = new(metav1.Now())
+			l.remove(req)
+			// vCenter leaves what it does not delete with the VM.
+			dir := string(req.VM.UID)
+			f.makeDisk("[LocalDS_0] " + dir + "/disk-0.vmdk")
+			if err := p.driver.creator(vmv1alpha1.DefaultZone).RemoveLeftovers(t.Context(), dir, "LocalDS_0"); err != nil {
+				t.Error(err)
+			}
+			if left := f.list(dir); left != nil {
+				t.Errorf("left in the directory of the VM: %q", left)
+			}
+		})
+	}
+}
+
 func TestWhatIsNotCachedIsAskedFor(t *testing.T) {
 	t.Parallel()
 	ready := startVCenter(t)

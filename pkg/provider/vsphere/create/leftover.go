@@ -93,18 +93,15 @@ func machine(files []types.BaseFileInfo) bool {
 }
 
 // RemoveLeftovers removes what attempts to create the VM of the object with the UID have left
-// on the datastores of the zone, or on that one only which is named, and what a VM of it has
+// on the datastores of the zone, or on those only that are so named, and what a VM of it has
 // left that was destroyed. The VM itself must not be there.
 func (c *Creator) RemoveLeftovers(ctx context.Context, uid, only string) error {
-	homes, err := c.Places.Homes(ctx)
+	homes, err := c.homes(ctx, only)
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for _, home := range homes {
-		if only != "" && home.Name != only {
-			continue
-		}
 		for n := range maxHomes {
 			there, _, err := c.removeLeft(ctx, home, homeName(uid, n))
 			if err != nil {
@@ -116,6 +113,13 @@ func (c *Creator) RemoveLeftovers(ctx context.Context, uid, only string) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+func (c *Creator) homes(ctx context.Context, only string) ([]datastore.Place, error) {
+	if only == "" {
+		return c.Places.Homes(ctx)
+	}
+	return c.Places.HomesNamed(ctx, only)
 }
 
 // discard removes the directory of an attempt that has failed. With certain it is known that
