@@ -82,7 +82,7 @@ func (a *Actor) withoutForeign(ctx context.Context, ref types.ManagedObjectRefer
 	if err != nil || vm == nil {
 		return nil, err
 	}
-	disks, err := foreignDisks(vm)
+	disks, err := foreignDisks(vm, a.Inventory.All())
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (a *Actor) withoutForeign(ctx context.Context, ref types.ManagedObjectRefer
 	if vm, err = a.files(ctx, ref); err != nil || vm == nil {
 		return nil, err
 	}
-	if disks, err = foreignDisks(vm); err == nil && len(disks) > 0 {
+	if disks, err = foreignDisks(vm, a.Inventory.All()); err == nil && len(disks) > 0 {
 		err = &vimfault.ChangedError{Message: fmt.Sprintf("disk %s was attached meanwhile, which is not its own", disks[0].name)}
 	}
 	return vm, err
@@ -116,7 +116,7 @@ func (a *Actor) withoutForeign(ctx context.Context, ref types.ManagedObjectRefer
 // detachForeign leaves the files of the disks that it detaches as they are. vSphere
 // refuses when somebody has changed the VM since it was read.
 func (a *Actor) detachForeign(ctx context.Context, vm *mo.VirtualMachine) error {
-	disks, err := foreignDisks(vm)
+	disks, err := foreignDisks(vm, a.Inventory.All())
 	if err != nil || len(disks) == 0 {
 		return err
 	}

@@ -5,6 +5,7 @@ package action
 
 import (
 	stdcmp "cmp"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,6 +57,8 @@ func TestDisksOfOthersAreToldFromTheVMsOwn(t *testing.T) {
 		{name: "of a VM whose name begins alike", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] web-2/web.vmdk")), want: "[ds] web-2/web.vmdk"},
 		{name: "on another datastore", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds2] web/web.vmdk")), want: "[ds2] web/web.vmdk"},
 		{name: "on another datastore, a volume of ours", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds2] web/web.vmdk")), recorded: true},
+		{name: "of another VM, in the place of a volume of ours", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] db/db.vmdk")), recorded: true, want: "[ds] db/db.vmdk"},
+		{name: "a volume of ours beside another VM of the name", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds3] web/web_1.vmdk")), recorded: true},
 		{name: "of another VM, with snapshots of its own", vmx: "[ds] web/web.vmx", disk: disk(1, flat("[ds] db/db-000001.vmdk", "[ds] db/db.vmdk")), want: "[ds] db/db-000001.vmdk"},
 		{name: "a first class disk", vmx: "[ds] web/web.vmx", disk: fcd, want: "[ds] web/pvc.vmdk"},
 		{name: "a first class disk that is a volume of ours", vmx: "[ds] web/web.vmx", disk: fcd, recorded: true, want: "[ds] web/pvc.vmdk"},
@@ -85,7 +88,13 @@ func TestDisksOfOthersAreToldFromTheVMsOwn(t *testing.T) {
 			if tc.snapshots {
 				vm.RootSnapshot = []types.ManagedObjectReference{{Type: "VirtualMachineSnapshot", Value: "snapshot-1"}}
 			}
-			found, err := foreignDisks(vm)
+			others := []*mo.VirtualMachine{vm}
+			for i, vmx := range []string{"", "[ds] db/db.vmx", "[ds3] web/web.vmx"} {
+				other := &mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{Files: types.VirtualMachineFileInfo{VmPathName: vmx}}}
+				other.Self.Value = fmt.Sprint("vm-", i)
+				others = append(others, other)
+			}
+			found, err := foreignDisks(vm, others)
 			got := ""
 			switch {
 			case err != nil:
@@ -101,7 +110,7 @@ func TestDisksOfOthersAreToldFromTheVMsOwn(t *testing.T) {
 }
 
 func TestNothingIsKnownOfTheDisksOfAVMThatCannotBeRead(t *testing.T) {
-	if disks, err := foreignDisks(&mo.VirtualMachine{}); err == nil {
+	if disks, err := foreignDisks(&mo.VirtualMachine{}, nil); err == nil {
 		t.Errorf("disks = %v, want that nobody can tell", disks)
 	}
 }
