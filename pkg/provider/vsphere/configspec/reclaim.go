@@ -15,12 +15,16 @@ import (
 )
 
 // recordReclaim records what becomes of a disk when the spec does not name it any more,
-// for the spec does not say so then. It names the disk: another one that somebody puts
-// into its place is not what it is about.
+// for the spec does not say so then. It names the disk that the volume has when that is said:
+// another one that somebody puts into its place is not what it is about.
 func (c *comparison) recordReclaim(v *vmv1alpha1.VirtualMachineVolume, disk *types.VirtualDisk) {
 	want := ""
 	if v.ReclaimPolicy != "" {
-		want = string(v.ReclaimPolicy) + " " + observe.DiskUUID(disk)
+		said, uuid := c.reclaim(v.Name)
+		if said != v.ReclaimPolicy || uuid == "" {
+			uuid = observe.DiskUUID(disk)
+		}
+		want = string(v.ReclaimPolicy) + " " + uuid
 	}
 	c.extraConfig("metadata.volumes", observe.ReclaimKey(v.Name), want, true, false)
 }

@@ -214,6 +214,14 @@ func TestDisksThatAreRemovedFromTheSpec(t *testing.T) {
 				w.Effective.Volumes[0].ReclaimPolicy = vmv1alpha1.VolumeReclaimDelete
 			},
 			want: []Difference{{Path: "metadata.volumes", Desired: "Delete disk-uuid", Live: true}}, changes: []string{"slipway.reclaim.data=Delete disk-uuid"}},
+		{name: "another disk that is put into its place is not what it is about", change: func(w *Want, vm *mo.VirtualMachine) {
+			w.Effective.Volumes[0].ReclaimPolicy = vmv1alpha1.VolumeReclaimDelete
+			recordKey(vm, observe.ReclaimKey("data"), "Delete other-uuid")
+		}},
+		{name: "until something else is said", change: func(w *Want, vm *mo.VirtualMachine) {
+			w.Effective.Volumes[0].ReclaimPolicy = vmv1alpha1.VolumeReclaimDelete
+			recordKey(vm, observe.ReclaimKey("data"), "Detach other-uuid")
+		}, want: []Difference{{Path: "metadata.volumes", Running: "Detach other-uuid", Desired: "Delete disk-uuid", Live: true}}, changes: []string{"slipway.reclaim.data=Delete disk-uuid"}},
 		{name: "and forgotten with it", change: func(_ *Want, vm *mo.VirtualMachine) { recordKey(vm, observe.ReclaimKey("data"), "Delete disk-uuid") },
 			want: []Difference{{Path: "metadata.volumes", Running: "Delete disk-uuid", Live: true}}, changes: []string{"slipway.reclaim.data="}},
 		{name: "nothing was said", change: removed(""), unapplied: []string{"volumes[data] (no longer in the spec; the disk stays as long as the virtual machine)"}},
