@@ -31,6 +31,22 @@ func (w workloads) Node(of types.NamespacedName, name string) (*corev1.Node, err
 	return connection.Node(name)
 }
 
+// Registered implements machinehealthcheck.Nodes.
+func (w workloads) Registered(of types.NamespacedName, providerID string) (bool, error) {
+	connection, err := w.Connection(of)
+	if err != nil {
+		return false, err
+	}
+	nodes, err := connection.NodesByProviderID(providerID)
+	return len(nodes) > 0, err
+}
+
+// Silent implements machinehealthcheck.Nodes.
+func (w workloads) Silent(of types.NamespacedName) bool {
+	_, failures := w.Probe(of)
+	return failures > 0
+}
+
 // Connected implements cluster.Connections.
 func (w workloads) Connected(of types.NamespacedName) error {
 	_, err := w.Connection(of)

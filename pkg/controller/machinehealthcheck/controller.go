@@ -32,6 +32,10 @@ type Nodes interface {
 	// Node returns a Node of a Cluster, nil if there is none. An error means that it cannot
 	// be known now.
 	Node(cluster types.NamespacedName, name string) (*corev1.Node, error)
+	// Registered is true if a Cluster has a Node of a provider ID. An error means as much.
+	Registered(cluster types.NamespacedName, providerID string) (bool, error)
+	// Silent is true while a Cluster does not answer and its Nodes are as they were seen last.
+	Silent(cluster types.NamespacedName) bool
 	// OnCluster has f called when it can be known again or not any more, OnNode when a Node
 	// has changed. f may not block. They are called before Run.
 	OnCluster(f func(cluster types.NamespacedName))

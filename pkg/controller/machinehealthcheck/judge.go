@@ -25,9 +25,12 @@ type (
 // target is a Machine that is looked after.
 type target struct {
 	machine *machine
-	// node is nil if there is none, which is known only if known is true.
+	// node is nil if there is none, which is known only if known is true: not while the Cluster
+	// is not connected.
 	node  *corev1.Node
 	known bool
+	// silent is true while the Cluster does not answer and node is as it was seen last.
+	silent bool
 }
 
 // verdict is what is said of a target. It is well, not well, or neither.
@@ -50,9 +53,7 @@ func judge(c *check, in *cluster, t target, now time.Time) verdict {
 			message: "Health check failed: marked for remediation via " + clusterv1alpha1.RemediateMachineAnnotation + " annotation",
 		}
 	}
-	_, controlPlane := m.Labels[clusterv1alpha1.MachineControlPlaneLabel]
-	if in == nil || !conditions.IsTrue(in.Status.Conditions, clusterv1alpha1.InfrastructureReadyCondition) ||
-		!controlPlane && !conditions.IsTrue(in.Status.Conditions, clusterv1alpha1.ClusterControlPlaneInitializedCondition) {
+	if !begun(in, m) {
 		return verdict{} // No Machine can be blamed for its Cluster.
 	}
 	w := &watch{now: now}
@@ -68,6 +69,17 @@ func judge(c *check, in *cluster, t target, now time.Time) verdict {
 		return verdict{until: w.until}
 	}
 	return verdict{well: t.known && t.node != nil && m.DeletionTimestamp == nil}
+}
+
+// begun is true for a Cluster in which m could have a Node.
+func begun(in *cluster, m *machine) bool {
+	_, controlPlane := m.Labels[clusterv1alpha1.MachineControlPlaneLabel]
+	return in != nil && conditions.IsTrue(in.Status.Conditions, clusterv1alpha1.InfrastructureReadyCondition) && (controlPlane || initialized(in))
+}
+
+// initialized is true for a Cluster whose API has answered.
+func initialized(in *cluster) bool {
+	return in != nil && conditions.IsTrue(in.Status.Conditions, clusterv1alpha1.ClusterControlPlaneInitializedCondition)
 }
 
 // unhealthyMachineV1Beta1 is the reason of v1beta1 for a condition of the Machine.
@@ -88,10 +100,15 @@ func (w *watch) lasts(since time.Time, allowed time.Duration) bool {
 	if !w.now.Before(due) {
 		return true
 	}
+	w.again(due)
+	return false
+}
+
+// again has the target looked at at due.
+func (w *watch) again(due time.Time) {
 	if w.until.IsZero() || due.Before(w.until) {
 		w.until = due
 	}
-	return false
 }
 
 func (w *watch) machine(c *check, m *machine) {
@@ -114,20 +131,27 @@ func problem(of string, u clusterv1alpha1.UnhealthyCondition, reason string) str
 func (w *watch) node(c *check, in *cluster, t target) {
 	name := t.machine.Status.NodeRef.Name
 	switch {
+	case !t.known:
 	case name == "":
 		w.startup(c, in, t.machine)
-	case !t.known:
 	case t.node == nil:
 		w.because(clusterv1alpha1.NodeDeletedReason, clusterv1alpha1.NodeNotFoundV1Beta1Reason, fmt.Sprintf("Node %s has been deleted", name))
 	default:
 		for _, u := range c.Spec.Checks.UnhealthyNodeConditions {
 			is := nodeCondition(t.node, u.Type)
-			if is != nil && metav1.ConditionStatus(is.Status) == u.Status && w.lasts(is.LastTransitionTime.Time, timeout(u)) {
+			switch {
+			case is == nil || metav1.ConditionStatus(is.Status) != u.Status || !w.lasts(is.LastTransitionTime.Time, timeout(u)):
+			case t.silent:
+				w.again(w.now.Add(silence)) // Nobody knows whether it is still so.
+			default:
 				w.because(clusterv1alpha1.UnhealthyNodeReason, clusterv1alpha1.UnhealthyNodeConditionV1Beta1Reason, problem("Node", u, is.Reason))
 			}
 		}
 	}
 }
+
+// silence is when a Node of a Cluster that does not answer is looked at again.
+const silence = time.Minute
 
 // startup gives a Machine its time to have a Node, from when the last thing that it waits for
 // was there.

@@ -80,6 +80,7 @@ func TestWhichMachinesAreWell(t *testing.T) {
 		machine *machine
 		node    *corev1.Node
 		unknown bool
+		silent  bool
 		now     int
 		// want is "well", nothing for neither, or the reason and a part of the message.
 		want  string
@@ -96,6 +97,8 @@ func TestWhichMachinesAreWell(t *testing.T) {
 		"Node not Ready":                  {machine: theMachine("m"), node: node("m", corev1.ConditionFalse, 20), now: 25, want: "UnhealthyNode Condition Ready on Node is reporting status False with reason Kubelet for more than 5m0s"},
 		"Node silent for a while":         {machine: theMachine("m"), node: node("m", corev1.ConditionUnknown, 20), now: 29, until: 30},
 		"Node silent":                     {machine: theMachine("m"), node: node("m", corev1.ConditionUnknown, 20), now: 31, want: "UnhealthyNode Condition Ready on Node is reporting status Unknown"},
+		"Node silent, and the cluster":    {machine: theMachine("m"), node: node("m", corev1.ConditionUnknown, 20), silent: true, now: 31, until: 32},
+		"Node well, of a silent cluster":  {machine: theMachine("m"), node: ready, silent: true, now: 60, want: "well"},
 		"Node gone":                       {machine: theMachine("m"), now: 25, want: "NodeDeleted Node m has been deleted"},
 		"nothing known of the Node":       {machine: theMachine("m"), unknown: true, now: 600},
 		"Machine not Ready":               {machine: theMachine("m", says("Ready", metav1.ConditionFalse, 30)), node: ready, now: 50, want: "UnhealthyMachine Condition Ready on Machine is reporting status False with reason Why for more than 20m0s"},
@@ -104,6 +107,7 @@ func TestWhichMachinesAreWell(t *testing.T) {
 		"the earlier one counts":          {machine: theMachine("m", says("Ready", metav1.ConditionFalse, 30)), node: node("m", corev1.ConditionFalse, 31), now: 32, until: 36},
 		"no Node yet":                     {machine: theMachine("m", nodeless), now: 12, until: 13},
 		"no Node":                         {machine: theMachine("m", nodeless), now: 13, want: "NodeStartupTimeout Node failed to report startup in 10m0s"},
+		"no Node that can be seen":        {machine: theMachine("m", nodeless), unknown: true, now: 600},
 		"no Node since it was there":      {machine: theMachine("m", nodeless, says("InfrastructureReady", metav1.ConditionTrue, 50)), now: 55, until: 60},
 		"no Node, and it was lost":        {machine: theMachine("m", nodeless, says("InfrastructureReady", metav1.ConditionFalse, 50)), now: 55, want: "NodeStartupTimeout Node failed"},
 		"no Node, in good time":           {check: func(c *check) { c.Spec.Checks.NodeStartupTimeoutSeconds = ptr.To[int32](3600) }, machine: theMachine("m", nodeless), now: 55, until: 63},
@@ -117,7 +121,7 @@ func TestWhichMachinesAreWell(t *testing.T) {
 			if test.check != nil {
 				test.check(c)
 			}
-			v := judge(c, in, target{machine: test.machine, node: test.node, known: !test.unknown}, at(test.now))
+			v := judge(c, in, target{machine: test.machine, node: test.node, known: !test.unknown, silent: test.silent}, at(test.now))
 			got := v.reason
 			if v.well {
 				got = "well"

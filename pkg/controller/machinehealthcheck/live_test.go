@@ -46,6 +46,8 @@ type live struct {
 	// nodes are those of the cluster; nil while it is not connected.
 	nodes map[string]*corev1.Node
 	calls []string
+	// asked is how often Nodes were asked for.
+	asked int
 	// before is called before the next write of a Machine.
 	before func()
 }
@@ -54,11 +56,21 @@ type live struct {
 func (l *live) Node(_ types.NamespacedName, name string) (*corev1.Node, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.asked++
 	if l.nodes == nil {
 		return nil, errors.New("not connected")
 	}
 	return l.nodes[name], nil
 }
+
+// Registered is of Nodes. A provider ID is the name of the Node.
+func (l *live) Registered(_ types.NamespacedName, id string) (bool, error) {
+	n, err := l.Node(types.NamespacedName{}, id)
+	return n != nil, err
+}
+
+// Silent is of Nodes.
+func (l *live) Silent(types.NamespacedName) bool { return false }
 
 // OnCluster is of Nodes.
 func (l *live) OnCluster(f func(types.NamespacedName)) { l.tell = f }

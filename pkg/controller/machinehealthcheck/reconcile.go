@@ -147,16 +147,30 @@ func (p *pass) targets(ctx context.Context) ([]target, error) {
 		if paused || skipped || !members.Selected(&p.check.Spec.Selector, p.check.Spec.ClusterName, m) {
 			continue
 		}
-		t := target{machine: m}
-		if m.Status.NodeRef.IsDefined() {
-			if t.node, err = p.nodes.Node(in, m.Status.NodeRef.Name); err != nil {
-				klog.FromContext(ctx).V(4).Info("Nothing is known of a Node", "machine", m.Name, "err", err)
-			}
-			t.known = err == nil
-		}
-		out = append(out, t)
+		out = append(out, p.target(ctx, in, m))
 	}
 	return out, nil
+}
+
+// target looks for the Node of a Machine. One that is there and that the Machine does not name yet
+// is not known: that it was seen late is nothing to blame the Machine for.
+func (p *pass) target(ctx context.Context, in types.NamespacedName, m *machine) target {
+	t := target{machine: m, silent: p.nodes.Silent(in)}
+	if !begun(p.cluster, m) {
+		return t // Nobody connects to it yet.
+	}
+	var registered bool
+	var err error
+	if m.Status.NodeRef.IsDefined() {
+		t.node, err = p.nodes.Node(in, m.Status.NodeRef.Name)
+	} else if registered, err = p.nodes.Registered(in, m.Spec.ProviderID); err != nil && !initialized(p.cluster) {
+		err = nil // Nobody has ever seen a Node there: the Machine may be what keeps it so.
+	}
+	if err != nil {
+		klog.FromContext(ctx).V(4).Info("Nothing is known of a Node", "machine", m.Name, "err", err)
+	}
+	t.known = err == nil && !registered
+	return t
 }
 
 func (p *pass) write(ctx context.Context) error {
