@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 )
 
 func count(n int) intstr.IntOrString    { return intstr.FromInt(n) }
@@ -198,6 +199,28 @@ func TestARolloutDoesNotWaitForEver(t *testing.T) {
 	w.version("v2")
 	w.settle(nil)
 	w.wants("in the end", "v2:2/2")
+}
+
+// A Node was silent for a moment: its Machine is Ready again, and available after minReadySeconds.
+func TestARolloutWaitsForAMachineThatWillBeAvailable(t *testing.T) {
+	w := newWorld(t, 2, count(1), count(0))
+	w.settle(nil)
+	old := w.machines[w.set("v1").Name]
+	w.broken["v1"] = true
+	conditions.Set(&old[1].Status.Conditions, w.now, metav1.Condition{Type: clusterv1alpha1.AvailableCondition, Status: metav1.ConditionFalse, Reason: "WaitingForMinReadySeconds"})
+	w.version("v2")
+	w.settle(nil)
+	w.wants("while it waits", "v1:1/2 v2:1/1")
+	w.well(old[1], true)
+	least := 3
+	w.settle(func() {
+		_, available := w.total()
+		least = min(least, available)
+	})
+	w.wants("in the end", "v2:2/2")
+	if least < 2 {
+		t.Errorf("%d Machines were available, want 2 at any time", least)
+	}
 }
 
 func TestOnDeleteReplacesWhatUsersDelete(t *testing.T) {

@@ -36,10 +36,11 @@ func (p *plan) shrink() {
 
 // unlock takes one Machine from an old set where nothing else can be done: nothing is under
 // way, all of the current set are available, and old ones are not, but others would go before
-// them. A formal violation of maxUnavailable ends what would stay for ever.
+// them. A formal violation of maxUnavailable ends what would stay for ever; what only takes
+// minReadySeconds is waited for.
 func (p *plan) unlock() {
 	for _, v := range p.all() {
-		if v.replicas != v.spec() || v.count() != v.spec() {
+		if v.replicas != v.spec() || v.count() != v.spec() || v.waits() {
 			return
 		}
 	}

@@ -4,12 +4,14 @@
 package machinedeployment
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
 	"k8s.io/utils/ptr"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	"github.com/slipway-dev/slipway/pkg/controller/members"
 )
 
@@ -40,6 +42,13 @@ func newView(s *set, machines []*machine) *view {
 		}
 	}
 	return v
+}
+
+// waits is true while a Machine of the set is Ready and has only to stay so to be available.
+func (v *view) waits() bool {
+	return slices.ContainsFunc(v.machines, func(m *machine) bool {
+		return m.DeletionTimestamp == nil && !members.Available(m) && conditions.IsTrue(m.Status.Conditions, clusterv1alpha1.ReadyCondition)
+	})
 }
 
 // spec is how many Machines the set wants now, count how many it has.
