@@ -6,6 +6,7 @@ package machineset
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/lru"
-	"k8s.io/utils/ptr"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
@@ -154,10 +154,18 @@ func (p *pass) work(ctx context.Context) error {
 	if err := p.carryOver(ctx); err != nil {
 		return err
 	}
-	if err := p.complete(ctx); err != nil {
-		return err
+	// A set that is too large shrinks first: what refuses the objects of a Machine must not keep the
+	// Machine from going.
+	then := []func(context.Context) error{p.complete, p.scale}
+	if len(p.machines) > int(p.wanted()) {
+		slices.Reverse(then)
 	}
-	return p.scale(ctx)
+	for _, do := range then {
+		if err := do(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // belong gives the set the label of its Cluster, and its owner, if it has no other.
@@ -256,8 +264,7 @@ func (p *pass) carryOver(ctx context.Context) error {
 
 // scale makes or deletes Machines until there are as many as the set wants.
 func (p *pass) scale(ctx context.Context) error {
-	wanted := int(ptr.Deref(p.set.Spec.Replicas, 1))
-	switch n := wanted - len(p.machines); {
+	switch n := int(p.wanted()) - len(p.machines); {
 	case n > 0 && p.set.Annotations[clusterv1alpha1.DisableMachineCreateAnnotation] != "true":
 		if p.cluster == nil {
 			return fmt.Errorf("the Cluster %s %w", p.set.Spec.ClusterName, errNoTemplate)

@@ -1,0 +1,35 @@
+// Copyright The Slipway Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machineset
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/utils/ptr"
+
+	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+)
+
+// The user has made room, and what was refused is refused for ever.
+func TestWhatIsRefusedDoesNotKeepASetFromShrinking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := run(t, theSet(0))
+		defer func() { l.stop() }()
+		l.refuse("create infras", true)
+		l.edit(func(s *set) { s.Spec.Replicas = ptr.To[int32](2) })
+		l.after(time.Minute)
+		refused := l.machines()[0]
+		l.edit(func(s *set) { s.Spec.Replicas = ptr.To[int32](0) })
+		l.after(10 * time.Minute)
+		if m := l.machines()[0]; m.DeletionTimestamp == nil {
+			t.Errorf("Machine %s stays, although none is wanted", m.Name)
+		}
+		l.says(clusterv1alpha1.ScalingDownCondition, "True", "ScalingDown", "Scaling down from 1 to 0 replicas")
+		l.gone(refused)
+		l.after(time.Minute)
+		l.counts("scaled down", 0, 0, 0)
+	})
+}
