@@ -229,6 +229,36 @@ func TestASetThatMatchesIsTakenOver(t *testing.T) {
 	})
 }
 
+// Somebody in another namespace has written the deployment and its set as owners.
+func TestOwnersOfAnotherNamespaceDoNotCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := simple(t)
+		forged := newSet(d, func(string) bool { return false })
+		forged.Namespace, forged.UID, forged.Spec.Replicas = "other", "forged", ptr.To[int32](7)
+		l := run(t, d, forged)
+		if n := len(l.sets()); n != 1 {
+			t.Fatalf("there are %d sets beside that of the other namespace, want 1", n)
+		}
+		l.fill()
+		s := l.sets()[0]
+		m := &machine{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "m", Labels: s.Spec.Template.Metadata.Labels}}
+		m.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(&s, clusterv1alpha1.SchemeGroupVersion.WithKind("MachineSet"))}
+		m.Spec.ClusterName = "c"
+		if _, err := l.api.ClusterV1alpha1().Machines("other").Create(context.Background(), m, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		l.after(time.Second)
+		l.edit(func(d *deployment) { d.Annotations = with(d.Annotations, "looked-at", "now") })
+		if st := l.deployment().Status; *s.Spec.Replicas != 2 || *st.Replicas != 2 || *st.AvailableReplicas != 2 {
+			t.Errorf("the set wants %d, and %d of %d Machines are available, want 2 of 2", *s.Spec.Replicas, *st.AvailableReplicas, *st.Replicas)
+		}
+		now, err := l.api.ClusterV1alpha1().MachineSets("other").Get(context.Background(), forged.Name, metav1.GetOptions{})
+		if err != nil || *now.Spec.Replicas != 7 {
+			t.Errorf("the set of the other namespace is %+v, %v", now, err)
+		}
+	})
+}
+
 func TestADeploymentThatIsBeingDeletedMakesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := simple(t)

@@ -142,7 +142,8 @@ func (p *pass) gather(ctx context.Context) error {
 	}
 	var mine []*set
 	for _, s := range owned {
-		if metav1.IsControlledBy(s, p.deployment) {
+		// Who writes an owner in another namespace has no part in this one.
+		if s.Namespace == p.deployment.Namespace && metav1.IsControlledBy(s, p.deployment) {
 			mine = append(mine, s)
 		}
 	}
@@ -160,7 +161,7 @@ func (p *pass) gather(ctx context.Context) error {
 		}
 		var machines []*machine
 		for _, obj := range found {
-			if m, ok := obj.(*machine); ok && members.Selected(&s.Spec.Selector, s.Spec.ClusterName, m) {
+			if m, ok := obj.(*machine); ok && m.Namespace == s.Namespace && members.Selected(&s.Spec.Selector, s.Spec.ClusterName, m) {
 				machines = append(machines, m)
 			}
 		}
