@@ -229,6 +229,28 @@ func TestASetThatMatchesIsTakenOver(t *testing.T) {
 	})
 }
 
+// The garbage collector would delete the set.
+func TestADeploymentThatIsGoneTakesNothingOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := simple(t)
+		l := run(t, d)
+		l.api.PrependReactor("get", "machinedeployments", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, apierrors.NewNotFound(clusterv1alpha1.Resource("machinedeployments"), "md")
+		})
+		orphan := newSet(d, func(string) bool { return false })
+		orphan.Name, orphan.OwnerReferences, orphan.Labels = "orphan", nil, map[string]string{"app": "md"}
+		sets := l.api.ClusterV1alpha1().MachineSets("dev")
+		if _, err := sets.Create(context.Background(), orphan, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		l.after(time.Minute)
+		now, err := sets.Get(context.Background(), "orphan", metav1.GetOptions{})
+		if err != nil || len(now.OwnerReferences) > 0 {
+			t.Errorf("owners of the set are %v, %v", now.OwnerReferences, err)
+		}
+	})
+}
+
 // Somebody in another namespace has written the deployment and its set as owners.
 func TestOwnersOfAnotherNamespaceDoNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -180,6 +180,9 @@ func (p *pass) adopt(ctx context.Context) ([]*set, error) {
 		if metav1.GetControllerOf(s) != nil || s.DeletionTimestamp != nil || !selects(p.deployment, s) {
 			continue
 		}
+		if err := controller.Stands(ctx, p.client.MachineDeployments(p.deployment.Namespace), p.deployment); err != nil {
+			return nil, fmt.Errorf("adopting MachineSet %s: %w", s.Name, err)
+		}
 		next := s.DeepCopy()
 		members.Control(next, p.deployment, deploymentKind)
 		written, err := p.sets.Update(ctx, p.client.MachineSets(s.Namespace), next)

@@ -208,6 +208,9 @@ func (p *pass) gather(ctx context.Context) error {
 		if metav1.GetControllerOf(m) != nil || m.DeletionTimestamp != nil || !selects(p.set, m) {
 			continue
 		}
+		if err := controller.Stands(ctx, p.client.MachineSets(p.set.Namespace), p.set); err != nil {
+			return fmt.Errorf("adopting Machine %s: %w", m.Name, err)
+		}
 		next := m.DeepCopy()
 		members.Control(next, p.set, setKind)
 		adopted, err := p.reconciler.machines.Update(ctx, p.client.Machines(m.Namespace), next)
