@@ -76,6 +76,9 @@ func Line(text string, bound int) string {
 	}
 	const ellipsis = "…"
 	end := bound - len(ellipsis)
+	if end < 0 {
+		return "" // There is no room for it.
+	}
 	for !utf8.RuneStart(text[end]) {
 		end--
 	}

@@ -77,6 +77,15 @@ func TestMessageIsOneBoundedLine(t *testing.T) {
 	}
 }
 
+// What is left of a message that has lines may be less than an ellipsis.
+func TestALineKeepsToAnyBound(t *testing.T) {
+	for bound := range 6 {
+		if got := Line("éééé", bound); len(got) > bound || !utf8.ValidString(got) {
+			t.Errorf("%q has more than %d bytes", got, bound)
+		}
+	}
+}
+
 func TestConditionThatWasTakenAwayAndSetAgainKeepsItsTime(t *testing.T) {
 	was := []metav1.Condition{{Type: "Paused", Status: metav1.ConditionTrue, LastTransitionTime: metav1.Unix(1000, 0)}}
 	for name, c := range map[string]struct {
