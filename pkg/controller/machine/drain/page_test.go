@@ -53,6 +53,12 @@ func TestAServerThatLiesHasNoMorePodsReadThanACluster(t *testing.T) {
 	if _, err := Drain(t.Context(), client, input()); err == nil || err.Error() != "reading the Pods of Node node-1: there are more than 13000" {
 		t.Errorf("Drain: %v", err)
 	}
+	for i := range list.Items {
+		list.Items[i].Labels["large"] = strings.Repeat("x", 1<<20)
+	}
+	if _, err := Drain(t.Context(), client, input()); err == nil || err.Error() != "reading the Pods of Node node-1: they have more than 67108864 bytes" {
+		t.Errorf("Drain of large Pods: %v", err)
+	}
 }
 
 func TestNamesThatAreNoTextMakeNoMessageThatCannotBeStored(t *testing.T) {

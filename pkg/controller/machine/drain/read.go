@@ -82,6 +82,7 @@ func Look(ctx context.Context, client kubernetes.Interface, node *corev1.Node, i
 
 func podsOf(ctx context.Context, client kubernetes.Interface, node string) ([]*corev1.Pod, error) {
 	var pods []*corev1.Pod
+	size := 0
 	options := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", node).String(), Limit: podPage}
 	err := EachPage(ctx, options, func(o metav1.ListOptions) (string, error) {
 		list, err := client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, o)
@@ -92,7 +93,11 @@ func podsOf(ctx context.Context, client kubernetes.Interface, node string) ([]*c
 			return "", fmt.Errorf("there are more than %d", maxPods)
 		}
 		for i := range list.Items {
-			pods = append(pods, &list.Items[i])
+			pod := essence(&list.Items[i])
+			if size += pod.Size(); size > maxPodBytes {
+				return "", fmt.Errorf("they have more than %d bytes", maxPodBytes)
+			}
+			pods = append(pods, pod)
 		}
 		return list.Continue, nil
 	})
@@ -100,6 +105,33 @@ func podsOf(ctx context.Context, client kubernetes.Interface, node string) ([]*c
 		return nil, fmt.Errorf("reading the Pods of Node %s: %w", node, err)
 	}
 	return pods, nil
+}
+
+// essence is what of a Pod is decided by: the rest is most of it, and may be of any size.
+func essence(pod *corev1.Pod) *corev1.Pod {
+	out := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, Labels: pod.Labels,
+		OwnerReferences: pod.OwnerReferences, DeletionTimestamp: pod.DeletionTimestamp,
+	}}
+	out.Status.Phase = pod.Status.Phase
+	if hash, ok := pod.Annotations[corev1.MirrorPodAnnotationKey]; ok {
+		out.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: hash}
+	}
+	for i := range pod.Spec.Volumes {
+		v := corev1.Volume{Name: pod.Spec.Volumes[i].Name}
+		switch from := &pod.Spec.Volumes[i]; {
+		case from.EmptyDir != nil:
+			v.EmptyDir = &corev1.EmptyDirVolumeSource{}
+		case from.PersistentVolumeClaim != nil:
+			v.PersistentVolumeClaim = from.PersistentVolumeClaim
+		case from.Ephemeral != nil:
+			v.Ephemeral = &corev1.EphemeralVolumeSource{}
+		default:
+			continue
+		}
+		out.Spec.Volumes = append(out.Spec.Volumes, v)
+	}
+	return out
 }
 
 // daemonSetsOf reads every DaemonSet that controls one of pods, once.
