@@ -18,6 +18,7 @@ import (
 	"k8s.io/klog/v2"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	"github.com/slipway-dev/slipway/pkg/controller"
 	"github.com/slipway-dev/slipway/pkg/controller/machine/detach"
 	"github.com/slipway-dev/slipway/pkg/controller/machine/drain"
@@ -235,6 +236,8 @@ func (s *scope) owners() []any {
 	return values
 }
 
+// emit bounds a note: it may have what the server of a workload cluster says, and one that is too
+// long is refused.
 func (s *scope) emit(kind, reason, note string, args ...any) {
-	s.recorder.Eventf(s.stored, nil, kind, reason, "Reconcile", note, args...)
+	s.recorder.Eventf(s.stored, nil, kind, reason, "Reconcile", "%s", conditions.Line(fmt.Sprintf(note, args...), conditions.MaxNote))
 }

@@ -6,6 +6,7 @@ package machine
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -21,6 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	clusterv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/cluster/v1alpha1"
+	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	"github.com/slipway-dev/slipway/pkg/controller/machine/drain"
 	"github.com/slipway-dev/slipway/pkg/workload"
 )
@@ -82,6 +84,24 @@ func TestASlowWorkloadClusterHoldsAPassNoLongerThanAVisit(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestWhatAWorkloadClusterSaysFitsIntoAnEvent(t *testing.T) {
+	w := newWorld(t, newMachine(running, deleted), newCluster(), infraThere(), newNode())
+	w.drainErr = errors.New(strings.Repeat("x", 2*conditions.MaxNote))
+	_, _ = w.try()
+	told := false
+	for len(w.recorder.Events) > 0 {
+		const before = "Warning FailedDrainNode "
+		if e := <-w.recorder.Events; strings.HasPrefix(e, before) {
+			if told = true; len(e) > len(before)+conditions.MaxNote {
+				t.Errorf("the note has %d bytes", len(e)-len(before))
+			}
+		}
+	}
+	if !told {
+		t.Error("no event tells of it")
 	}
 }
 
