@@ -346,10 +346,10 @@ func TestWhatNoRetryMendsEndsTheConnectionAtOnce(t *testing.T) {
 		w.is(t, time.Second, "blue connected=true")
 		conn, _ := w.Connection(blue)
 		w.change(func() { w.connecting = errNo })
-		conn.broken(errNodes)
+		conn.broken(errAnswer)
 		w.queue.Add(blue)
 		w.is(t, 0, "blue connected=false")
-		if got := w.reason(t); got != errNodes.Error() {
+		if got := w.reason(t); got != errAnswer.Error() {
 			t.Errorf("reason %q", got)
 		}
 	})

@@ -185,8 +185,8 @@ func dial(ctx context.Context, d dialling) (*Connection, error) {
 
 // watch starts the informer of Nodes and makes what ends it.
 func (c *Connection) watch(ctx context.Context, d dialling, watcher kubernetes.Interface, closeIdle func()) error {
-	source := &nodeSource{nodes: watcher.CoreV1().Nodes(), broken: func(err error) { c.broken(err); d.wake() }}
-	c.nodes = source.informer()
+	broken := func(err error) { c.broken(err); d.wake() }
+	c.nodes = nodesOf(watcher.CoreV1().Nodes(), broken)
 	err := c.nodes.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { c.failed(err) })
 	if err != nil {
 		return fmt.Errorf("watching the Nodes: %w", err)
@@ -198,7 +198,7 @@ func (c *Connection) watch(ctx context.Context, d dialling, watcher kubernetes.I
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	c.known = told.HasSynced
-	c.spaces = &namespaces{ctx: ctx, running: &running, client: watcher.CoreV1().Namespaces(), known: d.spaces}
+	c.spaces = &namespaces{ctx: ctx, running: &running, client: watcher.CoreV1().Namespaces(), known: d.spaces, broken: broken}
 	c.end = func() {
 		c.spaces.close()
 		cancel()

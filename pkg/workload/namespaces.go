@@ -6,13 +6,13 @@ package workload
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -23,8 +23,9 @@ type namespaces struct {
 	ctx     context.Context //nolint:containedctx // of the connection, which outlives the call that asks first
 	running *sync.WaitGroup
 	client  typedcorev1.NamespaceInterface
-	// known is called when all are known.
-	known func()
+	// known is called when all are known, and broken of what no retry mends.
+	known  func()
+	broken func(error)
 
 	mu       sync.Mutex
 	informer cache.SharedIndexInformer
@@ -46,20 +47,21 @@ func (n *namespaces) lister(cluster types.NamespacedName) (corelisters.Namespace
 	return corelisters.NewNamespaceLister(n.informer.GetIndexer()), nil
 }
 
+const (
+	// maxNamespaces bounds those of one cluster: Kubernetes is made for 10,000.
+	maxNamespaces = 20_000
+	// maxNamespace bounds one of them as it is kept, in bytes. Usual ones have some hundred.
+	maxNamespace = 16 << 10
+)
+
 // start runs the informer. The caller holds the lock.
 func (n *namespaces) start() cache.SharedIndexInformer {
-	source := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			list, err := n.client.List(ctx, o)
-			return list, err
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return n.client.Watch(ctx, o)
-		},
+	all := &crowd[*corev1.Namespace]{
+		what: "Namespaces", most: maxNamespaces, strip: onlyLabels, broken: n.broken, watch: n.client.Watch,
+		list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return n.client.List(ctx, o) },
 	}
-	informer := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(source, n.client), &corev1.Namespace{}, 0,
+	informer := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(all.source(), n.client), &corev1.Namespace{}, 0,
 		cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
-	_ = informer.SetTransform(onlyLabels) // it fails only after the start
 	n.running.Go(func() { informer.RunWithContext(n.ctx) })
 	n.running.Go(func() {
 		select {
@@ -79,12 +81,13 @@ func (n *namespaces) close() {
 }
 
 // onlyLabels leaves of a Namespace what selectors look at.
-func onlyLabels(obj any) (any, error) {
-	if namespace, ok := obj.(*corev1.Namespace); ok {
-		return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
-			Name: namespace.Name, UID: namespace.UID, ResourceVersion: namespace.ResourceVersion, Labels: namespace.Labels,
-			DeletionTimestamp: namespace.DeletionTimestamp,
-		}}, nil
+func onlyLabels(namespace *corev1.Namespace) error {
+	*namespace = corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: namespace.Name, UID: namespace.UID, ResourceVersion: namespace.ResourceVersion, Labels: namespace.Labels,
+		DeletionTimestamp: namespace.DeletionTimestamp,
+	}}
+	if size := namespace.Size(); size > maxNamespace {
+		return fmt.Errorf("Namespace %.253q has %d bytes of labels, and may have %d", namespace.Name, size, maxNamespace)
 	}
-	return obj, nil
+	return nil
 }

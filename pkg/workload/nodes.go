@@ -6,13 +6,11 @@ package workload
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
 )
@@ -22,26 +20,19 @@ const (
 	maxNodes = 10_000
 	// maxNode bounds one of them as it is kept, in bytes. Usual ones have four thousand.
 	maxNode = 32 << 10
-	// pageSize is that of the first list, and maxPages more than maxNodes need: a server that
-	// always has another page is not followed for ever.
-	pageSize, maxPages = 500, 2 * maxNodes / pageSize
 )
 
 // byProviderID is the index of Nodes.
 const byProviderID = "providerID"
 
-// nodeSource lists and watches Nodes, and lets through what is needed of them, within bounds.
-type nodeSource struct {
-	nodes typedcorev1.NodeInterface
-	// broken is told once of what no retry mends.
-	broken func(error)
-	pages  atomic.Int32
-}
-
-// informer keeps the Nodes in memory and finds them by provider ID.
-func (s *nodeSource) informer() cache.SharedIndexInformer {
-	source := &cache.ListWatch{ListWithContextFunc: s.list, WatchFuncWithContext: s.watch}
-	return cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(source, s.nodes), &corev1.Node{}, 0, cache.Indexers{
+// nodesOf keeps the Nodes in memory and finds them by provider ID. broken is told of what no
+// retry mends.
+func nodesOf(nodes typedcorev1.NodeInterface, broken func(error)) cache.SharedIndexInformer {
+	all := &crowd[*corev1.Node]{
+		what: "Nodes", most: maxNodes, strip: strip, broken: broken, watch: nodes.Watch,
+		list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return nodes.List(ctx, o) },
+	}
+	return cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(all.source(), nodes), &corev1.Node{}, 0, cache.Indexers{
 		byProviderID: func(obj any) ([]string, error) {
 			if node, ok := obj.(*corev1.Node); ok && node.Spec.ProviderID != "" {
 				return []string{node.Spec.ProviderID}, nil
@@ -49,69 +40,6 @@ func (s *nodeSource) informer() cache.SharedIndexInformer {
 			return nil, nil
 		},
 	})
-}
-
-func (s *nodeSource) list(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-	if o.Continue == "" {
-		s.pages.Store(0)
-	}
-	if s.pages.Add(1) > maxPages {
-		return nil, s.fail(fmt.Errorf("the list of Nodes has more than %d pages", maxPages))
-	}
-	if o.Limit == 0 {
-		o.Limit = pageSize
-	}
-	list, err := s.nodes.List(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	if len(list.Items) > maxNodes {
-		return nil, s.fail(errNodes)
-	}
-	for i := range list.Items {
-		if err := strip(&list.Items[i]); err != nil {
-			return nil, s.fail(err)
-		}
-	}
-	return list, nil
-}
-
-// watch counts what comes in one watch beyond what goes: its beginning is the whole list.
-func (s *nodeSource) watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-	w, err := s.nodes.Watch(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	alive := 0
-	return watch.Filter(w, func(e watch.Event) (watch.Event, bool) {
-		node, ok := e.Object.(*corev1.Node)
-		if !ok {
-			return e, true
-		}
-		switch e.Type {
-		case watch.Added:
-			alive++
-		case watch.Deleted:
-			alive--
-		case watch.Modified, watch.Bookmark, watch.Error: // as many as before
-		}
-		if alive > maxNodes {
-			_ = s.fail(errNodes)
-			return e, false
-		}
-		if err := strip(node); err != nil && e.Type != watch.Bookmark {
-			_ = s.fail(err)
-			return e, false
-		}
-		return e, true
-	}), nil
-}
-
-var errNodes = fmt.Errorf("the cluster has more than %d Nodes", maxNodes)
-
-func (s *nodeSource) fail(err error) error {
-	s.broken(err)
-	return err
 }
 
 // strip removes what nothing here reads: half of a Node, and what changes every minute in one
