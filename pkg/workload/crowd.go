@@ -5,6 +5,7 @@ package workload
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -127,8 +128,11 @@ func (c *crowd[O]) follow(ctx context.Context, o metav1.ListOptions) (watch.Inte
 // let lets an event of a watch through.
 func (c *crowd[O]) let(e watch.Event) (watch.Event, bool) {
 	object, ok := e.Object.(O)
+	status, isStatus := e.Object.(*metav1.Status)
 	var err error
 	switch {
+	case e.Type == watch.Error && isStatus:
+		status.Message = shortError{errors.New(status.Message)}.Error() // It is logged.
 	case !ok:
 	case e.Type == watch.Added, e.Type == watch.Modified:
 		err = c.take(object, false)

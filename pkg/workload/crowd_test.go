@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 )
 
 // listing is a server without streaming lists and Nodes whose watches are told by events; what is
@@ -85,5 +86,25 @@ func TestNamespacesWithoutEndEndTheConnection(t *testing.T) {
 		if err := s.breaks(t, c); !strings.Contains(err.Error(), want) {
 			t.Errorf("it ends with %v, want %s", err, want)
 		}
+	}
+}
+
+func TestWhatAServerRefusesWithIsBounded(t *testing.T) {
+	long := metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Message: strings.Repeat("x", 1<<20)}
+	s := listing(t, hang, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusConflict)
+		write(w, &long)
+	})
+	c, err := s.connect(t, onLoopback, s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Client().CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{}); err == nil || len(err.Error()) > 2*maxRefusal {
+		t.Errorf("the error has %d bytes", len(fmt.Sprint(err)))
+	}
+	watched, _ := (&crowd[*corev1.Node]{}).let(watch.Event{Type: watch.Error, Object: long.DeepCopy()})
+	if status, ok := watched.Object.(*metav1.Status); !ok || len(status.Message) > 2*maxReason {
+		t.Errorf("the error of a watch has %d bytes", len(status.Message))
 	}
 }

@@ -27,6 +27,8 @@ const (
 	// maxAnswer bounds one answer that is not a watch, in bytes, uncompressed: a page of 500 Nodes with
 	// many images takes about 10 MB.
 	maxAnswer = 64 << 20
+	// maxRefusal bounds one that is no success: what it says goes into the log and into events.
+	maxRefusal = 64 << 10
 )
 
 // dialer connects to what allowed lets it. It is asked of the address that is about to be
@@ -56,10 +58,14 @@ type bounded struct {
 // RoundTrip implements http.RoundTripper. The decoder of watches bounds each event by itself.
 func (t bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(r)
-	if err != nil || r.URL.Query().Get("watch") != "" {
+	switch {
+	case err != nil:
 		return resp, err
+	case resp.StatusCode >= http.StatusMultipleChoices:
+		resp.Body = &boundedBody{ReadCloser: resp.Body, left: min(t.bytes, maxRefusal)}
+	case r.URL.Query().Get("watch") == "":
+		resp.Body = &boundedBody{ReadCloser: resp.Body, left: t.bytes}
 	}
-	resp.Body = &boundedBody{ReadCloser: resp.Body, left: t.bytes}
 	return resp, nil
 }
 
