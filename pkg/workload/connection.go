@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/rest"
@@ -160,6 +161,8 @@ func dial(ctx context.Context, d dialling) (*Connection, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a client of the kubeconfig: %w", err)
 	}
+	// Not that of the client: it does not look behind what is around the transport.
+	closeIdle := func() { utilnet.CloseIdleConnectionsFor(transport) }
 	own := &http.Client{Transport: transport, Timeout: streamTimeout, CheckRedirect: noRedirect}
 	callers := &http.Client{Transport: gate{next: transport, shut: &c.shut, suspect: d.wake}, Timeout: requestTimeout, CheckRedirect: noRedirect}
 	limited := rest.CopyConfig(d.config)
@@ -177,10 +180,10 @@ func dial(ctx context.Context, d dialling) (*Connection, error) {
 	c.client = client
 	c.ask = func(ctx context.Context) error { return probe(ctx, watcher.Discovery().RESTClient()) }
 	if err := c.ask(ctx); err != nil {
-		own.CloseIdleConnections()
+		closeIdle()
 		return nil, err
 	}
-	return c, c.watch(ctx, d, watcher, own.CloseIdleConnections)
+	return c, c.watch(ctx, d, watcher, closeIdle)
 }
 
 // watch starts the informer of Nodes and makes what ends it.

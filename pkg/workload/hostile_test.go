@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -238,6 +239,41 @@ func TestAnAnswerWithoutEndIsNotReadToItsEnd(t *testing.T) {
 	_, err = dial(t.Context(), dialling{cluster: blue, config: config, wake: func() {}, node: func(*corev1.Node) {}, spaces: func() {}})
 	if !errors.Is(err, errAnswer) && (err == nil || !strings.Contains(err.Error(), errAnswer.Error())) {
 		t.Errorf("%v, want %v", err, errAnswer)
+	}
+}
+
+func TestNothingOfAConnectionIsLeftOpen(t *testing.T) {
+	var open atomic.Int32
+	closed := make(chan struct{}, 100)
+	s := &hostile{woken: make(chan struct{}, 100), Server: httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("watch") != "" {
+			hang(w, r)
+		}
+	}))}
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			open.Add(1)
+		case http.StateClosed:
+			open.Add(-1)
+			closed <- struct{}{}
+		}
+	}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	t.Cleanup(s.CloseClientConnections) // before Close, which waits for them
+	c, err := s.connect(t, onLoopback, s.URL)
+	if err != nil || open.Load() == 0 {
+		t.Fatalf("%v, with %d connections", err, open.Load())
+	}
+	c.close(&NotConnectedError{Cluster: blue, Reason: errStopped, ended: true})
+	soon := time.After(5 * time.Second)
+	for open.Load() > 0 {
+		select {
+		case <-closed:
+		case <-soon:
+			t.Fatalf("%d connections are left", open.Load())
+		}
 	}
 }
 

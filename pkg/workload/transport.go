@@ -69,6 +69,9 @@ func (t bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+// WrappedRoundTripper lets others look behind this one.
+func (t bounded) WrappedRoundTripper() http.RoundTripper { return t.next }
+
 var errAnswer = errors.New("the answer is larger than any that a cluster gives")
 
 type boundedBody struct {
