@@ -5,7 +5,9 @@ package machinehealthcheck
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,12 +38,16 @@ func (p *pass) request(ctx context.Context, m *machine) error {
 		asked(m, p.at, clusterv1alpha1.RemediationRequestCreationFailedReason, err.Error())
 		return err
 	}
-	_, err = requests.Get(ctx, m.Name, metav1.GetOptions{})
-	if err == nil {
+	there, err := requests.Get(ctx, m.Name, metav1.GetOptions{})
+	switch {
+	case err == nil && isRequest(there, m):
 		asked(m, p.at, clusterv1alpha1.WaitingForRemediationReason, "")
 		return nil
-	}
-	if !contract.IsGone(err) {
+	case err == nil:
+		message := fmt.Sprintf("%s %s exists and is no request", kind.GVK.Kind, m.Name)
+		asked(m, p.at, clusterv1alpha1.RemediationRequestCreationFailedReason, message)
+		return errors.New(message)
+	case !contract.IsGone(err):
 		return fmt.Errorf("reading %s %s: %w", kind.GVK.Kind, m.Name, err)
 	}
 	ref := p.check.Spec.Remediation.TemplateRef
@@ -67,6 +73,14 @@ func (p *pass) request(ctx context.Context, m *machine) error {
 	return nil
 }
 
+// isRequest is true for an object that was made to have m replaced: m owns it, and nobody controls
+// it. The infrastructure of m, which has its name and may be of the kind that the template makes,
+// m controls.
+func isRequest(o metav1.Object, m *machine) bool {
+	return metav1.GetControllerOf(o) == nil &&
+		slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == m.UID })
+}
+
 // withdraw takes back what was asked for m, and says so on it.
 func (p *pass) withdraw(ctx context.Context, m *machine) error {
 	if p.check.Spec.Remediation.TemplateRef.IsDefined() {
@@ -74,8 +88,15 @@ func (p *pass) withdraw(ctx context.Context, m *machine) error {
 		if err != nil {
 			return err
 		}
-		if err := requests.Delete(ctx, m.Name, metav1.DeleteOptions{}); err != nil && !contract.IsGone(err) {
-			return fmt.Errorf("deleting %s %s: %w", kind.GVK.Kind, m.Name, err)
+		there, err := requests.Get(ctx, m.Name, metav1.GetOptions{})
+		if err != nil && !contract.IsGone(err) {
+			return fmt.Errorf("reading %s %s: %w", kind.GVK.Kind, m.Name, err)
+		}
+		if err == nil && isRequest(there, m) {
+			err = requests.Delete(ctx, m.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(there.GetUID()))})
+			if err != nil && !contract.IsGone(err) {
+				return fmt.Errorf("deleting %s %s: %w", kind.GVK.Kind, m.Name, err)
+			}
 		}
 	}
 	asked(m, p.at, "", "")
