@@ -27,6 +27,8 @@ const (
 type fromSet struct {
 	Labels      []string `json:"labels,omitempty"`
 	Annotations []string `json:"annotations,omitempty"`
+	// Deletion is what came of the template last.
+	Deletion *clusterv1alpha1.MachineDeletionSpec `json:"deletion,omitempty"`
 }
 
 // labelsOf are those that the Machines of s have, and what is made for them.
@@ -65,36 +67,39 @@ func refOf(template clusterv1alpha1.ContractVersionedObjectReference, name strin
 
 // propagate brings m, which it changes, to what s says of its Machines and can be changed in
 // place, and tells whether it was not so. Of one that is being deleted, only what tells how
-// that goes.
+// that goes, and that only when the template changes.
 func propagate(s *set, m *machine) bool {
 	before := m.DeepCopy()
 	from := &s.Spec.Template.Spec
 	m.Spec.MinReadySeconds = from.MinReadySeconds
 	m.Spec.ReadinessGates = slices.Clone(from.ReadinessGates)
 	m.Spec.Taints = slices.Clone(from.Taints)
-	m.Spec.Deletion = *from.Deletion.DeepCopy()
-	if m.Spec.Deletion.NodeDeletionTimeoutSeconds == nil {
-		m.Spec.Deletion.NodeDeletionTimeoutSeconds = ptr.To(clusterv1alpha1.DefaultNodeDeletionTimeoutSeconds) // as the API has it
+	var was fromSet
+	// One that cannot be read was not written here: nothing is taken away.
+	_ = json.Unmarshal([]byte(m.Annotations[FromSetAnnotation]), &was)
+	is, deletion := was, deletionOf(s)
+	// Somebody who changes it of a Machine that goes ends its drain, for example.
+	if m.DeletionTimestamp == nil || !equality.Semantic.DeepEqual(was.Deletion, deletion) {
+		m.Spec.Deletion, is.Deletion = *deletion.DeepCopy(), deletion
 	}
 	if m.DeletionTimestamp == nil {
-		propagateMetadata(s, m)
+		labels, annotations := labelsOf(s), s.Spec.Template.Metadata.Annotations
+		m.Labels, m.Annotations = carry(m.Labels, labels, was.Labels), carry(m.Annotations, annotations, was.Annotations)
+		is.Labels, is.Annotations = slices.Sorted(maps.Keys(labels)), slices.Sorted(maps.Keys(annotations))
+	}
+	if text, err := json.Marshal(is); err == nil { // Strings and numbers can be written.
+		m.Annotations = carry(m.Annotations, map[string]string{FromSetAnnotation: string(text)}, nil)
 	}
 	return !equality.Semantic.DeepEqual(before, m)
 }
 
-func propagateMetadata(s *set, m *machine) {
-	var was fromSet
-	// One that cannot be read was not written here: nothing is taken away.
-	_ = json.Unmarshal([]byte(m.Annotations[FromSetAnnotation]), &was)
-	labels, annotations := labelsOf(s), s.Spec.Template.Metadata.Annotations
-	m.Labels = carry(m.Labels, labels, was.Labels)
-	m.Annotations = carry(m.Annotations, annotations, was.Annotations)
-	is := fromSet{Labels: slices.Sorted(maps.Keys(labels)), Annotations: slices.Sorted(maps.Keys(annotations))}
-	text, err := json.Marshal(is)
-	if err != nil {
-		return // Lists of strings can be written.
+// deletionOf is how Machines of s are deleted.
+func deletionOf(s *set) *clusterv1alpha1.MachineDeletionSpec {
+	out := s.Spec.Template.Spec.Deletion.DeepCopy()
+	if out.NodeDeletionTimeoutSeconds == nil {
+		out.NodeDeletionTimeoutSeconds = ptr.To(clusterv1alpha1.DefaultNodeDeletionTimeoutSeconds) // as the API has it
 	}
-	m.Annotations[FromSetAnnotation] = string(text)
+	return out
 }
 
 // carry sets what is wanted, and takes away what was and is not any more.
