@@ -56,7 +56,7 @@ func newSet(d *deployment, taken func(string) bool) *set {
 func (p *plan) desired(v *view) *set {
 	d, s := p.deployment, v.set.DeepCopy()
 	s.Spec.Replicas = ptr.To(v.replicas)
-	if v != p.current && v.spec() == 0 && v.replicas == 0 {
+	if v != p.current && v.spec() == 0 && v.replicas == 0 && v.count() == 0 {
 		return s // History is left as it was.
 	}
 	labels := maps.Clone(d.Spec.Template.Metadata.Labels)
