@@ -49,6 +49,7 @@ func New(info *genericapiserver.SecureServingInfo, handler http.Handler) (*Serve
 		IdleTimeout: idleTimeout, ReadHeaderTimeout: readHeaderTimeout,
 		TLSConfig: baseConfig(info), ErrorLog: errorLog(),
 	}
+	bound(s.server)
 	if info.DisableHTTP2 {
 		return s, nil
 	}
@@ -63,29 +64,24 @@ func New(info *genericapiserver.SecureServingInfo, handler http.Handler) (*Serve
 	if err := http2.ConfigureServer(s.server, second); err != nil {
 		return nil, fmt.Errorf("configuring HTTP/2: %w", err)
 	}
-	s.server.TLSNextProto[http2.NextProtoTLS] = func(server *http.Server, c *tls.Conn, handler http.Handler) {
-		options := &http2.ServeConnOpts{BaseConfig: server, Handler: handler}
-		if h, ok := handler.(interface{ BaseContext() context.Context }); ok { // as ConfigureServer asks for it
-			options.Context = h.BaseContext()
-		}
-		counted, leave := s.enter(c)
-		defer leave()
-		second.ServeConn(counted, options)
-	}
+	s.configure(second)
 	return s, nil
 }
 
 // enter adds a connection to those that are told.
-func (s *Server) enter(c *tls.Conn) (entered *conn, leave func()) {
+func (s *Server) enter(c *tls.Conn) *conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	entered = &conn{secured: c, parting: s.parting}
+	entered := &conn{secured: c, parting: s.parting}
 	s.conns[entered] = struct{}{}
-	return entered, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.conns, entered)
-	}
+	return entered
+}
+
+// leave takes a connection out of those that are told.
+func (s *Server) leave(entered *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, entered)
 }
 
 // Serve serves until Stop, with certificates and authorities as they change. It returns an error
@@ -95,7 +91,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer cancel()
 	follow(ctx, s.info, s.server.TLSConfig)
 	klog.FromContext(ctx).Info("Serving securely", "address", s.server.Addr)
-	err := s.server.Serve(tls.NewListener(s.listener, s.server.TLSConfig))
+	err := s.server.Serve(s.secured(s.listener))
 	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
 		return nil
 	}

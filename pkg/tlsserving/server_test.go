@@ -181,6 +181,31 @@ func TestWhatIsUnderWayWhenConnectionsEndIsAnswered(t *testing.T) {
 	f.want("stream 1: slow")
 }
 
+func TestClientsOfHTTP11AreAnsweredUntilTheirConnectionsEnd(t *testing.T) {
+	t.Parallel()
+	info, trust := newInfo(t)
+	s := serve(t, http.HandlerFunc(echo), info)
+	trust.NextProtos = []string{"http/1.1"}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: trust}, Timeout: long}
+	post := func() {
+		t.Helper()
+		resp, err := client.Post("https://"+info.Listener.Addr().String(), "text/plain", strings.NewReader("hello"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		if body, err := io.ReadAll(resp.Body); err != nil || string(body) != "hello" || resp.ProtoMajor != 1 {
+			t.Fatalf("over HTTP/%d it answers %q, %v", resp.ProtoMajor, body, err)
+		}
+	}
+	post()
+	f := dial(t, info.Listener.Addr(), &tls.Config{RootCAs: trust.RootCAs, ServerName: trust.ServerName, NextProtos: []string{"h2"}})
+	go s.Stop(2 * long)
+	f.want("GOAWAY 2147483647 NO_ERROR")
+	post()
+	client.CloseIdleConnections()
+}
+
 func TestAServerWithoutConnectionsStopsAtOnce(t *testing.T) {
 	t.Parallel()
 	info, trust := newInfo(t)
