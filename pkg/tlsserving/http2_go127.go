@@ -22,7 +22,7 @@ const maxHeaderValues = 16384
 func bound(server *http.Server) { server.MaxHeaderValueCount = maxHeaderValues }
 
 // configure does nothing: this net/http serves HTTP/2 by itself, over any connection that is secured.
-func (s *Server) configure(*http2.Server) {}
+func (s *Server) configure() error { return nil }
 
 // secured makes a listener that of connections over TLS that clients can be told to leave.
 func (s *Server) secured(l net.Listener) net.Listener { return &listener{Listener: l, server: s} }

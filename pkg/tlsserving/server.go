@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/net/http2"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/klog/v2"
 )
@@ -53,18 +52,17 @@ func New(info *genericapiserver.SecureServingInfo, handler http.Handler) (*Serve
 	if info.DisableHTTP2 {
 		return s, nil
 	}
-	streams := uint32(defaultStreams)
+	streams := defaultStreams
 	if n := info.HTTP2MaxStreamsPerConnection; n > 0 {
-		streams = uint32(n)
+		streams = n
 	}
-	second := &http2.Server{
-		IdleTimeout: idleTimeout, MaxUploadBufferPerStream: frameBytes, MaxReadFrameSize: frameBytes,
-		MaxConcurrentStreams: streams, MaxUploadBufferPerConnection: frameBytes * int32(streams),
+	s.server.HTTP2 = &http.HTTP2Config{
+		MaxConcurrentStreams: streams, MaxReadFrameSize: frameBytes,
+		MaxReceiveBufferPerStream: frameBytes, MaxReceiveBufferPerConnection: frameBytes * streams,
 	}
-	if err := http2.ConfigureServer(s.server, second); err != nil {
+	if err := s.configure(); err != nil {
 		return nil, fmt.Errorf("configuring HTTP/2: %w", err)
 	}
-	s.configure(second)
 	return s, nil
 }
 

@@ -217,6 +217,28 @@ func TestAServerWithoutConnectionsStopsAtOnce(t *testing.T) {
 	s.Stop(time.Hour)
 }
 
+func TestConnectionsHaveTheStreamsThatTheFlagSays(t *testing.T) {
+	t.Parallel()
+	for flag, want := range map[int]uint32{0: 100, 7: 7, 1000: 1000} {
+		info, trust := newInfo(t)
+		info.HTTP2MaxStreamsPerConnection = flag
+		serve(t, http.HandlerFunc(echo), info)
+		f := dial(t, info.Listener.Addr(), trust)
+		frame, err := f.ReadFrame()
+		f.must(err)
+		settings, ok := frame.(*http2.SettingsFrame)
+		if !ok {
+			t.Fatalf("the server begins with %v", frame)
+		}
+		if streams, _ := settings.Value(http2.SettingMaxConcurrentStreams); streams != want {
+			t.Errorf("with %d it lets %d streams, want %d", flag, streams, want)
+		}
+		if size, _ := settings.Value(http2.SettingMaxFrameSize); size != frameBytes {
+			t.Errorf("a frame has %d bytes at most, want %d", size, frameBytes)
+		}
+	}
+}
+
 func TestItServesAsTheFlagsSay(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

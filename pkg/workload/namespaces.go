@@ -87,7 +87,7 @@ func onlyLabels(namespace *corev1.Namespace) error {
 		DeletionTimestamp: namespace.DeletionTimestamp,
 	}}
 	if size := namespace.Size(); size > maxNamespace {
-		return fmt.Errorf("Namespace %.253q has %d bytes of labels, and may have %d", namespace.Name, size, maxNamespace)
+		return fmt.Errorf("the Namespace %.253q has %d bytes of labels, and may have %d", namespace.Name, size, maxNamespace)
 	}
 	return nil
 }
