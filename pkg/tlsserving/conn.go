@@ -95,6 +95,7 @@ func (c *conn) note(kind http2.FrameType, flags http2.Flags) {
 		c.open = !flags.Has(http2.FlagHeadersEndHeaders) // the same flag for all three
 	case http2.FrameGoAway:
 		c.parting, c.ended = false, true
+	default: // It says nothing of what may follow.
 	}
 }
 
