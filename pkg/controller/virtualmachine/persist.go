@@ -19,20 +19,22 @@ import (
 )
 
 // persist writes what the pass changed: at most one Update and one UpdateStatus,
-// none when nothing changed. What is refused of the object does not keep the status from being written. Then it makes sure of the revisions that status names from
-// now on, and reports what happened as events. A virtual machine that is gone needs no
-// writing.
+// none when nothing changed. What is refused of the object does not keep the status from
+// being written. Then it makes sure of the revisions that status names from now on, and
+// reports what happened as events. A virtual machine that is gone needs no writing.
 func (r *reconciler) persist(ctx context.Context, p *pass) error {
 	stored, err := r.writeMain(ctx, p.original, p.vm)
-	if r.restoreRefused(p, err) {
-		stored, err = p.original, nil
-	}
-	refused := takenBack(p, err)
-	if refused != nil {
-		stored, err = p.original, nil
-	}
-	if err != nil {
+	var refused error
+	switch {
+	case err == nil:
+	case !refuses(err):
 		return ignoreGone(err)
+	case p.restoring:
+		stored = p.original
+		p.restoreRefused(err)
+	default:
+		stored, refused = p.original, err
+		p.objectRefused(err)
 	}
 	if gone(stored) {
 		r.emit(p.original, p.vm)
@@ -51,19 +53,26 @@ func (r *reconciler) persist(ctx context.Context, p *pass) error {
 	return refused
 }
 
-// takenBack takes back what a pass has made of metadata and spec and the API has refused with err,
-// which it returns then. Status says why, with all else that the pass has seen: which vSphere VM
-// it is must not be lost.
-func takenBack(p *pass, err error) error {
-	if !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) && !apierrors.IsRequestEntityTooLargeError(err) {
-		return nil
-	}
+// refuses is true of an answer of the API to an object that it does not take as it is.
+func refuses(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err)
+}
+
+// takeBack takes back what a pass has made of spec, labels and annotations.
+func (p *pass) takeBack() {
+	p.vm.Spec, p.vm.Labels, p.vm.Annotations = p.original.Spec, p.original.Labels, p.original.Annotations
+}
+
+// objectRefused takes back what a pass has made of metadata and spec and the API has refused with
+// err. Status says why, with all else that the pass has seen: which vSphere VM it is must not be
+// lost.
+func (p *pass) objectRefused(err error) {
+	p.takeBack()
 	is, was := p.vm, p.original
-	is.Spec, is.Labels, is.Annotations, is.Finalizers = was.Spec, was.Labels, was.Annotations, was.Finalizers
+	is.Finalizers = was.Finalizers
 	is.Status.InstancetypeRef, is.Status.PreferenceRef = was.Status.InstancetypeRef, was.Status.PreferenceRef
 	setFalse(is, p.now, vmv1alpha1.ConditionSynchronized, vmv1alpha1.ReasonError, "the object is refused as the server would have it: "+err.Error())
 	summarize(is)
-	return err
 }
 
 // writeMain updates metadata and spec when they changed and returns the stored

@@ -163,15 +163,11 @@ func usersOwn(key string) bool {
 }
 
 // restoreRefused takes the restored object back that the API has refused, so that status says
-// why, and is true if that was it.
-func (r *reconciler) restoreRefused(p *pass, err error) bool {
-	if !p.restoring || !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) && !apierrors.IsRequestEntityTooLargeError(err) {
-		return false
-	}
-	p.vm.Spec, p.vm.Labels, p.vm.Annotations = p.original.Spec, p.original.Labels, p.original.Annotations
+// why.
+func (p *pass) restoreRefused(err error) {
+	p.takeBack()
 	setFalse(p.vm, p.now, vmv1alpha1.ConditionSnapshotSynced, vmv1alpha1.ReasonReverting,
 		"vSphere has reverted the virtual machine; its object is refused as it was then, and offered again: "+err.Error())
 	p.result.Requeue = false
 	p.again(refusedDelay)
-	return true
 }
