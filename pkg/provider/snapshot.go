@@ -103,3 +103,14 @@ type Snapshotter interface {
 	// ForgetSnapshot drops what is kept in memory for a snapshot.
 	ForgetSnapshot(key types.NamespacedName)
 }
+
+// MachineOf is the UID of the virtual machine that a snapshot is of, which may be an earlier one of
+// the name. It is empty as long as the snapshot has met none: its controller makes it the owner.
+func MachineOf(s *vmv1alpha1.VirtualMachineSnapshot) types.UID {
+	for _, o := range s.OwnerReferences {
+		if o.Kind == "VirtualMachine" && o.Name == s.Spec.VMName && o.APIVersion == vmv1alpha1.SchemeGroupVersion.String() {
+			return o.UID
+		}
+	}
+	return ""
+}

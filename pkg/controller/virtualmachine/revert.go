@@ -13,7 +13,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-dev/slipway/pkg/apis/conditions"
 	itv1alpha1 "github.com/slipway-dev/slipway/pkg/apis/instancetype/v1alpha1"
@@ -47,25 +46,14 @@ func (r *reconciler) revertTarget(p *pass) (to *provider.RevertTarget, refused f
 		return refuse(vmv1alpha1.ReasonNotFound, "does not exist in namespace %q", p.vm.Namespace)
 	case err != nil:
 		return nil, nil, fmt.Errorf("reading snapshot %s/%s: %w", p.vm.Namespace, name, err)
-	case s.Spec.VMName == p.vm.Name && machineOf(s) == "":
+	case s.Spec.VMName == p.vm.Name && provider.MachineOf(s) == "":
 		return refuse(vmv1alpha1.ReasonNotReady, "is not looked at yet")
-	case s.Spec.VMName != p.vm.Name || machineOf(s) != p.vm.UID:
+	case s.Spec.VMName != p.vm.Name || provider.MachineOf(s) != p.vm.UID:
 		return refuse(vmv1alpha1.ReasonInvalid, "is not one of this virtual machine")
 	case !conditions.IsTrue(s.Status.Conditions, vmv1alpha1.ConditionReady):
 		return refuse(vmv1alpha1.ReasonNotReady, "is not Ready")
 	}
 	return &provider.RevertTarget{Name: s.Name, UID: s.UID, UniqueID: s.Status.UniqueID}, nil, nil
-}
-
-// machineOf is the UID of the virtual machine that a snapshot is of, which may be an earlier one of
-// the name; empty as long as its controller has not made it the owner.
-func machineOf(s *vmv1alpha1.VirtualMachineSnapshot) types.UID {
-	for _, owner := range s.OwnerReferences {
-		if owner.Kind == "VirtualMachine" && owner.Name == s.Spec.VMName {
-			return owner.UID
-		}
-	}
-	return ""
 }
 
 // mayRevert is true while a revert that has begun may still run, by the answer of the provider: its

@@ -127,7 +127,7 @@ func TestOnlyASnapshotOfTheVirtualMachineThatIsReadyIsRevertedTo(t *testing.T) {
 	snapshot := func(change ...func(*vmv1alpha1.VirtualMachineSnapshot)) *vmv1alpha1.VirtualMachineSnapshot {
 		s := &vmv1alpha1.VirtualMachineSnapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "before", UID: "uid-before"}}
 		s.Spec.VMName, s.Status.UniqueID = "vm", "snapshot-1"
-		s.OwnerReferences = []metav1.OwnerReference{{Kind: "VirtualMachine", Name: "vm", UID: "uid-vm"}}
+		s.OwnerReferences = []metav1.OwnerReference{{APIVersion: vmv1alpha1.SchemeGroupVersion.String(), Kind: "VirtualMachine", Name: "vm", UID: "uid-vm"}}
 		s.Status.Conditions = []metav1.Condition{{Type: vmv1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
 		for _, f := range change {
 			f(s)

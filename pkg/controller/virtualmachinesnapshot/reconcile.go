@@ -103,7 +103,7 @@ func (p *pass) prepare(ctx context.Context) (written bool, err error) {
 	if !slices.Contains(p.snapshot.Finalizers, vmv1alpha1.SnapshotFinalizer) {
 		p.snapshot.Finalizers, written = append(p.snapshot.Finalizers, vmv1alpha1.SnapshotFinalizer), true
 	}
-	if p.vm != nil && p.vm.DeletionTimestamp == nil && p.owner() == "" {
+	if p.vm != nil && p.vm.DeletionTimestamp == nil && provider.MachineOf(p.snapshot) == "" {
 		p.snapshot.OwnerReferences = append(p.snapshot.OwnerReferences, metav1.OwnerReference{
 			APIVersion: vmv1alpha1.SchemeGroupVersion.String(), Kind: "VirtualMachine", Name: p.vm.Name, UID: p.vm.UID,
 		})
@@ -116,17 +116,6 @@ func (p *pass) prepare(ctx context.Context) (written bool, err error) {
 	return true, err
 }
 
-// owner is the UID of the virtual machine that the snapshot is of, empty as long as it has
-// met none.
-func (p *pass) owner() types.UID {
-	for _, o := range p.snapshot.OwnerReferences {
-		if o.Kind == "VirtualMachine" && o.Name == p.snapshot.Spec.VMName && o.APIVersion == vmv1alpha1.SchemeGroupVersion.String() {
-			return o.UID
-		}
-	}
-	return ""
-}
-
 // remove lets go of a snapshot that vSphere has none of, or that is gone with its virtual
 // machine.
 func (p *pass) remove(ctx context.Context) (controller.Result, error) {
@@ -135,7 +124,7 @@ func (p *pass) remove(ctx context.Context) (controller.Result, error) {
 	}
 	// Of one whose virtual machine vSphere never had nothing can have been begun. An owner that
 	// somebody has taken from it may be this one; vSphere knows the snapshot by itself.
-	owned := p.vm != nil && (p.owner() == "" || p.owner() == p.vm.UID)
+	owned := p.vm != nil && (provider.MachineOf(p.snapshot) == "" || provider.MachineOf(p.snapshot) == p.vm.UID)
 	there := owned && p.vm.DeletionTimestamp == nil && p.vm.Status.UniqueID != ""
 	if there && conditions.Find(p.snapshot.Status.Conditions, vmv1alpha1.ConditionCreated) != nil {
 		if err := p.provider.RemoveSnapshot(ctx, p.request("")); err != nil {

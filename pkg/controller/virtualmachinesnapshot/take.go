@@ -59,7 +59,7 @@ func (p *pass) lacks() (reason, message string) {
 	switch {
 	case p.vm == nil:
 		return vmv1alpha1.ReasonNotFound, fmt.Sprintf("VirtualMachine %q does not exist in namespace %q", name, p.snapshot.Namespace)
-	case p.vm.UID != p.owner():
+	case p.vm.UID != provider.MachineOf(p.snapshot):
 		return vmv1alpha1.ReasonNotFound, fmt.Sprintf("VirtualMachine %q is another one than that of the snapshot", name)
 	case p.vm.DeletionTimestamp != nil:
 		return vmv1alpha1.ReasonNotFound, fmt.Sprintf("VirtualMachine %q is being deleted", name)
