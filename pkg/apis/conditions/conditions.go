@@ -68,6 +68,10 @@ func Message(text string) string { return Line(text, MaxMessage) }
 // MaxNote is the longest note of a Kubernetes Event, in bytes (events.k8s.io/v1, Event.note).
 const MaxNote = 1024
 
+// Note makes a note of an Event, as fmt.Sprintf would, and bounds it: one that is too long is
+// refused.
+func Note(format string, args ...any) string { return Line(fmt.Sprintf(format, args...), MaxNote) }
+
 // Line is Message with another bound, in bytes.
 func Line(text string, bound int) string {
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\n", "; "), "�")

@@ -239,5 +239,5 @@ func (s *scope) owners() []any {
 // emit bounds a note: it may have what the server of a workload cluster says, and one that is too
 // long is refused.
 func (s *scope) emit(kind, reason, note string, args ...any) {
-	s.recorder.Eventf(s.stored, nil, kind, reason, "Reconcile", "%s", conditions.Line(fmt.Sprintf(note, args...), conditions.MaxNote))
+	s.recorder.Eventf(s.stored, nil, kind, reason, "Reconcile", "%s", conditions.Note(note, args...))
 }

@@ -268,5 +268,5 @@ func (p *pass) belong(ctx context.Context) error {
 }
 
 func (p *pass) event(kind, reason, action, note string, args ...any) {
-	p.recorder.Eventf(p.deployment, nil, kind, reason, action, "%s", conditions.Line(fmt.Sprintf(note, args...), conditions.MaxNote))
+	p.recorder.Eventf(p.deployment, nil, kind, reason, action, "%s", conditions.Note(note, args...))
 }

@@ -196,7 +196,7 @@ func (p *pass) say(ctx context.Context, m *machine, v verdict, replace bool) err
 		}
 		if was := conditions.Find(m.Status.Conditions, clusterv1alpha1.MachineHealthCheckSucceededCondition); v.unwell() && (was == nil || was.Status != metav1.ConditionFalse) {
 			p.recorder.Eventf(next, nil, corev1.EventTypeNormal, "MachineMarkedUnhealthy", "HealthCheck", "%s",
-				conditions.Line(fmt.Sprintf("Machine %s has been marked as unhealthy by %s: %s", m.Name, p.check.Name, v.message), conditions.MaxNote))
+				conditions.Note("Machine %s has been marked as unhealthy by %s: %s", m.Name, p.check.Name, v.message))
 		}
 	}
 	return failed

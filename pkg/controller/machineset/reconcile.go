@@ -330,5 +330,5 @@ func (p *pass) refresh() error {
 }
 
 func (p *pass) event(kind, reason, action, note string, args ...any) {
-	p.recorder.Eventf(p.set, nil, kind, reason, action, "%s", conditions.Line(fmt.Sprintf(note, args...), conditions.MaxNote))
+	p.recorder.Eventf(p.set, nil, kind, reason, action, "%s", conditions.Note(note, args...))
 }

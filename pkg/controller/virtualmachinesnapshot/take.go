@@ -204,7 +204,7 @@ func (p *pass) set(kind string, status metav1.ConditionStatus, reason, message s
 // emit reports what has changed.
 func (r *reconciler) emit(old, now *snapshot) {
 	tell := func(kind, reason, note string, args ...any) {
-		r.recorder.Eventf(now, nil, kind, reason, "Snapshot", "%s", conditions.Line(fmt.Sprintf(note, args...), conditions.MaxNote))
+		r.recorder.Eventf(now, nil, kind, reason, "Snapshot", "%s", conditions.Note(note, args...))
 	}
 	was, is := conditions.Find(old.Status.Conditions, vmv1alpha1.ConditionReady), conditions.Find(now.Status.Conditions, vmv1alpha1.ConditionReady)
 	switch {
