@@ -100,7 +100,7 @@ func (s *Server) Serve(ctx context.Context) error {
 // notice, or until they have gone, and ends connections: those without a request under way at
 // once, the others with it. It returns when there are none, or at the end of notice.
 func (s *Server) Stop(notice time.Duration) {
-	_ = s.listener.Close() // it has one that is not to be closed twice to say
+	_ = s.listener.Close() // of one that is closed already the error says no more
 	s.mu.Lock()
 	s.parting = true
 	for c := range s.conns {

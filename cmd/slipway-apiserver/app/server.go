@@ -165,7 +165,7 @@ func (s *Server) build(ctx context.Context, o *Options) error {
 	if err != nil {
 		return fmt.Errorf("making the server: %w", err)
 	}
-	s.generic.ShutdownDelayDuration, s.generic.ShutdownTimeout = o.ShutdownDelay, goAway(o)
+	s.generic.ShutdownDelayDuration = o.ShutdownDelay
 	if err := takeOver(s.generic, goAway(o), s.fail); err != nil {
 		return err
 	}
